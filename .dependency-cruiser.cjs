@@ -6,7 +6,7 @@ const ranks = [
   ['^src/events/(?!model\\.ts)', '^src/signature/'],
   // What a call's events add up to: the inbox keeps it, so it ranks below the inbox.
   ['^src/calls/timeline\\.ts$'],
-  ['^src/dispatch/(handling|outcomes)\\.ts$'],
+  ['^src/dispatch/(handler|outcomes)\\.ts$'],
   ['^src/store/'],
   ['^src/dispatch/run\\.ts$'],
   [
@@ -15,7 +15,7 @@ const ranks = [
   ],
   [
     '^src/intake/(?!intake\\.ts)',
-    '^src/dispatch/(?!(handling|outcomes|run|dispatcher|registry|claimer|placer|event-reader|attempt|settler)\\.ts)',
+    '^src/dispatch/(?!(handler|outcomes|run|dispatcher|registry|claimer|placer|event-reader|attempt|settler)\\.ts)',
     '^src/calls/(?!timeline\\.ts)',
     '^src/operate/',
     '^src/http/(?!listening\\.ts)',
@@ -55,7 +55,7 @@ module.exports = {
         pathNot:
           '^src/(intake/intake|dispatch/(dispatcher|registry|claimer|placer|event-reader|attempt|settler))\\.ts$',
       },
-      to: { path: '^src/$1/', pathNot: ['^src/$1/$2\\.ts$', '^src/dispatch/(handling|outcomes|run)\\.ts$'] },
+      to: { path: '^src/$1/', pathNot: ['^src/$1/$2\\.ts$', '^src/dispatch/(handler|outcomes|run)\\.ts$'] },
     },
     {
       name: 'the-platforms-side-stands-alone',

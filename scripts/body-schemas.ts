@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { maxId } from '../src/events/ids.ts';
 import type { KnownEventName } from '../src/events/names.ts';
-import { idAliasesOfKnown } from '../src/events/payload.ts';
+import { idAliasesOfKnown } from '../src/events/read-payload.ts';
 import { envelopeFieldNames, envelopeOf, payloadSchemas } from '../src/events/schemas.ts';
 import { type Json, jsonSchemaOf } from './json-schema.ts';
 

@@ -20,7 +20,7 @@ export type {
   RunReplay,
   UserDatabase,
   UserStatement,
-} from './dispatch/handling.ts';
+} from './dispatch/handler.ts';
 export { Discard, RetryLater } from './dispatch/outcomes.ts';
 export {
   type CallEvent,
@@ -110,4 +110,4 @@ export type { Instant } from './errors/option-problems.ts';
 export type { LogEvent } from './receiver/telemetry.ts';
 export type { Access, Action, Authorize, NamedAccess } from './operate/api/access.ts';
 export type { FetchConnection } from './http/fetch.ts';
-export type { Mounted } from './http/web.ts';
+export type { Mounted } from './http/mount.ts';

@@ -7,7 +7,7 @@ import { staleFiles } from '../scripts/generated.ts';
 import { schemaFiles } from '../scripts/schemas.ts';
 import { decodeBody } from '../src/events/decoding.ts';
 import { driftOf } from '../src/events/drift.ts';
-import { readEvent } from '../src/events/reading.ts';
+import { readEvent } from '../src/events/read-event.ts';
 
 const fixtures: typeof filed = { ...filed, ...largeFixtures };
 const folder = fileURLToPath(new URL('../fixtures', import.meta.url));

@@ -1,4 +1,4 @@
-import type { JoinTerms, JoinedCall } from '../dispatch/handling.ts';
+import type { JoinTerms, JoinedCall } from '../dispatch/handler.ts';
 import type { CallRecord } from './timeline.ts';
 
 /** A call as a join sees it: whether all events of the join have arrived, and which have not. */

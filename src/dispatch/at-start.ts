@@ -2,7 +2,7 @@
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { messageOf } from '../kit/error-text.ts';
-import type { Handler } from './handling.ts';
+import type { Handler } from './handler.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import type { Sequence } from '../store/sequence.ts';
 import { storePause } from '../store/waits.ts';

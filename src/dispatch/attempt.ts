@@ -17,7 +17,7 @@ import type { RunState } from '../store/store.ts';
 import { type Conclusion, conclude, concludedBefore, failureOf, unreadable } from './conclude.ts';
 import { AttemptContext, Commit, type Committed } from './context.ts';
 import { EarlyEnd, untilEnd } from './deadline.ts';
-import type { JoinTerms, JoinedCall, Outcome } from './handling.ts';
+import type { JoinTerms, JoinedCall, Outcome } from './handler.ts';
 import { interrupted, isDecision, missedDeadline, outcomeOf, reasonIn } from './outcomes.ts';
 import type { OwnEvent, Run } from './run.ts';
 import { report, reportAfterCommit, reportBlocking, reportFailedCommit, reportLost } from './run-log.ts';
@@ -26,7 +26,7 @@ import type { Settler } from './settler.ts';
 /** What attempts need. */
 export interface AttemptParts {
   readonly store: { readonly calls: Pick<CallStore, 'eventsOf' | 'see'> };
-  readonly settler: Pick<Settler, 'settle' | 'settleWith' | 'begin' | 'readNoted' | 'persist'>;
+  readonly settler: Pick<Settler, 'settle' | 'settleWith' | 'countAttempt' | 'readNoted' | 'persist'>;
   readonly telemetry: Telemetry;
   readonly activity: Activity;
   readonly tracing: Tracing;
@@ -75,10 +75,10 @@ export class Attempts {
 
   /**
    * Makes one attempt of a run, up to the end of its handler; `settle` must follow. Undefined when the claim was lost.
-   * `onCalled` is called as soon as the handler of a run that may be poison has been called. Rejects only when the inbox
+   * `onInvoked` is called as soon as the handler of a run that may be poison has been called. Rejects only when the inbox
    * could not be written before the receiver stopped.
    */
-  async call(run: Run, onCalled: () => void = () => {}): Promise<Ended | undefined> {
+  async make(run: Run, onInvoked: () => void = () => {}): Promise<Ended | undefined> {
     const { clock, telemetry } = this.#parts;
     const span = this.#spanOf(run);
     const startedAt = clock.elapsed();
@@ -86,7 +86,7 @@ export class Attempts {
     try {
       const over = concludedBefore(run);
       if (over) tried = unsettled(run, over);
-      else if (mayBePoison(run.claimed)) tried = await this.#tryCounted(run, span, onCalled);
+      else if (mayBePoison(run.claimed)) tried = await this.#tryCounted(run, span, onInvoked);
       else tried = await this.#tryUncounted(run, span);
     } finally {
       if (!tried) span.end('lost', undefined);
@@ -127,31 +127,32 @@ export class Attempts {
    */
   async #tryUncounted(run: Run, span: AttemptSpan): Promise<Tried> {
     const subject = await this.#subjectOf(run);
-    if (!isSubject(subject)) return this.#withoutCall(run, subject);
+    if (!isSubject(subject)) return this.#notInvoked(run, subject);
     const wait = this.#share.whenFree(run.handler.name);
     if (wait) await wait;
     return this.#runHandler(run, subject, span);
   }
 
   /**
-   * Once a process has died over the event, what kills the next one is known before it does so: first that the event is
-   * read, then that the attempt is made. Nothing is waited for between its being counted and the call.
+   * Once a process has died over the event, the inbox is told of each step before it is taken, first of the reading, then of
+   * the attempt: the next death then shows which of them kills. Nothing is awaited between counting the attempt and calling
+   * the handler.
    */
-  async #tryCounted(run: Run, span: AttemptSpan, onCalled: () => void): Promise<Tried | undefined> {
+  async #tryCounted(run: Run, span: AttemptSpan, onInvoked: () => void): Promise<Tried | undefined> {
     const { settler } = this.#parts;
     const read = await settler.readNoted(run.claimed, () => this.#subjectOf(run));
     if (!read) return undefined;
     const subject = read.value;
-    if (!isSubject(subject)) return this.#withoutCall(run, subject);
-    const claimed = await settler.begin(run);
-    // The attempt has been counted already, and is counted once more when it ends.
+    if (!isSubject(subject)) return this.#notInvoked(run, subject);
+    const claimed = await settler.countAttempt(run);
+    // `conclude` counts the attempt, which has been counted already.
     return (
       claimed &&
       this.#runHandler(
         { ...run, claimed: { ...claimed, attempts: claimed.attempts - 1 } },
         subject,
         span,
-        onCalled,
+        onInvoked,
       )
     );
   }
@@ -173,25 +174,25 @@ export class Attempts {
 
   /** What the run's function is called with, undefined if it need not be called. */
   #subjectOf(run: Run): OwnEvent | Promise<OwnEvent | Subject | undefined> {
-    return run.handler.join ? this.#callOf(run, run.handler.join) : run.event();
+    return run.handler.join ? this.#joinedCallOf(run, run.handler.join) : run.event();
   }
 
   /** What a join is called with; undefined when an earlier run of the join has seen all events that have arrived. */
-  async #callOf({ handler, event, claimed: { callId } }: Run, join: JoinTerms) {
+  async #joinedCallOf({ handler, event, claimed: { callId } }: Run, join: JoinTerms) {
     if (callId === undefined) return event();
     const { settler, store } = this.#parts;
     const view = await settler.persist(() => store.calls.see(handler.name, callId, join.events));
     return view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
   }
 
-  #withoutCall(run: Run, subject: Exclude<OwnEvent, CallEvent> | undefined): Tried {
+  #notInvoked(run: Run, subject: Exclude<OwnEvent, CallEvent> | undefined): Tried {
     const conclusion = subject
       ? unreadable(subject.unreadable, run.claimed.attempts)
       : conclude(run, { kind: 'done' }, this.#parts.clock.now());
     return unsettled(run, conclusion);
   }
 
-  async #runHandler(run: Run, subject: Subject, span: AttemptSpan, onCalled?: () => void): Promise<Tried> {
+  async #runHandler(run: Run, subject: Subject, span: AttemptSpan, onInvoked?: () => void): Promise<Tried> {
     const { settler, telemetry, logger } = this.#parts;
     const backoff = () => this.#backoffOf(run);
     const end = new EarlyEnd();
@@ -203,12 +204,12 @@ export class Attempts {
       onRefused: (error) => reportFailedCommit(telemetry, run, outcomeOf(error, backoff)),
       untilEnd: (effects) => this.#effectsUntilEnd(run, end, effects),
     });
-    const call = () => this.#callSoFar(run);
-    const context = new AttemptContext(run, { logger, end, call, commit });
-    const handle = () => span.call(() => run.handler.handle(subject, context));
-    const called = this.#reportingBlocking(run, () => this.#callHandler(run, end, backoff, handle));
-    onCalled?.();
-    const outcome = await called;
+    const callSoFar = () => this.#callSoFar(run);
+    const context = new AttemptContext(run, { logger, end, call: callSoFar, commit });
+    const handle = () => span.handle(() => run.handler.handle(subject, context));
+    const invoked = this.#reportingBlocking(run, () => this.#invoke(run, end, backoff, handle));
+    onInvoked?.();
+    const outcome = await invoked;
     return this.#concluded(run, outcome, await commit.ended());
   }
 
@@ -216,12 +217,7 @@ export class Attempts {
    * Calls the user's function and returns how that ended; never throws. At its deadline an attempt is over even if the
    * function ignores its signal and goes on: `ctx.commit` is refused from then on.
    */
-  #callHandler(
-    run: Run,
-    end: EarlyEnd,
-    backoff: () => number,
-    handle: () => unknown,
-  ): Outcome | Promise<Outcome> {
+  #invoke(run: Run, end: EarlyEnd, backoff: () => number, handle: () => unknown): Outcome | Promise<Outcome> {
     const { stop, clock } = this.#parts;
     if (stop.aborted) return interrupted;
     const { timeout } = run.handler;
@@ -254,7 +250,7 @@ export class Attempts {
     });
   }
 
-  /** What becomes of the run by its function's outcome and its commit. */
+  /** What becomes of the run, given its function's outcome and its commit. */
   #concluded(run: Run, outcome: Outcome, commit: Committed): Tried {
     const { telemetry, clock } = this.#parts;
     if (commit === 'committed') {
@@ -281,11 +277,11 @@ export class Attempts {
   }
 
   /** Calls the user's code, and reports how long it kept the event loop to itself. */
-  #reportingBlocking<T>(run: Run, call: () => T): T {
+  #reportingBlocking<T>(run: Run, work: () => T): T {
     const { clock, telemetry } = this.#parts;
     const calledAt = clock.elapsed();
     try {
-      return call();
+      return work();
     } finally {
       reportBlocking(telemetry, run, clock.elapsed() - calledAt);
     }

@@ -21,8 +21,8 @@ export interface ClaimerParts {
   readonly dueTimer: DueTimer;
   readonly registry: Registry;
   readonly placer: Placer;
-  /** Takes what places the claimed work, in the order of the claims; resolves when all of it has been called. */
-  readonly arrive: (places: readonly (() => void)[]) => Promise<void>;
+  /** Takes what is to place the claimed work, in the order of the claims; resolves when all of it has been called. */
+  readonly placeAfterAnswer: (placings: readonly (() => void)[]) => Promise<void>;
 }
 
 /** Claims from the inbox what there is room for: runs that are due, then new events. */
@@ -32,14 +32,14 @@ export class Claimer {
   #mayBeMore = false;
   /** Lanes that were crowded when their due runs were claimed, so that some may have been left. */
   readonly #leftForCrowded = new Set<Lanes>();
-  /** How many events are being recorded that may be claimed: each may need a place in every handler's lanes. */
+  /** How many events are being recorded that may be claimed: each may need a slot in every handler's lanes. */
   #reserved = 0;
 
   constructor(parts: ClaimerParts) {
     this.#parts = parts;
   }
 
-  /** Reserves a place for an event that is about to be recorded; false when there is none. */
+  /** Reserves a slot for an event that is about to be recorded; false when there is none. */
   reserve(): boolean {
     const { placer } = this.#parts;
     const lanes = this.#lanes;
@@ -49,7 +49,7 @@ export class Claimer {
     return true;
   }
 
-  /** Gives back a place that was reserved: the event has been placed, or need not be. */
+  /** Gives back a slot that was reserved: the event has been placed, or need not be. */
   release(): void {
     this.#reserved -= 1;
   }
@@ -97,13 +97,13 @@ export class Claimer {
   }
 
   async #claimDue(lanes: Lanes): Promise<void> {
-    const { store, clock, dueTimer, placer, arrive } = this.#parts;
+    const { store, clock, dueTimer, placer, placeAfterAnswer } = this.#parts;
     const { handler, isCrowded } = lanes;
     const room = this.#roomIn(lanes);
     if (isCrowded) this.#leftForCrowded.add(lanes);
     else this.#leftForCrowded.delete(lanes);
     if (room === 0 || placer.bytes > maxBytes) return;
-    // With order `strict`, the runs that wait behind others are not due, and the next may be due at any moment.
+    // With order `strict`, the runs that wait for others are not due, and the next may be due at any moment.
     const isRest = isCrowded && handler.order !== 'strict';
     const isDue = isRest ? await dueTimer.isDueAnew(handler.name) : await dueTimer.isDue(handler.name);
     if (!isDue) return;
@@ -111,7 +111,7 @@ export class Claimer {
     const selection = { limit: room, now: clock.now(), without, isOneACall: isCrowded };
     await store.claimRuns(handler, selection).then((claimed) => {
       dueTimer.claimed(handler.name, claimed.length);
-      return arrive(claimed.map((run) => () => placer.placeRun(lanes, run)));
+      return placeAfterAnswer(claimed.map((run) => () => placer.placeRun(lanes, run)));
     });
   }
 
@@ -129,15 +129,15 @@ export class Claimer {
 
   /** Resolves to how many events have been claimed. They are placed in the order of the claims: see the store's `record`. */
   #claimEvents(limit: number): Promise<number> {
-    const { store, placer, arrive } = this.#parts;
+    const { store, placer, placeAfterAnswer } = this.#parts;
     return store.claimEvents(limit).then(async (claimed) => {
-      await arrive(claimed.map((event) => () => placer.placeEvent(event)));
+      await placeAfterAnswer(claimed.map((event) => () => placer.placeEvent(event)));
       return claimed.length;
     });
   }
 
   /**
-   * How many events or runs may be claimed for these lanes, with places left for events that are yet to be read or are
+   * How many events or runs may be claimed for these lanes, with slots left for events that are yet to be read or are
    * being recorded.
    */
   #roomIn(lanes: Lanes): number {

@@ -2,7 +2,7 @@ import { fingerprintOf, withoutVariables } from '../kit/fingerprint.ts';
 import { type ClaimedRun, type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { Failure } from '../store/failure-store.ts';
 import type { RunState } from '../store/store.ts';
-import type { Outcome } from './handling.ts';
+import type { Outcome } from './handler.ts';
 import type { Run } from './run.ts';
 
 /** The most characters stored of a reason: an error's message can be as long as the data it complains about. */

@@ -48,9 +48,9 @@ export class Dispatcher {
   readonly #stop = new AbortController();
   #state: 'created' | 'running' | 'stopping' = 'created';
   #isPumping = false;
-  #isWanted = false;
-  /** What is done after the answers that are being written: for each claim, in order, what places it. */
-  readonly #arrivals: (() => void)[] = [];
+  #mustLookAgain = false;
+  /** What is called after the answers that are being written: it places what was claimed, in the order of the claims. */
+  readonly #placings: (() => void)[] = [];
   #placing: Promise<void> | undefined;
   readonly #share: EventLoopShare;
 
@@ -88,7 +88,7 @@ export class Dispatcher {
       ...parts,
       dueTimer: new DueTimer(store, clock, heartbeatInterval),
       placer: this.#placer,
-      arrive: (places) => this.#afterAnswer(...places),
+      placeAfterAnswer: (placings) => this.#afterAnswer(...placings),
     });
   }
 
@@ -114,9 +114,9 @@ export class Dispatcher {
     return recording.written;
   }
 
-  /** Looks for work. Called when there may be an event or a due run in the inbox, or places have become free. */
+  /** Looks for work. Called when there may be an event or a due run in the inbox, or slots have become free. */
   wake(): void {
-    this.#isWanted = true;
+    this.#mustLookAgain = true;
     if (this.#isPumping || this.#state !== 'running') return;
     this.#isPumping = true;
     this.#inFlight.follow(this.#pump());
@@ -178,26 +178,13 @@ export class Dispatcher {
     this.wake();
   }
 
-  /** Lets each join look back, in the background: however many events there are, deliveries must not wait for it. */
-  #lookBack(): void {
-    const { registry, store, telemetry, clock } = this.#parts;
-    const hooks = {
-      isStopping: () => this.#state === 'stopping',
-      stop: this.#stop.signal,
-      onLooked: () => this.wake(),
-    };
-    for (const handler of registry.handlers) {
-      if (handler.join) this.#inFlight.follow(lookBack(handler, { store, telemetry, clock, ...hooks }));
-    }
-  }
-
   /**
    * Calls these once the answers that are being written have been written: handlers run after the answer. What has been
    * claimed is placed here and nowhere else, so that it is placed in the order in which it was claimed. Resolves when all
    * have been called.
    */
-  #afterAnswer(...places: readonly (() => void)[]): Promise<void> {
-    this.#arrivals.push(...places);
+  #afterAnswer(...placings: readonly (() => void)[]): Promise<void> {
+    this.#placings.push(...placings);
     this.#placing ??= this.#placeAll();
     return this.#placing;
   }
@@ -206,7 +193,7 @@ export class Dispatcher {
   async #placeAll(): Promise<void> {
     await endOfTurn();
     try {
-      for (let place = this.#arrivals.shift(); place; place = this.#arrivals.shift()) {
+      for (let place = this.#placings.shift(); place; place = this.#placings.shift()) {
         const wait = this.#share.whenFree();
         if (wait) this.#beginReady();
         if (wait) await wait;
@@ -220,9 +207,9 @@ export class Dispatcher {
 
   async #pump(): Promise<void> {
     try {
-      while (this.#isWanted && this.#state === 'running') {
-        this.#isWanted = false;
-        if (await this.#claimer.claim()) this.#isWanted = true;
+      while (this.#mustLookAgain && this.#state === 'running') {
+        this.#mustLookAgain = false;
+        if (await this.#claimer.claim()) this.#mustLookAgain = true;
       }
       await this.#claimer.setTimer(() => this.wake());
       if (this.#state !== 'running') this.#claimer.cancelTimer();
@@ -233,7 +220,7 @@ export class Dispatcher {
       this.#isPumping = false;
     }
     // Woken after the last look and before the end of this function: nobody else would look again.
-    if (this.#isWanted) this.wake();
+    if (this.#mustLookAgain) this.wake();
   }
 
   #beginReady(): void {
@@ -249,21 +236,21 @@ export class Dispatcher {
     }
   }
 
-  /** Takes one run through an attempt, and lets others go as its place, its call and its memory become free. */
+  /** Takes one run through an attempt, and lets others go as its slot, its call and its memory become free. */
   async #perform(lanes: Lanes, run: Run): Promise<void> {
     let ended: Ended | undefined;
     try {
       try {
-        ended = await this.#attempts.call(run, () => this.#poison.called(run));
+        ended = await this.#attempts.make(run, () => this.#poison.invoked(run));
       } finally {
-        // The next run begins while the end of this one is written: one commit serves many runs, and places are few.
+        // The next run begins while the end of this one is written: one commit serves many runs, and slots are few.
         lanes.leave();
         this.#beginReady();
       }
       const state = ended && (await this.#attempts.settle(ended));
       const isStrict = lanes.handler.order === 'strict';
       const isWaiting = state?.kind === 'due';
-      // With order `strict`, the runs behind one that failed go back to the inbox until that one is done or dead. So they do
+      // With order `strict`, the runs that wait for one that failed go back to the inbox until that one is done or dead. So they do
       // when the claim was lost: the failure may have been written by a commit whose answer never came.
       if (isStrict && (isWaiting || state === undefined)) {
         for (const follower of lanes.takeFollowers(run)) this.#placer.requeue(follower);
@@ -282,5 +269,18 @@ export class Dispatcher {
   #goOn(): void {
     this.#beginReady();
     if (this.#claimer.mayGoOn) this.wake();
+  }
+
+  /** Lets each join look back, in the background: however many events there are, deliveries must not wait for it. */
+  #lookBack(): void {
+    const { registry, store, telemetry, clock } = this.#parts;
+    const hooks = {
+      isStopping: () => this.#state === 'stopping',
+      stop: this.#stop.signal,
+      onLooked: () => this.wake(),
+    };
+    for (const handler of registry.handlers) {
+      if (handler.join) this.#inFlight.follow(lookBack(handler, { store, telemetry, clock, ...hooks }));
+    }
   }
 }

@@ -1,15 +1,15 @@
 import { RenewedMap } from '../kit/churn.ts';
-import type { Handler } from './handling.ts';
+import type { Handler } from './handler.ts';
 import type { Run } from './run.ts';
 
 /**
- * The most runs of one handler that are ready or active in memory; further runs wait in the inbox. Each delivery that
- * is being recorded may need a place, so there are more places than connections in a burst: to claim an event from the
- * inbox and read it again costs as much as everything else about it.
+ * The most runs of one handler that are ready or active in memory; more wait in the inbox. It is larger than the number of
+ * connections in a burst: each delivery that is being recorded reserves a slot, and an event without one has to be claimed
+ * and read again, which costs as much as everything else about it.
  */
-const maxWaiting = 1_000;
+const maxInMemory = 1_000;
 /**
- * The most runs that wait in memory behind an earlier run of their call, by the handler's order. They are counted
+ * The most runs that wait in memory for an earlier run of their call, by the handler's order. They are counted
  * separately, so that one busy call doesn't take the room of all others. A run that finds no room costs writes. With
  * order `strict` there are fewer, because all of them go back to the inbox when the run before them fails.
  */
@@ -18,14 +18,14 @@ const maxFollowing = { strict: 250, call: 2_000, none: 0 };
 /**
  * The runs of one handler that this process has claimed: what may begin now, and what waits for an earlier
  * run of its call. Each handler has lanes and a concurrency of its own, so that one which hangs cannot use
- * up the places of its siblings.
+ * up the slots of its siblings.
  */
 export class Lanes {
   readonly handler: Handler;
   /** Whether a person has paused the handler: then nothing is added. */
   isPaused = false;
   readonly #ready: Run[] = [];
-  /** A call has a lane while one of its runs is ready or active; the list holds those behind it, if there are any. */
+  /** A call has a lane while one of its runs is ready or active; the list holds those that follow it, if there are any. */
   readonly #lanes = new RenewedMap<string, Run[] | undefined>();
   /** How many runs are active: their handlers are working. */
   #active = 0;
@@ -35,7 +35,7 @@ export class Lanes {
    */
   #size = 0;
   readonly #maxFollowing: number;
-  /** How many runs wait behind another of their call. */
+  /** How many runs wait for another of their call. */
   #following = 0;
 
   constructor(handler: Handler) {
@@ -45,7 +45,7 @@ export class Lanes {
 
   /** How many more runs may be added, of calls that have no lane here. */
   get room(): number {
-    return Math.max(0, maxWaiting - this.#size);
+    return Math.max(0, maxInMemory - this.#size);
   }
 
   /** How many more runs may be added of this run's call. */
@@ -56,8 +56,8 @@ export class Lanes {
   }
 
   /**
-   * Whether no run may be claimed any more that would wait behind another: none of the calls that have lanes, and at
-   * most one of each other call. A run can't be refused once it is claimed.
+   * While true, only such runs may be claimed as will not wait for another here: none of the calls that have lanes, and at most
+   * one of each other call. Once claimed, a stored run can't be turned away.
    */
   get isCrowded(): boolean {
     return this.#following > this.#maxFollowing / 2;
@@ -70,10 +70,10 @@ export class Lanes {
 
   /** Whether enough has been finished to make it worth claiming more. */
   get isHalfEmpty(): boolean {
-    return this.#size <= maxWaiting / 2;
+    return this.#size <= maxInMemory / 2;
   }
 
-  /** How many runs are ready and have a place. */
+  /** How many runs are ready and have a slot. */
   get mayBeginNow(): number {
     return Math.min(this.#ready.length, Math.max(0, this.handler.concurrency - this.#active));
   }
@@ -91,7 +91,7 @@ export class Lanes {
     this.#following += 1;
   }
 
-  /** The next run that may begin, if there is one and a place for it. */
+  /** The next run that may begin, if there is one and a slot for it. */
   next(mayBegin: (run: Run) => boolean): Run | undefined {
     if (this.#active >= this.handler.concurrency) return undefined;
     const index = this.#ready.findIndex(mayBegin);
@@ -101,13 +101,13 @@ export class Lanes {
     return run;
   }
 
-  /** Frees the place of a run that `next` returned: its handler has ended, and only its end is yet to be written. */
+  /** Frees the slot of a run that `next` returned: its handler has ended, and only its end is yet to be written. */
   leave(): void {
     this.#active -= 1;
     this.#size -= 1;
   }
 
-  /** Ends a run that has left its place, and lets the next of its call go. */
+  /** Ends a run that has freed its slot, and lets the next of its call go. */
   finish(run: Run): void {
     const call = laneOf(run);
     if (call === undefined) return;
@@ -117,7 +117,7 @@ export class Lanes {
     this.#enter(following);
   }
 
-  /** Takes out the runs that wait behind a run of their call, in order. */
+  /** Takes out the runs that wait for a run of their call, in order. */
   takeFollowers(run: Run): readonly Run[] {
     const call = laneOf(run);
     const followers = call === undefined ? [] : (this.#lanes.get(call)?.splice(0) ?? []);

@@ -2,7 +2,7 @@
 import { RingbackError, configError } from '../errors/errors.ts';
 import { placeThrownAt } from '../kit/error-location.ts';
 import { classOf, reasonOf } from '../kit/error-text.ts';
-import type { Outcome } from './handling.ts';
+import type { Outcome } from './handler.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 
 const discardMark: unique symbol = Symbol.for('ringback.Discard') as never;

@@ -11,7 +11,7 @@ import type { Run } from './run.ts';
 
 /** What the placer works with. */
 export interface PlacerParts extends EventReaderParts {
-  readonly store: Pick<Store, 'route' | 'mayBegin'>;
+  readonly store: Pick<Store, 'runsOf' | 'mayPlace'>;
   readonly registry: Registry;
   /** Called when there may be something to claim. */
   readonly wake: () => void;
@@ -102,7 +102,7 @@ export class Placer {
     const { registry, store, telemetry, follow, settler, decoder } = this.#parts;
     const matching = route(event, registry.handlers, registry.fallback);
     if (matching.length === 0) reportUnhandled(telemetry, event);
-    const runs = store.route(claimed, matching);
+    const runs = store.runsOf(claimed, matching);
     if (runs.length === 0) return follow(settler.finish(claimed));
     for (const [index, run] of runs.entries()) {
       // What may be poison is read anew for each attempt, when that is counted.
@@ -114,12 +114,16 @@ export class Placer {
     }
   }
 
-  /** A run that is stored already finds room always, unless its handler was paused meanwhile: it was claimed because there was some. */
+  /**
+   * A run that is stored already always finds room, unless its handler was paused meanwhile: it was claimed because there was
+   * some. The event of a join is never put into a lane: `requeue` counts it as arrived, and the join's own run, which has a row,
+   * is claimed when it is due.
+   */
   #place(lanes: Lanes, run: Run, { isStored }: { readonly isStored: boolean }): void {
     this.#bytes += run.claimed.body.byteLength;
     const hasRoom = !lanes.isPaused && (isStored || lanes.roomFor(run) > 0);
-    // Asked first: the store watches what goes before a run until then.
-    if (this.#parts.store.mayBegin(run.claimed) && hasRoom) lanes.add(run);
+    // Asked also if there is no room: until then the store notes which runs come before this one.
+    if (this.#parts.store.mayPlace(run.claimed) && hasRoom) lanes.add(run);
     else this.requeue(run);
   }
 }

@@ -53,7 +53,7 @@ export class PoisonRuns<Lanes> {
   }
 
   /** The handler of a run was called. After two deaths the run stays alone until it ends. */
-  called(run: Run): void {
+  invoked(run: Run): void {
     if (this.#alone !== run || run.claimed.crashCount > 1) return;
     this.#cancelTimer = this.#clock.after(maxAlone, () => this.ended(run));
   }

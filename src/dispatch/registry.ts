@@ -1,5 +1,5 @@
 import { configError } from '../errors/errors.ts';
-import type { Handler } from './handling.ts';
+import type { Handler } from './handler.ts';
 import { Lanes } from './lanes.ts';
 import {
   type HandlerOptions,

@@ -1,4 +1,4 @@
-import type { Handler } from './handling.ts';
+import type { Handler } from './handler.ts';
 import type { CallEvent } from '../events/model.ts';
 import { isKnownEventName, matches } from '../events/names.ts';
 

@@ -1,7 +1,7 @@
 import type { ClaimedEvent } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import type { Outcome } from './handling.ts';
+import type { Outcome } from './handler.ts';
 import type { Run } from './run.ts';
 
 /** How an attempt ended, as its log line reports it. */

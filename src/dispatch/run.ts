@@ -1,6 +1,6 @@
 import type { CallEvent } from '../events/model.ts';
 import type { ClaimedRun } from '../store/claims.ts';
-import type { Handler } from './handling.ts';
+import type { Handler } from './handler.ts';
 
 /** A handler's own copy of the event, or why its stored bytes can't be read any more. */
 export type OwnEvent = CallEvent | { readonly unreadable: string };

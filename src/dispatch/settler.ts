@@ -8,7 +8,7 @@ import { storePause } from '../store/waits.ts';
 import type { Store } from '../store/store.ts';
 import { Unconfirmed } from '../store/unconfirmed.ts';
 import { type Conclusion, failureOf } from './conclude.ts';
-import type { UserDatabase } from './handling.ts';
+import type { UserDatabase } from './handler.ts';
 import type { Run } from './run.ts';
 
 /** In place of a handler, for an event that can't be read and therefore not be routed. */
@@ -55,8 +55,8 @@ export class Settler {
   }
 
   /** Counts the attempt that is about to begin; undefined when the claim is lost. */
-  begin({ claimed }: Run): Promise<ClaimedRun | undefined> {
-    return this.persist(() => this.#parts.store.begin(claimed));
+  countAttempt({ claimed }: Run): Promise<ClaimedRun | undefined> {
+    return this.persist(() => this.#parts.store.countAttempt(claimed));
   }
 
   /** Puts a run that has not begun back into the inbox. */
@@ -89,7 +89,7 @@ export class Settler {
   /** Makes a dead letter of an event that can't be read, so that nobody knows whose it is. */
   async settleUnread(event: ClaimedEvent, conclusion: Conclusion): Promise<void> {
     const { store, clock } = this.#parts;
-    const [run] = store.route(event, [unreadEvent]);
+    const [run] = store.runsOf(event, [unreadEvent]);
     if (!run) return this.finish(event);
     const { state, attempts } = conclusion;
     const failure = failureOf(run, run.handler, conclusion, 0);

@@ -1,6 +1,6 @@
 /**
- * The shapes of data on its way in: Delivery → CallEvent → Reply. A stage takes one shape and returns the next. The
- * shapes after the answer, Run → Outcome, are in `handling.ts`.
+ * The shapes of data on its way in: Delivery → CallEvent → Reply. A stage checks the delivery, or takes one
+ * shape and returns the next. The shapes after the answer, Run → Outcome, are in `dispatch/handler.ts`.
  */
 import type { Readable } from 'node:stream';
 import type { TrustProxy } from '../kit/trust-proxy.ts';

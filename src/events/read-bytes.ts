@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CallEvent, EventSource, Headers } from './model.ts';
 import type { BodyDecoder, Decoded, Unreadable } from './decoding.ts';
-import { readEvent } from './reading.ts';
+import { readEvent } from './read-event.ts';
 
 /** What became of the raw bytes: an event, or the reason why there is none. */
 export type Reading =

@@ -2,7 +2,7 @@ import type { CallEvent, EventSource, Headers } from './model.ts';
 import { type Instant, nanosecondsOf, parseInstant } from '../kit/time.ts';
 import { firstId, headerOf, idUnder, readId, readTraceId } from './ids.ts';
 import { eventNames, unknownEventName } from './names.ts';
-import { readPayload, unwrapPayload } from './payload.ts';
+import { readPayload, unwrapPayload } from './read-payload.ts';
 
 /** The names under which the platform may send the organization's id, in the body or in the payload. */
 export const organizationIdNames = ['organizationId', 'organization_id'] as const;

@@ -122,15 +122,15 @@ export class Authenticator {
   }
 
   /**
-   * The proof of a delivery that doesn't count, because it verifies as of its arrival in a known scheme with another
-   * proof than the one that does; undefined when it verifies in none.
+   * For a refused delivery: in which known scheme, one with another proof than the scheme in force, it verifies as of its
+   * arrival; undefined if in none.
    */
   authenticateOtherwise(bytes: Uint8Array, headers: Headers, receivedAt: number): Proof | undefined {
     const { secrets, tolerance, isSchemeGiven, schemes } = this.#parts;
-    const counting = isSchemeGiven ? schemes[0]?.scheme : this.#pinned;
-    if (!secrets || !counting) return undefined;
+    const inForce = isSchemeGiven ? schemes[0]?.scheme : this.#pinned;
+    if (!secrets || !inForce) return undefined;
     const timing = { now: receivedAt, tolerance };
-    const others = schemesWithOtherProofs(counting);
+    const others = schemesWithOtherProofs(inForce);
     const verification = verifySignature(bytes, headers, secrets.current(), others, timing);
     return verification.ok ? verification : undefined;
   }

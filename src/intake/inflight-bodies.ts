@@ -13,7 +13,7 @@ export interface InflightLimits {
  * The first bytes of each body, which don't count: unauthenticated senders who stall with large bodies may use
  * `inflight` up, and small genuine bodies must still get through.
  */
-const freeBytes = 64 * 1024;
+const uncountedBytes = 64 * 1024;
 
 /** A sender with at least one body that counts. */
 interface Sender {
@@ -137,7 +137,7 @@ export class InflightBody {
    */
   grow(bytes: number): void {
     this.#received += bytes;
-    const more = this.#received - freeBytes - this.counted;
+    const more = this.#received - uncountedBytes - this.counted;
     if (more > 0) this.#bodies.count(this, more);
   }
 

@@ -14,7 +14,7 @@ import { type Admission, admit } from './admit.ts';
 import { type BodyLimits, type Hold, assemble } from './assemble.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
-import { InflightBodies, type InflightLimits } from './inflight.ts';
+import { InflightBodies, type InflightLimits } from './inflight-bodies.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
@@ -115,11 +115,13 @@ export class Intake {
 
   #traced(delivery: Delivery, hold: Hold): Promise<Recorded> {
     const { tracer } = this.#parts.tracing;
-    if (!tracer) return this.#pass(delivery, hold);
-    return tracer.receive(headerOf(delivery.headers, 'traceparent'), () => this.#pass(delivery, hold));
+    if (!tracer) return this.#throughStages(delivery, hold);
+    return tracer.receive(headerOf(delivery.headers, 'traceparent'), () =>
+      this.#throughStages(delivery, hold),
+    );
   }
 
-  async #pass(delivery: Delivery, hold: Hold): Promise<Recorded> {
+  async #throughStages(delivery: Delivery, hold: Hold): Promise<Recorded> {
     const { limits, admission, authenticator, decoder, recorder, telemetry, clock } = this.#parts;
     const receivedAt = clock.now();
     this.#requireOpen();
@@ -127,15 +129,15 @@ export class Intake {
     admit(delivery, admission);
     const bytes = await assemble(delivery, limits, hold, clock);
     const wait = this.#share.whenFree();
-    // Awaited only then: during an await, others would be let go in the time that this one is about to take.
+    // Not awaited without need: an await would let others use the time that was just given to this delivery.
     if (wait) await wait;
-    // Before the signature: with verifying what is refused anyway, an overload would take the time that answers need.
-    // But after the body: if it were left unread, the connection might be lost.
+    // Refused before it is verified: in an overload, verifying would take the time that the answers need. But after the body:
+    // if it were left unread, the connection might be lost.
     if (this.#parts.isOverloaded()) throw overloaded;
     const proof = await this.#authenticate(bytes, delivery, receivedAt);
     const headers = withoutUnsignedId(delivery.headers, proof.scheme);
     const read = readBytes(decoder, { body: bytes, headers, receivedAt });
-    // Awaited only for a large body: what a small one has reserved must not change before it is recorded.
+    // Awaited only for a large body: a small one is recorded in the turn in which it was found that the inbox has room.
     const reading = read instanceof Promise ? await read : read;
     if (reading.ok && reading.traceIdDiffers)
       telemetry.report('trace_id_differs', { traceId: reading.event.traceId });
@@ -145,7 +147,7 @@ export class Intake {
     const reason = reading.ok ? undefined : reading.reason;
     const { status, traceId, quarantineId } = recorded;
     telemetry.report(reportedAs[status], { traceId, secret: proof.secret, reason, quarantineId });
-    // The first event of an inbox is answered once its scheme is pinned; all others at once.
+    // An event whose scheme is not the pinned one is answered once that is written; all others at once.
     if (reading.ok && status === 'accepted') await authenticator.pin(proof);
     return recorded;
   }

@@ -15,7 +15,7 @@ export interface TracedAttempt {
 /** What follows one attempt. */
 export interface AttemptSpan {
   /** Calls the handler: what it calls itself is a part of the attempt. */
-  call<T>(work: () => T): T;
+  handle<T>(work: () => T): T;
   /** Writes how it ended. */
   settle<T>(work: () => Promise<T>): Promise<T>;
   /** `cause`: the class or code of what was thrown. */
@@ -49,7 +49,7 @@ export class Tracing {
 
 /** What follows nothing. */
 export const untraced: AttemptSpan = {
-  call: (work) => work(),
+  handle: (work) => work(),
   settle: (work) => work(),
   end: () => {},
 };

@@ -1,4 +1,4 @@
-import type { JoinedCall, RunContext } from '../dispatch/handling.ts';
+import type { JoinedCall, RunContext } from '../dispatch/handler.ts';
 import type { EventOf } from '../events/event-types.ts';
 import type { CallEvent } from '../events/model.ts';
 import type { EventPattern } from '../events/names.ts';

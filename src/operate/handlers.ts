@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Handler, Order } from '../dispatch/handling.ts';
+import type { Handler, Order } from '../dispatch/handler.ts';
 import { configError } from '../errors/errors.ts';
 import { type Account, type Audit, accountSchema } from './audit.ts';
 import { givenText, parseStrictly } from '../errors/option-problems.ts';

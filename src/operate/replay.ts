@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { configError } from '../errors/errors.ts';
 import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-bytes.ts';
-import type { Handler } from '../dispatch/handling.ts';
+import type { Handler } from '../dispatch/handler.ts';
 import { closest } from '../kit/closest-name.ts';
 import { defined } from '../kit/values.ts';
 import type { CallEvent } from '../events/model.ts';

@@ -45,7 +45,7 @@ function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAtte
   // What the handler calls then begins no trace of its own either.
   if (received && !isSampled(received)) {
     const within = trace.setSpanContext(ROOT_CONTEXT, received);
-    return { ...untraced, call: (work) => context.with(within, work) };
+    return { ...untraced, handle: (work) => context.with(within, work) };
   }
   const links: Link[] = received ? [{ context: received }] : [];
   // A trace of its own: an attempt may be made days after its delivery, and again and again.
@@ -57,7 +57,7 @@ function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAtte
   // Not that of whatever made the attempt begin, which may have been another delivery.
   const within = trace.setSpan(ROOT_CONTEXT, span);
   return {
-    call: (work) => context.with(within, work),
+    handle: (work) => context.with(within, work),
     async settle(work) {
       const settling = tracer.startSpan(
         'settle',

@@ -1,7 +1,7 @@
 /** The options of a handler (`on`) and of a join (`onCall`). */
 import { z } from 'zod';
 import type { KnownEventName } from '../events/names.ts';
-import type { Order } from '../dispatch/handling.ts';
+import type { Order } from '../dispatch/handler.ts';
 import type { Duration, Rate } from '../kit/duration.ts';
 import { givenText, parseStrictly } from '../errors/option-problems.ts';
 import { attemptTime, count, rate, timeSpan } from './option-values.ts';

@@ -147,8 +147,8 @@ export class Lifecycle {
     health.stop();
     changes.close();
     this.parts.reconciliation.stop();
-    // The dispatcher drains at the same time as the intake. One after the other, a sender of half a body and
-    // stalls could make the stop take twice as long.
+    // The dispatcher drains at the same time as the intake. One after the other, a sender that stalls after
+    // half a body could make the stop take twice as long.
     const dispatched = dispatcher.stop(timeout);
     await intake.drained();
     // A process that holds the database locked must not keep this one from ending: runs whose end can't be written are

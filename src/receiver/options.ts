@@ -1,6 +1,6 @@
 import type { Logger, LoggerOptions } from 'pino';
 import { z } from 'zod';
-import type { UserDatabase } from '../dispatch/handling.ts';
+import type { UserDatabase } from '../dispatch/handler.ts';
 import { configError } from '../errors/errors.ts';
 import type { Size } from '../kit/bytes.ts';
 import type { Clock, Random } from '../kit/clock.ts';

@@ -1,5 +1,5 @@
 /** What a store returns when this process claims it: events, and runs that were stored. */
-import type { JoinTerms, Order, RunReplay } from '../dispatch/handling.ts';
+import type { JoinTerms, Order, RunReplay } from '../dispatch/handler.ts';
 import type { StoredEvent } from './event-store.ts';
 
 /** What the store has to know of a handler. */
@@ -42,7 +42,7 @@ export function mayBePoison({ crashCount }: CrashCounts): boolean {
 
 /** A claimed event: this process, and no other, may run its handlers until they are settled or the process dies. */
 export interface ClaimedEvent extends StoredEvent, CrashCounts {
-  /** By this the store knows its claim again, such as by its owner and epoch. Nobody else reads it. */
+  /** The store's own note about the claim. Nobody else looks into it. */
   readonly claim: unknown;
 }
 

@@ -1,5 +1,5 @@
 /** The part of the store that shows events to a person, puts settled runs back to be run again, and dismisses runs. */
-import type { Order } from '../dispatch/handling.ts';
+import type { Order } from '../dispatch/handler.ts';
 import type { EventSource, Headers } from '../events/model.ts';
 import type { ProgressStep } from './audit-store.ts';
 import type { KeptFailure } from './failure-store.ts';

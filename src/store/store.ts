@@ -6,7 +6,7 @@
  * and `done` after that. Most events never have a stored run: a run is stored only if there is something to remember
  * (a retry, a dead letter, a sibling that is still working).
  */
-import type { DatabaseOf, Order, UserDatabase } from '../dispatch/handling.ts';
+import type { DatabaseOf, Order, UserDatabase } from '../dispatch/handler.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { CallStore } from './call-store.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from './claims.ts';
@@ -143,16 +143,15 @@ export interface Store<Transaction = UserDatabase> {
    * The runs of a claimed event, one for each handler that takes it. A handler whose run was stored under an earlier claim
    * is left out. Writes nothing; if there are no runs, the claim must be ended by `finish`.
    */
-  route(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[];
+  runsOf(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[];
   /**
-   * Whether a claimed run may begin now: false if the order of its handler puts it behind an open run of its call, and
-   * false for a join's run that is not stored. Asked once for each run, when its turn has come to be put into memory, also
-   * if there is no room: a store that watches what goes before the run does so no longer. A run that may not begin, or
-   * finds no room, goes back by `requeue`.
+   * Whether a claimed run may be put into a lane: false if the order of its handler puts it after an open run of its call, and
+   * false for the run of a join that has no row. Call it exactly once for each run, whether or not the lane has room: until
+   * then, a store notes which runs come before it, and afterwards it stops. A run that may not be placed goes back by `requeue`.
    */
-  mayBegin(run: ClaimedRun): boolean;
+  mayPlace(run: ClaimedRun): boolean;
   /**
-   * Puts a claimed run that has not begun back into the inbox: due, or behind the runs of its call that its handler's
+   * Puts a claimed run that has not begun back into the inbox: due, or blocked by the runs of its call that its handler's
    * order puts before it. The event of a join is counted as arrived instead, and the inbox keeps the join's run.
    */
   requeue(run: ClaimedRun): Promise<Settled>;
@@ -170,10 +169,10 @@ export interface Store<Transaction = UserDatabase> {
   /** The event has been read. */
   endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void>;
   /**
-   * Counts an attempt of a run before it begins: an event over which a process has died must not be tried for ever.
+   * Counts an attempt of a run before its handler is called: an event over which a process has died must not be tried for ever.
    * Resolves to the run with that attempt, or undefined when the claim is lost.
    */
-  begin(run: ClaimedRun): Promise<ClaimedRun | undefined>;
+  countAttempt(run: ClaimedRun): Promise<ClaimedRun | undefined>;
   /** Writes how a run ended, if the claim still holds. */
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled>;
   /**

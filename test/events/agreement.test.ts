@@ -6,7 +6,7 @@ import { schemaFiles } from '../../scripts/schemas.ts';
 import { isRecord } from '../../src/events/decoding.ts';
 import { driftOf } from '../../src/events/drift.ts';
 import { type KnownEventName, knownEventNames } from '../../src/events/names.ts';
-import { readEvent } from '../../src/events/reading.ts';
+import { readEvent } from '../../src/events/read-event.ts';
 import { buildDelivery, deliver, testReceiver } from '../../src/testing/index.ts';
 import { type Variation, forms, variationsOf } from './body-variations.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { isKnownEvent } from '../../src/events/event-types.ts';
 import type { EventMap, EventOf, KnownEvent } from '../../src/events/event-types.ts';
-import { readEvent } from '../../src/events/reading.ts';
+import { readEvent } from '../../src/events/read-event.ts';
 import type { CallEvent } from '../../src/events/model.ts';
 import type { KnownEventName } from '../../src/events/names.ts';
 import type { payloadSchemas } from '../../src/events/schemas.ts';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeBody } from '../../src/events/decoding.ts';
 import { knownEventNames } from '../../src/events/names.ts';
-import { readEvent } from '../../src/events/reading.ts';
+import { readEvent } from '../../src/events/read-event.ts';
 import type { CallEvent, Headers } from '../../src/events/model.ts';
 
 const digest = () => 'a'.repeat(64);

@@ -40,7 +40,7 @@ export function record(store: AnyStore, event: EventRecord): Promise<'new' | 'du
 
 /** The only run of a claimed event that has one handler. */
 export function runOf(store: AnyStore, event: ClaimedEvent, handler: HandlerTerms = handlerOf()): ClaimedRun {
-  return only(store.route(event, [handler]));
+  return only(store.runsOf(event, [handler]));
 }
 
 /** A replay that somebody asks for. */
@@ -119,7 +119,7 @@ export async function endSiblings(
   states: Readonly<Record<string, RunState | undefined>>,
 ): Promise<void> {
   const handlers = Object.keys(states).map((name) => handlerOf(name));
-  for (const run of store.route(event, handlers)) {
+  for (const run of store.runsOf(event, handlers)) {
     const state = states[run.handler];
     if (state) await store.settle(run, endOf(state));
   }

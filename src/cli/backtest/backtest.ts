@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
-import type { Handler } from '../../dispatch/handling.ts';
+import type { Handler } from '../../dispatch/handler.ts';
 import { route } from '../../dispatch/route.ts';
 import { configError } from '../../errors/errors.ts';
 import { readBytes } from '../../events/read-bytes.ts';

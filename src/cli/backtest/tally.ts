@@ -1,4 +1,4 @@
-import type { Handler } from '../../dispatch/handling.ts';
+import type { Handler } from '../../dispatch/handler.ts';
 import { type PastEnding, pastEndings } from './past.ts';
 import { type Ending, type Trial, endings } from './trial.ts';
 

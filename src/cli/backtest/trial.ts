@@ -2,7 +2,7 @@ import { type Logger, pino } from 'pino';
 import type { CallEventRow } from '../../calls/timeline.ts';
 import { Attempts, type AttemptParts } from '../../dispatch/attempt.ts';
 import { readOwn } from '../../dispatch/event-reader.ts';
-import type { Handler, JoinTerms } from '../../dispatch/handling.ts';
+import type { Handler, JoinTerms } from '../../dispatch/handler.ts';
 import type { BodyDecoder } from '../../events/decoding.ts';
 import { Activity } from '../../kit/activity.ts';
 import { systemClock } from '../../kit/clock.ts';
@@ -61,7 +61,7 @@ export async function tryRun(handler: Handler, stored: StoredEvent, parts: Trial
       return 'settled';
     },
     persist: (write) => write(),
-    begin: ({ claimed }) => Promise.resolve(claimed),
+    countAttempt: ({ claimed }) => Promise.resolve(claimed),
     readNoted: async (_claimed, read) => ({ value: await read() }),
   };
   const attempts = new Attempts({
@@ -85,7 +85,7 @@ export async function tryRun(handler: Handler, stored: StoredEvent, parts: Trial
     readingCrashes: 0,
   };
   const run = { handler, claimed, event: () => readOwn(decoder, stored) };
-  const ended = await attempts.call(run);
+  const ended = await attempts.make(run);
   if (ended) await attempts.settle(ended);
   return { ending, failure, rows };
 }

@@ -2,7 +2,7 @@
 import { ringbackError } from '../../errors/errors.ts';
 import { describe, isObject } from '../../errors/option-problems.ts';
 import { firstId, idUnder, readId } from '../../events/ids.ts';
-import { organizationIdNames } from '../../events/reading.ts';
+import { organizationIdNames } from '../../events/read-event.ts';
 import { parseInstant } from '../../kit/time.ts';
 
 /** What is known of a call. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { eventNames } from '../../events/names.ts';
 import { type ReconcilableName, reconciledTraceId } from '../../events/reconciled.ts';
-import { readEvent } from '../../events/reading.ts';
+import { readEvent } from '../../events/read-event.ts';
 import type { CallEvent } from '../../events/model.ts';
 import { type EventRecord, recordOf } from '../../store/event-record.ts';
 import type { KnownCall, KnownTime } from './known-call.ts';

@@ -1,9 +1,10 @@
 import type { PoolClient } from 'pg';
-import type { AsyncInboxDatabase, Order } from '../../dispatch/handling.ts';
+import type { AsyncInboxDatabase, Order } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored } from '../shared/claimed-work.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../claims.ts';
+import type { JoinTerms } from '../../dispatch/handler.ts';
 import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { EventStore } from '../event-store.ts';
@@ -127,23 +128,26 @@ export class PostgresStore implements Store<PoolClient> {
     return found.map((run) => this.#claimed.run(run, handler));
   }
 
-  route(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {
-    return this.#claimed.route(event, handlers);
+  runsOf(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {
+    return this.#claimed.runsOf(event, handlers);
   }
 
-  mayBegin(run: ClaimedRun): boolean {
-    return this.#claimed.mayBegin(run);
+  mayPlace(run: ClaimedRun): boolean {
+    return this.#claimed.mayPlace(run);
   }
 
   requeue(run: ClaimedRun): Promise<Settled> {
     const { join } = claimOf(run).handler;
-    const now = this.#clock.now();
-    if (join && run.callId !== undefined && !isStored(run)) {
-      const { sequence, callId, handler, eventName } = run;
-      const arrival = { process: ownedBy(run), sequence, callId, handler, eventName, ...join, now };
-      return this.#claimed.end(run, (last) => this.#work.arrive({ ...arrival, last }));
-    }
+    if (join && run.callId !== undefined && !isStored(run)) return this.#arrive(run, run.callId, join);
     return this.#claimed.store(run, run.attempts, (last) => this.#work.requeue(run, last));
+  }
+
+  /** The event of a join has arrived. */
+  #arrive(run: ClaimedRun, callId: string, join: JoinTerms): Promise<Settled> {
+    const { sequence, handler, eventName } = run;
+    const now = this.#clock.now();
+    const arrival = { process: ownedBy(run), sequence, callId, handler, eventName, ...join, now };
+    return this.#claimed.detach(run, (last) => this.#work.arrive({ ...arrival, last }));
   }
 
   nextDue(handler: string, after?: number): Promise<number | undefined> {
@@ -160,19 +164,19 @@ export class PostgresStore implements Store<PoolClient> {
     return this.#work.endReading(claimed);
   }
 
-  async begin(run: ClaimedRun): Promise<ClaimedRun | undefined> {
-    const attempts = await this.#claimed.end(run, (last) => this.#work.begin(run, last));
+  async countAttempt(run: ClaimedRun): Promise<ClaimedRun | undefined> {
+    const attempts = await this.#claimed.detach(run, (last) => this.#work.countAttempt(run, last));
     return attempts === undefined ? undefined : this.#claimed.begun(run, attempts);
   }
 
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
     const write = (last: boolean) => this.#work.settle(run, end, last);
     if (end.state.kind === 'due') return this.#claimed.store(run, end.attempts, write);
-    return this.#claimed.end(run, write);
+    return this.#claimed.detach(run, write);
   }
 
   settleWith(run: ClaimedRun, end: RunEnd, effects: (client: PoolClient) => unknown): Promise<Settled> {
-    return this.#claimed.end(run, (last) => this.#work.settleWith(run, end, last, effects));
+    return this.#claimed.detach(run, (last) => this.#work.settleWith(run, end, last, effects));
   }
 
   async unblock(handler: string, order: Order): Promise<void> {

@@ -10,7 +10,7 @@ export interface OpenRun {
 }
 
 /** A run that is being stored: it stays open in the inbox, and no claim that was made before can have seen it there. */
-interface LeavingRun extends OpenRun {
+interface RunBeingStored extends OpenRun {
   readonly sequence: Sequence;
 }
 
@@ -25,8 +25,8 @@ interface Watched extends RunsBefore {
   readonly runs: OpenRun[];
 }
 
-/** Whether a handler's run may begin behind these runs of its call. */
-export function mayBeginBehind({ name, order }: HandlerTerms, runs: readonly OpenRun[]): boolean {
+/** Whether a handler's run may begin while these runs of its call, which come before it, are open. */
+export function mayComeAfter({ name, order }: HandlerTerms, runs: readonly OpenRun[]): boolean {
   const own = runs.filter(({ handler }) => handler === name);
   if (order === 'strict') return own.length === 0;
   // A run that has failed lets later ones go ahead; one that has not begun goes first.
@@ -39,24 +39,24 @@ export function mayBeginBehind({ name, order }: HandlerTerms, runs: readonly Ope
  */
 export class CallOrder {
   readonly #watched = new ListsByCall<Watched>();
-  readonly #leaving = new ListsByCall<LeavingRun>();
+  readonly #beingStored = new ListsByCall<RunBeingStored>();
 
   /** Watches a claim for what goes before it: `found` was seen by the claim itself. */
   watch(callId: string | undefined, sequence: Sequence, found: readonly OpenRun[]): RunsBefore {
     if (callId === undefined) return { runs: found, close: () => {} };
-    const leaving = this.#leaving.of(callId).filter((run) => run.sequence < sequence);
+    const beingStored = this.#beingStored.of(callId).filter((run) => run.sequence < sequence);
     const close = () => this.#watched.remove(callId, watched);
-    const watched: Watched = { sequence, runs: [...found, ...leaving], close };
+    const watched: Watched = { sequence, runs: [...found, ...beingStored], close };
     this.#watched.add(callId, watched);
     return watched;
   }
 
   /** A run is about to be stored. Returns the function to call when it is in the inbox. */
-  leaves(callId: string | undefined, run: LeavingRun): () => void {
+  storing(callId: string | undefined, run: RunBeingStored): () => void {
     if (callId === undefined) return () => {};
     for (const { sequence, runs } of this.#watched.of(callId)) if (run.sequence < sequence) runs.push(run);
-    this.#leaving.add(callId, run);
-    return () => this.#leaving.remove(callId, run);
+    this.#beingStored.add(callId, run);
+    return () => this.#beingStored.remove(callId, run);
   }
 }
 

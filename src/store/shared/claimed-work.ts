@@ -1,4 +1,4 @@
-import { CallOrder, type OpenRun, type RunsBefore, mayBeginBehind } from './call-order.ts';
+import { CallOrder, type OpenRun, type RunsBefore, mayComeAfter } from './call-order.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms } from '../claims.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Sequence, Settled } from '../sequence.ts';
@@ -27,20 +27,20 @@ export interface RunClaim extends Owned {
   /** Undefined: the run has a row, and is claimed by itself. */
   readonly event: EventClaim | undefined;
   /** Whether it counts among the event's runs that have no row. */
-  isOpen: boolean;
+  isUnstored: boolean;
   /** Set while the run is being stored: what to call when it is in the inbox. */
-  leave: (() => void) | undefined;
+  onStored: (() => void) | undefined;
 }
 
 /**
- * A claim on an event. It ends with the last of the event's runs that has no row, so these are ended one after another:
+ * A claim on an event. It ends with the last of the event's runs that has no row, so these are detached one after another:
  * a write that fails and is made again must not find the claim gone.
  */
 export class EventClaim implements Owned {
   readonly owner: number | undefined;
   readonly storedHandlers: readonly string[];
   readonly before: RunsBefore;
-  #open = 0;
+  #unstored = 0;
   #previous: Promise<unknown> | undefined;
 
   constructor(owner: number | undefined, storedHandlers: readonly string[], before: RunsBefore) {
@@ -50,24 +50,26 @@ export class EventClaim implements Owned {
   }
 
   /** Adds runs that have no row. */
-  open(runs: number): void {
-    this.#open += runs;
+  addUnstored(runs: number): void {
+    this.#unstored += runs;
   }
 
-  /** Ends a run: it has a row from then on, or needs none. `write` is told whether the claim ends with it. */
-  end<T>(run: RunClaim, write: (isLast: boolean) => Promise<T>): Promise<T> {
-    const ended = this.#previous ? this.#previous.then(() => this.#end(run, write)) : this.#end(run, write);
+  /** Detaches a run: from then on it has a row of its own, or needs none. `write` is told whether the claim ends with it. */
+  detach<T>(run: RunClaim, write: (isLast: boolean) => Promise<T>): Promise<T> {
+    const detached = this.#previous
+      ? this.#previous.then(() => this.#detach(run, write))
+      : this.#detach(run, write);
     // Nothing comes after the last one, and most events have only one run.
-    if (this.#open > 1) this.#previous = ended.catch(() => {});
-    return ended;
+    if (this.#unstored > 1) this.#previous = detached.catch(() => {});
+    return detached;
   }
 
-  async #end<T>(run: RunClaim, write: (isLast: boolean) => Promise<T>): Promise<T> {
+  async #detach<T>(run: RunClaim, write: (isLast: boolean) => Promise<T>): Promise<T> {
     // A write may be made again although it succeeded, because its caller was not told.
-    const others = run.isOpen ? this.#open - 1 : this.#open;
+    const others = run.isUnstored ? this.#unstored - 1 : this.#unstored;
     const result = await write(others === 0);
-    this.#open = others;
-    run.isOpen = false;
+    this.#unstored = others;
+    run.isUnstored = false;
     return result;
   }
 }
@@ -85,17 +87,17 @@ export class ClaimedWork {
   /** A stored run that was just claimed. */
   run({ owner, ...run }: FoundRun, handler: HandlerTerms): ClaimedRun {
     const before = this.#order.watch(run.callId, run.sequence, []);
-    const state = { event: undefined, isOpen: false, leave: undefined };
+    const state = { event: undefined, isUnstored: false, onStored: undefined };
     return { ...run, claim: { owner, handler, before, ...state } satisfies RunClaim };
   }
 
   /** The runs of a claimed event, without those that are stored already. */
-  route(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {
+  runsOf(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {
     const claim = event.claim as EventClaim;
-    const open = handlers.filter(({ name }) => !claim.storedHandlers.includes(name));
-    claim.open(open.length);
+    const unstored = handlers.filter(({ name }) => !claim.storedHandlers.includes(name));
+    claim.addUnstored(unstored.length);
     claim.before.close();
-    return open.map((handler) => ({
+    return unstored.map((handler) => ({
       ...event,
       handler: handler.name,
       attempts: 0,
@@ -105,8 +107,8 @@ export class ClaimedWork {
         handler,
         before: claim.before,
         event: claim,
-        isOpen: true,
-        leave: undefined,
+        isUnstored: true,
+        onStored: undefined,
       } satisfies RunClaim,
     }));
   }
@@ -116,11 +118,11 @@ export class ClaimedWork {
     (claim as EventClaim | RunClaim).before.close();
   }
 
-  /** Whether a run may begin, and closes its watch; see the contract. */
-  mayBegin(run: ClaimedRun): boolean {
+  /** Whether a run may be put into a lane; ends the watch for runs before it. See the contract. */
+  mayPlace(run: ClaimedRun): boolean {
     const { handler, before } = claimOf(run);
     before.close();
-    return (handler.join === undefined || isStored(run)) && mayBeginBehind(handler, before.runs);
+    return (handler.join === undefined || isStored(run)) && mayComeAfter(handler, before.runs);
   }
 
   /** The run as it goes on once an attempt of it is counted: it has a row from then on. */
@@ -129,13 +131,13 @@ export class ClaimedWork {
     return { ...run, attempts, claim };
   }
 
-  /** Ends a run. `write` is told whether the claim on the event ends with it. */
-  end<T>(run: ClaimedRun, write: (isLast: boolean) => Promise<T>): Promise<T> {
+  /** Detaches a run from its event's claim, if it has one. `write` is told whether that claim ends with it. */
+  detach<T>(run: ClaimedRun, write: (isLast: boolean) => Promise<T>): Promise<T> {
     const claim = claimOf(run);
-    return claim.event ? claim.event.end(claim, write) : write(false);
+    return claim.event ? claim.event.detach(claim, write) : write(false);
   }
 
-  /** Ends a run by storing it as open. Until that has succeeded, no later run of its call may begin. */
+  /** Detaches a run by storing it as open. Until that has succeeded, no later run of its call may begin. */
   async store(
     run: ClaimedRun,
     attempts: number,
@@ -143,9 +145,9 @@ export class ClaimedWork {
   ): Promise<Settled> {
     const claim = claimOf(run);
     const { sequence, callId, handler } = run;
-    claim.leave ??= this.#order.leaves(callId, { sequence, handler, hasBegun: attempts > 0 });
-    const settled = await this.end(run, write);
-    claim.leave();
+    claim.onStored ??= this.#order.storing(callId, { sequence, handler, hasBegun: attempts > 0 });
+    const settled = await this.detach(run, write);
+    claim.onStored();
     return settled;
   }
 }

@@ -1,4 +1,4 @@
-import type { Order } from '../../dispatch/handling.ts';
+import type { Order } from '../../dispatch/handler.ts';
 import type { Failure } from '../failure-store.ts';
 import type { Sequence } from '../sequence.ts';
 import type { RunEnd, RunState } from '../store.ts';

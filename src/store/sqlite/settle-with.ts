@@ -1,4 +1,4 @@
-import type { UserDatabase } from '../../dispatch/handling.ts';
+import type { UserDatabase } from '../../dispatch/handler.ts';
 import { ringbackError } from '../../errors/errors.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { isThenable } from '../../kit/values.ts';

@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
-import type { InboxDatabase, Order, UserDatabase } from '../../dispatch/handling.ts';
+import type { InboxDatabase, Order, UserDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored, readingKeyOf } from '../shared/claimed-work.ts';
 import { isOrdinary } from '../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../claims.ts';
+import type { JoinTerms } from '../../dispatch/handler.ts';
 import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { EventStore } from '../event-store.ts';
@@ -133,27 +134,30 @@ export class SqliteStore implements Store {
     );
   }
 
-  route(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {
-    return this.#claimed.route(event, handlers);
+  runsOf(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {
+    return this.#claimed.runsOf(event, handlers);
   }
 
-  mayBegin(run: ClaimedRun): boolean {
-    return this.#claimed.mayBegin(run);
+  mayPlace(run: ClaimedRun): boolean {
+    return this.#claimed.mayPlace(run);
   }
 
   requeue(run: ClaimedRun): Promise<Settled> {
     const { join } = claimOf(run).handler;
-    const { sequence, callId, handler, eventName } = run;
     this.#access.requestCorrection();
-    if (join && callId !== undefined && !isStored(run)) {
-      const arrival = { sequence, callId, handler, eventName, ...join };
-      return this.#claimed.end(run, (last) =>
-        this.#session.write('arrive', [{ ...arrival, last }, this.#clock.now()]),
-      );
-    }
+    if (join && run.callId !== undefined && !isStored(run)) return this.#arrive(run, run.callId, join);
     const { attempts } = run;
     return this.#claimed.store(run, attempts, (last) =>
       this.#session.write('requeueRun', [runRow(run, last, attempts, this.#clock.now())]),
+    );
+  }
+
+  /** The event of a join has arrived. */
+  #arrive(run: ClaimedRun, callId: string, join: JoinTerms): Promise<Settled> {
+    const { sequence, handler, eventName } = run;
+    const arrival = { sequence, callId, handler, eventName, ...join };
+    return this.#claimed.detach(run, (last) =>
+      this.#session.write('arrive', [{ ...arrival, last }, this.#clock.now()]),
     );
   }
 
@@ -173,9 +177,9 @@ export class SqliteStore implements Store {
     return this.#session.write('endReading', [sequence]);
   }
 
-  async begin(run: ClaimedRun): Promise<ClaimedRun | undefined> {
-    const attempts = await this.#claimed.end(run, (last) =>
-      this.#session.write('begin', [runRow(run, last, run.attempts, this.#clock.now())]),
+  async countAttempt(run: ClaimedRun): Promise<ClaimedRun | undefined> {
+    const attempts = await this.#claimed.detach(run, (last) =>
+      this.#session.write('countAttempt', [runRow(run, last, run.attempts, this.#clock.now())]),
     );
     return attempts === undefined ? undefined : this.#claimed.begun(run, attempts);
   }
@@ -189,7 +193,7 @@ export class SqliteStore implements Store {
       return writer.run('settle', [row]);
     };
     if (end.state.kind === 'due') return this.#claimed.store(run, end.attempts, write);
-    return this.#claimed.end(run, write);
+    return this.#claimed.detach(run, write);
   }
 
   async settleWith(
@@ -197,7 +201,7 @@ export class SqliteStore implements Store {
     end: RunEnd,
     effects: (database: UserDatabase) => unknown,
   ): Promise<Settled> {
-    const settled = await this.#claimed.end(run, (last) =>
+    const settled = await this.#claimed.detach(run, (last) =>
       settleWith(this.#session, this.#clock, () => settlementRow(run, end, last, this.#clock.now()), effects),
     );
     try {

@@ -1,5 +1,5 @@
 /** What the receivers do with each event, and what is promised about it. */
-import type { Order } from '../../../src/dispatch/handling.ts';
+import type { Order } from '../../../src/dispatch/handler.ts';
 
 export interface HandlerTerms {
   readonly name: string;

@@ -23,7 +23,7 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
     test('behind a run that has failed, later ones of its call begin, unless their order is strict', async () => {
       const store = await opened();
       const first = only(await claimedOf(store, ofCall('a')));
-      for (const run of store.route(first, orders)) await store.settle(run, endOf(dueAt(100)));
+      for (const run of store.runsOf(first, orders)) await store.settle(run, endOf(dueAt(100)));
       const [later, ofAnother] = await claimedOf(store, ofCall('b'), eventOf('c', { callId: 'call-2' }));
       if (!later || !ofAnother) throw new Error('nothing was claimed');
       expect(mayBegin(store, later)).toEqual({ none: true, call: true, strict: false });
@@ -33,11 +33,11 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
     test('a run waits for those of its handler, and for no others', async () => {
       const store = await opened();
       await storeUnbegun(store, { a: 100 });
-      const runs = store.route(only(await claimedOf(store, ofCall('b'))), [
+      const runs = store.runsOf(only(await claimedOf(store, ofCall('b'))), [
         handlerOf(),
         handlerOf('another', { order: 'strict' }),
       ]);
-      expect(runs.map((run) => [run.handler, store.mayBegin(run)])).toEqual([
+      expect(runs.map((run) => [run.handler, store.mayPlace(run)])).toEqual([
         ['handler', false],
         ['another', true],
       ]);
@@ -47,14 +47,14 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
       const store = await opened();
       await storeUnbegun(store, { a: 0 });
       await claimDue(store);
-      expect(store.mayBegin(await claimedRun(store, ofCall('b')))).toBe(false);
+      expect(store.mayPlace(await claimedRun(store, ofCall('b')))).toBe(false);
     });
 
     test('a run that goes back goes before events that were claimed before, while it is written and after', async () => {
       const store = await opened();
       const [first, second, third] = await claimedOf(store, ...['a', 'b', 'c'].map(ofCall));
       if (!first || !second || !third) throw new Error('nothing was claimed');
-      const writing = Promise.all(store.route(first, orders).map((run) => store.requeue(run)));
+      const writing = Promise.all(store.runsOf(first, orders).map((run) => store.requeue(run)));
       const expected = { none: true, call: false, strict: false };
       expect(mayBegin(store, second)).toEqual(expected);
       await writing;
@@ -71,7 +71,7 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
       if (!earlier || !run || !ofAnother) throw new Error('nothing was claimed');
       const writing = store.requeue(runOf(store, run, strict));
       for (const event of [earlier, ofAnother])
-        expect(store.mayBegin(runOf(store, event, strict))).toBe(true);
+        expect(store.mayPlace(runOf(store, event, strict))).toBe(true);
       await writing;
     });
 
@@ -79,7 +79,7 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
       const store = await opened();
       const [first, second, third] = await claimedOf(store, ...['a', 'b', 'c'].map(ofCall));
       if (!first || !second || !third) throw new Error('nothing was claimed');
-      const runs = store.route(first, orders);
+      const runs = store.runsOf(first, orders);
       const writing = Promise.all(runs.map((run) => store.settle(run, endOf(dueAt(100)))));
       const expected = { none: true, call: true, strict: false };
       expect(mayBegin(store, second)).toEqual(expected);
@@ -96,7 +96,7 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
       const writing = store.requeue(runOf(store, early));
       const [meanwhile] = await claiming;
       expect(traceIdsOf([before, ...(meanwhile ? [meanwhile] : [])])).toEqual(['b', 'c']);
-      for (const run of [before, meanwhile]) expect(run && store.mayBegin(run)).toBe(false);
+      for (const run of [before, meanwhile]) expect(run && store.mayPlace(run)).toBe(false);
       await writing;
     });
 
@@ -107,7 +107,7 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
       const writing = store.requeue(runOf(store, early));
       const runs = await claimDue(store);
       const [first, second] = traceIdsOf(runs);
-      const mayBeginLater = runs.map((run) => store.mayBegin(run)).at(-1);
+      const mayBeginLater = runs.map((run) => store.mayPlace(run)).at(-1);
       // Either the run that goes back was claimed again, and before it, or it may not begin.
       expect([second ?? first, (first === 'a' && second === 'b') || mayBeginLater === false]).toEqual([
         'b',
@@ -125,7 +125,7 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
         const recording = when === 'before' ? record() : undefined;
         const writing = store.requeue(early);
         const claimed = await (recording ?? record());
-        expect(claimed !== undefined && store.mayBegin(runOf(store, claimed))).toBe(false);
+        expect(claimed !== undefined && store.mayPlace(runOf(store, claimed))).toBe(false);
         await writing;
       },
     );
@@ -134,12 +134,12 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
       const store = await opened();
       await store.requeue(await claimedRun(store, ofCall('a'), strict));
       await store.settle(only(await claimDue(store, strict)), endOf(done));
-      expect(store.mayBegin(await claimedRun(store, ofCall('b'), strict))).toBe(true);
+      expect(store.mayPlace(await claimedRun(store, ofCall('b'), strict))).toBe(true);
     });
   });
 }
 
 /** Routes an event to a handler of each order: whether its run may begin. */
 function mayBegin(store: Store, event: ClaimedEvent): Readonly<Record<string, boolean>> {
-  return Object.fromEntries(store.route(event, orders).map((run) => [run.handler, store.mayBegin(run)]));
+  return Object.fromEntries(store.runsOf(event, orders).map((run) => [run.handler, store.mayPlace(run)]));
 }

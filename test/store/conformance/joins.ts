@@ -1,6 +1,6 @@
 /** What every store must do for joins, which wait for several events of a call. */
 import { describe, expect, test } from 'vitest';
-import type { JoinTerms } from '../../../src/dispatch/handling.ts';
+import type { JoinTerms } from '../../../src/dispatch/handler.ts';
 import type { JoinLookBack } from '../../../src/store/call-store.ts';
 import type { ClaimedEvent, HandlerTerms } from '../../../src/store/claims.ts';
 import type { EventRecord } from '../../../src/store/event-record.ts';
@@ -60,7 +60,7 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
 
     test('an arrival ends the claim on its event if it is the last run under it', async () => {
       const store = await opened();
-      const siblings = async () => store.route(await claimed(store, 'Started'), [join, handlerOf()]);
+      const siblings = async () => store.runsOf(await claimed(store, 'Started'), [join, handlerOf()]);
       const [arriving, waiting] = await siblings();
       const [later, settling] = await siblings();
       if (!arriving || !waiting || !later || !settling) throw new Error('nothing was claimed');
@@ -76,9 +76,9 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
     test('its run begins only when it is stored', async () => {
       const store = await opened();
       const arriving = runOf(store, await claimed(store, 'Started'), join);
-      expect(store.mayBegin(arriving)).toBe(false);
+      expect(store.mayPlace(arriving)).toBe(false);
       await store.requeue(arriving);
-      expect(store.mayBegin(only(await claimDue(store, join, { now: timeIsOver })))).toBe(true);
+      expect(store.mayPlace(only(await claimDue(store, join, { now: timeIsOver })))).toBe(true);
     });
 
     test('its stored run that goes back before it has begun is no arrival, and is due again at once', async () => {

@@ -16,10 +16,10 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
       expect(claimed).toMatchObject({ traceId: 'trace-1', eventName: 'CallHandler.CallEnded' });
       expect(claimed).toMatchObject({ callId: undefined, receivedAt: 2_000, headers });
       expect(Buffer.from(claimed.body).equals(body)).toBe(true);
-      const run = only(store.route(claimed, [handlerOf()]));
+      const run = only(store.runsOf(claimed, [handlerOf()]));
       const nothingHasHappened = { crashCount: 0, readingCrashes: 0, attempts: 0, replay: undefined };
       expect(run).toMatchObject({ ...claimed, claim: run.claim, handler: 'handler', ...nothingHasHappened });
-      expect(store.mayBegin(run)).toBe(true);
+      expect(store.mayPlace(run)).toBe(true);
     });
 
     test('claims a new event with the same write, if it may and nothing of its call waits', async () => {

@@ -1,6 +1,6 @@
 /** What every store must do with runs that a replay requeues. */
 import { describe, expect, test } from 'vitest';
-import type { Order } from '../../../src/dispatch/handling.ts';
+import type { Order } from '../../../src/dispatch/handler.ts';
 import type { EventRecord } from '../../../src/store/event-record.ts';
 import type { ReplayCandidate } from '../../../src/store/event-store.ts';
 import type { Store } from '../../../src/store/store.ts';

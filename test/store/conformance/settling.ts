@@ -32,7 +32,7 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
     test('an event is open while one of its runs is to be done, and done when none is', async () => {
       const store = await opened();
       const event = only(await claimedOf(store, eventOf('a')));
-      const [first, second] = store.route(event, [one, handlerOf('two')]);
+      const [first, second] = store.runsOf(event, [one, handlerOf('two')]);
       if (!first || !second) throw new Error('nothing was routed');
       await store.settle(first, endOf(dueAt(0)));
       expect(await store.counts()).toMatchObject({
@@ -117,12 +117,12 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
       const begun = await begin(store, await claimedRun(store, eventOf('a')));
       expect(begun).toMatchObject({ traceId: 'a', handler: 'handler', attempts: 1 });
       expect(await store.settle(begun, endOf(dueAt(0)))).toBe('settled');
-      expect(await store.begin(begun)).toBeUndefined();
+      expect(await store.countAttempt(begun)).toBeUndefined();
       const again = only(await claimDue(store));
       expect(again.attempts).toBe(1);
       expect((await begin(store, again)).attempts).toBe(2);
       await store.settle(again, endOf(dead, { attempts: 2 }));
-      expect(await store.begin(again)).toBeUndefined();
+      expect(await store.countAttempt(again)).toBeUndefined();
     });
 
     test('begin that is asked twice, because nobody was told that it had succeeded, counts one attempt', async () => {
@@ -134,7 +134,7 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
     test('begin ends the claim on the event once every run of it has a row', async () => {
       const store = await opened();
       const event = only(await claimedOf(store, eventOf('a')));
-      const [first, second] = store.route(event, [one, handlerOf('two')]);
+      const [first, second] = store.runsOf(event, [one, handlerOf('two')]);
       if (!first || !second) throw new Error('nothing was routed');
       const begun = await begin(store, first);
       expect(await store.counts()).toMatchObject({ events: { new: 1, open: 0 }, runs: { running: 1 } });
@@ -156,7 +156,7 @@ const one = handlerOf('one');
 
 /** Begins an attempt of a run that this process holds. */
 async function begin(store: Store, run: ClaimedRun): Promise<ClaimedRun> {
-  const begun = await store.begin(run);
+  const begun = await store.countAttempt(run);
   if (!begun) throw new Error('the claim is lost');
   return begun;
 }

@@ -107,7 +107,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       await one.close();
       const again = only(await other.claimEvents(10));
       const handlers = Object.keys(states).map((handler) => handlerOf(handler));
-      expect(other.route(again, handlers)).toMatchObject([{ handler: 'not begun', attempts: 0 }]);
+      expect(other.runsOf(again, handlers)).toMatchObject([{ handler: 'not begun', attempts: 0 }]);
     });
 
     test('an event every run of which has begun is not claimed again after a death, but its runs are', async () => {

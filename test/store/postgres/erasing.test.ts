@@ -52,14 +52,14 @@ describe('erasing in Postgres', () => {
   test.each([
     ['settled', 'settle'],
     ['given back', 'requeue'],
-    ['begun', 'begin'],
+    ['counted', 'countAttempt'],
   ] as const)('an event that is %s meanwhile leaves no run behind', async (_, how) => {
     const { store, session } = await openedPostgres();
     const run = await claimedRun(store, eventOf('a'));
     const ends = {
       settle: () => store.settle(run, endOf(dead)),
       requeue: () => store.requeue(run),
-      begin: async () => (await store.begin(run)) ?? 'lost',
+      countAttempt: async () => (await store.countAttempt(run)) ?? 'lost',
     };
     const { promise: committed, resolve: commit } = Promise.withResolvers<void>();
     const { promise: removed, resolve: isRemoved } = Promise.withResolvers<void>();

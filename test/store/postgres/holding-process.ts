@@ -20,6 +20,7 @@ for (const handler of handlers) runs.push(...(await claimDue(store, handlerOf(ha
 if (how === 'reading') for (const one of [...claimed, ...runs]) await store.beginReading(one);
 if (how === 'beginning')
   for (const event of claimed)
-    for (const run of store.route(event, [handlerOf('one'), handlerOf('two')])) await store.begin(run);
+    for (const run of store.runsOf(event, [handlerOf('one'), handlerOf('two')]))
+      await store.countAttempt(run);
 process.stdout.write(`${JSON.stringify({ claimed: claimed.length })}\n`);
 setInterval(() => {}, 60_000);

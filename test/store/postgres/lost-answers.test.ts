@@ -47,7 +47,7 @@ describe('a commit on Postgres whose answer is lost', () => {
     await record(store, eventOf('a'));
     cutAtCommit();
     const claimed = only(await store.claimEvents(10));
-    await store.settle(only(store.route(claimed, [handlerOf()])), endOf(dueAt(0)));
+    await store.settle(only(store.runsOf(claimed, [handlerOf()])), endOf(dueAt(0)));
     const isCut = cutAtCommit();
     const run = only(await claimDue(store));
     expect(isCut()).toBe(true);

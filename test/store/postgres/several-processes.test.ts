@@ -47,7 +47,7 @@ describe('several processes on one Postgres', () => {
       const write = () => void effects.push(run.traceId);
       expect(await suspended.settleWith(run, endOf(done), write)).toBe('lost');
       expect(await suspended.settle(run, endOf(dueAt(0)))).toBe('lost');
-      expect(await suspended.begin(run)).toBeUndefined();
+      expect(await suspended.countAttempt(run)).toBeUndefined();
     }
     expect(effects).toEqual([]);
     expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'a' }, { traceId: 'b' }]);
@@ -67,11 +67,11 @@ describe('several processes on one Postgres', () => {
     const handlers = [handlerOf('one'), handlerOf('two')];
     const recorded = await silent.record(eventOf('a'), true).claimed;
     if (!recorded) throw new Error('It was not claimed.');
-    const stale = silent.route(recorded, handlers);
+    const stale = silent.runsOf(recorded, handlers);
     await inbox.silence(0);
     await other.keepAlive();
     await silent.keepAlive();
-    const runs = silent.route(only(await silent.claimEvents(10)), handlers);
+    const runs = silent.runsOf(only(await silent.claimEvents(10)), handlers);
     for (const run of stale) expect(await silent.settle(run, endOf(dueAt(0)))).toBe('lost');
     for (const run of runs) expect(await silent.settle(run, endOf(done))).toBe('settled');
     expect((await silent.counts()).events).toEqual({ new: 0, open: 0, done: 1 });

@@ -10,7 +10,7 @@ const store = new SqliteStore(process.argv[2] ?? '', systemClock);
 await store.open();
 const claimed = await store.claimEvents(100);
 for (const event of claimed) {
-  for (const run of store.route(event, [handlerOf('one'), handlerOf('two')])) await store.begin(run);
+  for (const run of store.runsOf(event, [handlerOf('one'), handlerOf('two')])) await store.countAttempt(run);
 }
 process.stdout.write(`${JSON.stringify({ claimed: claimed.length })}\n`);
 setInterval(() => {}, 60_000);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Order } from '../../../src/dispatch/handling.ts';
+import type { Order } from '../../../src/dispatch/handler.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { openedSqlite } from './opened-sqlite.ts';
 import { claimDue, claimedOf, dueAt, eventOf, handlerOf, only, recordEnded } from '../parts.ts';
@@ -19,7 +19,7 @@ async function storeWith(...runs: readonly (readonly [handler: string, attempts:
 async function beginning(store: SqliteStore, names: readonly string[], order: Order): Promise<string[]> {
   const event = only(await claimedOf(store, ofCall(`next-${order}`)));
   const handlers = names.map((name) => handlerOf(name, { order }));
-  const runs = store.route(event, handlers).filter((run) => store.mayBegin(run));
+  const runs = store.runsOf(event, handlers).filter((run) => store.mayPlace(run));
   return runs.map(({ handler }) => handler);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { UserDatabase } from '../../../src/dispatch/handling.ts';
+import type { UserDatabase } from '../../../src/dispatch/handler.ts';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { AsyncInboxDatabase } from '../../../dispatch/handling.ts';
+import type { AsyncInboxDatabase } from '../../../dispatch/handler.ts';
 import { ringbackError } from '../../../errors/errors.ts';
 import type { Session } from './session.ts';
 import type { LendingTransaction } from './transaction.ts';

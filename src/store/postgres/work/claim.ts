@@ -1,4 +1,4 @@
-import type { RunReplay } from '../../../dispatch/handling.ts';
+import type { RunReplay } from '../../../dispatch/handler.ts';
 import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
 import type { OpenRun } from '../../shared/call-order.ts';
 import type { HandlerTerms, RunSelection } from '../../claims.ts';

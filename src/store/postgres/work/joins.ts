@@ -1,4 +1,4 @@
-import type { JoinTerms } from '../../../dispatch/handling.ts';
+import type { JoinTerms } from '../../../dispatch/handler.ts';
 import type { JoinLookBack } from '../../call-store.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
 import { type JoinRow, type Progress, joinDueAt, namesIn, progressOf } from '../../shared/join-progress.ts';

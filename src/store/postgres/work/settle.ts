@@ -34,8 +34,8 @@ export async function requeue(transaction: Transaction, row: RunRow): Promise<Se
   return 'settled';
 }
 
-/** Counts an attempt that begins. Resolves to how many there are, or undefined when the claim is lost. */
-export async function begin(transaction: Transaction, row: RunRow): Promise<number | undefined> {
+/** Counts an attempt before its handler is called. Resolves to how many there are, or undefined when the claim is lost. */
+export async function countAttempt(transaction: Transaction, row: RunRow): Promise<number | undefined> {
   const { process, sequence, handler, callId, stored, last } = row;
   if (stored) {
     if (!(await holds(transaction, row))) return undefined;
@@ -57,7 +57,7 @@ export async function begin(transaction: Transaction, row: RunRow): Promise<numb
     [sequence, handler, callId, process],
   );
   if (last) await endClaim(transaction, row);
-  // A row that was there is not ours to begin.
+  // A row that was there is another claim's.
   return inserted.length === 0 ? undefined : 1;
 }
 

@@ -1,4 +1,4 @@
-import type { Order } from '../../../dispatch/handling.ts';
+import type { Order } from '../../../dispatch/handler.ts';
 import type { Transaction } from '../connection/transaction.ts';
 
 /** How many runs one step unblocks at the most. */

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { Order } from '../../../dispatch/handling.ts';
+import type { Order } from '../../../dispatch/handler.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { type FoundEvent, type FoundRun, readingKeyOf } from '../../shared/claimed-work.ts';
 import { isOrdinary } from '../../shared/run-to-write.ts';
@@ -27,7 +27,7 @@ import { type InQueue, RecordQueue } from './record-queue.ts';
 import { ownedBy, runRow, settlementRow } from './run-row.ts';
 import { DeliveriesGoOn, Reconciling } from './reconciling.ts';
 import { lend } from '../connection/user-database.ts';
-import { begin, requeue, settle } from './settle.ts';
+import { countAttempt, requeue, settle } from './settle.ts';
 import { unblock } from './unblock.ts';
 
 /** What this process records, claims, and settles. */
@@ -179,9 +179,9 @@ export class Work {
     );
   }
 
-  begin(run: ClaimedRun, last: boolean): Promise<number | undefined> {
+  countAttempt(run: ClaimedRun, last: boolean): Promise<number | undefined> {
     const row = runRow(run, last, this.#clock.now());
-    return this.#ending(run, last, (transaction) => begin(transaction, row));
+    return this.#ending(run, last, (transaction) => countAttempt(transaction, row));
   }
 
   arrive(arrival: JoinArrival): Promise<Settled> {

@@ -1,5 +1,5 @@
 import { ringbackError } from '../../../errors/errors.ts';
-import type { InboxDatabase } from '../../../dispatch/handling.ts';
+import type { InboxDatabase } from '../../../dispatch/handler.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import type { StoreNotice } from '../../store-notice.ts';
 import { FileWriter } from '../writer/file-writer.ts';

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../../errors/errors.ts';
-import type { InboxDatabase, UserDatabase, UserStatement } from '../../../dispatch/handling.ts';
+import type { InboxDatabase, UserDatabase, UserStatement } from '../../../dispatch/handler.ts';
 import type { TransactionWatch } from './transaction-watch.ts';
 import type { UserStatements } from './user-statements.ts';
 

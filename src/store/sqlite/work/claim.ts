@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { RunReplay } from '../../../dispatch/handling.ts';
+import type { RunReplay } from '../../../dispatch/handler.ts';
 import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
 import type { RunSelection } from '../../claims.ts';
 import { prepareBehindWaiting } from './behind-waiting.ts';

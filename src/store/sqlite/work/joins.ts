@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { JoinTerms } from '../../../dispatch/handling.ts';
+import type { JoinTerms } from '../../../dispatch/handler.ts';
 import type { JoinLookBack } from '../../call-store.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
 import { type JoinRow, joinDueAt, namesIn, progressOf } from '../../shared/join-progress.ts';

@@ -27,8 +27,8 @@ export interface EventRow {
   /** JSON, without the agent's id, which has a column of its own. */
   readonly facts: string;
   readonly body: Uint8Array;
-  /** Whether this process would handle the event at once: then the same write claims it, if nothing goes before it. */
-  readonly isWanted: boolean;
+  /** Whether this process has room to handle the event at once: then the same write claims it, unless others go before it. */
+  readonly mayClaim: boolean;
 }
 
 /** What the write decided: a duplicate has no sequence. */
@@ -38,7 +38,7 @@ export interface RecordedRow {
 }
 
 /** The row of an event. */
-export function eventRow(record: EventRecord, isWanted: boolean): EventRow {
+export function eventRow(record: EventRecord, mayClaim: boolean): EventRow {
   const { agentId, ...facts } = record.facts;
   return {
     traceId: record.traceId,
@@ -54,7 +54,7 @@ export function eventRow(record: EventRecord, isWanted: boolean): EventRow {
     headers: JSON.stringify(record.headers),
     facts: JSON.stringify(facts),
     body: record.body,
-    isWanted,
+    mayClaim,
   };
 }
 
@@ -81,7 +81,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   );
   const insertWaiting = database.prepare('insert into waiting values (?)');
   const insertClaim = database.prepare('insert into claims values (?, ?)');
-  const mayClaim = prepareMayClaim(database, holder);
+  const newClaimCheck = prepareClaimCheck(database, holder);
   const reconciling = prepareReconciling(database, earlier);
   const indexCalls = prepareCallIndex(database);
   const reusedKeys = new ReusedKeys();
@@ -120,7 +120,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   return (rows: readonly EventRow[]): RecordedRow[] => {
     // Many groups only end claims, and would write the totals for nothing.
     if (rows.length === 0) return [];
-    const claimable = mayClaim();
+    const mayBeClaimed = newClaimCheck();
     const totals = reserve.get(rows.length) as SequenceTotals & { readonly hasReconciled: number };
     let isAnyReconciled = totals.hasReconciled === 1;
     const lastCommitted = totals.last - rows.length;
@@ -138,7 +138,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
         isAnyReconciled = true;
       }
       recorded += 1;
-      const isClaimed = claimable(row);
+      const isClaimed = mayBeClaimed(row);
       if (isClaimed) insertClaim.run(sequence, holder.id);
       else insertWaiting.run(sequence);
       return { sequence, isClaimed };
@@ -154,7 +154,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
  * Whether an event may be claimed by the write that records it. It may not if something goes before it: events that
  * no process has claimed yet, unsettled runs of its call, or an event of its call that another process is working on.
  */
-function prepareMayClaim(database: Database.Database, holder: Holder) {
+function prepareClaimCheck(database: Database.Database, holder: Holder) {
   const isAnyWaiting = database.prepare('select 1 from waiting limit 1');
   const isAnyOpen = database.prepare(`select 1 from runs ${byCall} where ${isOpen} limit 1`);
   const openOfCall = database.prepare(`select 1 from runs ${byCall} where call_id = ? and ${isOpen} limit 1`);
@@ -164,8 +164,8 @@ function prepareMayClaim(database: Database.Database, holder: Holder) {
     let asked: { isAnyOpen: boolean; taken: ReadonlySet<unknown> } | undefined;
     let isAnyBefore = isAnyWaiting.get() !== undefined;
 
-    return ({ isWanted, callId }: EventRow): boolean => {
-      if (!isWanted || isAnyBefore) {
+    return ({ mayClaim, callId }: EventRow): boolean => {
+      if (!mayClaim || isAnyBefore) {
         // This event will wait, so all later events have a waiting event before them.
         isAnyBefore = true;
         return false;

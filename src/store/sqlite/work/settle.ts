@@ -45,7 +45,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
       reason = case when @isWaiting then reason when @keepsReason then ${withFormerReason} else @reason end,
       failure = case when @isWaiting then failure else @failure end,
       settled_at = @now where sequence = @sequence and handler = @handler`);
-  const countAttempt = database
+  const addAttempt = database
     .prepare('update runs set attempts = attempts + 1 where sequence = ? and handler = ? returning attempts')
     .pluck();
   const insertClaimed = database.prepare(`
@@ -132,15 +132,15 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
 
     endReading: (sequence: Sequence): void => void endReading.run(sequence, holder.id),
 
-    begin(run: RunRow): number | undefined {
+    countAttempt(run: RunRow): number | undefined {
       const { sequence, handler, callId, stored, last } = run;
-      if (stored) return holds(run) ? (countAttempt.get(sequence, handler) as number) : undefined;
+      if (stored) return holds(run) ? (addAttempt.get(sequence, handler) as number) : undefined;
       // A row of our own that exists is from an earlier try whose success was not reported to us.
       const counted = ownAttempts.get(sequence, handler, holder.id) as number | undefined;
       if (counted !== undefined || !holds(run)) return counted;
       const { changes } = insertClaimed.run(sequence, handler, callId ?? null, holder.id);
       if (last) endClaim.run(sequence, holder.id);
-      // A row that was there is not ours to begin.
+      // A row that was there is another claim's.
       return changes === 0 ? undefined : 1;
     },
 

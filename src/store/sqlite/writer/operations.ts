@@ -8,7 +8,7 @@ import type { RunSelection } from '../../claims.ts';
 import type { DriftRow } from '../../drift-store.ts';
 import type { RetentionLimits } from '../../retention-store.ts';
 import type { Sequence } from '../../sequence.ts';
-import type { Order } from '../../../dispatch/handling.ts';
+import type { Order } from '../../../dispatch/handler.ts';
 import type { QuarantineRow } from '../admin/keep-delivery.ts';
 import type { Verbs } from '../connection/verbs.ts';
 import type { SeenJumps } from '../work/clock-jumps.ts';
@@ -70,7 +70,7 @@ export function operationsOn(verbs: Verbs) {
     beginReading: (sequence: Sequence, handler: string | undefined) =>
       settling.beginReading(sequence, handler),
     endReading: (sequence: Sequence) => settling.endReading(sequence),
-    begin: (run: RunRow) => settling.begin(run),
+    countAttempt: (run: RunRow) => settling.countAttempt(run),
     settle: (row: SettlementRow) => settling.settle(row),
     requeueRun: (row: RunRow) => settling.requeue(row),
     unblock: (handler: string, order: Order) =>

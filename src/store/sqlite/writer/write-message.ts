@@ -118,17 +118,17 @@ const valuesOfEvent = 14;
 
 function valuesOf(row: EventRow): unknown[] {
   const { traceId, identities, lookup, source, eventName, callId, organizationId, agentId } = row;
-  const { occurredAt, receivedAt, headers, facts, body, isWanted } = row;
+  const { occurredAt, receivedAt, headers, facts, body, mayClaim } = row;
   const ids = [traceId, identities, lookup, source, eventName, callId, organizationId, agentId];
-  return [...ids, occurredAt, receivedAt, headers, facts, body.byteLength, isWanted];
+  return [...ids, occurredAt, receivedAt, headers, facts, body.byteLength, mayClaim];
 }
 
 function rowOf(values: readonly unknown[], bodies: ArrayBuffer, offset: number): EventRow {
   const [traceId, identities, lookup, source, eventName, callId, organizationId, agentId, ...others] = values;
-  const [occurredAt, receivedAt, headers, facts, length, isWanted] = others;
+  const [occurredAt, receivedAt, headers, facts, length, mayClaim] = others;
   const body = new Uint8Array(bodies, offset, length as number);
   const ids = { traceId, identities, lookup, source, eventName, callId, organizationId, agentId };
-  return { ...ids, occurredAt, receivedAt, headers, facts, body, isWanted } as EventRow;
+  return { ...ids, occurredAt, receivedAt, headers, facts, body, mayClaim } as EventRow;
 }
 
 /** Whether a write is that of an event. */
