@@ -91,7 +91,7 @@ export interface Store<Transaction = UserDatabase> {
    * report need not have it.
    */
   reportTo?(report: (notice: StoreNotice) => void): void;
-  /** Opens, brings the schema up to date, and joins the processes that share the store. */
+  /** Opens, brings the schema up to date, and enters this process among those that share the store. */
   open(): Promise<void>;
   /** Finishes what was begun, gives claims back, and closes. */
   close(): Promise<void>;

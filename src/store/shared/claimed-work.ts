@@ -3,7 +3,7 @@ import type { ClaimedEvent, ClaimedRun, HandlerTerms } from '../claims.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Sequence, Settled } from '../sequence.ts';
 
-/** What a process has claimed, where that process may have joined under another id since. */
+/** What a process has claimed, where that process may have entered under another id since. */
 interface Owned {
   /** The id under which it was claimed. */
   readonly owner?: number | undefined;

@@ -12,7 +12,7 @@ const endedUpTo = async ({ session }: Opened) => {
   return row?.upTo;
 };
 
-test('a process owns nothing of what was there as it joined, and nothing of what others record', async () => {
+test('a process owns nothing of what was there as it entered, and nothing of what others record', async () => {
   const opened = await openedPostgres();
   const { store, session } = opened;
   expect(await endedUpTo(opened)).toBe(0);

@@ -34,10 +34,10 @@ export class Processes {
   }
 
   /**
-   * Joins the processes that share the inbox, under a new id. It owns nothing of what is there: whoever looks for what processes
-   * own would else go through all of it.
+   * Enters this process among those that share the inbox, under a new id. It owns nothing of what is there: otherwise, whoever
+   * looks for what processes own would go through all of it.
    */
-  async join(handlers?: readonly string[]): Promise<void> {
+  async enter(handlers?: readonly string[]): Promise<void> {
     await this.#session.query('insert into ringback.incarnation default values on conflict do nothing');
     const { id, incarnation } = await oneRow<{ id: number; incarnation: string | null }>(
       this.#session,

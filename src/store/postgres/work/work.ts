@@ -83,7 +83,7 @@ export class Work {
     try {
       await requireReadCommitted(this.#session);
       await migrate(this.#session);
-      await this.#processes.join();
+      await this.#processes.enter();
     } catch (error) {
       throw toProblem(error, this.#session.name);
     }
@@ -226,7 +226,7 @@ export class Work {
     else
       await this.#queue.alone(async () => {
         const former = this.#processes.id;
-        await this.#processes.join(this.#handlers);
+        await this.#processes.enter(this.#handlers);
         // Whatever it still settles of what it had claimed is lost.
         this.#owned.clear();
         await this.#processes.giveBack(former);

@@ -58,7 +58,7 @@ export class Session {
     database.pragma('busy_timeout = 0');
     const writer = this.#startWriter(inbox);
     await writer.ready();
-    const { isWalMissing } = await this.#join(writer).catch((error: unknown) => {
+    const { isWalMissing } = await this.#enter(writer).catch((error: unknown) => {
       throw problemOf(error, this.#file) ?? error;
     });
     if (isWalMissing) this.#report({ kind: 'wal_missing' });
@@ -119,7 +119,7 @@ export class Session {
     if (this.#isClosed) throw ringbackError('database_closed', { database: this.#file });
     // The thread has ended by itself; the writes that it had not answered have been reported as failed.
     const writer = this.#startWriter(inbox);
-    this.#join(writer).catch(() => {});
+    this.#enter(writer).catch(() => {});
     return writer;
   }
 
@@ -197,9 +197,9 @@ export class Session {
   }
 
   /** Enters this process among those that share the file. What it held under a former id is given back. */
-  #join(writer: Writer) {
+  #enter(writer: Writer) {
     const { processes } = this.opened().verbs;
-    return writer.run('join', [this.#clock.now()], {}, ({ id }) => processes.joined(id));
+    return writer.run('enter', [this.#clock.now()], {}, ({ id }) => processes.entered(id));
   }
 
   #leave(writer: Writer): Promise<boolean> {

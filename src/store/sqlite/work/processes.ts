@@ -60,7 +60,7 @@ export class Processes implements Holder {
   readonly #marks: FileMarks | undefined;
   readonly #looks = new Map<number, Look>();
   readonly #insert: Database.Statement;
-  readonly #enter: Database.Statement;
+  readonly #enterAgain: Database.Statement;
   readonly #delete: Database.Statement;
   readonly #selectAll: Database.Statement;
   readonly #updateHeartbeats: Database.Statement;
@@ -70,13 +70,13 @@ export class Processes implements Holder {
   /** The handlers that this process has reported. Each heartbeat repeats them, since one that enters again has a new row. */
   #handlers: readonly string[] | null = null;
 
-  /** `id`: under which the process has joined; 0 before that. */
+  /** `id`: under which the process has entered; 0 before that. */
   constructor(database: Database.Database, { identity, marks, closesOnlyByItself }: OwnProcess, id = 0) {
     this.#own = identity;
     this.#marks = marks;
     this.#identity = JSON.stringify({ ...identity, ...(closesOnlyByItself ? marks : {}) });
     this.#id = id;
-    this.#enter = database.prepare(
+    this.#enterAgain = database.prepare(
       'insert into processes (id, identity) values (?, ?) on conflict do nothing',
     );
     this.#insert = database.prepare('insert into processes (identity) values (?)');
@@ -106,13 +106,13 @@ export class Processes implements Holder {
   }
 
   /** Enters this process, and returns its id. */
-  join(): number {
+  enter(): number {
     this.#id = Number(this.#insert.run(this.#identity).lastInsertRowid);
     return this.#id;
   }
 
-  /** This process has joined, through another connection. */
-  joined(id: number): void {
+  /** This process has entered, through another connection. */
+  entered(id: number): void {
     this.#id = id;
   }
 
@@ -153,7 +153,7 @@ export class Processes implements Holder {
   }
 
   ensureEntered(): void {
-    this.#enter.run(this.#id, this.#identity);
+    this.#enterAgain.run(this.#id, this.#identity);
   }
 
   /**

@@ -24,13 +24,13 @@ export function operationsOn(verbs: Verbs) {
 
   return {
     /** Enters this process among those that share the file, and gives back what it held under a former id, if any. */
-    join(now: number): { readonly id: number; readonly isWalMissing: boolean } {
+    enter(now: number): { readonly id: number; readonly isWalMissing: boolean } {
       const former = processes.id;
       const isWalMissing = former === 0 && processes.isWalMissing();
       if (former === 0 && processes.isAlone()) dueTimes.catchUp(now);
       claims.releaseAll(former, { died: false });
       processes.remove(former);
-      const id = processes.join();
+      const id = processes.enter();
       dueTimes.note(now);
       return { id, isWalMissing };
     },

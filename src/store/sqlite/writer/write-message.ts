@@ -11,7 +11,7 @@ export interface WriterData {
   readonly file: string;
   readonly files: FileIds;
   readonly process: OwnProcess;
-  /** The id under which the process has joined; 0 before that. */
+  /** The id under which the process has entered; 0 before that. */
   readonly id: number;
   /** Who may write: see `WriteLock`. */
   readonly lock: Int32Array<SharedArrayBuffer>;

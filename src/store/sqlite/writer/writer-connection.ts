@@ -39,7 +39,7 @@ export class WriterConnection {
     this.write = prepareWriteGroup(this.#database, verbs, isUnproven);
   }
 
-  /** The id under which the process has joined. */
+  /** The id under which the process has entered. */
   get process(): number {
     return this.#processes.id;
   }

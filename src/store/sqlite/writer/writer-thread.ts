@@ -55,7 +55,7 @@ export class WriterThread {
   }
 
   /**
-   * Empties the WAL if it can, as soon as it holds that this process has joined: that is then in the database, and shows
+   * Empties the WAL if it can, as soon as it holds that this process has entered: that is then in the database, and shows
    * the next process whether a WAL is missing. An earlier process may have seen a sync of it fail, and was killed: what
    * is added behind that place could be lost in a power cut. If somebody else uses the WAL just then, it goes on as it is: another
    * receiver that was there at the failure knows of it, and a start must not fail for the sake of a mere possibility.
