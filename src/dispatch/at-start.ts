@@ -5,7 +5,7 @@ import { messageOf } from '../kit/error-text.ts';
 import type { Handler } from './handler.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import type { Sequence } from '../store/sequence.ts';
-import { storePause } from '../store/waits.ts';
+import { storePause } from '../store/timeouts.ts';
 
 /**
  * Logs, when a receiver starts, how its handlers don't fit its inbox: work may then never be done, and nothing else

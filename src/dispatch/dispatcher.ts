@@ -5,7 +5,7 @@ import type { CallEvent } from '../events/model.ts';
 import { messageOf } from '../kit/error-text.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { EventRecord } from '../store/event-record.ts';
-import { storePause } from '../store/waits.ts';
+import { storePause } from '../store/timeouts.ts';
 import type { Recording, Store } from '../store/store.ts';
 import { lookBack, reportHandlers } from './at-start.ts';
 import { type AttemptParts, Attempts, type Ended } from './attempt.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { StartSlots } from '../store/handler-store.ts';
-import { storePause } from '../store/waits.ts';
+import { storePause } from '../store/timeouts.ts';
 import type { Handler } from './handler.ts';
 
 /** For how long a slot that nobody uses stays good, in milliseconds, if its handler's gap is shorter. */

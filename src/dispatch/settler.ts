@@ -4,7 +4,7 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms } from '../store/claims.ts';
 import type { Settled } from '../store/sequence.ts';
 import type { Failure } from '../store/failure-store.ts';
-import { storePause } from '../store/waits.ts';
+import { storePause } from '../store/timeouts.ts';
 import type { Store } from '../store/store.ts';
 import { Unconfirmed } from '../store/unconfirmed.ts';
 import { type Conclusion, failureOf } from './conclude.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../kit/clock.ts';
-import { recordTimeout, storePause } from '../store/waits.ts';
+import { recordTimeout, storePause } from '../store/timeouts.ts';
 import type { Store } from '../store/store.ts';
 
 /**

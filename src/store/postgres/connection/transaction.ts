@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { ringbackError } from '../../../errors/errors.ts';
-import { type Asked, type Begun, fateOf } from './fate.ts';
+import { type Asked, type Begun, commitOutcomeOf } from './in-doubt.ts';
 
 /** How long a statement may go on behind its transaction's end, in milliseconds. */
 const rollbackTimeout = 1_000;
@@ -109,7 +109,7 @@ export class TransactionOnce {
     try {
       await client.query('commit');
     } catch (error) {
-      if ((await fateOf(this.#connections, begun, error)) === 'aborted') throw error;
+      if ((await commitOutcomeOf(this.#connections, begun, error)) === 'aborted') throw error;
     }
   }
 

@@ -15,12 +15,12 @@ interface ClaimedRow extends StoredEventRow {
   readonly reading_crashes: number;
 }
 
-interface EventRow extends ClaimedRow {
+interface FoundEventRow extends ClaimedRow {
   readonly stored_handlers: string[];
   readonly open_runs: { readonly handler: string; readonly unbegun: boolean }[];
 }
 
-interface RunRow extends ClaimedRow {
+interface FoundRunRow extends ClaimedRow {
   readonly handler: string;
   readonly attempts: number;
   readonly replay: number | null;
@@ -49,7 +49,7 @@ export async function claimEvents(
       transaction,
       claimed.map(({ sequence }) => sequence),
     );
-    const rows = await transaction.query<EventRow>(eventsClaimed, [sequences]);
+    const rows = await transaction.query<FoundEventRow>(eventsClaimed, [sequences]);
     return rows.map((row) => foundEvent(row, process));
   });
 }
@@ -101,7 +101,7 @@ export async function claimRuns(
     const free = await transaction.query<{ call_id: string }>(lockCalls, [
       candidates.map(({ call_id: callId }) => callId),
     ]);
-    const rows = await transaction.query<RunRow>(runsClaimed, [
+    const rows = await transaction.query<FoundRunRow>(runsClaimed, [
       process,
       toText(name),
       candidates.map(({ sequence }) => sequence),
@@ -173,7 +173,7 @@ export async function nextDue(session: Session, handler: string, after: number |
   return row?.due_at;
 }
 
-function foundEvent(row: EventRow, owner: number): FoundEvent {
+function foundEvent(row: FoundEventRow, owner: number): FoundEvent {
   const openRuns = row.open_runs.map(({ handler, unbegun }): OpenRun => ({
     handler: fromText(handler),
     hasBegun: !unbegun,
@@ -188,7 +188,7 @@ function foundEvent(row: EventRow, owner: number): FoundEvent {
   };
 }
 
-function foundRun(row: RunRow, owner: number): FoundRun {
+function foundRun(row: FoundRunRow, owner: number): FoundRun {
   return {
     ...storedEventOf(row, fromText),
     owner,
@@ -200,7 +200,7 @@ function foundRun(row: RunRow, owner: number): FoundRun {
   };
 }
 
-function replayOf({ replay, replayed_by: by, replay_reason: reason }: RunRow): RunReplay | undefined {
+function replayOf({ replay, replayed_by: by, replay_reason: reason }: FoundRunRow): RunReplay | undefined {
   if (replay === null) return undefined;
   return { id: replay, by: fromTextOrUndefined(by), reason: fromTextOrUndefined(reason) };
 }

@@ -1,5 +1,5 @@
 import { type Clock, pause } from '../../../kit/clock.ts';
-import type { InQueue } from './record-queue.ts';
+import type { QueuedRecording } from './record-queue.ts';
 
 /** A reconciled event could not be recorded now, because deliveries are being recorded. Nothing was written. */
 export class DeliveriesGoOn extends Error {
@@ -30,7 +30,7 @@ export class Reconciling {
   }
 
   /** `attempt` is called for each try. */
-  add(attempt: () => InQueue): InQueue {
+  add(attempt: () => QueuedRecording): QueuedRecording {
     const begun = this.#last.then(() => this.#tried(attempt));
     this.#last = begun;
     return {
@@ -40,7 +40,7 @@ export class Reconciling {
   }
 
   /** The first try that nothing was in the way of, or the last one. Never rejects. */
-  async #tried(attempt: () => InQueue): Promise<InQueue> {
+  async #tried(attempt: () => QueuedRecording): Promise<QueuedRecording> {
     for (const ms of pauses) {
       const tried = attempt();
       if (this.#signal.aborted || !(await isInTheWay(tried))) return tried;
@@ -50,7 +50,7 @@ export class Reconciling {
   }
 }
 
-function isInTheWay({ written }: InQueue): Promise<boolean> {
+function isInTheWay({ written }: QueuedRecording): Promise<boolean> {
   return written.then(
     () => false,
     (error: unknown) => error instanceof DeliveriesGoOn,

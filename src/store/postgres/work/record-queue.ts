@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
 import type { EventRecord } from '../../event-record.ts';
-import { recordTimeout } from '../../waits.ts';
+import { recordTimeout } from '../../timeouts.ts';
 import { type EventToRecord, type Recorded, isRecordedAlone } from './record.ts';
 
 /** How many events are recorded together at the most, and how many bytes: the next ones wait for them. */
@@ -35,8 +35,8 @@ export interface RecordQueueParts {
   readonly isRefused: (error: unknown) => boolean;
 }
 
-/** What became of an event: `written` also rejects when that takes too long, and `recorded` does not. */
-export interface InQueue {
+/** What becomes of an event in the queue: `written` also rejects when that takes too long, and `recorded` does not. */
+export interface QueuedRecording {
   readonly written: Promise<Recorded>;
   readonly recorded: Promise<Recorded | undefined>;
 }
@@ -65,7 +65,7 @@ export class RecordQueue {
     return this.#count >= maxEvents || this.#bytes >= maxBytes;
   }
 
-  add(record: EventRecord, mayClaim: boolean): InQueue {
+  add(record: EventRecord, mayClaim: boolean): QueuedRecording {
     if (this.isOverloaded) {
       const written = Promise.reject(new Error('too many deliveries wait for the database'));
       return { written, recorded: Promise.resolve(undefined) };

@@ -19,8 +19,8 @@ export interface EventToRecord {
   readonly mayClaim: boolean;
 }
 
-/** Who records: a process, and how often it has recovered. */
-export interface Recorder {
+/** The process that records, and how often it has recovered. */
+export interface RecordingProcess {
   readonly id: number;
   readonly recoveries: number;
 }
@@ -31,7 +31,7 @@ export interface KnownInbox {
   hasReconciled: boolean;
 }
 
-interface RecordedRow {
+interface RecordedGroupRow {
   readonly lacks_keys: boolean;
   readonly lives: boolean;
   readonly new_places: readonly number[];
@@ -68,11 +68,11 @@ export interface RecordedGroup {
 export async function recordGroup(
   transaction: Transaction,
   events: readonly EventToRecord[],
-  recorder: Recorder | undefined,
+  recorder: RecordingProcess | undefined,
   inbox: KnownInbox,
   ended: Ranges = [],
 ): Promise<RecordedGroup> {
-  const record = (): Promise<RecordedRow> => {
+  const record = (): Promise<RecordedGroupRow> => {
     const keys = inbox.hasReconciled ? listOf('bytea', events.map(reconciledKey)) : null;
     return oneRow(transaction, recordDelivered, valuesOf(events, recorder, keys, ended));
   };
@@ -83,7 +83,7 @@ export async function recordGroup(
   return recordedIn(await record(), events);
 }
 
-function recordedIn(row: RecordedRow, events: readonly EventToRecord[]): RecordedGroup {
+function recordedIn(row: RecordedGroupRow, events: readonly EventToRecord[]): RecordedGroup {
   const recorded = events.map(() => duplicate);
   const claimed = new Set(row.claimed_places);
   for (const place of row.new_places)
@@ -100,7 +100,7 @@ export function isRecordedAlone({ identities, source }: EventRecord): boolean {
 export async function recordOne(
   transaction: Transaction,
   event: EventToRecord,
-  recorder: Recorder | undefined,
+  recorder: RecordingProcess | undefined,
 ): Promise<Recorded> {
   const [first, ...others] = event.record.identities;
   if (first === undefined) throw new Error('An event needs an identity.');
@@ -123,12 +123,12 @@ export async function recordOne(
 export async function recordReconciled(
   intake: Transaction,
   event: EventToRecord,
-  recorder: Recorder,
+  recorder: RecordingProcess,
 ): Promise<readonly Recorded[]> {
   const { eventName, callId } = event.record;
   const erased = callId === undefined ? null : identityKey(erasedIdentity(callId));
   const values = valuesOf([event], recorder, listOf('bytea', [null]), []);
-  const [row] = await intake.query<RecordedRow & { must_wait: boolean }>(recordIfMissing, [
+  const [row] = await intake.query<RecordedGroupRow & { must_wait: boolean }>(recordIfMissing, [
     ...values,
     toText(eventName),
     toTextOrNull(callId),
@@ -154,7 +154,7 @@ async function isKnown(transaction: Transaction, identities: readonly string[]):
 /** The arguments of `record_events`, but for the source. */
 function valuesOf(
   events: readonly EventToRecord[],
-  recorder: Recorder | undefined,
+  recorder: RecordingProcess | undefined,
   reconciledKeys: Buffer | null,
   ended: Ranges,
 ): readonly unknown[] {

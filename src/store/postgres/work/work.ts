@@ -17,13 +17,19 @@ import { type LendingTransaction, oneRow } from '../connection/transaction.ts';
 import { ClaimEnds } from './claim-ends.ts';
 import { ClaimsInFlight } from './claims-in-flight.ts';
 import { claimEvents, claimRuns, nextDue } from './claim.ts';
-import { type KnownInbox, type Recorder, recordGroup, recordOne, recordReconciled } from './record.ts';
+import {
+  type KnownInbox,
+  type RecordingProcess,
+  recordGroup,
+  recordOne,
+  recordReconciled,
+} from './record.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
 import { InTurn } from './in-turn.ts';
 import { type JoinArrival, arrive } from './joins.ts';
 import { OwnedEvents } from './owned-events.ts';
 import { Processes } from './processes.ts';
-import { type InQueue, RecordQueue } from './record-queue.ts';
+import { type QueuedRecording, RecordQueue } from './record-queue.ts';
 import { ownedBy, runRow, settlementRow } from './run-row.ts';
 import { DeliveriesGoOn, Reconciling } from './reconciling.ts';
 import { lend } from '../connection/user-database.ts';
@@ -112,7 +118,7 @@ export class Work {
     return this.#queue.isOverloaded;
   }
 
-  record(record: EventRecord, mayClaim: boolean): InQueue {
+  record(record: EventRecord, mayClaim: boolean): QueuedRecording {
     const add = () => this.#queue.add(record, mayClaim);
     return record.source === 'reconciled' ? this.#reconciling.add(add) : add();
   }
@@ -130,7 +136,7 @@ export class Work {
   }
 
   /** What it owns and doesn't know of may go before what it records: until it has recovered, it claims nothing. */
-  get #recorder(): Recorder {
+  get #recorder(): RecordingProcess {
     const { id, recoveries } = this.#processes;
     return { id, recoveries: this.#owned.isUncertain ? -1 : recoveries };
   }

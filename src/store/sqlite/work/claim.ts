@@ -8,7 +8,7 @@ import { prepareOpenRunsBefore } from './open-runs-before.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 import type { Processes } from './processes.ts';
 import { type StoredEventRow, storedEventOf } from '../../shared/event-rows.ts';
-import { prepareTakenCalls } from './taken-calls.ts';
+import { prepareCallsOfOthers } from './calls-of-others.ts';
 
 interface FoundEventRow extends StoredEventRow {
   readonly crash_count: number;
@@ -57,7 +57,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
     order by r.due_at, r.sequence`);
   const claimRun = database.prepare(`
     update runs set state = 'claimed', claimed_by = ? where sequence = ? and handler = ?`);
-  const takenCalls = prepareTakenCalls(database);
+  const callsOfOthers = prepareCallsOfOthers(database);
   // After the first death nobody knows which of the events it was. From then on each is tried by itself, and what the
   // process had not begun to try is not to blame.
   const countCrash = database.prepare(`
@@ -85,7 +85,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
   return {
     events(limit: number): FoundEvent[] {
       processes.ensureEntered();
-      const passedOver = JSON.stringify([...takenCalls(processes.id)]);
+      const passedOver = JSON.stringify([...callsOfOthers(processes.id)]);
       const rows = take(newEvents.iterate({ passedOver }) as Iterable<FoundEventRow>, limit);
       return rows.map((row) => {
         endWait.run(row.sequence);
@@ -103,7 +103,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
     runs(handler: string, isStrict: boolean, selection: RunSelection): FoundRun[] {
       const { limit, now, without, isOneACall } = selection;
       processes.ensureEntered();
-      const passedOver = JSON.stringify([...takenCalls(processes.id), ...without]);
+      const passedOver = JSON.stringify([...callsOfOthers(processes.id), ...without]);
       const due = { handler, now, isStrict: Number(isStrict), passedOver };
       const behind = behindWaiting();
       const calls = new Set<string>();

@@ -19,7 +19,7 @@ interface ThreadIdentity {
 }
 
 /** What the kernel says of a process and its thread; `unknown` where it can't be asked. */
-export type Fate = 'dead' | 'alive' | 'unknown';
+export type ProcessStatus = 'dead' | 'alive' | 'unknown';
 
 /** In place of the PID namespace, on systems that have no namespaces: there, every process can ask about every other. */
 const onlyNamespace = 'the only one';
@@ -29,7 +29,7 @@ const onlyNamespace = 'the only one';
  * dead for certain. In another PID namespace (another container) the kernel can't be asked. What one of the two could
  * not read says nothing: a service may be forbidden to see the processes of other users, or parts of /proc.
  */
-export function fateOf(other: ProcessIdentity, self: ProcessIdentity): Fate {
+export function statusOf(other: ProcessIdentity, self: ProcessIdentity): ProcessStatus {
   if (other.host !== self.host) return 'unknown';
   if (differ(other.boot, self.boot)) return 'dead';
   if (!agree(other.namespace, self.namespace)) return 'unknown';

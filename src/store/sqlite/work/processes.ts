@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { LivingProcess } from '../../handler-store.ts';
-import { type Fate, type ProcessIdentity, fateOf } from './process-identity.ts';
+import { type ProcessIdentity, type ProcessStatus, statusOf } from './process-identity.ts';
 
 interface ProcessRow {
   readonly id: number;
@@ -222,10 +222,10 @@ export class Processes implements Holder {
     this.#looks.clear();
   }
 
-  #others(fate: Fate): ProcessRow[] {
+  #others(status: ProcessStatus): ProcessRow[] {
     return this.#rows().filter(
       ({ id, identity }) =>
-        id !== this.id && fateOf(JSON.parse(identity) as ProcessIdentity, this.#own) === fate,
+        id !== this.id && statusOf(JSON.parse(identity) as ProcessIdentity, this.#own) === status,
     );
   }
 

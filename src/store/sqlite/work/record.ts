@@ -8,7 +8,7 @@ import { ReusedKeys, callKey } from '../dedupe/keys.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { hasReconciled, prepareReconciling } from './reconciling.ts';
-import { prepareTakenCalls } from './taken-calls.ts';
+import { prepareCallsOfOthers } from './calls-of-others.ts';
 
 /** An event as it is written. */
 export interface EventRow {
@@ -158,10 +158,10 @@ function prepareClaimCheck(database: Database.Database, holder: Holder) {
   const isAnyWaiting = database.prepare('select 1 from waiting limit 1');
   const isAnyOpen = database.prepare(`select 1 from runs ${byCall} where ${isOpen} limit 1`);
   const openOfCall = database.prepare(`select 1 from runs ${byCall} where call_id = ? and ${isOpen} limit 1`);
-  const takenCalls = prepareTakenCalls(database);
+  const callsOfOthers = prepareCallsOfOthers(database);
 
   return () => {
-    let asked: { isAnyOpen: boolean; taken: ReadonlySet<unknown> } | undefined;
+    let asked: { isAnyOpen: boolean; ofOthers: ReadonlySet<unknown> } | undefined;
     let isAnyBefore = isAnyWaiting.get() !== undefined;
 
     return ({ mayClaim, callId }: EventRow): boolean => {
@@ -174,12 +174,12 @@ function prepareClaimCheck(database: Database.Database, holder: Holder) {
         holder.ensureEntered();
         asked = {
           isAnyOpen: isAnyOpen.get() !== undefined,
-          taken: takenCalls(holder.id),
+          ofOthers: callsOfOthers(holder.id),
         };
       }
       if (callId === null) return true;
       if (asked.isAnyOpen && openOfCall.get(callId)) isAnyBefore = true;
-      if (asked.taken.has(callId)) isAnyBefore = true;
+      if (asked.ofOthers.has(callId)) isAnyBefore = true;
       return !isAnyBefore;
     };
   };

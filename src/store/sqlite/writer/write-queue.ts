@@ -1,6 +1,6 @@
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
-import { recordTimeout } from '../../waits.ts';
+import { recordTimeout } from '../../timeouts.ts';
 import { groupBytes, groupWrites } from './received-writes.ts';
 import {
   type WriteFailure,

@@ -6,7 +6,7 @@
 import { setImmediate } from 'node:timers';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { block, systemClock } from '../../../kit/clock.ts';
-import { storePause } from '../../waits.ts';
+import { storePause } from '../../timeouts.ts';
 import { type GroupWritten, failureOf } from './write-group.ts';
 import {
   type FromWriter,

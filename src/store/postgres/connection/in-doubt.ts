@@ -1,5 +1,5 @@
 import { type Clock, pause } from '../../../kit/clock.ts';
-import { storePause } from '../../waits.ts';
+import { storePause } from '../../timeouts.ts';
 import { isUnknownTransaction } from './statement.ts';
 
 /** A transaction that has begun: its number, and the process of the database that runs it, which may be a pooler's. */
@@ -19,15 +19,15 @@ export interface Asked {
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** How a commit went whose answer did not come. */
-export type Fate = 'committed' | 'aborted';
+/** How a commit went whose answer did not come: the transaction was in doubt until then. */
+export type CommitOutcome = 'committed' | 'aborted';
 
 /**
  * What became of a transaction, asked until the database has told. Rejects with `cause` when nobody can tell any more: a
  * server that has crashed, or a standby that has become the primary, may give the number of a transaction that is lost to
  * another one.
  */
-export async function fateOf(asked: Asked, begun: Begun, cause: unknown): Promise<Fate> {
+export async function commitOutcomeOf(asked: Asked, begun: Begun, cause: unknown): Promise<CommitOutcome> {
   const { clock, signal } = asked;
   if (begun.incarnation === undefined) throw cause;
   for (;;) {
