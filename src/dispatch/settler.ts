@@ -34,7 +34,7 @@ export class Settler {
   /** Writes the state in which an attempt has left a run, and how it has failed, if it has. */
   settle({ claimed }: Run, { state, attempts }: Conclusion, failure: Failure | undefined): Promise<Settled> {
     // Read now, however long the write takes: if the wall clock is set meanwhile, that must not move the due time.
-    const end = { state, attempts, failure, now: this.#parts.clock.now() };
+    const end = { state, attempts, failure, decidedAt: this.#parts.clock.now() };
     return this.persist(() => this.#parts.store.settle(claimed, end));
   }
 
@@ -44,7 +44,7 @@ export class Settler {
    */
   async settleWith({ claimed }: Run, effects: (database: UserDatabase) => unknown): Promise<Settled> {
     const { store, clock } = this.#parts;
-    const end = { state: { kind: 'done' }, attempts: claimed.attempts + 1, now: clock.now() } as const;
+    const end = { state: { kind: 'done' }, attempts: claimed.attempts + 1, decidedAt: clock.now() } as const;
     try {
       return await store.settleWith(claimed, end, effects);
     } catch (error) {
@@ -93,7 +93,7 @@ export class Settler {
     if (!run) return this.finish(event);
     const { state, attempts } = conclusion;
     const failure = failureOf(run, run.handler, conclusion, 0);
-    const end = { state, attempts, failure, now: clock.now() };
+    const end = { state, attempts, failure, decidedAt: clock.now() };
     await this.persist(() => store.settle(run, end));
   }
 

@@ -31,7 +31,7 @@ export interface RunEnd {
   /** How the attempt failed, unless it didn't: it is kept with the run. */
   readonly failure?: Failure | undefined;
   /** When this was decided, on the same wall clock as `at` of a state that is due. Milliseconds since 1970. */
-  readonly now: number;
+  readonly decidedAt: number;
 }
 
 /** The state in which an attempt leaves a run. */

@@ -59,7 +59,7 @@ export async function firstStep(store: Store): Promise<ProgressStep> {
 
 /** How an attempt ended, by default the first. */
 export function endOf(state: RunState, parts: Partial<RunEnd> = {}): RunEnd {
-  return { state, attempts: 1, now: presentTime, ...parts };
+  return { state, attempts: 1, decidedAt: presentTime, ...parts };
 }
 
 /** Claims the handler's due runs, by default up to ten that are due by the present. */

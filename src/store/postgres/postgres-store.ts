@@ -139,7 +139,7 @@ export class PostgresStore implements Store<PoolClient> {
   requeue(run: ClaimedRun): Promise<Settled> {
     const { join } = claimOf(run).handler;
     if (join && run.callId !== undefined && !isStored(run)) return this.#arrive(run, run.callId, join);
-    return this.#claimed.store(run, run.attempts, (last) => this.#work.requeue(run, last));
+    return this.#claimed.store(run, run.attempts, (isLast) => this.#work.requeue(run, isLast));
   }
 
   /** The event of a join has arrived. */
@@ -147,7 +147,7 @@ export class PostgresStore implements Store<PoolClient> {
     const { sequence, handler, eventName } = run;
     const now = this.#clock.now();
     const arrival = { process: ownedBy(run), sequence, callId, handler, eventName, ...join, now };
-    return this.#claimed.detach(run, (last) => this.#work.arrive({ ...arrival, last }));
+    return this.#claimed.detach(run, (isLast) => this.#work.arrive({ ...arrival, isLast }));
   }
 
   nextDue(handler: string, after?: number): Promise<number | undefined> {
@@ -165,18 +165,18 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   async countAttempt(run: ClaimedRun): Promise<ClaimedRun | undefined> {
-    const attempts = await this.#claimed.detach(run, (last) => this.#work.countAttempt(run, last));
+    const attempts = await this.#claimed.detach(run, (isLast) => this.#work.countAttempt(run, isLast));
     return attempts === undefined ? undefined : this.#claimed.begun(run, attempts);
   }
 
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
-    const write = (last: boolean) => this.#work.settle(run, end, last);
+    const write = (isLast: boolean) => this.#work.settle(run, end, isLast);
     if (end.state.kind === 'due') return this.#claimed.store(run, end.attempts, write);
     return this.#claimed.detach(run, write);
   }
 
   settleWith(run: ClaimedRun, end: RunEnd, effects: (client: PoolClient) => unknown): Promise<Settled> {
-    return this.#claimed.detach(run, (last) => this.#work.settleWith(run, end, last, effects));
+    return this.#claimed.detach(run, (isLast) => this.#work.settleWith(run, end, isLast, effects));
   }
 
   async unblock(handler: string, order: Order): Promise<void> {

@@ -10,9 +10,9 @@ export interface RunToWrite {
   readonly order: Order;
   readonly isJoin: boolean;
   /** Whether it has a row already; if not, it is held by the claim on its event. */
-  readonly stored: boolean;
+  readonly isStored: boolean;
   /** Whether no other run without a row is left, so that the claim on the event ends. */
-  readonly last: boolean;
+  readonly isLast: boolean;
   /** Attempts that count. */
   readonly attempts: number;
   /** Milliseconds since 1970. */
@@ -29,12 +29,12 @@ export interface EndToWrite {
 }
 
 /** The end of an attempt. A due run keeps the wait that was decided, because the wall clock may have been set since. */
-export function endToWrite({ state, failure, now: decidedAt }: RunEnd, now: number): EndToWrite {
+export function endToWrite({ state, failure, decidedAt }: RunEnd, now: number): EndToWrite {
   if (state.kind !== 'due') return { state, failure, dueAt: null };
   return { state, failure, dueAt: state.at === 0 ? 0 : now + state.at - decidedAt };
 }
 
 /** Whether there was one handler, and it was done at once: the end of the claim then says all there is to remember. */
-export function isOrdinary({ state, stored, last, isJoin, order }: RunToWrite & EndToWrite): boolean {
-  return state.kind === 'done' && last && !stored && !isJoin && order !== 'strict';
+export function isOrdinary({ state, isStored, isLast, isJoin, order }: RunToWrite & EndToWrite): boolean {
+  return state.kind === 'done' && isLast && !isStored && !isJoin && order !== 'strict';
 }

@@ -147,8 +147,8 @@ export class SqliteStore implements Store {
     this.#access.requestCorrection();
     if (join && run.callId !== undefined && !isStored(run)) return this.#arrive(run, run.callId, join);
     const { attempts } = run;
-    return this.#claimed.store(run, attempts, (last) =>
-      this.#session.write('requeueRun', [runRow(run, last, attempts, this.#clock.now())]),
+    return this.#claimed.store(run, attempts, (isLast) =>
+      this.#session.write('requeueRun', [runRow(run, isLast, attempts, this.#clock.now())]),
     );
   }
 
@@ -156,8 +156,8 @@ export class SqliteStore implements Store {
   #arrive(run: ClaimedRun, callId: string, join: JoinTerms): Promise<Settled> {
     const { sequence, handler, eventName } = run;
     const arrival = { sequence, callId, handler, eventName, ...join };
-    return this.#claimed.detach(run, (last) =>
-      this.#session.write('arrive', [{ ...arrival, last }, this.#clock.now()]),
+    return this.#claimed.detach(run, (isLast) =>
+      this.#session.write('arrive', [{ ...arrival, isLast }, this.#clock.now()]),
     );
   }
 
@@ -178,15 +178,15 @@ export class SqliteStore implements Store {
   }
 
   async countAttempt(run: ClaimedRun): Promise<ClaimedRun | undefined> {
-    const attempts = await this.#claimed.detach(run, (last) =>
-      this.#session.write('countAttempt', [runRow(run, last, run.attempts, this.#clock.now())]),
+    const attempts = await this.#claimed.detach(run, (isLast) =>
+      this.#session.write('countAttempt', [runRow(run, isLast, run.attempts, this.#clock.now())]),
     );
     return attempts === undefined ? undefined : this.#claimed.begun(run, attempts);
   }
 
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
-    const write = async (last: boolean): Promise<Settled> => {
-      const row = settlementRow(run, end, last, this.#clock.now());
+    const write = async (isLast: boolean): Promise<Settled> => {
+      const row = settlementRow(run, end, isLast, this.#clock.now());
       const writer = this.#session.requireWriter();
       if (isOrdinary(row)) return (await writer.endClaim(row.sequence)) ? 'settled' : 'lost';
       this.#access.requestCorrection();
@@ -201,8 +201,8 @@ export class SqliteStore implements Store {
     end: RunEnd,
     effects: (database: UserDatabase) => unknown,
   ): Promise<Settled> {
-    const settled = await this.#claimed.detach(run, (last) =>
-      settleWith(this.#session, this.#clock, () => settlementRow(run, end, last, this.#clock.now()), effects),
+    const settled = await this.#claimed.detach(run, (isLast) =>
+      settleWith(this.#session, this.#clock, () => settlementRow(run, end, isLast, this.#clock.now()), effects),
     );
     try {
       await this.#session.requireWriter().sync();

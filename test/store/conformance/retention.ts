@@ -37,14 +37,14 @@ export function describeRetention(name: string, opened: () => Promise<Store>): v
     test('an event whose runs were done later is kept from then on, and goes with them', async () => {
       const store = await opened();
       await recordEnded(store, eventOf('a', { receivedAt: 1_000 }), dueAt(0));
-      await store.settle(only(await claimDue(store)), endOf(done, { now: 4_000 }));
+      await store.settle(only(await claimDue(store)), endOf(done, { decidedAt: 4_000 }));
       expect(await clean(store, { doneBefore: 4_000 })).toMatchObject({ events: 0, runs: 0 });
       expect(await clean(store, { doneBefore: 4_001 })).toMatchObject({ events: 1, runs: 1 });
     });
 
     test('a dead letter is kept for a time of its own, which begins when it was given up', async () => {
       const store = await opened();
-      await recordEnded(store, eventOf('a', { receivedAt: 1_000 }), dead, { now: 4_000 });
+      await recordEnded(store, eventOf('a', { receivedAt: 1_000 }), dead, { decidedAt: 4_000 });
       const limits = { doneBefore: 9_000, deadBefore: 4_000 };
       expect(await clean(store, limits)).toMatchObject({ events: 0, runs: 0 });
       expect((await store.counts()).runs.dead).toBe(1);

@@ -19,7 +19,7 @@ test('a clock that begins behind goes on from what the last process saw when it 
   const clock = new ManualClock(present);
   const first = await opened(file, clock);
   clock.advance(day);
-  await recordEnded(first, eventOf('a'), dueAt(clock.now() + 10_000), { now: clock.now() });
+  await recordEnded(first, eventOf('a'), dueAt(clock.now() + 10_000), { decidedAt: clock.now() });
   await first.close();
   const behind = new ManualClock(5_000);
   const second = await opened(file, behind);
@@ -30,7 +30,7 @@ test('a clock that begins behind changes nothing for those who have the file ope
   const file = temporaryDatabase();
   const clock = new ManualClock(present);
   const first = await opened(file, clock);
-  await recordEnded(first, eventOf('a'), dueAt(clock.now() + 10_000), { now: clock.now() });
+  await recordEnded(first, eventOf('a'), dueAt(clock.now() + 10_000), { decidedAt: clock.now() });
   await opened(file, new ManualClock(5_000));
   await first.keepAlive();
   expect(await first.nextDue('handler')).toBe(clock.now() + 10_000);

@@ -25,7 +25,7 @@ function opened() {
     events: ['first', 'second'],
     within: 60_000,
     runsAgain: true,
-    last: true,
+    isLast: true,
   });
   return {
     come: (sequence: number, eventName: string, receivedAt: number) => {

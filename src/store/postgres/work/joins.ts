@@ -15,7 +15,7 @@ export interface JoinArrival extends JoinTerms {
   readonly handler: string;
   readonly eventName: string;
   /** Whether no other run without a row is left, so that the claim on the event ends. */
-  readonly last: boolean;
+  readonly isLast: boolean;
   readonly now: number;
 }
 
@@ -31,7 +31,7 @@ const lookSize = 500;
 
 /** Opens the join for the call; or makes it due if no event is missing; or runs it again for a late event. */
 export async function arrive(transaction: Transaction, arrival: JoinArrival): Promise<Settled> {
-  const { sequence, callId, handler, eventName, runsAgain, last, now } = arrival;
+  const { sequence, callId, handler, eventName, runsAgain, isLast, now } = arrival;
   if (!(await holdsEvent(transaction, arrival))) return 'lost';
   const join = await lockedJoin(transaction, arrival);
   if (!join) await openJoin(transaction, arrival, sequence, now);
@@ -45,7 +45,7 @@ export async function arrive(transaction: Transaction, arrival: JoinArrival): Pr
     );
     await insertRun(transaction, { handler, callId }, sequence, 0);
   }
-  if (last) await endClaim(transaction, arrival);
+  if (isLast) await endClaim(transaction, arrival);
   return 'settled';
 }
 
@@ -67,10 +67,10 @@ export async function see(
 /** Opens the join for calls whose events were claimed where it wasn't registered. Resolves to where the next look begins. */
 export async function lookBack(
   session: Session,
-  { handler, events, within, since, after: last }: JoinLookBack,
+  { handler, events, within, since, after: lookedUpTo }: JoinLookBack,
   now: number,
 ): Promise<Sequence | undefined> {
-  const after = last ?? (await beforeFirstSince(session, since));
+  const after = lookedUpTo ?? (await beforeFirstSince(session, since));
   if (after === undefined) return undefined;
   return session.write(async (transaction) => {
     const looked = await transaction.query<{ sequence: number }>(

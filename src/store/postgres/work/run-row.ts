@@ -14,7 +14,7 @@ export interface RunRow extends RunToWrite {
 export interface SettlementRow extends RunRow, EndToWrite {}
 
 /** The row of a claimed run. */
-export function runRow(run: ClaimedRun, last: boolean, now: number): RunRow {
+export function runRow(run: ClaimedRun, isLast: boolean, now: number): RunRow {
   const { sequence, callId, handler, attempts } = run;
   const { order, join } = claimOf(run).handler;
   const names = { callId: toTextOrNull(callId), handler: toText(handler) };
@@ -25,8 +25,8 @@ export function runRow(run: ClaimedRun, last: boolean, now: number): RunRow {
     ...names,
     order,
     isJoin,
-    stored: isStored(run),
-    last,
+    isStored: isStored(run),
+    isLast,
     attempts,
     now,
   };
@@ -36,9 +36,9 @@ export function runRow(run: ClaimedRun, last: boolean, now: number): RunRow {
 export function settlementRow(
   run: ClaimedRun,
   end: RunEnd,
-  { last, now }: { readonly last: boolean; readonly now: number },
+  { isLast, now }: { readonly isLast: boolean; readonly now: number },
 ): SettlementRow {
-  return { ...runRow(run, last, end.now), attempts: end.attempts, ...endToWrite(end, now) };
+  return { ...runRow(run, isLast, end.decidedAt), attempts: end.attempts, ...endToWrite(end, now) };
 }
 
 /** The process under whose id it was claimed. */

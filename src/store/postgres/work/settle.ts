@@ -9,12 +9,12 @@ import { unblockNext } from './unblock.ts';
 /** Writes how an attempt ended. */
 export async function settle(transaction: Transaction, row: SettlementRow): Promise<Settled> {
   if (!(await holds(transaction, row))) return lost(transaction, row);
-  const { state, callId, handler, stored, last } = row;
-  const isRemembered = stored || !last || state.kind !== 'done';
-  if (isRemembered && !(await writeRow(transaction, row, await written(transaction, row))))
+  const { state, callId, handler, isStored, isLast } = row;
+  const isRemembered = isStored || !isLast || state.kind !== 'done';
+  if (isRemembered && !(await writeRow(transaction, row, await columnsOfEnd(transaction, row))))
     return lost(transaction, row);
   if (row.failure) await keepFailure(transaction, row, row.failure);
-  if (last) await endClaim(transaction, row);
+  if (isLast) await endClaim(transaction, row);
   // Events that the join's run has seen need no further run.
   if (row.isJoin && state.kind === 'done')
     await transaction.query('update ringback.joins set settled = seen where handler = $1 and call_id = $2', [
@@ -29,15 +29,16 @@ export async function settle(transaction: Transaction, row: SettlementRow): Prom
 /** Puts a run that has not begun back. */
 export async function requeue(transaction: Transaction, row: RunRow): Promise<Settled> {
   if (!(await holds(transaction, row))) return lost(transaction, row);
-  if (!(await writeRow(transaction, row, await requeued(transaction, row)))) return lost(transaction, row);
-  if (row.last) await endClaim(transaction, row);
+  if (!(await writeRow(transaction, row, await columnsOfRequeue(transaction, row))))
+    return lost(transaction, row);
+  if (row.isLast) await endClaim(transaction, row);
   return 'settled';
 }
 
 /** Counts an attempt before its handler is called. Resolves to how many there are, or undefined when the claim is lost. */
 export async function countAttempt(transaction: Transaction, row: RunRow): Promise<number | undefined> {
-  const { process, sequence, handler, callId, stored, last } = row;
-  if (stored) {
+  const { process, sequence, handler, callId, isStored, isLast } = row;
+  if (isStored) {
     if (!(await holds(transaction, row))) return undefined;
     const [counted] = await transaction.query<{ attempts: number }>(
       `update ringback.runs set attempts = attempts + 1 where sequence = $1 and handler = $2 returning attempts`,
@@ -56,22 +57,22 @@ export async function countAttempt(transaction: Transaction, row: RunRow): Promi
      values ($1, $2, $3, 'claimed', 1, $4) on conflict do nothing returning 1`,
     [sequence, handler, callId, process],
   );
-  if (last) await endClaim(transaction, row);
+  if (isLast) await endClaim(transaction, row);
   // A row that was there is another claim's.
   return inserted.length === 0 ? undefined : 1;
 }
 
 const holds = (transaction: Transaction, row: RunRow): Promise<boolean> =>
-  row.stored ? holdsRun(transaction, row) : holdsEvent(transaction, row);
+  row.isStored ? holdsRun(transaction, row) : holdsEvent(transaction, row);
 
 /** The write is lost; the claim on the event ends all the same, if this was the last run under it. */
 async function lost(transaction: Transaction, row: RunRow): Promise<Settled> {
-  if (row.last) await endClaim(transaction, row);
+  if (row.isLast) await endClaim(transaction, row);
   return 'lost';
 }
 
 /** A row of the table `runs`, as far as an attempt changes it. */
-interface Written {
+interface RunColumns {
   readonly state: 'done' | 'dead' | 'due' | 'blocked';
   readonly dueAt: number | null;
   readonly reason: string | null;
@@ -88,7 +89,7 @@ const blocked = { ...waiting, state: 'blocked', dueAt: null } as const;
  * How the run is written. Decided inside the transaction: a replay may have requeued an earlier run, which a strict run that
  * failed has to wait for.
  */
-async function written(transaction: Transaction, row: SettlementRow): Promise<Written> {
+async function columnsOfEnd(transaction: Transaction, row: SettlementRow): Promise<RunColumns> {
   const { state, order, dueAt } = row;
   if (state.kind === 'due' && order === 'strict' && (await isBehind(transaction, row, 'active')))
     return blocked;
@@ -99,7 +100,7 @@ async function written(transaction: Transaction, row: SettlementRow): Promise<Wr
 }
 
 /** How a run is written that goes back before it has begun. */
-async function requeued(transaction: Transaction, row: RunRow): Promise<Written> {
+async function columnsOfRequeue(transaction: Transaction, row: RunRow): Promise<RunColumns> {
   if (row.order === 'strict' && (await isBehind(transaction, row, 'open'))) return blocked;
   return { ...waiting, state: 'due', dueAt: 0 };
 }
@@ -123,10 +124,10 @@ async function isBehind(
 }
 
 /** Writes a run's row. A new one that is there already was written by a commit that overtook this write. */
-async function writeRow(transaction: Transaction, row: RunRow, as: Written): Promise<boolean> {
-  const { sequence, handler, callId, attempts, now, stored } = row;
+async function writeRow(transaction: Transaction, row: RunRow, as: RunColumns): Promise<boolean> {
+  const { sequence, handler, callId, attempts, now, isStored } = row;
   const { state, dueAt, reason, keepsReason, failure, isWaiting } = as;
-  const rows = stored
+  const rows = isStored
     ? await transaction.query(updateRun, [
         sequence,
         handler,

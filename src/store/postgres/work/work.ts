@@ -155,21 +155,21 @@ export class Work {
     return nextDue(this.#session, handler, after);
   }
 
-  settle(run: ClaimedRun, end: RunEnd, last: boolean): Promise<Settled> {
-    const row = settlementRow(run, end, { last, now: this.#clock.now() });
+  settle(run: ClaimedRun, end: RunEnd, isLast: boolean): Promise<Settled> {
+    const row = settlementRow(run, end, { isLast, now: this.#clock.now() });
     if (isOrdinary(row)) return this.#ends.end(row);
-    const write = () => this.#ending(run, last, (transaction) => settle(transaction, row));
+    const write = () => this.#ending(run, isLast, (transaction) => settle(transaction, row));
     return end.state.kind === 'due' ? this.#putBack.add(run, { isFirst: true }, write) : write();
   }
 
   settleWith(
     run: ClaimedRun,
     end: RunEnd,
-    last: boolean,
+    isLast: boolean,
     effects: (client: PoolClient) => unknown,
   ): Promise<Settled> {
-    const row = settlementRow(run, end, { last, now: this.#clock.now() });
-    return this.#ending(run, last, async (transaction) => {
+    const row = settlementRow(run, end, { isLast, now: this.#clock.now() });
+    return this.#ending(run, isLast, async (transaction) => {
       const settled = await settle(transaction, row);
       // The claim is no longer ours: the process that took the run over writes the effects, not this one.
       if (settled === 'lost') return settled;
@@ -178,20 +178,20 @@ export class Work {
     });
   }
 
-  requeue(run: ClaimedRun, last: boolean): Promise<Settled> {
-    const row = runRow(run, last, this.#clock.now());
+  requeue(run: ClaimedRun, isLast: boolean): Promise<Settled> {
+    const row = runRow(run, isLast, this.#clock.now());
     return this.#putBack.add(run, { isFirst: false }, () =>
-      this.#ending(run, last, (transaction) => requeue(transaction, row)),
+      this.#ending(run, isLast, (transaction) => requeue(transaction, row)),
     );
   }
 
-  countAttempt(run: ClaimedRun, last: boolean): Promise<number | undefined> {
-    const row = runRow(run, last, this.#clock.now());
-    return this.#ending(run, last, (transaction) => countAttempt(transaction, row));
+  countAttempt(run: ClaimedRun, isLast: boolean): Promise<number | undefined> {
+    const row = runRow(run, isLast, this.#clock.now());
+    return this.#ending(run, isLast, (transaction) => countAttempt(transaction, row));
   }
 
   arrive(arrival: JoinArrival): Promise<Settled> {
-    return this.#ending(arrival, arrival.last, (transaction) => arrive(transaction, arrival));
+    return this.#ending(arrival, arrival.isLast, (transaction) => arrive(transaction, arrival));
   }
 
   async finish(event: ClaimedEvent): Promise<void> {
@@ -270,11 +270,11 @@ export class Work {
   /** A write that may end the claim on an event. */
   async #ending<T>(
     { sequence }: { readonly sequence: Sequence },
-    last: boolean,
+    isLast: boolean,
     write: (transaction: LendingTransaction) => Promise<T>,
   ): Promise<T> {
     const result = await this.#session.write(write);
-    if (last) this.#owned.delete(sequence);
+    if (isLast) this.#owned.delete(sequence);
     await Promise.all([this.#claims.ended(), this.#recordings.ended()]);
     return result;
   }

@@ -15,7 +15,7 @@ export interface JoinArrival extends JoinTerms {
   readonly handler: string;
   readonly eventName: string;
   /** Whether no other run without a row is left, so that the claim on the event ends. */
-  readonly last: boolean;
+  readonly isLast: boolean;
 }
 
 /** What joins need of other parts of the store. */
@@ -109,7 +109,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
   return {
     /** Opens the join for the call; or makes it due if no event is missing; or runs it again for a late event. */
     arrive(arrival: JoinArrival, now: number): Settled {
-      const { sequence, callId, handler, eventName, events, within, runsAgain, last } = arrival;
+      const { sequence, callId, handler, eventName, events, within, runsAgain, isLast } = arrival;
       if (!holdsEvent(sequence)) return 'lost';
       const join = select.get(handler, callId) as JoinRow | undefined;
       if (!join) openJoin({ handler, events, within }, callId, sequence, now);
@@ -119,7 +119,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
         countRerun.run(handler, callId);
         insertRun.run(sequence, handler, callId, 0);
       }
-      if (last) endClaim(sequence);
+      if (isLast) endClaim(sequence);
       return 'settled';
     },
 
@@ -132,10 +132,10 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
     },
 
     lookBack(
-      { handler, events, within, since, after: last }: JoinLookBack,
+      { handler, events, within, since, after: lookedUpTo }: JoinLookBack,
       now: number,
     ): Sequence | undefined {
-      const first = last === undefined ? (firstSince.get(since) as Sequence | null) : last + 1;
+      const first = lookedUpTo === undefined ? (firstSince.get(since) as Sequence | null) : lookedUpTo + 1;
       if (first === null) return undefined;
       const after = first - 1;
       const until = after + Math.min(lookSize, Math.ceil(erasAtOnce / eraCount()));

@@ -19,16 +19,16 @@ export interface RunRow extends RunToWrite {
 export interface SettlementRow extends RunRow, EndToWrite {}
 
 /** The row of a claimed run. */
-export function runRow(run: ClaimedRun, last: boolean, attempts: number, now: number): RunRow {
+export function runRow(run: ClaimedRun, isLast: boolean, attempts: number, now: number): RunRow {
   const { sequence, callId, handler } = run;
   const { order, join } = claimOf(run).handler;
-  const stored = isStored(run);
-  return { sequence, callId, handler, order, isJoin: join !== undefined, stored, last, attempts, now };
+  const isJoin = join !== undefined;
+  return { sequence, callId, handler, order, isJoin, isStored: isStored(run), isLast, attempts, now };
 }
 
 /** The row of a run's end. */
-export function settlementRow(run: ClaimedRun, end: RunEnd, last: boolean, now: number): SettlementRow {
-  return { ...runRow(run, last, end.attempts, end.now), ...endToWrite(end, now) };
+export function settlementRow(run: ClaimedRun, end: RunEnd, isLast: boolean, now: number): SettlementRow {
+  return { ...runRow(run, isLast, end.attempts, end.decidedAt), ...endToWrite(end, now) };
 }
 
 /** The verbs by which an attempt begins and ends. All run inside a transaction of the caller's. */
@@ -75,8 +75,10 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   const failures = prepareFailures(database);
   const unblockNext = prepareUnblockNext(database);
 
-  const holds = ({ sequence, handler, stored }: RunRow): boolean =>
-    (stored ? holdsRun.get(sequence, handler, holder.id) : holdsEvent.get(sequence, holder.id)) !== undefined;
+  const holds = (row: RunRow): boolean =>
+    (row.isStored
+      ? holdsRun.get(row.sequence, row.handler, holder.id)
+      : holdsEvent.get(row.sequence, holder.id)) !== undefined;
 
   /** Ends the claim on an event, if it still holds. */
   const endOne = (sequence: Sequence): boolean => endClaim.run(sequence, holder.id).changes === 1;
@@ -93,7 +95,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
    * How the run is written. Decided inside the transaction: a replay may have requeued an earlier run, which a strict run
    * that failed has to wait for.
    */
-  const written = (row: SettlementRow): RunColumns => {
+  const columnsOfEnd = (row: SettlementRow): RunColumns => {
     const { state, order, dueAt } = row;
     if (state.kind === 'due' && order === 'strict' && isBehindActive(row))
       return { ...row, ...waiting, ...blocked };
@@ -104,20 +106,20 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   };
 
   /** How a run is written that goes back before it has begun. */
-  const requeued = (row: RunRow): RunColumns =>
+  const columnsOfRequeue = (row: RunRow): RunColumns =>
     row.order === 'strict' && isBehindAnother(row)
-      ? { ...waiting, ...row, ...blocked }
-      : { ...waiting, ...row, state: 'due', dueAt: 0 };
+      ? { ...row, ...waiting, ...blocked }
+      : { ...row, ...waiting, state: 'due', dueAt: 0 };
 
   /** The write is lost; the claim on the event ends all the same, if this was the last run under it. */
-  const lost = ({ sequence, last }: RunRow): Settled => {
-    if (last) endClaim.run(sequence, holder.id);
+  const lost = ({ sequence, isLast }: RunRow): Settled => {
+    if (isLast) endClaim.run(sequence, holder.id);
     return 'lost';
   };
 
   /** Writes a run's row. A new one that is there already was written by a commit that overtook this write. */
   const writeRow = (row: RunRow, as: RunColumns): boolean =>
-    (row.stored ? updateRun : insertRun).run(columnsOf(as)).changes > 0;
+    (row.isStored ? updateRun : insertRun).run(columnsOf(as)).changes > 0;
 
   return {
     holdsEvent: (sequence: Sequence) => holdsEvent.get(sequence, holder.id) !== undefined,
@@ -133,25 +135,26 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     endReading: (sequence: Sequence): void => void endReading.run(sequence, holder.id),
 
     countAttempt(run: RunRow): number | undefined {
-      const { sequence, handler, callId, stored, last } = run;
-      if (stored) return holds(run) ? (addAttempt.get(sequence, handler) as number) : undefined;
+      const { sequence, handler, callId, isStored, isLast } = run;
+      if (isStored) return holds(run) ? (addAttempt.get(sequence, handler) as number) : undefined;
       // A row of our own that exists is from an earlier try whose success was not reported to us.
       const counted = ownAttempts.get(sequence, handler, holder.id) as number | undefined;
       if (counted !== undefined || !holds(run)) return counted;
       const { changes } = insertClaimed.run(sequence, handler, callId ?? null, holder.id);
-      if (last) endClaim.run(sequence, holder.id);
+      if (isLast) endClaim.run(sequence, holder.id);
       // A row that was there is another claim's.
       return changes === 0 ? undefined : 1;
     },
 
     settle(row: SettlementRow): Settled {
-      const { sequence, handler, callId, state, stored, last } = row;
+      const { sequence, handler, callId, state, isLast } = row;
+      // Only in `settleWith`: any other ordinary end comes to the writer as the end of a claim.
       if (isOrdinary(row)) return endOne(sequence) ? 'settled' : 'lost';
       if (!holds(row)) return lost(row);
-      const isRemembered = stored || !last || state.kind !== 'done';
-      if (isRemembered && !writeRow(row, written(row))) return lost(row);
+      const isRemembered = row.isStored || !isLast || state.kind !== 'done';
+      if (isRemembered && !writeRow(row, columnsOfEnd(row))) return lost(row);
       if (row.failure) failures.keep(row, row.failure);
-      if (last) endClaim.run(sequence, holder.id);
+      if (isLast) endClaim.run(sequence, holder.id);
       if (row.isJoin && state.kind === 'done') settleJoin.run(handler, callId);
       // Done whatever the handler's order is here: another process, or this one before a restart, may have blocked
       // the next run.
@@ -160,8 +163,8 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     },
 
     requeue(row: RunRow): Settled {
-      if (!holds(row) || !writeRow(row, requeued(row))) return lost(row);
-      if (row.last) endClaim.run(row.sequence, holder.id);
+      if (!holds(row) || !writeRow(row, columnsOfRequeue(row))) return lost(row);
+      if (row.isLast) endClaim.run(row.sequence, holder.id);
       return 'settled';
     },
 
