@@ -25,7 +25,7 @@ import type { Settler } from './settler.ts';
 
 /** What attempts need. */
 export interface AttemptParts {
-  readonly store: { readonly calls: Pick<CallStore, 'eventsOf' | 'see'> };
+  readonly store: { readonly calls: Pick<CallStore, 'eventsOf' | 'noteSeen'> };
   readonly settler: Pick<Settler, 'settle' | 'settleWith' | 'countAttempt' | 'readNoted' | 'persist'>;
   readonly telemetry: Telemetry;
   readonly activity: Activity;
@@ -181,7 +181,7 @@ export class Attempts {
   async #joinedCallOf({ handler, event, claimed: { callId } }: Run, join: JoinTerms) {
     if (callId === undefined) return event();
     const { settler, store } = this.#parts;
-    const view = await settler.persist(() => store.calls.see(handler.name, callId, join.events));
+    const view = await settler.persist(() => store.calls.noteSeen(handler.name, callId, join.events));
     return view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
   }
 

@@ -36,7 +36,7 @@ export interface CallStore {
    * What the join sees of the call as its attempt begins. It is remembered, so that a later event is recognized as
    * late.
    */
-  see(handler: string, callId: string, events: readonly string[]): Promise<JoinView>;
+  noteSeen(handler: string, callId: string, events: readonly string[]): Promise<JoinView>;
   /**
    * Opens the join for calls whose events arrived since `since`, and were claimed by a process in which the join
    * wasn't registered. Looks at a bounded number of events, and resolves to where the next look begins, or undefined

@@ -105,7 +105,10 @@ function callsOf({ join }: Handler, { traceId }: StoredEvent, { calls }: SqliteS
   };
   return {
     eventsOf,
-    see: async (_handler: string, callId: string) => ({ events: await eventsOf(callId), isSettled: false }),
+    noteSeen: async (_handler: string, callId: string) => ({
+      events: await eventsOf(callId),
+      isSettled: false,
+    }),
   };
 }
 

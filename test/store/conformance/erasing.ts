@@ -105,7 +105,7 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
         return run.sequence;
       };
       const first = await arrive('a');
-      await store.calls.see('join', 'call-1', waitsFor.events);
+      await store.calls.noteSeen('join', 'call-1', waitsFor.events);
       await store.settle(only(await claimDue(store, join)), endOf(done));
       const second = await arrive('b');
       await store.retention.eraseEvents([first], traceIdsUntil);

@@ -200,7 +200,7 @@ function arrive(store: Store, event: ClaimedEvent, parts: Partial<JoinTerms> = {
 }
 
 const see = (store: Store, events: readonly string[] = terms.events) =>
-  store.calls.see('join', 'call-1', events);
+  store.calls.noteSeen('join', 'call-1', events);
 
 /** Claims the one run of the join that is due, and ends it. */
 async function runJoin(store: Store, now: number, events?: readonly string[]): Promise<void> {

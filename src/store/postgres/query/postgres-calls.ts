@@ -14,7 +14,7 @@ import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText, toTextOrNull } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';
-import { lookBack, see } from '../work/joins.ts';
+import { lookBack, noteSeen } from '../work/joins.ts';
 import { lastSequence } from './kept-events.ts';
 
 /** How many calls one look computes at the most: their events are in memory together. */
@@ -60,11 +60,11 @@ export class PostgresCalls implements CallStore {
     return callPageOf(found, filter.limit);
   }
 
-  async see(handler: string, callId: string, events: readonly string[]): Promise<JoinView> {
+  async noteSeen(handler: string, callId: string, events: readonly string[]): Promise<JoinView> {
     const rows = await this.eventsOf(callId);
     const names = namesAmong(rows, events);
     const hasSeenAll = await this.#session.write((transaction) =>
-      see(transaction, { handler, callId }, names),
+      noteSeen(transaction, { handler, callId }, names),
     );
     // If the events have been erased meanwhile, there is nothing left to see.
     return { events: rows, isSettled: hasSeenAll || rows.length === 0 };

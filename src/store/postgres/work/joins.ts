@@ -36,7 +36,7 @@ export async function arrive(transaction: Transaction, arrival: JoinArrival): Pr
   const join = await lockedJoin(transaction, arrival);
   if (!join) await openJoin(transaction, arrival, sequence, now);
   else if (join.seen === null) {
-    if (await isComplete(transaction, arrival, join.progress)) await hasten(transaction, arrival);
+    if (await isComplete(transaction, arrival, join.progress)) await makeDue(transaction, arrival);
   } else if (runsAgain && join.reruns === 0 && !namesIn(fromText(join.seen)).includes(eventName)) {
     const key = keyOf({ handler, callId });
     await transaction.query(
@@ -50,7 +50,7 @@ export async function arrive(transaction: Transaction, arrival: JoinArrival): Pr
 }
 
 /** Remembers which events the join sees as its attempt begins. Resolves to whether an earlier run has seen them all. */
-export async function see(
+export async function noteSeen(
   transaction: Transaction,
   join: { readonly handler: string; readonly callId: string },
   names: readonly string[],
@@ -189,7 +189,10 @@ async function insertRun(
   );
 }
 
-async function hasten(transaction: Transaction, join: Pick<JoinOfCall, 'handler' | 'callId'>): Promise<void> {
+async function makeDue(
+  transaction: Transaction,
+  join: Pick<JoinOfCall, 'handler' | 'callId'>,
+): Promise<void> {
   await transaction.query(
     `update ringback.runs set due_at = 0 where handler = $1 and call_id = $2 and state = 'due' and attempts = 0`,
     keyOf(join),

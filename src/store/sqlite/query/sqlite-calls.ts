@@ -34,9 +34,9 @@ export class SqliteCalls implements CallStore {
     return callPageOf(found, filter.limit);
   }
 
-  async see(handler: string, callId: string, events: readonly string[]): Promise<JoinView> {
+  async noteSeen(handler: string, callId: string, events: readonly string[]): Promise<JoinView> {
     const rows = await this.eventsOf(callId);
-    const hasSeenAll = await this.#access.write('see', [handler, callId, namesAmong(rows, events)]);
+    const hasSeenAll = await this.#access.write('noteSeen', [handler, callId, namesAmong(rows, events)]);
     // If the events have been erased meanwhile, there is nothing left to see.
     return { events: rows, isSettled: hasSeenAll || rows.length === 0 };
   }

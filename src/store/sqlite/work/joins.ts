@@ -42,7 +42,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
   const insertRun = database.prepare(`
     insert into runs (sequence, handler, call_id, state, attempts, due_at) values (?, ?, ?, 'due', 0, ?)
     on conflict do nothing`);
-  const hasten = database.prepare(`
+  const makeDue = database.prepare(`
     update runs ${byCall} set due_at = 0 where call_id = ? and handler = ? and ${isOpen} and ${isUnbegun}`);
   const remember = database.prepare('update joins set seen = ? where handler = ? and call_id = ?');
   const countRerun = database.prepare(
@@ -114,7 +114,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
       const join = select.get(handler, callId) as JoinRow | undefined;
       if (!join) openJoin({ handler, events, within }, callId, sequence, now);
       else if (join.seen === null) {
-        if (isComplete({ handler, events }, callId, join.progress)) hasten.run(callId, handler);
+        if (isComplete({ handler, events }, callId, join.progress)) makeDue.run(callId, handler);
       } else if (runsAgain && join.reruns === 0 && !namesIn(join.seen).includes(eventName)) {
         countRerun.run(handler, callId);
         insertRun.run(sequence, handler, callId, 0);
@@ -124,7 +124,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
     },
 
     /** Remembers which events the join sees as its attempt begins. Returns whether an earlier run has seen them all. */
-    see(handler: string, callId: string, names: readonly string[]): boolean {
+    noteSeen(handler: string, callId: string, names: readonly string[]): boolean {
       const join = select.get(handler, callId) as JoinRow | undefined;
       remember.run(JSON.stringify(names), handler, callId);
       const settled = join?.settled;

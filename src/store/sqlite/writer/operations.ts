@@ -77,7 +77,8 @@ export function operationsOn(verbs: Verbs) {
       order === 'strict' ? verbs.unblock.first(handler) : verbs.unblock.all(handler),
 
     arrive: (arrival: JoinArrival, now: number) => joins.arrive(arrival, now),
-    see: (handler: string, callId: string, names: readonly string[]) => joins.see(handler, callId, names),
+    noteSeen: (handler: string, callId: string, names: readonly string[]) =>
+      joins.noteSeen(handler, callId, names),
     lookBack: (join: JoinLookBack, now: number) => joins.lookBack(join, now),
 
     pin: (scheme: string, instead: string | undefined) => verbs.pinnedScheme.pin(scheme, instead),
