@@ -58,7 +58,7 @@ export const quarantineOn = (access: Access): QuarantineStore => ({
   keep: (record) => {
     // A buffer of its own: the body may be a part of a large one, all of which would be copied.
     const body = Uint8Array.from(record.body);
-    const limits = { isDelivery: true, bytes: body.byteLength, transfer: [body.buffer] };
+    const limits = { isAwaited: true, bytes: body.byteLength, transfer: [body.buffer] };
     return access.write('keepDelivery', [quarantineRow({ ...record, body })], limits);
   },
   list: (filter) => access.read(({ quarantine }) => quarantine.list(filter)),

@@ -114,8 +114,7 @@ export class SqliteStore implements Store {
   }
 
   pinScheme(scheme: string, instead?: string): Promise<string> {
-    // A delivery waits for it.
-    return this.#session.write('pin', [scheme, instead], { isDelivery: true });
+    return this.#session.write('pin', [scheme, instead], { isAwaited: true });
   }
 
   unpinScheme(): Promise<string | undefined> {
@@ -250,7 +249,10 @@ export class SqliteStore implements Store {
     return this.#access.read(({ overview }) => overview.counts());
   }
 
-  /** Resolves with nothing in between when it is written, so that what is claimed arrives in the order of the writes. */
+  /**
+   * Resolves inside the writer's callback and not a microtask later, so that what is claimed reaches the caller in the order of
+   * the writes.
+   */
   #inOrder<Name extends OperationName, T>(
     name: Name,
     args: Parameters<Operations[Name]>,

@@ -55,19 +55,19 @@ test.each(['SQLITE_IOERR_FSYNC', 'SQLITE_FULL'])('after %s nothing of the group 
   refuseCommits(database, code);
   const written = prepare()(() => group);
   const failure = { message: 'disk I/O error', code };
-  expect(written).toEqual({ written: group.map(() => ({ failure })), isChanged: false, isRefused: true });
+  expect(written).toEqual({ written: group.map(() => ({ failure })), isChanged: false, isDiskFailure: true });
   expect(count()).toBe(0);
 });
 
 /** An operation that throws. */
-const broken = { name: 'settle', args: [undefined], isDelivery: false, isAlone: false, timeout: 0 } as never;
+const broken = { name: 'settle', args: [undefined], isAwaited: false, isAlone: false, timeout: 0 } as never;
 
 test('a write that fails by itself takes no other with it', () => {
   const { prepare, count } = opened();
   const done = prepare()(() => [...group.slice(0, 1), broken, ...group.slice(1)]);
   const recorded = (sequence: number) => ({ value: { sequence, isClaimed: false } });
   expect(done?.written).toMatchObject([recorded(1), { failure: {} }, recorded(2), recorded(3)]);
-  expect(done).toMatchObject({ isChanged: true, isRefused: false });
+  expect(done).toMatchObject({ isChanged: true, isDiskFailure: false });
   expect(count()).toBe(3);
 });
 
@@ -84,7 +84,7 @@ test('of writes that are made one by one, none is made after one that the disk h
   const done = prepare()(() => [...group.slice(0, 1), broken, ...group.slice(1)]);
   const failure = { message: 'disk I/O error', code: 'SQLITE_IOERR_FSYNC' };
   expect(done?.written.slice(2)).toEqual([{ failure }, { failure }]);
-  expect(done).toMatchObject({ isRefused: true });
+  expect(done).toMatchObject({ isDiskFailure: true });
   expect(count()).toBe(1);
 });
 

@@ -11,7 +11,7 @@ const group = 1_024;
 const delivery = (bytes: number): WriteItem => ({
   name: 'unpin',
   args: [],
-  isDelivery: true,
+  isAwaited: true,
   isAlone: false,
   timeout: Infinity,
   bytes,

@@ -77,8 +77,8 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Whether what was to be written was refused, and would be again: what is wrong is in the values, and nothing was written. */
-export function isRefused(error: unknown): boolean {
+/** Whether a write failed because of its values, and would fail again. Nothing was written. */
+export function isInvalidData(error: unknown): boolean {
   // A value that isn't even of its type never reaches the database.
   if (error instanceof TypeError) return true;
   // Classes 22 and 23: data that is out of range or malformed, and what breaks a constraint.

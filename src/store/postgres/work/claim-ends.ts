@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers';
 import type { Sequence, Settled } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
-import { isRefused } from '../connection/statement.ts';
+import { isInvalidData } from '../connection/statement.ts';
 import type { Recorded, RecordedGroup } from './record.ts';
 import { type ClaimsToEnd, type Ranges, endClaims } from './holding.ts';
 import type { OwnedEvents } from './owned-events.ts';
@@ -52,8 +52,8 @@ export class ClaimEnds {
       this.#ended(group, { lives, held: [] });
       return recorded;
     } catch (error) {
-      // What the database has refused are the events: nothing is wrong with the claims.
-      if (isRefused(error)) this.#waiting.unshift(...group);
+      // It is the events that are invalid: nothing is wrong with the claims.
+      if (isInvalidData(error)) this.#waiting.unshift(...group);
       else for (const { onFailed } of group) onFailed(error);
       throw error;
     } finally {

@@ -1,5 +1,5 @@
 import type { Sequence } from '../../sequence.ts';
-import { isRefused } from '../connection/statement.ts';
+import { isInvalidData } from '../connection/statement.ts';
 import type { Session } from '../connection/session.ts';
 import type { Recorded } from './record.ts';
 import type { Processes } from './processes.ts';
@@ -73,7 +73,7 @@ export class OwnedEvents {
       return recorded;
     } catch (error) {
       // The answer may have been lost on its way, and the events recorded.
-      if (!isRefused(error)) this.#isUncertain = true;
+      if (!isInvalidData(error)) this.#isUncertain = true;
       throw error;
     } finally {
       this.#groups.delete(group);

@@ -31,8 +31,8 @@ export interface RecordQueueParts {
   readonly recordGroup: (events: readonly EventToRecord[]) => Promise<readonly Recorded[]>;
   /** Records an event by itself. */
   readonly recordOne: (event: EventToRecord) => Promise<Recorded>;
-  /** Whether the database has refused what it was given, so that the other events of the group can still be recorded. */
-  readonly isRefused: (error: unknown) => boolean;
+  /** Whether it was the values of a group that made it fail, so that its other events can still be recorded. */
+  readonly isInvalidData: (error: unknown) => boolean;
 }
 
 /** What becomes of an event in the queue: `written` also rejects when that takes too long, and `recorded` does not. */
@@ -177,7 +177,7 @@ export class RecordQueue {
       for (const [place, event] of group.entries())
         event.onRecorded(recorded[place] ?? { sequence: undefined, isClaimed: false });
     } catch (error) {
-      if (group.length > 1 && this.#parts.isRefused(error))
+      if (group.length > 1 && this.#parts.isInvalidData(error))
         for (const event of group) await this.#write([event]);
       else for (const event of group) event.onFailed(error);
     }

@@ -9,7 +9,7 @@ import type { Sequence, Settled } from '../../sequence.ts';
 import type { RunEnd } from '../../store.ts';
 import { toProblem } from '../connection/opening-cause.ts';
 import { requireReadCommitted } from '../connection/isolation.ts';
-import { isRefused } from '../connection/statement.ts';
+import { isInvalidData } from '../connection/statement.ts';
 import { migrate } from '../connection/migrations/index.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
@@ -81,7 +81,7 @@ export class Work {
         if (!recorded) throw new DeliveriesGoOn();
         return recorded;
       },
-      isRefused,
+      isInvalidData,
     });
   }
 

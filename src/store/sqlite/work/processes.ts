@@ -50,7 +50,7 @@ interface FileMarks {
 /**
  * The processes that share one database file. Each has a row; its id marks what it has claimed. A process is
  * dead when the kernel says so, or, where the kernel can't be asked (another container, a hidden /proc), when its heartbeats
- * block although it could have written. Heartbeats are counted, not dated, so that a wall clock that jumps kills
+ * stop although it could have written. Heartbeats are counted, not dated, so that a wall clock that jumps kills
  * nobody.
  */
 export class Processes implements Holder {
@@ -194,8 +194,8 @@ export class Processes implements Holder {
 
   /**
    * Whether this process has to beat, even if it holds nothing: a process may judge it by its heartbeats. It can't know
-   * what another one is able to ask the kernel, so that one says it; within the time of the missedHeartbeats it is heard. The
-   * row of this process counts too, so that what it has said is taken back.
+   * what another one is able to ask the kernel, so that one says it, which is heard before this one has missed too many
+   * heartbeats. The row of this process counts too, so that what it has said is taken back.
    */
   isWatched(): boolean {
     return (
@@ -217,7 +217,7 @@ export class Processes implements Holder {
     });
   }
 
-  /** Starts counting missedHeartbeats anew: while no process could write, a missing heartbeat says nothing. */
+  /** Counts missed heartbeats from zero again: while no process could write, a missing heartbeat says nothing. */
   forgiveMissedHeartbeats(): void {
     this.#looks.clear();
   }

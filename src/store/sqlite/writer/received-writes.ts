@@ -7,7 +7,7 @@ import {
   type WriterData,
   type WrittenMessage,
   bytesOf,
-  isDelivery,
+  isAwaited,
   isEvent,
   isOperation,
   lastGivenUp,
@@ -25,7 +25,7 @@ export const groupBytes = 4 * 1024 * 1024;
 /** A write that waits. */
 export interface ReceivedWrite {
   readonly item: WriteItem;
-  /** Which delivery it is, counted from 1; undefined for anything else, which is written however long that takes. */
+  /** See `lastGivenUp`; undefined if nobody awaits it: then it is written however long that takes. */
   readonly number: number | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface ReceivedGroup {
 /** What has come to the writer thread and is yet to be written, in order. */
 export class ReceivedWrites {
   #waiting: ReceivedWrite[] = [];
-  #deliveries = 0;
+  #awaited = 0;
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
@@ -70,9 +70,9 @@ export class ReceivedWrites {
   }
 
   #numberOf(item: WriteItem): number | undefined {
-    if (!isDelivery(item)) return undefined;
-    this.#deliveries += 1;
-    return this.#deliveries;
+    if (!isAwaited(item)) return undefined;
+    this.#awaited += 1;
+    return this.#awaited;
   }
 }
 
@@ -92,8 +92,8 @@ export class GroupInProgress {
     this.#open = writes.map((write, index) => ({ ...write, index }));
   }
 
-  /** Drops the deliveries whose senders no longer wait, and returns what is yet to be written. */
-  dropGivenUp(): readonly WriteItem[] {
+  /** Returns what is yet to be written. What has been given up by now fails, and is left out. */
+  remaining(): readonly WriteItem[] {
     const last = Number(Atomics.load(this.#givenUp, lastGivenUp));
     // An event that was answered with 503 is sent again, and should not be written at the expense of others.
     this.#giveUp(({ number = Infinity }) => number <= last);

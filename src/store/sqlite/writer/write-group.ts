@@ -25,27 +25,28 @@ export interface GroupWritten {
   readonly written: readonly WriteResult[];
   /** Whether anything was changed, so that the disk was synced. */
   readonly isChanged: boolean;
-  /** Whether the disk has refused: what was committed before may be missing on it, or it has no room. */
-  readonly isRefused: boolean;
+  /** Whether the disk has failed or is full: what was committed before may be missing on it. */
+  readonly isDiskFailure: boolean;
 }
 
-/** Drops what has been given up by now, and returns what is yet to be written. */
-export type DropGivenUp = () => readonly WriteItem[];
+/** What is yet to be written, without what has been given up by now. */
+export type Remaining = () => readonly WriteItem[];
 
 /**
  * Writes items in one transaction: the sync to disk, which is what a durable write costs, is paid once for all of them.
  * Undefined when another process has locked the database, and nothing was done.
  */
-export type WriteGroup = (dropGivenUp: DropGivenUp) => GroupWritten | undefined;
+export type WriteGroup = (remaining: Remaining) => GroupWritten | undefined;
 
 /**
  * Prepares the writing of groups. Events are written first and together, because they share what is read from the inbox
  * for them; then claims are ended, and the other operations are run in their order.
  *
- * `isUnproven`: the disk has refused the last write, so whether it takes one again is known only when it has.
+ * `isUnproven`: the last write failed at the disk, so whether it takes one again is known only when it has.
  */
 export function prepareWriteGroup(database: Database.Database, verbs: Verbs, isUnproven = false): WriteGroup {
   const operations = operationsOn(verbs);
+  let isDiskUnproven = isUnproven;
   // IMMEDIATE: a transaction that begins by reading and then wants to write can be refused in the middle.
   const begin = database.prepare('begin immediate');
   const commit = database.prepare('commit');
@@ -67,20 +68,20 @@ export function prepareWriteGroup(database: Database.Database, verbs: Verbs, isU
     });
   };
 
-  const inTransaction = (dropGivenUp: DropGivenUp): GroupWritten => {
+  const inTransaction = (remaining: Remaining): GroupWritten => {
     begin.run();
     try {
       const changesBefore = totalChanges.get();
       // Asked for once the lock is there: what was given up before another process let go of it must not be written.
-      const items = dropGivenUp();
+      const items = remaining();
       const values = write(items);
       // A commit without any change is not synced.
-      const needsSync = items.includes(sync) || (isUnproven && items.includes(probe));
+      const needsSync = items.includes(sync) || (isDiskUnproven && items.includes(probe));
       if (totalChanges.get() === changesBefore && needsSync) touch.run();
       const isChanged = totalChanges.get() !== changesBefore;
       commit.run();
-      if (isChanged) isUnproven = false;
-      return { written: values.map((value) => ({ value })), isChanged, isRefused: false };
+      if (isChanged) isDiskUnproven = false;
+      return { written: values.map((value) => ({ value })), isChanged, isDiskFailure: false };
     } finally {
       // A statement that failed may have ended the transaction by itself; a commit that failed has not.
       if (database.inTransaction) database.exec('rollback');
@@ -96,48 +97,48 @@ export function prepareWriteGroup(database: Database.Database, verbs: Verbs, isU
       try {
         groups.push(inTransaction(() => [item]));
       } catch (error) {
-        // What the disk refuses one of them it refuses the rest.
-        const failed = failedGroup(isRefusal(error) ? items.length - index : 1, error);
+        // Where one of them fails at the disk, so would the rest.
+        const failed = failedGroup(isDiskFailure(error) ? items.length - index : 1, error);
         groups.push(failed);
-        if (failed.isRefused) break;
+        if (failed.isDiskFailure) break;
       }
     }
     setPragma(database, 'busy_timeout = 0');
     return {
       written: groups.flatMap(({ written }) => written),
       isChanged: groups.some(({ isChanged }) => isChanged),
-      isRefused: groups.some(({ isRefused }) => isRefused),
+      isDiskFailure: groups.some((group) => group.isDiskFailure),
     };
   };
 
   const outside = (operation: Operation): GroupWritten => {
     try {
-      return { written: [{ value: run(operation) }], isChanged: true, isRefused: false };
+      return { written: [{ value: run(operation) }], isChanged: true, isDiskFailure: false };
     } catch (error) {
       return failedGroup(1, error);
     }
   };
 
-  return (dropGivenUp) => {
-    const [first] = dropGivenUp();
+  return (remaining) => {
+    const [first] = remaining();
     if (first !== undefined && isOperation(first) && isOutside(first)) return outside(first);
     try {
-      return inTransaction(dropGivenUp);
+      return inTransaction(remaining);
     } catch (error) {
       if (isLocked(error)) return undefined;
-      const items = dropGivenUp();
-      return items.length === 1 || isRefusal(error) ? failedGroup(items.length, error) : oneByOne(items);
+      const items = remaining();
+      return items.length === 1 || isDiskFailure(error) ? failedGroup(items.length, error) : oneByOne(items);
     }
   };
 }
 
 function failedGroup(count: number, error: unknown): GroupWritten {
   const written = Array.from({ length: count }, () => ({ failure: failureOf(error) }));
-  return { written, isChanged: false, isRefused: isRefusal(error) };
+  return { written, isChanged: false, isDiskFailure: isDiskFailure(error) };
 }
 
-/** Whether the disk has refused: nothing more must be added behind a place that may be missing on it. */
-function isRefusal(error: unknown): boolean {
+/** Whether the disk has failed or is full: nothing more must be appended after a place that may be missing on it. */
+function isDiskFailure(error: unknown): boolean {
   return isDiskError(error) || isDiskFull(error);
 }
 

@@ -20,7 +20,11 @@ export interface WriterData {
   readonly port: MessagePort;
 }
 
-/** The index in `givenUp` of the last delivery given up, counted from 1 in the order in which they were sent. */
+/**
+ * The index in `givenUp` of the number of the last awaited write that was given up. Each thread numbers the awaited writes by
+ * itself, from 1 in the order in which they are sent, so that no number has to be sent along: `WriteQueue.add` and
+ * `ReceivedWrites.add` must count the same writes.
+ */
 export const lastGivenUp = 0;
 /** The index of what is not zero once everything is given up that would have to wait for another process. */
 export const abandoned = 1;
@@ -36,8 +40,8 @@ export const probe = 'probe';
 
 /** An operation, and how it is written. */
 export interface OperationItem extends Operation {
-  /** Whether its sender gives up on it after a time, as the platform does on a delivery. */
-  readonly isDelivery: boolean;
+  /** Whether a delivery is answered after it, with 503 if it takes too long. */
+  readonly isAwaited: boolean;
   /** Whether it has a transaction of its own, because it may take long. */
   readonly isAlone: boolean;
   /** How long it may wait for another process that has locked the database, in milliseconds. */
@@ -146,9 +150,9 @@ export function isOperation(item: WriteItem): item is OperationItem {
   return typeof item === 'object' && 'name' in item;
 }
 
-/** Whether the platform waits for a write. */
-export function isDelivery(item: WriteItem): boolean {
-  return isEvent(item) || (isOperation(item) && item.isDelivery);
+/** Whether a delivery is answered after a write, with 503 if it takes too long. */
+export function isAwaited(item: WriteItem): boolean {
+  return isEvent(item) || (isOperation(item) && item.isAwaited);
 }
 
 /** How many bytes a write carries. */

@@ -8,7 +8,7 @@ import {
   type WrittenMessage,
   abandoned,
   bytesOf,
-  isDelivery,
+  isAwaited,
   isEndOfClaim,
   lastGivenUp,
 } from './write-message.ts';
@@ -34,11 +34,11 @@ const fewWrites = 2;
 interface Write {
   readonly item: WriteItem;
   readonly transfer: readonly ArrayBuffer[];
-  /** When its sender no longer waits, on the clock that never jumps; Infinity for what is no delivery. */
+  /** When its sender no longer waits, on the clock that never jumps; Infinity if nobody awaits it. */
   readonly deadline: number;
   readonly callbacks: WriteCallbacks;
-  /** Which delivery it is, counted from 1; 0 for anything else. */
-  readonly number: number;
+  /** See `lastGivenUp`; undefined if nobody awaits it. */
+  readonly number: number | undefined;
   isGivenUp: boolean;
 }
 
@@ -60,12 +60,12 @@ export class WriteQueue {
   #unsent: Write[] = [];
   /** In the order in which they will be answered. */
   #sent: Write[] = [];
-  /** How many of these are deliveries. */
-  #sentDeliveries = 0;
+  /** How many of these are awaited. */
+  #sentAwaited = 0;
   #bytes = 0;
   #isScheduled = false;
   #endsTimer: NodeJS.Timeout | undefined;
-  #deliveries = 0;
+  #awaited = 0;
   /** How many writes were last written together. */
   #lastWritten = 0;
   /** How long each of the last four commits took that have changed something, in milliseconds. */
@@ -95,23 +95,23 @@ export class WriteQueue {
     return groups > 0 && took <= recordTimeout && (groups + 1) * took > recordTimeout;
   }
 
-  /** Adds a write. A delivery fails when it can't be written before its sender gives up. */
+  /** Adds a write. One that is awaited fails when it can't be made before its sender gives up. */
   add({ item, transfer = [] }: Sendable, callbacks: WriteCallbacks): void {
     const { clock } = this.#hooks;
-    const isAwaited = isDelivery(item);
-    if (isAwaited && (this.isOverloaded || this.#bytes + bytesOf(item) > maxBytes))
+    const hasDeadline = isAwaited(item);
+    if (hasDeadline && (this.isOverloaded || this.#bytes + bytesOf(item) > maxBytes))
       return callbacks.onFailed(new Error('the database has fallen behind'));
-    if (isAwaited) this.#deliveries += 1;
+    if (hasDeadline) this.#awaited += 1;
     this.#unsent.push({
       item,
       transfer,
       callbacks,
-      deadline: isAwaited ? clock.elapsed() + recordTimeout : Infinity,
-      number: isAwaited ? this.#deliveries : 0,
+      deadline: hasDeadline ? clock.elapsed() + recordTimeout : Infinity,
+      number: hasDeadline ? this.#awaited : undefined,
       isGivenUp: false,
     });
     this.#bytes += bytesOf(item);
-    if (isAwaited) this.#cancelWatch ??= clock.after(recordTimeout, () => this.#watch());
+    if (hasDeadline) this.#cancelWatch ??= clock.after(recordTimeout, () => this.#watch());
     this.#sendOrWait(item);
   }
 
@@ -122,7 +122,7 @@ export class WriteQueue {
     const reasons = new Map(failures);
     const writes = this.#sent.slice(0, results.length);
     this.#sent = this.#sent.slice(results.length);
-    for (const { number } of writes) if (number > 0) this.#sentDeliveries -= 1;
+    for (const { number } of writes) if (number !== undefined) this.#sentAwaited -= 1;
     for (const [index, write] of writes.entries()) this.#end(write, results[index], reasons.get(index));
     this.#whenIdle();
   }
@@ -136,7 +136,7 @@ export class WriteQueue {
   fail(failure: WriteFailure): void {
     const writes = [...this.#sent, ...this.#unsent];
     this.#sent = [];
-    this.#sentDeliveries = 0;
+    this.#sentAwaited = 0;
     this.#unsent = [];
     for (const write of writes) this.#end(write, undefined, failure);
     this.#whenIdle();
@@ -145,11 +145,11 @@ export class WriteQueue {
   /** Sends what is unsent, with the write that was just added, or has it sent later. */
   #sendOrWait(added: WriteItem): void {
     if (this.#unsent.length >= fullLoad) return this.#send();
-    // An event that comes alone is sent at once, also if the mark of the one before still waits for it. Where many
-    // come, it waits for the others of the same turn of the event loop: if it were sent ahead of them, it would have a
-    // commit of its own, and they would wait for that.
-    const isFirst = this.#sentDeliveries === 0 && this.#lastWritten <= fewWrites;
-    if (isDelivery(added) && isFirst) return this.#send();
+    // An event that comes alone is sent at once, together with the end of the previous event's claim if that is still waiting
+    // for it. Where many come, it waits for the others of the same turn of the event loop: if it were sent ahead of them, it
+    // would have a commit of its own, and they would wait for that.
+    const isFirst = this.#sentAwaited === 0 && this.#lastWritten <= fewWrites;
+    if (isAwaited(added) && isFirst) return this.#send();
     // The end of a claim, which nobody waits for, goes along with the next event if one comes soon. By itself it would have
     // a commit of its own, which the next event would have to wait for.
     if (isEndOfClaim(added)) {
@@ -173,7 +173,7 @@ export class WriteQueue {
     this.#unsent = [];
     for (const write of writes) {
       this.#sent.push(write);
-      if (write.number > 0) this.#sentDeliveries += 1;
+      if (write.number !== undefined) this.#sentAwaited += 1;
     }
     this.#hooks.send(
       writes.map(({ item }) => item),
@@ -192,18 +192,18 @@ export class WriteQueue {
     }
   }
 
-  /** Gives up deliveries that nobody waits for any more: their answer must be given while the sender is still there. */
+  /** Gives up what nobody waits for any more: a delivery must be answered while its sender is still there. */
   #watch(): void {
     // If the app's event loop was blocked, results may be here already, and the disk was not slow.
     this.#hooks.receiveAll();
     const now = this.#hooks.clock.elapsed();
     let next = Infinity;
     for (const write of [...this.#sent, ...this.#unsent]) {
-      if (write.isGivenUp) continue;
+      if (write.isGivenUp || write.number === undefined) continue;
       if (write.deadline > now) next = Math.min(next, write.deadline);
       else {
         write.isGivenUp = true;
-        // Deliveries are given up in the order in which they were sent: all have the same timeout.
+        // They are given up in the order in which they were sent: all have the same timeout.
         Atomics.store(this.givenUp, lastGivenUp, BigInt(write.number));
         const { onFailed, onGivenUp = onFailed } = write.callbacks;
         onGivenUp(new Error('the database did not take it in time'));

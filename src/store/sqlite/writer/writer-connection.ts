@@ -22,7 +22,7 @@ export class WriterConnection {
   readonly #database: Database.Database;
   readonly #processes: Processes;
 
-  /** `isUnproven`: the disk has refused the last write. */
+  /** `isUnproven`: the last write failed at the disk. */
   constructor(
     { file, files, process, id }: Pick<WriterData, 'file' | 'files' | 'process' | 'id'>,
     isUnproven = false,

@@ -31,8 +31,8 @@ export class WriterThread {
   readonly #port: MessagePort;
   readonly #waiting = new ReceivedWrites();
   #connection: WriterConnection;
-  /** Why the disk has refused, and when it may be tried again. */
-  #refusal: { readonly failure: WriteFailure; readonly until: number } | undefined;
+  /** How the disk has failed, and when it may be tried again. */
+  #diskFailure: { readonly failure: WriteFailure; readonly until: number } | undefined;
   #hasEmptiedWal = false;
   #isReplaced = false;
   #isClosing = false;
@@ -55,10 +55,11 @@ export class WriterThread {
   }
 
   /**
-   * Empties the WAL if it can, as soon as it holds that this process has entered: that is then in the database, and shows
-   * the next process whether a WAL is missing. An earlier process may have seen a sync of it fail, and was killed: what
-   * is added behind that place could be lost in a power cut. If somebody else uses the WAL just then, it goes on as it is: another
-   * receiver that was there at the failure knows of it, and a start must not fail for the sake of a mere possibility.
+   * Empties the WAL, if it can, after the first commit, which enters this process. The entry is then in the database file
+   * itself, where it shows the next process whether a WAL is missing. And an earlier process may have been killed after a sync
+   * of this WAL failed: whatever is appended after that place could be lost in a power cut. If another connection is using the
+   * WAL, it stays as it is: a receiver that was there at the failure knows of it, and a start must not fail for a mere
+   * possibility.
    */
   #emptyWal(): void {
     this.#hasEmptiedWal = true;
@@ -120,7 +121,7 @@ export class WriterThread {
     const begunAt = systemClock.elapsed();
     const waited = () => systemClock.elapsed() - begunAt;
     let isChanged = false;
-    while (progress.dropGivenUp().length > 0) {
+    while (progress.remaining().length > 0) {
       const done = this.#tryToWrite(progress);
       if (done) isChanged = done.isChanged;
       else {
@@ -140,9 +141,9 @@ export class WriterThread {
       progress.fail(failure);
       return nothing;
     }
-    const done = this.#connection.write(() => progress.dropGivenUp());
+    const done = this.#connection.write(() => progress.remaining());
     if (!done) return undefined;
-    if (done.isRefused) this.#refused(failureIn(done));
+    if (done.isDiskFailure) this.#failClosed(failureIn(done));
     // Nothing counts that was written to files which are no longer in their place.
     if (this.#noticeReplacedFiles()) progress.fail(replaced);
     else progress.take(done.written);
@@ -151,29 +152,29 @@ export class WriterThread {
 
   /**
    * The disk has refused to write or to sync. After a sync that failed, the kernel may report that the next one
-   * succeeded, although what the first one dropped is not on disk, and everything behind that place in the WAL could then
+   * succeeded, although what the first one dropped is not on disk, and everything after that place in the WAL could then
    * not be read. After a full disk, the WAL would take whatever room becomes free, until too little is left to checkpoint
    * it. So nothing is written any more until the database has been opened anew and its WAL is empty.
    */
-  #refused(failure: WriteFailure): void {
-    this.#refusal = { failure, until: systemClock.elapsed() };
+  #failClosed(failure: WriteFailure): void {
+    this.#diskFailure = { failure, until: systemClock.elapsed() };
   }
 
   /** Returns why nothing can be written, if the disk still refuses. */
   #recover(): WriteFailure | undefined {
-    if (!this.#refusal) return undefined;
-    if (systemClock.elapsed() < this.#refusal.until) return this.#refusal.failure;
+    if (!this.#diskFailure) return undefined;
+    if (systemClock.elapsed() < this.#diskFailure.until) return this.#diskFailure.failure;
     try {
       const { process: id } = this.#connection;
       this.#connection.close();
       this.#connection = new WriterConnection({ ...this.#data, id }, true);
       this.#connection.checkpoints.empty();
-      this.#refusal = undefined;
+      this.#diskFailure = undefined;
     } catch (error) {
       // Each try may take long.
-      this.#refusal = { failure: failureOf(error), until: systemClock.elapsed() + storePause };
+      this.#diskFailure = { failure: failureOf(error), until: systemClock.elapsed() + storePause };
     }
-    return this.#refusal?.failure;
+    return this.#diskFailure?.failure;
   }
 
   /** Returns whether the database or its WAL is no longer in its place; the first time, empties the WAL and reports it. */
@@ -198,7 +199,7 @@ export class WriterThread {
   }
 }
 
-const nothing: GroupWritten = { written: [], isChanged: false, isRefused: false };
+const nothing: GroupWritten = { written: [], isChanged: false, isDiskFailure: false };
 
 function failureIn({ written }: GroupWritten): WriteFailure {
   for (const one of written) if ('failure' in one) return one.failure;

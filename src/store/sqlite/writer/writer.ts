@@ -7,8 +7,8 @@ import { type WriteFailure, type WriteItem, probe, sync } from './write-message.
 
 /** What a caller can specify for a write. */
 export interface WriteLimits {
-  /** Whether its sender gives up on it after `recordTimeout`. Default false. */
-  readonly isDelivery?: boolean;
+  /** Whether a delivery is answered after it, with 503 if it takes longer than `recordTimeout`. Default false. */
+  readonly isAwaited?: boolean;
   /** How many bytes it carries, so that the memory of all writes stays bounded. Default 0. */
   readonly bytes?: number;
   /** Buffers in its arguments that are handed over to the writer's thread instead of being copied. Default none. */
@@ -29,14 +29,14 @@ export interface Sendable {
 }
 
 /**
- * What is called when it is known what became of a write: one of the first two, once, before anything else goes on, in the
- * order of the writes.
+ * What is called when it is known what became of a write: exactly one of `onWritten` and `onFailed`, once, synchronously and in
+ * the order of the writes.
  */
 export interface WriteCallbacks {
   /** Called whether or not anybody still waits: what was written has an effect all the same. */
   readonly onWritten: (result: unknown) => void;
   readonly onFailed: (error: Error) => void;
-  /** Called before that, if the sender of a delivery must be answered. Default `onFailed`. */
+  /** Called first if the sender must be answered before the outcome is known. Default `onFailed`. */
   readonly onGivenUp?: (error: Error) => void;
 }
 
@@ -61,14 +61,14 @@ export abstract class Writer {
   /** Requests a write. */
   protected abstract add(write: Sendable, callbacks: WriteCallbacks): void;
 
-  /** Runs an operation. `onWritten` is called before anything else goes on, in the order of the writes. */
+  /** Runs an operation. `onWritten` is called synchronously, in the order of the writes. */
   run<Name extends OperationName>(
     name: Name,
     args: Parameters<Operations[Name]>,
-    { isDelivery = false, bytes = 0, isAlone = false, timeout = Infinity, transfer = [] }: WriteLimits = {},
+    { isAwaited = false, bytes = 0, isAlone = false, timeout = Infinity, transfer = [] }: WriteLimits = {},
     onWritten: (result: ResultOf<Name>) => void = () => {},
   ): Promise<ResultOf<Name>> {
-    const item = { name, args, isDelivery, isAlone, timeout, bytes };
+    const item = { name, args, isAwaited, isAlone, timeout, bytes };
     return this.#write({ item, transfer }, (result) => {
       onWritten(result as ResultOf<Name>);
       return result as ResultOf<Name>;
@@ -117,7 +117,7 @@ export abstract class Writer {
   }
 }
 
-/** The error of a failed write, as the driver has thrown it elsewhere. */
+/** The error of a failed write, made again: only its message and its code are sent from thread to thread. */
 export function errorOf({ message, code }: WriteFailure): Error {
   return Object.assign(new Error(message), code === undefined ? {} : { code });
 }
