@@ -88,6 +88,7 @@ export class PostgresStore implements Store<PoolClient> {
 
   record(record: EventRecord, mayClaim: boolean): Recording {
     const { written, recorded } = this.#work.record(record, mayClaim);
+    // The owner is still the id that has recorded: it changes only in `RecordQueue.alone`, while no group is in flight.
     return {
       written: written.then(({ sequence }) => (sequence === undefined ? 'duplicate' : 'new')),
       claimed: recorded.then((result) =>

@@ -49,6 +49,9 @@ export function driver(): typeof pg {
 /**
  * Makes statements for a schema: the texts name tables as `ringback.events`. The schema is written into each statement, because
  * a pooler between here and the database keeps no search path from one transaction to the next.
+ *
+ * It is written into string literals, too: `'ringback.processes'` as the key of an advisory lock is the schema's own thereby. A
+ * key without `ringback.` would be shared by all inboxes in the database.
  */
 export class Statements {
   readonly schema: string;

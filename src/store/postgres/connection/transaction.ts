@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import { ringbackError } from '../../../errors/errors.ts';
 import { type Asked, type Begun, commitOutcomeOf } from './in-doubt.ts';
 
-/** How long a statement may go on behind its transaction's end, in milliseconds. */
+/** How long ROLLBACK may wait for a statement that still runs, in milliseconds, before its backend is terminated. */
 const rollbackTimeout = 1_000;
 
 /** A transaction, or connections outside of one, where each statement is one by itself. */
@@ -131,7 +131,10 @@ export class TransactionOnce {
   }
 }
 
-/** A connection that is listened to from the moment on at which the pool does not any more: its end may come right behind. */
+/**
+ * Takes a connection, and listens for its errors from inside the pool's callback: the pool has just stopped listening, and an
+ * error that nobody listens for would end the process.
+ */
 function connected(pool: Pool, onError: (error: Error) => void): Promise<PoolClient> {
   return new Promise((resolve, reject) => {
     pool.connect((error, client) => {

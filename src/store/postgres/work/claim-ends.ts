@@ -43,12 +43,13 @@ export class ClaimEnds {
     });
   }
 
-  /** Records a group of events with the claims that are to be ended. */
-  async with(record: (ended: Ranges) => Promise<RecordedGroup>): Promise<readonly Recorded[]> {
+  /** Records a group of events, and in the same statement the ends of claims that are waiting. */
+  async recordWithEnds(record: (ended: Ranges) => Promise<RecordedGroup>): Promise<readonly Recorded[]> {
     this.#recordings += 1;
+    this.#dropForeign();
     const group = this.#take(({ sequence }) => this.#owned.has(sequence));
     try {
-      const { recorded, lives } = await record(this.#sorted(group).owned);
+      const { recorded, lives } = await record(this.#byForm(group).owned);
       this.#ended(group, { lives, held: [] });
       return recorded;
     } catch (error) {
@@ -73,11 +74,12 @@ export class ClaimEnds {
   }
 
   async #write(): Promise<void> {
+    this.#dropForeign();
     const group = this.#take(({ sequence }) => this.#recordings === 0 || !this.#owned.has(sequence));
     if (group.length === 0) return;
     this.#isWriting = true;
     try {
-      this.#ended(group, await this.#end(this.#sorted(group)));
+      this.#ended(group, await this.#end(this.#byForm(group)));
     } catch (error) {
       for (const { onFailed } of group) onFailed(error);
     }
@@ -86,12 +88,16 @@ export class ClaimEnds {
   }
 
   /** What was claimed under another id than this process has now is given back, and its ends are lost. */
-  #take(isTaken: (end: WaitingEnd) => boolean): readonly WaitingEnd[] {
+  #dropForeign(): void {
     const id = this.#processes.currentId;
     for (const { process, onEnded } of this.#waiting) if (process !== id) onEnded('lost');
-    const waiting = this.#waiting.filter(({ process }) => process === id);
-    this.#waiting = waiting.filter((end) => !isTaken(end));
-    return waiting.filter(isTaken);
+    this.#waiting = this.#waiting.filter(({ process }) => process === id);
+  }
+
+  #take(isTaken: (end: WaitingEnd) => boolean): readonly WaitingEnd[] {
+    const taken = this.#waiting.filter(isTaken);
+    this.#waiting = this.#waiting.filter((end) => !isTaken(end));
+    return taken;
   }
 
   #ended(group: readonly WaitingEnd[], { lives, held }: Awaited<ReturnType<typeof endClaims>>): void {
@@ -103,14 +109,19 @@ export class ClaimEnds {
     }
   }
 
-  /** Ranges may be added twice; but a claim that is gone would look lost if it was ended by a commit whose answer was. */
+  /**
+   * To add a range twice does no harm, so claims on events that this process owns are ended by a single statement. A row of
+   * `claims` can be deleted only once: a second try would report the claim lost. So that is a transaction, which finds out what
+   * became of a COMMIT that was not answered.
+   */
   #end(claims: ClaimsToEnd): ReturnType<typeof endClaims> {
     const { id } = this.#processes;
     if (claims.claimed.length === 0) return endClaims(this.#session, id, claims);
     return this.#session.write((transaction) => endClaims(transaction, id, claims));
   }
 
-  #sorted(group: readonly WaitingEnd[]): ClaimsToEnd {
+  /** By the form of the claims: see `work.ts`. */
+  #byForm(group: readonly WaitingEnd[]): ClaimsToEnd {
     const sequences = group.map(({ sequence }) => sequence).toSorted((one, other) => one - other);
     return {
       owned: rangesOf(sequences.filter((sequence) => this.#owned.has(sequence))),

@@ -113,8 +113,8 @@ export async function claimRuns(
 }
 
 /**
- * Locked in a statement of its own: the next one sees what whoever had the lock before has committed. A call whose lock is
- * taken is left to who has it.
+ * Locked in a statement of its own: the next one has a new snapshot, and sees what the former holder of a lock has committed.
+ * A call whose lock is taken is left to whoever has it.
  */
 const lockCalls = `
   select c.call_id from (select distinct call_id from unnest($1::text[]) as d (call_id) order by 1) c

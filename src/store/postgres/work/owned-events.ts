@@ -40,16 +40,17 @@ export class OwnedEvents {
   }
 
   /**
-   * This sequence was given. What begins to be recorded from now on has higher ones, so that a process that records little is not
-   * taken to own something of all that others record.
+   * Sequences up to this one have been given, so whatever begins to be recorded from now on has higher ones. Without that,
+   * `endedUpTo` would stand still in a process that records little, and whoever looks for what it owns would go through all
+   * that others have recorded.
    */
-  know(last: Sequence): void {
+  noteGiven(last: Sequence): void {
     this.#highest = Math.max(this.#highest, last);
   }
 
   /**
-   * Up to which sequence all that this process owns has ended. What is being recorded has higher sequences than those that
-   * were known as that began.
+   * The low-water mark: everything that this process owns up to this sequence has ended. A group that is being recorded counts
+   * by the highest sequence known as it began, because its own are higher.
    */
   get endedUpTo(): Sequence {
     if (this.#isUncertain) return 0;
@@ -59,7 +60,7 @@ export class OwnedEvents {
     return lowest;
   }
 
-  /** Records a group, and keeps in mind which of it this process owns. */
+  /** Records a group, and notes which of its events this process then owns. */
   async recording(record: () => Promise<readonly Recorded[]>): Promise<readonly Recorded[]> {
     const group = { after: this.#highest };
     this.#groups.add(group);
@@ -81,13 +82,14 @@ export class OwnedEvents {
   }
 
   /**
-   * Gives back what this process owns and doesn't know of: its sender was told that it was not recorded, and sends it again,
-   * but the copy is a duplicate. Called while nothing is being recorded.
+   * Gives back the events that this process owns without knowing it, because the answer to their recording was lost. Their
+   * senders got 503 and send copies, but these are duplicates, so that nobody would handle the events. Called while nothing is
+   * being recorded.
    */
   async recover(): Promise<void> {
     const recoveries = await this.#session.write(async (transaction) => {
       const { id } = this.#processes;
-      // Waits for a statement whose connection was lost and that still goes on. One that comes later claims nothing.
+      // Waits for a statement that still runs although its connection was lost. One that begins later claims nothing.
       await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.recordings', $1))", [
         id,
       ]);

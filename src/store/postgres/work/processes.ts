@@ -50,14 +50,6 @@ export class Processes {
     this.recoveries = 0;
   }
 
-  /** Whether this process is still taken for alive, which it stays until the transaction ends. */
-  async lives(transaction: Transaction): Promise<boolean> {
-    const { lives } = await oneRow<{ lives: boolean }>(transaction, 'select ringback.lives($1) as lives', [
-      this.id,
-    ]);
-    return lives;
-  }
-
   /**
    * A heartbeat. Resolves to the last sequence that was given. Resolves to undefined if this process may not go on with what
    * it has claimed: it is no longer taken for alive, or the database may have forgotten what it has written.

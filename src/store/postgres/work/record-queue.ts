@@ -7,7 +7,7 @@ import { type EventToRecord, type Recorded, isRecordedAlone } from './record.ts'
 /** How many events are recorded together at the most, and how many bytes: the next ones wait for them. */
 const groupEvents = 256;
 const groupBytes = 4 * 1024 * 1024;
-/** So few always go together: of the time for fewer, the database needs most for the group itself. */
+/** Groups up to this size are not halved: for so few events, the database's time goes mostly into the group itself. */
 const minGroupEvents = 16;
 /** How many of those that wait are looked at for a group: most of them may be of calls that are in flight. */
 const maxLookedAt = 4 * groupEvents;

@@ -106,9 +106,9 @@ async function columnsOfRequeue(transaction: Transaction, row: RunRow): Promise<
 }
 
 /**
- * Whether an earlier run of the same handler and call is open. Without those that are blocked themselves: this may be the very
- * run that they wait for. The run ahead is locked: if it were settled at this moment, it would not see the one behind it that is
- * about to be blocked, and nobody would ever unblock that one.
+ * Whether an earlier run of the same handler and call is open. `active` leaves out runs that are blocked themselves: this may
+ * be the very run that they wait for. The run that is found is locked: were it settled at this moment, its settlement would
+ * not see the run that is about to be blocked, and nobody would ever unblock that one.
  */
 async function isBehind(
   transaction: Transaction,

@@ -1,3 +1,36 @@
+/**
+ * The way of a delivery on Postgres:
+ *
+ *   this process                                                    database
+ *
+ *   PostgresStore.record
+ *   → record-queue.ts: groups what comes in one turn of the event
+ *     loop; two groups are in flight at most
+ *   → owned-events.ts: notes which events this process then owns
+ *   → claim-ends.ts: adds the ends of claims that are waiting
+ *   → record.ts ───────────────────── one statement ─────────────► record_events()
+ *                                                                    ended: the claims that end
+ *                                                                    identities: which events are new
+ *                                                                    advisory locks: which calls are free
+ *                                                                    events: the rows, with the owner if claimed
+ *                                                                    bodies
+ *                                                                    waiting: what is not claimed
+ *     new or duplicate, claimed or not ◄─────────────────────────── committed
+ *   → the answer; then the runs of what is claimed
+ *
+ *   PostgresStore.settle
+ *   → an ordinary end: claim-ends.ts ── with the next group, ─────► record_events(): ended
+ *                                       or by itself ─────────────► end_claims(): ended, claims
+ *   → any other: settle.ts ────────────── a transaction ──────────► runs; with the event's last run, the end of its claim
+ *
+ *   PostgresStore.claimEvents
+ *   → claim.ts ────────────────────────── a transaction ──────────► claim_events(): from waiting into claims
+ *
+ * A claim on an event has one of two forms. An event is *owned* if the write that recorded it also claimed it: it has an
+ * `owner`, and neither a range in `ended` nor the owner's `ended_up_to` says that the claim has ended. An event that waited
+ * first has a row in `claims`. "Claimed" means either, except in `ClaimsToEnd`, where it means the latter. A run that has a
+ * row is claimed by itself: `runs.claimed_by`.
+ */
 import type { PoolClient } from 'pg';
 import type { Order } from '../../../dispatch/handler.ts';
 import type { Clock } from '../../../kit/clock.ts';
@@ -14,21 +47,23 @@ import { migrate } from '../connection/migrations/index.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
 import { type LendingTransaction, oneRow } from '../connection/transaction.ts';
+import { AnswersInFlight } from './answers-in-flight.ts';
 import { ClaimEnds } from './claim-ends.ts';
-import { ClaimsInFlight } from './claims-in-flight.ts';
 import { claimEvents, claimRuns, nextDue } from './claim.ts';
 import {
+  type EventToRecord,
   type KnownInbox,
+  type Recorded,
   type RecordingProcess,
   recordGroup,
   recordOne,
   recordReconciled,
 } from './record.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
-import { InTurn } from './in-turn.ts';
 import { type JoinArrival, arrive } from './joins.ts';
 import { OwnedEvents } from './owned-events.ts';
 import { Processes } from './processes.ts';
+import { PutBackOrder } from './put-back-order.ts';
 import { type QueuedRecording, RecordQueue } from './record-queue.ts';
 import { ownedBy, runRow, settlementRow } from './run-row.ts';
 import { DeliveriesGoOn, Reconciling } from './reconciling.ts';
@@ -47,9 +82,9 @@ export class Work {
   readonly #subscribers = new Set<() => void>();
   #handlers: readonly string[] | undefined;
   #claiming: Promise<unknown> = Promise.resolve();
-  readonly #claims = new ClaimsInFlight();
-  readonly #recordings = new ClaimsInFlight();
-  readonly #putBack = new InTurn();
+  readonly #claims = new AnswersInFlight();
+  readonly #recordings = new AnswersInFlight();
+  readonly #putBackOrder = new PutBackOrder();
   readonly #reconciling: Reconciling;
   readonly #inbox: KnownInbox = { hasReconciled: false };
   #nextDue: number | null = null;
@@ -63,24 +98,8 @@ export class Work {
     this.#reconciling = new Reconciling(clock, session.signal);
     this.#queue = new RecordQueue({
       clock,
-      recordGroup: (events) =>
-        this.#recordings.add(
-          this.#owned.recording(() =>
-            this.#ends.with((ended) =>
-              recordGroup(session.intake, events, this.#recorder, this.#inbox, ended),
-            ),
-          ),
-        ),
-      recordOne: async (event) => {
-        const [recorded] = await this.#owned.recording(async () =>
-          event.record.source === 'reconciled'
-            ? recordReconciled(session.intake, event, this.#recorder)
-            : session.write(async (transaction) => [await recordOne(transaction, event, this.#recorder)]),
-        );
-        // Not thrown where it is recorded: that would be taken for an answer that was lost.
-        if (!recorded) throw new DeliveriesGoOn();
-        return recorded;
-      },
+      recordGroup: (events) => this.#recordGroup(events),
+      recordOne: (event) => this.#recordOne(event),
       isInvalidData,
     });
   }
@@ -123,6 +142,27 @@ export class Work {
     return record.source === 'reconciled' ? this.#reconciling.add(add) : add();
   }
 
+  /** Records events, and ends claims with them. */
+  #recordGroup(events: readonly EventToRecord[]): Promise<readonly Recorded[]> {
+    const write = () =>
+      this.#ends.recordWithEnds((ended) =>
+        recordGroup(this.#session.intake, events, this.#recorder, this.#inbox, ended),
+      );
+    return this.#recordings.add(this.#owned.recording(write));
+  }
+
+  /** Records an event by itself: one that has several identities, or that is reconciled. */
+  async #recordOne(event: EventToRecord): Promise<Recorded> {
+    const write = async () =>
+      event.record.source === 'reconciled'
+        ? recordReconciled(this.#session.intake, event, this.#recorder)
+        : this.#session.write(async (transaction) => [await recordOne(transaction, event, this.#recorder)]);
+    const [recorded] = await this.#owned.recording(write);
+    // Not thrown by `write`: `OwnedEvents` would take it for an answer that was lost.
+    if (!recorded) throw new DeliveriesGoOn();
+    return recorded;
+  }
+
   /**
    * One at a time, and answered after what is being recorded: the answers of the database may come in either order, and events
    * of one call must not.
@@ -135,7 +175,10 @@ export class Work {
     return this.#claims.add(this.#afterRecordings(claimed));
   }
 
-  /** What it owns and doesn't know of may go before what it records: until it has recovered, it claims nothing. */
+  /**
+   * While this process may own events that it doesn't know of, and that come before those that it records, it must claim
+   * nothing: no process has -1 as its `recoveries`.
+   */
   get #recorder(): RecordingProcess {
     const { id, recoveries } = this.#processes;
     return { id, recoveries: this.#owned.isUncertain ? -1 : recoveries };
@@ -143,7 +186,7 @@ export class Work {
 
   async #afterRecordings<T>(claimed: Promise<T>): Promise<T> {
     const found = await claimed;
-    await this.#recordings.ended();
+    await this.#recordings.arrived();
     return found;
   }
 
@@ -158,8 +201,8 @@ export class Work {
   settle(run: ClaimedRun, end: RunEnd, isLast: boolean): Promise<Settled> {
     const row = settlementRow(run, end, { isLast, now: this.#clock.now() });
     if (isOrdinary(row)) return this.#ends.end(row);
-    const write = () => this.#ending(run, isLast, (transaction) => settle(transaction, row));
-    return end.state.kind === 'due' ? this.#putBack.add(run, { isFirst: true }, write) : write();
+    const write = () => this.#writeAndWait(run, isLast, (transaction) => settle(transaction, row));
+    return end.state.kind === 'due' ? this.#putBackOrder.add(run, { mustBeFound: true }, write) : write();
   }
 
   settleWith(
@@ -169,7 +212,7 @@ export class Work {
     effects: (client: PoolClient) => unknown,
   ): Promise<Settled> {
     const row = settlementRow(run, end, { isLast, now: this.#clock.now() });
-    return this.#ending(run, isLast, async (transaction) => {
+    return this.#writeAndWait(run, isLast, async (transaction) => {
       const settled = await settle(transaction, row);
       // The claim is no longer ours: the process that took the run over writes the effects, not this one.
       if (settled === 'lost') return settled;
@@ -180,18 +223,18 @@ export class Work {
 
   requeue(run: ClaimedRun, isLast: boolean): Promise<Settled> {
     const row = runRow(run, isLast, this.#clock.now());
-    return this.#putBack.add(run, { isFirst: false }, () =>
-      this.#ending(run, isLast, (transaction) => requeue(transaction, row)),
+    return this.#putBackOrder.add(run, { mustBeFound: false }, () =>
+      this.#writeAndWait(run, isLast, (transaction) => requeue(transaction, row)),
     );
   }
 
   countAttempt(run: ClaimedRun, isLast: boolean): Promise<number | undefined> {
     const row = runRow(run, isLast, this.#clock.now());
-    return this.#ending(run, isLast, (transaction) => countAttempt(transaction, row));
+    return this.#writeAndWait(run, isLast, (transaction) => countAttempt(transaction, row));
   }
 
   arrive(arrival: JoinArrival): Promise<Settled> {
-    return this.#ending(arrival, arrival.isLast, (transaction) => arrive(transaction, arrival));
+    return this.#writeAndWait(arrival, arrival.isLast, (transaction) => arrive(transaction, arrival));
   }
 
   async finish(event: ClaimedEvent): Promise<void> {
@@ -228,7 +271,7 @@ export class Work {
 
   async keepAlive(): Promise<number> {
     const last = await this.#processes.heartbeat(this.#owned.endedUpTo);
-    if (last !== undefined) this.#owned.know(last);
+    if (last !== undefined) this.#owned.noteGiven(last);
     else
       await this.#queue.alone(async () => {
         const former = this.#processes.id;
@@ -267,15 +310,20 @@ export class Work {
     return waits || (isAnother && dueAt !== null);
   }
 
-  /** A write that may end the claim on an event. */
-  async #ending<T>(
+  /**
+   * Makes a write, and resolves only when the claims and recordings in flight have been answered. The database may have made
+   * these before the write, so that they have not seen a run that it puts back: whoever places what they have claimed must
+   * still find that run in `CallOrder`. Other writes could do without, and go the same way. `isLast`: the claim on the event
+   * ends with the write.
+   */
+  async #writeAndWait<T>(
     { sequence }: { readonly sequence: Sequence },
     isLast: boolean,
     write: (transaction: LendingTransaction) => Promise<T>,
   ): Promise<T> {
     const result = await this.#session.write(write);
     if (isLast) this.#owned.delete(sequence);
-    await Promise.all([this.#claims.ended(), this.#recordings.ended()]);
+    await Promise.all([this.#claims.arrived(), this.#recordings.arrived()]);
     return result;
   }
 }

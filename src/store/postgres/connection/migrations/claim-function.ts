@@ -23,7 +23,8 @@ export const claimFunction = `
     ) c;
     if candidates is null then return; end if;
 
-    -- Locked in a statement of its own: the next one sees what whoever had the lock before has committed.
+    -- Locked in a statement of its own: the next one has a new snapshot, and sees what the former holder of a lock has
+    -- committed.
     select coalesce(array_agg(wanted.call_id), '{}') into free_calls from (
       select distinct w.call_id from ringback.waiting w
       where w.sequence = any (candidates) and w.call_id is not null order by 1

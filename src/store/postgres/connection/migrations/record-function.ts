@@ -3,8 +3,8 @@
  * by the process that records it unless something of its call goes before it.
  */
 export const recordFunction = `
-  -- Whether a process has not been taken for dead, and keeps it from being so until the transaction ends. A lock by number,
-  -- because one on its row would write to that row for each group.
+  -- Whether a process is still taken for alive. The shared advisory lock keeps others from taking it for dead until the
+  -- transaction ends; a lock on its row would write to that row for each group.
   create function ringback.lives(process bigint) returns boolean language plpgsql as $function$
   begin
     perform pg_advisory_xact_lock_shared(hashtextextended('ringback.processes', process));
@@ -52,9 +52,9 @@ export const recordFunction = `
     taken integer[];
     added integer;
   begin
-    -- Before anything that may wait: should the connection be lost meanwhile, this goes on, and whoever recovers what it has
-    -- recorded has to wait for it. A process that was taken for dead claims nothing any more, and neither does one that has
-    -- recovered since it made this statement: it wouldn't know. The second lock keeps out what is reconciled.
+    -- These locks come before anything that may block. If the client's connection is lost meanwhile, this statement runs on,
+    -- and the process's recovery waits for the first lock. A process that was taken for dead claims nothing, and neither does
+    -- one that has recovered since it sent this: it would not learn of the claim. The second lock keeps out what is reconciled.
     lives := false;
     may_own := false;
     lacks_keys := false;
@@ -107,8 +107,8 @@ export const recordFunction = `
 
     claimed_places := '{}';
     if may_own then
-      -- Locked in a statement of its own: the next one sees what whoever had the lock before has committed. Who doesn't get it
-      -- leaves its event waiting.
+      -- Locked in a statement of its own: the next one has a new snapshot, and sees what the former holder of the lock has
+      -- committed. If another transaction has the lock, the event goes into waiting.
       free_calls := array(
         select call_id from (
           select distinct call_ids[place] as call_id from unnest(new_places) as n (place)
