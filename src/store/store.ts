@@ -37,7 +37,7 @@ export interface RunEnd {
 /** The state in which an attempt leaves a run. */
 export type RunState =
   | { readonly kind: 'done' }
-  /** `keepsReason`: the reason that the run had is kept behind this one. */
+  /** `keepsReason`: the reason that the run had is kept after this one. */
   | { readonly kind: 'dead'; readonly reason: string; readonly keepsReason?: boolean }
   | { readonly kind: 'due'; readonly at: number; readonly reason: string };
 

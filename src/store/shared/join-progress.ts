@@ -33,7 +33,7 @@ export function progressOf(json: string | null, events: readonly string[]): Prog
 /**
  * When the time of a join is over, in milliseconds since 1970. Never later than `within` from now, because the clock may have
  * been set back since the first event came. And never at once: events released from quarantine came long ago, but are released
- * one after the other, so the rest is just behind.
+ * one after the other, so the rest comes soon after.
  */
 export function joinDueAt(
   { within }: Pick<JoinLookBack, 'within'>,

@@ -49,7 +49,7 @@ export interface MoveTarget {
   progress(): Promise<Progress | undefined>;
   /** Writes rows, leaving out those that are there, and how far it has come, in one transaction. */
   write(table: KeptTable, rows: readonly KeptRow[], progress: Progress): Promise<void>;
-  /** Goes on with numbers behind those of the source, and forgets the progress, in one transaction. */
+  /** Goes on with numbers after those of the source, and forgets the progress, in one transaction. */
   finish(numbers: LastNumbers): Promise<void>;
 }
 

@@ -29,7 +29,7 @@ export async function clean(
   return { ...removed, quarantined, traceIds, next };
 }
 
-/** `last`: the last event that was looked at, if there may be others behind it. */
+/** `last`: the last event that was looked at, if there may be others after it. */
 async function cleanEvents(
   session: Session,
   limits: RetentionLimits,

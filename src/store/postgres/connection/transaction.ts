@@ -127,7 +127,7 @@ export class TransactionOnce {
     // A statement goes on, and keeps its locks: without its connection it ends.
     if (this.#begun)
       await this.#connections.query('select pg_terminate_backend($1)', [this.#begun.backend]).catch(() => {});
-    return new Error('a statement went on behind the end of its transaction');
+    return new Error('a statement went on after the end of its transaction');
   }
 }
 

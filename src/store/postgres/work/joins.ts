@@ -166,7 +166,7 @@ async function isComplete(
     [toText(join.callId), before.until, before.missing.map(toText)],
   );
   const names = new Set(found.map(({ event_name: name }) => fromText(name)));
-  // One that was committed behind a later one is not among those since the last look, but it arrives by itself.
+  // One that was committed after a later one is not among those since the last look, but it arrives by itself.
   const missing = before.missing.filter((name) => name !== join.eventName && !names.has(name));
   const now: Progress = { events: join.events, missing, until: sequence ?? 0 };
   await transaction.query('update ringback.joins set progress = $3 where handler = $1 and call_id = $2', [

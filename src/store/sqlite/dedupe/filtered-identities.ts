@@ -18,7 +18,7 @@ interface StoredFilter {
   readonly bits: Uint8Array<ArrayBuffer>;
 }
 
-/** Some keys of an era, one behind the other in hexadecimal, and the last of them. */
+/** Some keys of an era, one after the other in hexadecimal, and the last of them. */
 interface Slice {
   readonly keys: string | null;
   readonly last: Buffer | null;

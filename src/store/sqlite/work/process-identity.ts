@@ -97,7 +97,7 @@ function startOf(task: string): string {
     // A /proc of another PID namespace has other processes under our numbers.
     if (readlinkSync('/proc/self') !== String(process.pid)) return '';
     const stat = readFileSync(`/proc/${task}/stat`, 'utf8');
-    // The second field is a name in parentheses that may itself contain blanks: count from behind it.
+    // The second field is a name in parentheses that may itself contain blanks: count the fields after it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     // A zombie has ended; only its parent has not asked yet.
     return fields[0] === 'Z' ? 'ended' : (fields[19] ?? '');

@@ -97,7 +97,7 @@ export class Checkpoints {
   /**
    * Checkpoints all of the WAL, and gives its room back to the disk.
    *
-   * It is not enough that all of it is in the database: while a connection reads the WAL, new pages are added behind the
+   * It is not enough that all of it is in the database: while a connection reads the WAL, new pages are added after the
    * old ones, which may be missing on disk, or take up all the room.
    *
    * @throws unless the WAL is empty

@@ -15,7 +15,7 @@ import {
 } from './write-message.ts';
 
 /**
- * A commit is bounded, so that the writes behind it don't wait too long, and the app's thread need not give too many
+ * A commit is bounded, so that the writes after it don't wait too long, and the app's thread need not give too many
  * answers in one turn of its event loop. On a slow disk, where the sync is what takes long, the bound decides how many
  * events are taken a second; each is two writes.
  */

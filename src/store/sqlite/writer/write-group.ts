@@ -149,7 +149,7 @@ export function failureOf(error: unknown): WriteFailure {
 }
 
 /**
- * The events of a group. Those behind a `claimEvents` are left to it: if the first of them were claimed as it is written,
+ * The events of a group. Those after a `claimEvents` are left to it: if the first of them were claimed as it is written,
  * the answer to `claimEvents`, which comes before, could hold a later event of its call.
  */
 function eventsIn(items: readonly WriteItem[]): readonly EventRow[] {

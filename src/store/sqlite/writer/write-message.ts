@@ -51,13 +51,13 @@ export interface OperationItem extends Operation {
 }
 
 /**
- * Writes that are sent together. Of events only the values are sent, one behind the other, because the property names
+ * Writes that are sent together. Of events only the values are sent, one after the other, because the property names
  * would be copied each time.
  */
 export interface WriteMessage {
   readonly writes: readonly ('event' | Exclude<WriteItem, EventRow>)[];
   readonly values: readonly unknown[];
-  /** The bodies of the events, one behind the other: transferred, not copied. */
+  /** The bodies of the events, one after the other: transferred, not copied. */
   readonly bodies: ArrayBuffer;
 }
 

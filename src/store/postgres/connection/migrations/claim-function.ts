@@ -1,6 +1,6 @@
 /**
  * Claims events that wait, in order of arrival, and of each call only in that order: a query that slid past a locked event
- * would claim the one behind it. An event of a call that another process works on is left out.
+ * would claim the one after it. An event of a call that another process works on is left out.
  */
 export const claimFunction = `
   create function ringback.calls_of_others(claimer bigint) returns setof text language sql stable as $function$
