@@ -201,7 +201,12 @@ export class SqliteStore implements Store {
     effects: (database: UserDatabase) => unknown,
   ): Promise<Settled> {
     const settled = await this.#claimed.detach(run, (isLast) =>
-      settleWith(this.#session, this.#clock, () => settlementRow(run, end, isLast, this.#clock.now()), effects),
+      settleWith(
+        this.#session,
+        this.#clock,
+        () => settlementRow(run, end, isLast, this.#clock.now()),
+        effects,
+      ),
     );
     try {
       await this.#session.requireWriter().sync();

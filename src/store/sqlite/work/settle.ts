@@ -135,8 +135,8 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     endReading: (sequence: Sequence): void => void endReading.run(sequence, holder.id),
 
     countAttempt(run: RunRow): number | undefined {
-      const { sequence, handler, callId, isStored, isLast } = run;
-      if (isStored) return holds(run) ? (addAttempt.get(sequence, handler) as number) : undefined;
+      const { sequence, handler, callId, isLast } = run;
+      if (run.isStored) return holds(run) ? (addAttempt.get(sequence, handler) as number) : undefined;
       // A row of our own that exists is from an earlier try whose success was not reported to us.
       const counted = ownAttempts.get(sequence, handler, holder.id) as number | undefined;
       if (counted !== undefined || !holds(run)) return counted;
