@@ -122,7 +122,7 @@ export class Placer {
   #place(lanes: Lanes, run: Run, { isStored }: { readonly isStored: boolean }): void {
     this.#bytes += run.claimed.body.byteLength;
     const hasRoom = !lanes.isPaused && (isStored || lanes.roomFor(run) > 0);
-    // Asked also if there is no room: until then the store notes which runs come before this one.
+    // Asked also if there is no room: until then the store may note which runs come before this one.
     if (this.#parts.store.mayPlace(run.claimed) && hasRoom) lanes.add(run);
     else this.requeue(run);
   }

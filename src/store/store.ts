@@ -147,7 +147,7 @@ export interface Store<Transaction = UserDatabase> {
   /**
    * Whether a claimed run may be put into a lane: false if the order of its handler puts it after an open run of its call, and
    * false for the run of a join that has no row. Call it exactly once for each run, whether or not the lane has room: until
-   * then, a store notes which runs come before it, and afterwards it stops. A run that may not be placed goes back by `requeue`.
+   * then, a store may note which runs come before it. A run that may not be placed goes back by `requeue`.
    */
   mayPlace(run: ClaimedRun): boolean;
   /**
@@ -182,9 +182,8 @@ export interface Store<Transaction = UserDatabase> {
    */
   settleWith(run: ClaimedRun, end: RunEnd, effects: (transaction: Transaction) => unknown): Promise<Settled>;
   /**
-   * Makes blocked runs of a handler due that no settlement would ever unblock. With order `none`, all of them; with
-   * order `call`, all of them, but none due sooner than the run that it follows; with order `strict`, the first of
-   * each call that has no other open run. Called when a process starts.
+   * Makes blocked runs of a handler due that no settlement would ever unblock: all of them, unless its order is `strict`; then
+   * the first of each call of which no other run is open but blocked ones that come later. Called when a process starts.
    */
   unblock(handler: string, order: Order): Promise<void>;
   /** Ends the claim on an event for which there is nothing to run. */

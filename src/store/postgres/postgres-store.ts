@@ -34,7 +34,7 @@ import { alertsOn } from './query/postgres-alerts.ts';
 import { historyOn } from './query/postgres-history.ts';
 import { handlersOn } from './query/postgres-handlers.ts';
 import { probe } from './work/record.ts';
-import { ownedBy } from './work/run-row.ts';
+import { requiredClaimerOf } from './work/run-row.ts';
 import { Work } from './work/work.ts';
 
 /** The inbox in a schema of a Postgres database, which any number of processes on any number of machines may share. */
@@ -87,10 +87,10 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   record(record: EventRecord, mayClaim: boolean): Recording {
-    const { written, recorded } = this.#work.record(record, mayClaim);
-    // The owner is still the id that has recorded: it changes only in `RecordQueue.alone`, while no group is in flight.
+    const { inTime, recorded } = this.#work.record(record, mayClaim);
+    // It is claimed under the id that has recorded it: it changes only in `RecordQueue.alone`, while no group is in flight.
     return {
-      written: written.then(({ sequence }) => (sequence === undefined ? 'duplicate' : 'new')),
+      written: inTime.then(({ sequence }) => (sequence === undefined ? 'duplicate' : 'new')),
       claimed: recorded.then((result) =>
         result?.sequence !== undefined && result.isClaimed
           ? this.#claimed.event(foundAtOnce(record, result.sequence, this.#work.process))
@@ -147,7 +147,7 @@ export class PostgresStore implements Store<PoolClient> {
   #arrive(run: ClaimedRun, callId: string, join: JoinTerms): Promise<Settled> {
     const { sequence, handler, eventName } = run;
     const now = this.#clock.now();
-    const arrival = { process: ownedBy(run), sequence, callId, handler, eventName, ...join, now };
+    const arrival = { process: requiredClaimerOf(run), sequence, callId, handler, eventName, ...join, now };
     return this.#claimed.detach(run, (isLast) => this.#work.arrive({ ...arrival, isLast }));
   }
 

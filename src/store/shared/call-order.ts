@@ -5,7 +5,7 @@ import type { Sequence } from '../sequence.ts';
 /** A stored run that is not settled, of an earlier event of the same call. */
 export interface OpenRun {
   readonly handler: string;
-  /** Whether an attempt of it has begun. */
+  /** Whether an attempt of it has begun. A blocked run that a claim finds counts as begun. */
   readonly hasBegun: boolean;
 }
 
@@ -25,7 +25,7 @@ interface Watched extends RunsBefore {
   readonly runs: OpenRun[];
 }
 
-/** Whether a handler's run may begin while these runs of its call, which come before it, are open. */
+/** Whether a handler's run may be placed while these runs of its call, which come before it, are open. */
 export function mayComeAfter({ name, order }: HandlerTerms, runs: readonly OpenRun[]): boolean {
   const own = runs.filter(({ handler }) => handler === name);
   if (order === 'strict') return own.length === 0;
@@ -34,7 +34,7 @@ export function mayComeAfter({ name, order }: HandlerTerms, runs: readonly OpenR
 }
 
 /**
- * Keeps the order of a call where the database can't: between a claim and the moment at which its runs begin, this process
+ * Keeps the order of a call where the database can't: between a claim and the moment at which its runs are placed, this process
  * may store earlier runs of the call, which the claim has not seen. An event could otherwise be handled before them.
  */
 export class CallOrder {

@@ -4,13 +4,13 @@ import type { EventRecord } from '../event-record.ts';
 import type { Sequence, Settled } from '../sequence.ts';
 
 /** What a process has claimed, where that process may have entered under another id since. */
-interface Owned {
+interface Claimed {
   /** The id under which it was claimed. */
-  readonly owner?: number | undefined;
+  readonly claimedBy?: number | undefined;
 }
 
 /** An event as a database returns it when it is claimed. */
-export interface FoundEvent extends Omit<ClaimedEvent, 'claim'>, Owned {
+export interface FoundEvent extends Omit<ClaimedEvent, 'claim'>, Claimed {
   /** Handlers that have a stored run of the event already, in whatever state. */
   readonly storedHandlers: readonly string[];
   /** What goes before it: for each handler one run is enough, one that has not begun if there is any. */
@@ -18,16 +18,16 @@ export interface FoundEvent extends Omit<ClaimedEvent, 'claim'>, Owned {
 }
 
 /** A stored run as a database returns it when it is claimed. */
-export type FoundRun = Omit<ClaimedRun, 'claim'> & Owned;
+export type FoundRun = Omit<ClaimedRun, 'claim'> & Claimed;
 
 /** The claim on a run: under its event's claim, or under a row of its own. */
-export interface RunClaim extends Owned {
+export interface RunClaim extends Claimed {
   readonly handler: HandlerTerms;
   readonly before: RunsBefore;
   /** Undefined: the run has a row, and is claimed by itself. */
   readonly event: EventClaim | undefined;
-  /** Whether it counts among the event's runs that have no row. */
-  isUnstored: boolean;
+  /** Whether it is still attached to its event's claim: `detach` ends that. */
+  isAttached: boolean;
   /** Set while the run is being stored: what to call when it is in the inbox. */
   onStored: (() => void) | undefined;
 }
@@ -36,22 +36,22 @@ export interface RunClaim extends Owned {
  * A claim on an event. It ends with the last of the event's runs that has no row, so these are detached one after another:
  * a write that fails and is made again must not find the claim gone.
  */
-export class EventClaim implements Owned {
-  readonly owner: number | undefined;
+export class EventClaim implements Claimed {
+  readonly claimedBy: number | undefined;
   readonly storedHandlers: readonly string[];
   readonly before: RunsBefore;
-  #unstored = 0;
+  #attached = 0;
   #previous: Promise<unknown> | undefined;
 
-  constructor(owner: number | undefined, storedHandlers: readonly string[], before: RunsBefore) {
-    this.owner = owner;
+  constructor(claimedBy: number | undefined, storedHandlers: readonly string[], before: RunsBefore) {
+    this.claimedBy = claimedBy;
     this.storedHandlers = storedHandlers;
     this.before = before;
   }
 
-  /** Adds runs that have no row. */
-  addUnstored(runs: number): void {
-    this.#unstored += runs;
+  /** Attaches runs, which have no row yet. */
+  attach(runs: number): void {
+    this.#attached += runs;
   }
 
   /** Detaches a run: from then on it has a row of its own, or needs none. `write` is told whether the claim ends with it. */
@@ -60,16 +60,16 @@ export class EventClaim implements Owned {
       ? this.#previous.then(() => this.#detach(run, write))
       : this.#detach(run, write);
     // Nothing comes after the last one, and most events have only one run.
-    if (this.#unstored > 1) this.#previous = detached.catch(() => {});
+    if (this.#attached > 1) this.#previous = detached.catch(() => {});
     return detached;
   }
 
   async #detach<T>(run: RunClaim, write: (isLast: boolean) => Promise<T>): Promise<T> {
     // A write may be made again although it succeeded, because its caller was not told.
-    const others = run.isUnstored ? this.#unstored - 1 : this.#unstored;
+    const others = run.isAttached ? this.#attached - 1 : this.#attached;
     const result = await write(others === 0);
-    this.#unstored = others;
-    run.isUnstored = false;
+    this.#attached = others;
+    run.isAttached = false;
     return result;
   }
 }
@@ -79,23 +79,23 @@ export class ClaimedWork {
   readonly #order = new CallOrder();
 
   /** An event that was just claimed. */
-  event({ owner, storedHandlers, openRuns, ...event }: FoundEvent): ClaimedEvent {
+  event({ claimedBy, storedHandlers, openRuns, ...event }: FoundEvent): ClaimedEvent {
     const before = this.#order.watch(event.callId, event.sequence, openRuns);
-    return { ...event, claim: new EventClaim(owner, storedHandlers, before) };
+    return { ...event, claim: new EventClaim(claimedBy, storedHandlers, before) };
   }
 
   /** A stored run that was just claimed. */
-  run({ owner, ...run }: FoundRun, handler: HandlerTerms): ClaimedRun {
+  run({ claimedBy, ...run }: FoundRun, handler: HandlerTerms): ClaimedRun {
     const before = this.#order.watch(run.callId, run.sequence, []);
-    const state = { event: undefined, isUnstored: false, onStored: undefined };
-    return { ...run, claim: { owner, handler, before, ...state } satisfies RunClaim };
+    const state = { event: undefined, isAttached: false, onStored: undefined };
+    return { ...run, claim: { claimedBy, handler, before, ...state } satisfies RunClaim };
   }
 
   /** The runs of a claimed event, without those that are stored already. */
   runsOf(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {
     const claim = event.claim as EventClaim;
     const unstored = handlers.filter(({ name }) => !claim.storedHandlers.includes(name));
-    claim.addUnstored(unstored.length);
+    claim.attach(unstored.length);
     claim.before.close();
     return unstored.map((handler) => ({
       ...event,
@@ -103,11 +103,11 @@ export class ClaimedWork {
       attempts: 0,
       replay: undefined,
       claim: {
-        owner: claim.owner,
+        claimedBy: claim.claimedBy,
         handler,
         before: claim.before,
         event: claim,
-        isUnstored: true,
+        isAttached: true,
         onStored: undefined,
       } satisfies RunClaim,
     }));
@@ -118,7 +118,7 @@ export class ClaimedWork {
     (claim as EventClaim | RunClaim).before.close();
   }
 
-  /** Whether a run may be put into a lane; ends the watch for runs before it. See the contract. */
+  /** Whether a run may be put into a lane. Ends the watch for runs before a stored run, as `runsOf` does for an event. */
   mayPlace(run: ClaimedRun): boolean {
     const { handler, before } = claimOf(run);
     before.close();
@@ -137,7 +137,7 @@ export class ClaimedWork {
     return claim.event ? claim.event.detach(claim, write) : write(false);
   }
 
-  /** Detaches a run by storing it as open. Until that has succeeded, no later run of its call may begin. */
+  /** Detaches a run by storing it as open. Until that has succeeded, what is claimed of its call counts it among the runs before. */
   async store(
     run: ClaimedRun,
     attempts: number,
@@ -158,8 +158,8 @@ export function claimOf({ claim }: ClaimedRun): RunClaim {
 }
 
 /** The id under which an event or a run was claimed: what is written about it goes under no other. */
-export function ownerOf({ claim }: ClaimedEvent | ClaimedRun): number | undefined {
-  return (claim as EventClaim | RunClaim).owner;
+export function claimerOf({ claim }: ClaimedEvent | ClaimedRun): number | undefined {
+  return (claim as EventClaim | RunClaim).claimedBy;
 }
 
 /** Whether the run has a row of its own. */
@@ -177,8 +177,8 @@ export function readingKeyOf(claimed: ClaimedEvent | ClaimedRun): {
 }
 
 /** An event that was claimed as it was written: nothing goes before it. */
-export function foundAtOnce(record: EventRecord, sequence: Sequence, owner?: number): FoundEvent {
+export function foundAtOnce(record: EventRecord, sequence: Sequence, claimedBy?: number): FoundEvent {
   const { traceId, source, eventName, callId, receivedAt, headers, body } = record;
   const kept = { sequence, traceId, source, eventName, callId, receivedAt, headers, body };
-  return { ...kept, owner, crashCount: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] };
+  return { ...kept, claimedBy, crashCount: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] };
 }

@@ -55,7 +55,7 @@ export async function claimEvents(
 }
 
 /**
- * What goes before each event: of each handler one run is enough, one that has not begun if there is any.
+ * What goes before each event: of each handler one run is enough, one that has not begun, and is not blocked, if there is any.
  */
 const eventsClaimed = `
   select ${fields},
@@ -173,14 +173,14 @@ export async function nextDue(session: Session, handler: string, after: number |
   return row?.due_at;
 }
 
-function foundEvent(row: FoundEventRow, owner: number): FoundEvent {
+function foundEvent(row: FoundEventRow, claimedBy: number): FoundEvent {
   const openRuns = row.open_runs.map(({ handler, unbegun }): OpenRun => ({
     handler: fromText(handler),
     hasBegun: !unbegun,
   }));
   return {
     ...storedEventOf(row, fromText),
-    owner,
+    claimedBy,
     crashCount: row.crash_count,
     readingCrashes: row.reading_crashes,
     storedHandlers: row.stored_handlers.map(fromText),
@@ -188,10 +188,10 @@ function foundEvent(row: FoundEventRow, owner: number): FoundEvent {
   };
 }
 
-function foundRun(row: FoundRunRow, owner: number): FoundRun {
+function foundRun(row: FoundRunRow, claimedBy: number): FoundRun {
   return {
     ...storedEventOf(row, fromText),
-    owner,
+    claimedBy,
     crashCount: row.crash_count,
     readingCrashes: row.reading_crashes,
     handler: fromText(row.handler),

@@ -34,7 +34,7 @@ export class Reconciling {
     const begun = this.#last.then(() => this.#tried(attempt));
     this.#last = begun;
     return {
-      written: begun.then(({ written }) => written),
+      inTime: begun.then(({ inTime }) => inTime),
       recorded: begun.then(({ recorded }) => recorded),
     };
   }
@@ -50,8 +50,8 @@ export class Reconciling {
   }
 }
 
-function isInTheWay({ written }: QueuedRecording): Promise<boolean> {
-  return written.then(
+function isInTheWay({ inTime }: QueuedRecording): Promise<boolean> {
+  return inTime.then(
     () => false,
     (error: unknown) => error instanceof DeliveriesGoOn,
   );

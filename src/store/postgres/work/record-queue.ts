@@ -35,15 +35,18 @@ export interface RecordQueueParts {
   readonly isInvalidData: (error: unknown) => boolean;
 }
 
-/** What becomes of an event in the queue: `written` also rejects when that takes too long, and `recorded` does not. */
+/**
+ * What becomes of an event in the queue. `inTime` rejects if the write fails, or takes too long for the sender. `recorded` takes
+ * as long as it takes, and never rejects: it is undefined if the write failed.
+ */
 export interface QueuedRecording {
-  readonly written: Promise<Recorded>;
+  readonly inTime: Promise<Recorded>;
   readonly recorded: Promise<Recorded | undefined>;
 }
 
 /**
- * Records the deliveries that come together as one group, with two groups in flight at the most. A delivery that comes alone
- * waits for no others.
+ * Records the deliveries that come together as one group, with two groups in flight at the most. A delivery that comes
+ * while no group is in flight waits for no others.
  */
 export class RecordQueue {
   readonly #parts: RecordQueueParts;
@@ -67,8 +70,8 @@ export class RecordQueue {
 
   add(record: EventRecord, mayClaim: boolean): QueuedRecording {
     if (this.isOverloaded) {
-      const written = Promise.reject(new Error('too many deliveries wait for the database'));
-      return { written, recorded: Promise.resolve(undefined) };
+      const inTime = Promise.reject(new Error('too many deliveries wait for the database'));
+      return { inTime, recorded: Promise.resolve(undefined) };
     }
     const { promise: recorded, resolve, reject } = Promise.withResolvers<Recorded>();
     const bytes = record.body.byteLength;
@@ -81,7 +84,7 @@ export class RecordQueue {
     recorded.then(left, left);
     this.#waiting.push({ record, mayClaim, bytes, onRecorded: resolve, onFailed: reject });
     this.#schedule();
-    return { written: this.#inTime(recorded), recorded: recorded.catch(() => undefined) };
+    return { inTime: this.#inTime(recorded), recorded: recorded.catch(() => undefined) };
   }
 
   /** Does something while no group is in flight. What comes meanwhile waits. */

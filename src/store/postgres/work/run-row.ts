@@ -1,4 +1,4 @@
-import { claimOf, isStored, ownerOf } from '../../shared/claimed-work.ts';
+import { claimOf, isStored, claimerOf } from '../../shared/claimed-work.ts';
 import { type EndToWrite, type RunToWrite, endToWrite } from '../../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun } from '../../claims.ts';
 import type { RunEnd } from '../../store.ts';
@@ -20,7 +20,7 @@ export function runRow(run: ClaimedRun, isLast: boolean, now: number): RunRow {
   const names = { callId: toTextOrNull(callId), handler: toText(handler) };
   const isJoin = join !== undefined;
   return {
-    process: ownedBy(run),
+    process: requiredClaimerOf(run),
     sequence,
     ...names,
     order,
@@ -42,8 +42,8 @@ export function settlementRow(
 }
 
 /** The process under whose id it was claimed. */
-export function ownedBy(claimed: ClaimedEvent | ClaimedRun): number {
-  const owner = ownerOf(claimed);
-  if (owner === undefined) throw new Error('Nobody has claimed it.');
-  return owner;
+export function requiredClaimerOf(claimed: ClaimedEvent | ClaimedRun): number {
+  const claimer = claimerOf(claimed);
+  if (claimer === undefined) throw new Error('Nobody has claimed it.');
+  return claimer;
 }

@@ -19,8 +19,8 @@
  *   → the answer; then the runs of what is claimed
  *
  *   PostgresStore.settle
- *   → an ordinary end: claim-ends.ts ── with the next group, ─────► record_events(): ended
- *                                       or by itself ─────────────► end_claims(): ended, claims
+ *   → an ordinary end: claim-ends.ts ── owned: with a group, ─────► record_events(): ended
+ *       in `claims`, or if no group is recorded: by itself ───────► end_claims(): ended, claims
  *   → any other: settle.ts ────────────── a transaction ──────────► runs; with the event's last run, the end of its claim
  *
  *   PostgresStore.claimEvents
@@ -65,7 +65,7 @@ import { OwnedEvents } from './owned-events.ts';
 import { Processes } from './processes.ts';
 import { PutBackOrder } from './put-back-order.ts';
 import { type QueuedRecording, RecordQueue } from './record-queue.ts';
-import { ownedBy, runRow, settlementRow } from './run-row.ts';
+import { requiredClaimerOf, runRow, settlementRow } from './run-row.ts';
 import { DeliveriesGoOn, Reconciling } from './reconciling.ts';
 import { lend } from '../connection/user-database.ts';
 import { countAttempt, requeue, settle } from './settle.ts';
@@ -238,12 +238,12 @@ export class Work {
   }
 
   async finish(event: ClaimedEvent): Promise<void> {
-    await this.#ends.end({ sequence: event.sequence, process: ownedBy(event) });
+    await this.#ends.end({ sequence: event.sequence, process: requiredClaimerOf(event) });
   }
 
   beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
     const { sequence, handler } = readingKeyOf(claimed);
-    const process = ownedBy(claimed);
+    const process = requiredClaimerOf(claimed);
     return this.#session.write(async (transaction) => {
       const isHeld =
         handler === undefined
@@ -261,7 +261,7 @@ export class Work {
   async endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void> {
     await this.#session.query(
       'update ringback.crash_counts set being_read = false where sequence = $1 and tried_by = $2',
-      [claimed.sequence, ownedBy(claimed)],
+      [claimed.sequence, requiredClaimerOf(claimed)],
     );
   }
 

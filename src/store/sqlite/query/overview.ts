@@ -8,10 +8,10 @@ import { openSequences } from '../work/open-runs.ts';
  * not make a start slow. Blocked runs need no search of their own: the run that they wait for is due, or a process has claimed it.
  */
 export const dueHandlers = `
-  with recursive due (handler) as (
+  with recursive handlers (handler) as (
     select min(handler) from runs where state = 'due' union all
-    select (select min(handler) from runs where state = 'due' and handler > due.handler) from due where handler is not null)
-  select handler from due where handler is not null`;
+    select (select min(handler) from runs where state = 'due' and handler > handlers.handler) from handlers where handler is not null)
+  select handler from handlers where handler is not null`;
 
 /** What a person can ask about the inbox. */
 export function prepareOverview(database: Database.Database) {

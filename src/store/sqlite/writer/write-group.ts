@@ -156,5 +156,8 @@ function eventsIn(items: readonly WriteItem[]): readonly EventRow[] {
   const claim = items.findIndex((item) => isOperation(item) && item.name === 'claimEvents');
   if (claim < 0) return items.filter(isEvent);
   const later = items.slice(claim).filter(isEvent);
-  return [...items.slice(0, claim).filter(isEvent), ...later.map((row) => ({ ...row, isWanted: false }))];
+  return [
+    ...items.slice(0, claim).filter(isEvent),
+    ...later.map((row): EventRow => ({ ...row, mayClaim: false })),
+  ];
 }

@@ -1,7 +1,7 @@
 /**
  * The work of the writer thread: it makes every write of this process, so that neither the sync to disk nor a checkpoint
  * ever stalls the app's event loop. All that arrives during one commit goes into the next one, so the sync, which is what
- * a durable write costs, is paid once for all of it. Nothing is held back to wait for others.
+ * a durable write costs, is paid once for all of it. This thread holds nothing back to wait for others.
  */
 import { setImmediate } from 'node:timers';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';

@@ -41,8 +41,8 @@ export interface WriteCallbacks {
 }
 
 /**
- * Makes every write of this process to the inbox. Writes are made in the order in which they are requested, many of them
- * in one commit, and each resolves when it is on disk.
+ * Makes every write of this process to the inbox, many of them in one commit. They are answered in the order in which they
+ * were requested, each when it is on disk; the order within a commit is that of `write-group.ts`.
  */
 export abstract class Writer {
   /** Whether an event that came now would have to wait for longer than its sender does. */
