@@ -250,8 +250,8 @@ export class Dispatcher {
       const state = ended && (await this.#attempts.settle(ended));
       const isStrict = lanes.handler.order === 'strict';
       const isWaiting = state?.kind === 'due';
-      // With order `strict`, the runs that wait for one that failed go back to the inbox until that one is done or dead. So they do
-      // when the claim was lost: the failure may have been written by a commit whose answer never came.
+      // With order `strict`, the runs that wait for one that failed go back to the inbox until that one is done or dead. So they
+      // do when the claim was lost: the failure may have been written by a commit whose answer never came.
       if (isStrict && (isWaiting || state === undefined)) {
         for (const follower of lanes.takeFollowers(run)) this.#placer.requeue(follower);
       }

@@ -53,7 +53,8 @@ export class EventLoopShare {
 
   /**
    * Undefined if something may be done in this turn; otherwise resolves when it may be. It must then be done before
-   * anything is awaited that takes another turn of the event loop, because only that is counted. `name`: of the line that it waits in.
+   * anything is awaited that takes another turn of the event loop, because only that is counted. `name`: of the line that it
+   * waits in.
    */
   whenFree(name = ''): Promise<void> | undefined {
     const now = this.#clock.elapsed();

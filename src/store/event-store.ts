@@ -180,8 +180,8 @@ export interface EventStore {
 
   /**
    * Puts settled runs back as due (or blocked, if the order of their call requires it), marks them with the replay,
-   * and adds them to its entry in the audit list, all in one transaction. Open runs are left alone, and a join is put back
-   * once for each call. Resolves to what was put back; to undefined, with nothing written, if the step isn't the next of its
+   * and adds them to its entry in the audit list, all in one transaction. Open runs are left alone, and a join is requeued
+   * once for each call. Resolves to what was requeued; to undefined, with nothing written, if the step isn't the next of its
    * entry.
    */
   requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[] | undefined>;

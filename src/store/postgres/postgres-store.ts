@@ -1,10 +1,9 @@
 import type { PoolClient } from 'pg';
-import type { AsyncInboxDatabase, Order } from '../../dispatch/handler.ts';
+import type { AsyncInboxDatabase, JoinTerms, Order } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored } from '../shared/claimed-work.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../claims.ts';
-import type { JoinTerms } from '../../dispatch/handler.ts';
 import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { EventStore } from '../event-store.ts';

@@ -137,7 +137,7 @@ export class ClaimedWork {
     return claim.event ? claim.event.detach(claim, write) : write(false);
   }
 
-  /** Detaches a run by storing it as open. Until that has succeeded, what is claimed of its call counts it among the runs before. */
+  /** Detaches a run by storing it as open. Until that has succeeded, what is claimed of its call counts it as before it. */
   async store(
     run: ClaimedRun,
     attempts: number,

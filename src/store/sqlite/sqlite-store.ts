@@ -1,11 +1,10 @@
 import { resolve } from 'node:path';
-import type { InboxDatabase, Order, UserDatabase } from '../../dispatch/handler.ts';
+import type { InboxDatabase, JoinTerms, Order, UserDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored, readingKeyOf } from '../shared/claimed-work.ts';
 import { isOrdinary } from '../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../claims.ts';
-import type { JoinTerms } from '../../dispatch/handler.ts';
 import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { EventStore } from '../event-store.ts';

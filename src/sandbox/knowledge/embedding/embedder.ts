@@ -6,7 +6,7 @@ export interface EmbedOptions {
   readonly purpose: 'document' | 'query';
   /** What the chunks that are searched contain: an embedder without a model needs it to tell rare words from common ones. */
   readonly frequencies?: Frequencies;
-  /** Ends a request that is under way. */
+  /** Ends a request that is in flight. */
   readonly signal?: AbortSignal;
 }
 

@@ -9,7 +9,7 @@ export interface Removed {
 
 /**
  * Locks out whoever else removes events, and whoever puts runs back. Called first in the transaction: two removals would wait
- * for each other's rows in turn, and an event whose run has just been put back is not done any more.
+ * for each other's rows in turn, and an event whose run has just been requeued is not done any more.
  */
 export async function lockReplaysAndRemovals(transaction: Transaction): Promise<void> {
   await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.replays', 0))");

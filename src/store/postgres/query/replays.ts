@@ -94,7 +94,7 @@ async function hasOpenRun(
 }
 
 /**
- * Whether the join has no open run, and none that this replay has put back before: a join runs once for each call. None is
+ * Whether the join has no open run, and none that this replay has requeued before: a join runs once for each call. None is
  * opened by an event that arrives until the transaction ends.
  */
 async function isJoinFree(
@@ -118,7 +118,7 @@ async function stateOf(transaction: Transaction, candidate: ReplayCandidate): Pr
   return (await hasOpenRun(transaction, candidate, 'for share')) ? 'blocked' : 'due';
 }
 
-/** Resolves to whether the run was still settled, and is put back. */
+/** Resolves to whether the run was still settled, and is requeued. */
 async function put(
   transaction: Transaction,
   candidate: ReplayCandidate,

@@ -1,9 +1,9 @@
 /**
- * Has runs of one call and handler that are put back at the same time written in two steps: the first one alone, then the
+ * Has runs of one call and handler that are requeued at the same time written in two steps: the first one alone, then the
  * others together. Each looks for earlier runs that are open, to wait for them; on another connection it would not see the
  * first one before that is committed.
  */
-export class PutBackOrder {
+export class RequeueOrder {
   /** For each call and handler, the write for which those that come later wait. */
   readonly #first = new Map<string, Promise<unknown>>();
 

@@ -1,4 +1,4 @@
-import { claimOf, isStored, claimerOf } from '../../shared/claimed-work.ts';
+import { claimOf, claimerOf, isStored } from '../../shared/claimed-work.ts';
 import { type EndToWrite, type RunToWrite, endToWrite } from '../../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun } from '../../claims.ts';
 import type { RunEnd } from '../../store.ts';

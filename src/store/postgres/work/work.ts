@@ -63,7 +63,7 @@ import { holdsEvent, holdsRun } from './holding.ts';
 import { type JoinArrival, arrive } from './joins.ts';
 import { OwnedEvents } from './owned-events.ts';
 import { Processes } from './processes.ts';
-import { PutBackOrder } from './put-back-order.ts';
+import { RequeueOrder } from './requeue-order.ts';
 import { type QueuedRecording, RecordQueue } from './record-queue.ts';
 import { requiredClaimerOf, runRow, settlementRow } from './run-row.ts';
 import { DeliveriesGoOn, Reconciling } from './reconciling.ts';
@@ -84,7 +84,7 @@ export class Work {
   #claiming: Promise<unknown> = Promise.resolve();
   readonly #claims = new AnswersInFlight();
   readonly #recordings = new AnswersInFlight();
-  readonly #putBackOrder = new PutBackOrder();
+  readonly #requeueOrder = new RequeueOrder();
   readonly #reconciling: Reconciling;
   readonly #inbox: KnownInbox = { hasReconciled: false };
   #nextDue: number | null = null;
@@ -202,7 +202,7 @@ export class Work {
     const row = settlementRow(run, end, { isLast, now: this.#clock.now() });
     if (isOrdinary(row)) return this.#ends.end(row);
     const write = () => this.#writeAndWait(run, isLast, (transaction) => settle(transaction, row));
-    return end.state.kind === 'due' ? this.#putBackOrder.add(run, { mustBeFound: true }, write) : write();
+    return end.state.kind === 'due' ? this.#requeueOrder.add(run, { mustBeFound: true }, write) : write();
   }
 
   settleWith(
@@ -223,7 +223,7 @@ export class Work {
 
   requeue(run: ClaimedRun, isLast: boolean): Promise<Settled> {
     const row = runRow(run, isLast, this.#clock.now());
-    return this.#putBackOrder.add(run, { mustBeFound: false }, () =>
+    return this.#requeueOrder.add(run, { mustBeFound: false }, () =>
       this.#writeAndWait(run, isLast, (transaction) => requeue(transaction, row)),
     );
   }
@@ -312,7 +312,7 @@ export class Work {
 
   /**
    * Makes a write, and resolves only when the claims and recordings in flight have been answered. The database may have made
-   * these before the write, so that they have not seen a run that it puts back: whoever places what they have claimed must
+   * these before the write, so that they have not seen a run that it requeues: whoever places what they have claimed must
    * still find that run in `CallOrder`. Other writes could do without, and go the same way. `isLast`: the claim on the event
    * ends with the write.
    */
