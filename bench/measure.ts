@@ -80,39 +80,74 @@ async function measureOn(
   setting: Setting,
   counter: () => Counter | Promise<Counter> = () => new Rows(database),
 ): Promise<Measured> {
-  const server = await setting.start(database, { arguments: setting.watches ? ['--watch'] : [] });
-  const load = new Load();
+  const subject = await Subject.start(database, setting, counter);
   try {
-    const measured = await underLoad(server, load, setting, counter);
-    await server.end();
+    const measured = await subject.measure(setting.seconds);
+    await subject.end();
     const isOwn = setting.stores && setting.database === undefined && !setting.backend;
     return { ...measured, bytesPerEvent: isOwn ? bytesPerEvent(database) : undefined };
   } finally {
-    await Promise.all([load.end(), server.end()]);
+    await subject.end();
   }
 }
 
-async function underLoad(
-  server: Running,
-  load: Load,
-  { stores, connections, body, seconds, warmUpSeconds, pace = 0 }: Setting,
-  counter: () => Counter | Promise<Counter>,
-): Promise<Omit<Measured, 'bytesPerEvent'>> {
-  const rows = stores ? await counter() : undefined;
-  try {
-    const before = (await rows?.last()) ?? 0;
-    const order = { port: server.port, connections, body };
-    const warmUp = await warmedUp(load, order, warmUpSeconds);
-    await settled(rows, before, warmUp.accepted);
-    const since = (await rows?.last()) ?? 0;
-    await server.begin();
-    const maxRate = pace > 0 ? pace : Math.max(leastPrepared, warmUp.rate * headroom);
-    const report = await load.run({ ...order, seconds, most: Math.ceil(maxRate * seconds), pace });
-    const told = await server.report();
-    const problem = problemOf(report) ?? (await settled(rows, since, report.accepted, server));
+/** A server that was started and warmed up with a load of its own, and can be measured again and again. */
+export class Subject {
+  readonly server: Running;
+  readonly #load: Load;
+  readonly #rows: Counter | undefined;
+  readonly #order: Pick<LoadOrder, 'port' | 'connections' | 'body'>;
+  readonly #pace: number;
+  #maxRate = 0;
+  #ended: Promise<unknown> | undefined;
+
+  private constructor(server: Running, load: Load, rows: Counter | undefined, setting: Setting) {
+    const { connections, body, pace = 0 } = setting;
+    this.server = server;
+    this.#load = load;
+    this.#rows = rows;
+    this.#order = { port: server.port, connections, body };
+    this.#pace = pace;
+  }
+
+  static async start(
+    database: string,
+    setting: Setting,
+    counter: () => Counter | Promise<Counter> = () => new Rows(database),
+  ): Promise<Subject> {
+    const server = await setting.start(database, { arguments: setting.watches ? ['--watch'] : [] });
+    const load = new Load();
+    try {
+      const subject = new Subject(server, load, setting.stores ? await counter() : undefined, setting);
+      await subject.#warmUp(setting.warmUpSeconds);
+      return subject;
+    } catch (error) {
+      await Promise.all([load.end(), server.end()]);
+      throw error;
+    }
+  }
+
+  async #warmUp(seconds: number | undefined): Promise<void> {
+    const before = (await this.#rows?.last()) ?? 0;
+    const warmUp = await warmedUp(this.#load, this.#order, seconds);
+    await settled(this.#rows, before, warmUp.accepted);
+    this.#maxRate = this.#pace > 0 ? this.#pace : Math.max(leastPrepared, warmUp.rate * headroom);
+  }
+
+  /** Sends deliveries for so many seconds, and waits until they are handled. */
+  async measure(seconds: number): Promise<Omit<Measured, 'bytesPerEvent'>> {
+    const since = (await this.#rows?.last()) ?? 0;
+    await this.server.begin();
+    const most = Math.ceil(this.#maxRate * seconds);
+    const report = await this.#load.run({ ...this.#order, seconds, most, pace: this.#pace });
+    const told = await this.server.report();
+    const problem = problemOf(report) ?? (await settled(this.#rows, since, report.accepted, this.server));
     return { ...report, stall: told?.stall, lag: told?.lag, problem };
-  } finally {
-    await rows?.close();
+  }
+
+  end(): Promise<unknown> {
+    this.#ended ??= Promise.all([this.#rows?.close(), this.#load.end(), this.server.end()]);
+    return this.#ended;
   }
 }
 

@@ -1,8 +1,9 @@
 /** What it costs to look at a receiver: metrics that are read and a page that is open, and traces. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Measured, measure } from '../measure.ts';
-import { type Running, type Start, serverFile } from '../processes.ts';
+import { join } from 'node:path';
+import { type Measured, Subject } from '../measure.ts';
+import { type Start, inFolder, serverFile } from '../processes.ts';
 import { profileOf } from '../profile/profile.ts';
 import { measuredOn, median, progress, publish, table } from '../report.ts';
 import { targetTable } from '../targets.ts';
@@ -13,12 +14,14 @@ const plain = serverFile('e-mounted.ts');
 /** The same server as nobody looks at it, with a page open and metrics read, and with traces of a part or of all. */
 const kinds = {
   alone: plain,
-  watched: viewed(withFlag('--operated')),
+  watched: withFlag('--operated'),
   sampled: withFlag('--sampled'),
   traced: withFlag('--traced'),
 } as const satisfies Record<string, Start>;
 
 type Kind = keyof typeof kinds;
+
+const names = Object.keys(kinds) as Kind[];
 
 /** At the least, how many times as many deliveries each is to answer as the one at which nobody looks. */
 const bounds = { watched: 0.97, sampled: 0.9 } as const;
@@ -29,33 +32,36 @@ const titles = {
   traced: 'spans of each delivery and attempt are sent to a collector',
 } as const;
 
-/** Runs the measurement. The quick one has one short round, and writes no file. */
+/** What a kind did in its turns of a round. */
+type Turns = readonly Omit<Measured, 'bytesPerEvent'>[];
+
+const turns = 3;
+
+/**
+ * Runs the measurement. In each round the servers are started anew and take turns: two processes of the same server differ by
+ * up to a twentieth for as long as they live, and the machine by more from one minute to the next. The quick one has one
+ * short round, and writes no file.
+ */
 export async function measureOperated({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
   const machine = measuredOn();
   const collector = await startCollector();
-  const rounds = isQuick ? 1 : 5;
-  const seconds = isQuick ? 2 : 8;
-  const runs: Record<Kind, Measured[]> = { alone: [], watched: [], sampled: [], traced: [] };
-  for (let round = 1; round <= rounds; round += 1)
-    for (const kind of Object.keys(kinds) as Kind[]) {
-      const measured = await measure({
-        start: kinds[kind],
-        stores: true,
-        connections: 32,
-        body: '0.4 KB',
-        seconds,
-        ...(isQuick && { warmUpSeconds: 1 }),
-      });
-      progress(`round ${round}, ${titles[kind]}: ${Math.round(measured.rate)}/s`);
-      runs[kind].push(measured);
+  const rounds = isQuick ? 1 : 9;
+  const seconds = isQuick ? 1 : 4;
+  const runs: Record<Kind, Turns[]> = { alone: [], watched: [], sampled: [], traced: [] };
+  for (let round = 1; round <= rounds; round += 1) {
+    const measured = await inTurns(seconds, isQuick ? 1 : undefined);
+    for (const kind of names) {
+      progress(`round ${round}, ${titles[kind]}: ${Math.round(rateOf(measured[kind]))}/s`);
+      runs[kind].push(measured[kind]);
     }
+  }
   const profiles = isQuick ? [] : await profiled(['alone', 'sampled', 'traced']);
   collector.close();
   publish(
     [
       '# What it costs to look',
       '',
-      `${machine} ${rounds === 1 ? 'One round' : `Medians of ${rounds} rounds`} of ${seconds} s over 32 connections.`,
+      `${machine} ${rounds === 1 ? 'One round' : `Medians of ${rounds} rounds`} over 32 connections, in each of which new processes took ${turns} turns of ${seconds} s.`,
       'Rates hold on this machine and day only: compare the ratios, which are medians of the rounds too.',
       '',
       ...targetTable(
@@ -69,12 +75,48 @@ export async function measureOperated({ isQuick }: { readonly isQuick: boolean }
       ),
       ...table(
         ['', 'deliveries/s', 'p50, ms', 'p99, ms', 'longest stall, ms', '÷ nobody looks, round by round'],
-        (Object.keys(kinds) as Kind[]).map((kind) => rowOf(runs, kind)),
+        names.map((kind) => rowOf(runs, kind)),
       ),
       ...profiles,
     ],
     isQuick ? undefined : 'results-operate.md',
   );
+}
+
+/** Starts a server of each kind, and measures one after the other, again and again. */
+async function inTurns(seconds: number, warmUpSeconds: number | undefined): Promise<Record<Kind, Turns>> {
+  return inFolder(async (folder) => {
+    const subjects: Partial<Record<Kind, Subject>> = {};
+    const measured: Record<Kind, Omit<Measured, 'bytesPerEvent'>[]> = {
+      alone: [],
+      watched: [],
+      sampled: [],
+      traced: [],
+    };
+    try {
+      for (const kind of names)
+        subjects[kind] = await Subject.start(join(folder, `${kind}.db`), {
+          start: kinds[kind],
+          stores: true,
+          connections: 32,
+          body: '0.4 KB',
+          seconds,
+          ...(warmUpSeconds !== undefined && { warmUpSeconds }),
+        });
+      for (let turn = 0; turn < turns; turn += 1)
+        for (const kind of turn % 2 === 0 ? names : names.toReversed()) {
+          const subject = subjects[kind];
+          if (!subject) throw new Error(`No server was started: ${kind}`);
+          const viewer =
+            kind === 'watched' ? new Viewer(`http://127.0.0.1:${subject.server.port}`) : undefined;
+          measured[kind].push(await subject.measure(seconds));
+          await viewer?.close();
+        }
+    } finally {
+      await Promise.all(Object.values(subjects).map((subject) => subject.end()));
+    }
+    return measured;
+  });
 }
 
 /** Where the time goes that traces take. */
@@ -87,22 +129,26 @@ async function profiled(asked: readonly Kind[]): Promise<readonly string[]> {
   return lines;
 }
 
-function ratios(runs: Record<Kind, readonly Measured[]>, kind: Kind): readonly number[] {
-  return runs[kind].map(({ rate }, round) => rate / (runs.alone[round]?.rate ?? Number.NaN));
+function rateOf(measured: Turns): number {
+  return measured.reduce((sum, { rate }) => sum + rate, 0) / measured.length;
 }
 
-function problemOf(runs: Record<Kind, readonly Measured[]>, kind: Kind): string | undefined {
-  return [...runs.alone, ...runs[kind]].find(({ problem }) => problem !== undefined)?.problem;
+function ratios(runs: Record<Kind, readonly Turns[]>, kind: Kind): readonly number[] {
+  return runs[kind].map((measured, round) => rateOf(measured) / rateOf(runs.alone[round] ?? []));
 }
 
-function rowOf(runs: Record<Kind, readonly Measured[]>, kind: Kind): readonly string[] {
-  const of = (key: 'rate' | 'p50' | 'p99') => median(runs[kind].map((run) => run[key]));
+function problemOf(runs: Record<Kind, readonly Turns[]>, kind: Kind): string | undefined {
+  return [...runs.alone, ...runs[kind]].flat().find(({ problem }) => problem !== undefined)?.problem;
+}
+
+function rowOf(runs: Record<Kind, readonly Turns[]>, kind: Kind): readonly string[] {
+  const each = runs[kind].flat();
   return [
     titles[kind],
-    String(Math.round(of('rate'))),
-    of('p50').toFixed(1),
-    of('p99').toFixed(1),
-    Math.max(...runs[kind].map(({ stall }) => stall ?? Number.NaN)).toFixed(0),
+    median(runs[kind].map(rateOf)).toFixed(0),
+    median(each.map(({ p50 }) => p50)).toFixed(1),
+    median(each.map(({ p99 }) => p99)).toFixed(1),
+    Math.max(...each.map(({ stall }) => stall ?? Number.NaN)).toFixed(0),
     kind === 'alone'
       ? ''
       : ratios(runs, kind)
@@ -114,19 +160,6 @@ function rowOf(runs: Record<Kind, readonly Measured[]>, kind: Kind): readonly st
 function withFlag(flag: string): Start {
   return (database, options = {}) =>
     plain(database, { ...options, arguments: [...(options.arguments ?? []), flag] });
-}
-
-/** Looks at the server as long as it runs. */
-function viewed(start: Start): Start {
-  return async (database, options): Promise<Running> => {
-    const running = await start(database, options);
-    const viewer = new Viewer(`http://127.0.0.1:${running.port}`);
-    const end = async () => {
-      await viewer.close();
-      await running.end();
-    };
-    return { ...running, end };
-  };
 }
 
 /** Takes spans, and forgets them. */
