@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type Measured, Subject } from '../measure.ts';
-import { type Start, inFolder, serverFile } from '../processes.ts';
+import { type Running, type Start, inFolder, serverFile } from '../processes.ts';
 import { profileOf } from '../profile/profile.ts';
 import { measuredOn, median, progress, publish, table } from '../report.ts';
 import { targetTable } from '../targets.ts';
@@ -14,7 +14,7 @@ const plain = serverFile('e-mounted.ts');
 /** The same server as nobody looks at it, with a page open and metrics read, and with traces of a part or of all. */
 const kinds = {
   alone: plain,
-  watched: withFlag('--operated'),
+  watched: viewed(withFlag('--operated')),
   sampled: withFlag('--sampled'),
   traced: withFlag('--traced'),
 } as const satisfies Record<string, Start>;
@@ -94,21 +94,24 @@ async function inTurns(seconds: number, warmUpSeconds: number | undefined): Prom
       traced: [],
     };
     try {
-      for (const kind of names)
-        subjects[kind] = await Subject.start(join(folder, `${kind}.db`), {
+      for (const kind of names) {
+        const setting = {
           start: kinds[kind],
           stores: true,
           connections: 32,
           body: '0.4 KB',
           seconds,
           ...(warmUpSeconds !== undefined && { warmUpSeconds }),
-        });
+        } as const;
+        const subject = await Subject.start(join(folder, `${kind}.db`), setting);
+        subjects[kind] = subject;
+        await subject.server.begin();
+      }
       for (let turn = 0; turn < turns; turn += 1)
         for (const kind of turn % 2 === 0 ? names : names.toReversed()) {
           const subject = subjects[kind];
           if (!subject) throw new Error(`No server was started: ${kind}`);
-          const viewer =
-            kind === 'watched' ? new Viewer(`http://127.0.0.1:${subject.server.port}`) : undefined;
+          const viewer = kind === 'watched' ? viewerOf(subject.server) : undefined;
           measured[kind].push(await subject.measure(seconds));
           await viewer?.close();
         }
@@ -160,6 +163,26 @@ function rowOf(runs: Record<Kind, readonly Turns[]>, kind: Kind): readonly strin
 function withFlag(flag: string): Start {
   return (database, options = {}) =>
     plain(database, { ...options, arguments: [...(options.arguments ?? []), flag] });
+}
+
+/**
+ * Looks at the server from its start to the end of its warm-up too: with the first request for metrics or the page, Node throws
+ * away what it has compiled for deliveries alone.
+ */
+function viewed(start: Start): Start {
+  return async (database, options) => {
+    const running = await start(database, options);
+    const viewer = viewerOf(running);
+    const begin = async () => {
+      await viewer.close();
+      await running.begin();
+    };
+    return { ...running, begin };
+  };
+}
+
+function viewerOf({ port }: Running): Viewer {
+  return new Viewer(`http://127.0.0.1:${port}`);
 }
 
 /** Takes spans, and forgets them. */
