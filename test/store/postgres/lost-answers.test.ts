@@ -55,6 +55,26 @@ describe('a commit on Postgres whose answer is lost', () => {
   });
 });
 
+test('as many commits as there are connections, whose answers are all lost, leave connections to ask what became of them', async () => {
+  const { store, pool, cutAtCommit } = await opened();
+  const runs = [];
+  for (const traceId of ['a', 'b', 'c', 'd']) runs.push(await claimedRun(store, eventOf(traceId)));
+  const gate = Promise.withResolvers<void>();
+  const begun = runs.map(() => Promise.withResolvers<void>());
+  const settled = runs.map((run, index) =>
+    store.settleWith(run, endOf(done), () => {
+      begun[index]?.resolve();
+      return gate.promise;
+    }),
+  );
+  await Promise.all(begun.map(({ promise }) => promise));
+  expect(pool.totalCount).toBe(runs.length);
+  cutAtCommit();
+  gate.resolve();
+  expect(await Promise.all(settled)).toEqual(runs.map(() => 'settled'));
+  expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 4 });
+});
+
 test('a connection to Postgres that ends as it is made fails what it is for, and nothing else', async () => {
   const { store, pool } = await opened();
   const lose = (client: PoolClient) =>

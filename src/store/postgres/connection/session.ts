@@ -14,10 +14,10 @@ import {
   type Connections,
   type LendingTransaction,
   type Transaction,
-  TransactionOnce,
+  TransactionAttempt,
 } from './transaction.ts';
 
-/** How often a transaction is made at the most that the database ends because of others. */
+/** How many times a transaction is tried at the most if the database ends it because of others. */
 const maxConflicts = 10;
 
 function newStore() {
@@ -82,21 +82,21 @@ export class Session implements Connections {
   }
 
   /** One statement by itself. */
-  query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.on(this.pool).query(text, values);
+  query<Row>(text: string, values?: readonly unknown[], timeout?: number): Promise<Row[]> {
+    return this.on(this.pool).query(text, values, timeout);
   }
 
   /**
-   * A transaction: committed when `work` has resolved, and rolled back if it rejects. One that the database ends because it
-   * and another wait for each other is made again.
+   * A transaction: committed when `work` has resolved, and rolled back if it rejects. One that the database ends because of a
+   * deadlock is tried again.
    */
   async write<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<T> {
     for (let conflicts = 1; ; conflicts += 1) {
-      const once = new TransactionOnce(this);
+      const attempt = new TransactionAttempt(this);
       try {
-        return await once.run(work);
+        return await attempt.run(work);
       } catch (error) {
-        if (!isConflict(error) || once.isLent || conflicts === maxConflicts) throw error;
+        if (!isConflict(error) || attempt.isLent || conflicts === maxConflicts) throw error;
       }
     }
   }
@@ -122,8 +122,8 @@ export class Session implements Connections {
   /** What is sent on a connection goes to the inbox's schema, and numbers come back as such. */
   on(connection: Pool | PoolClient): Transaction {
     return {
-      query: async <Row>(text: string, values: readonly unknown[] = []) => {
-        const { rows } = await connection.query(this.statements.of(text, values));
+      query: async <Row>(text: string, values: readonly unknown[] = [], timeout?: number) => {
+        const { rows } = await connection.query(this.statements.of(text, values, timeout));
         return rows as Row[];
       },
     };

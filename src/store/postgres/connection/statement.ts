@@ -7,6 +7,8 @@ export interface Statement {
   readonly text: string;
   readonly values: unknown[];
   readonly types: pg.CustomTypesConfig;
+  /** The driver's name; 0 stands for the limit of the connection. */
+  readonly query_timeout: number;
 }
 
 /** The types of 8-byte integers and of lists of them. */
@@ -63,8 +65,13 @@ export class Statements {
     this.#types = typesOf(driver());
   }
 
-  of(text: string, values: readonly unknown[]): Statement {
-    return { text: this.inSchema(text), values: [...values], types: this.#types };
+  of(text: string, values: readonly unknown[], timeout = 0): Statement {
+    return {
+      text: this.inSchema(text),
+      values: [...values],
+      types: this.#types,
+      query_timeout: timeout,
+    };
   }
 
   inSchema(text: string): string {
@@ -98,7 +105,7 @@ export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03';
 }
 
-/** The number of a transaction that the database has not given to any yet. */
+/** Whether the database has not given the number of a transaction to any yet. */
 export function isUnknownTransaction(error: unknown): boolean {
   return codeOf(error) === '22023';
 }

@@ -7,7 +7,8 @@ const rollbackTimeout = 1_000;
 
 /** A transaction, or connections outside of one, where each statement is one by itself. */
 export interface Transaction {
-  query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** `timeout`: in milliseconds, if the statement may not take as long as others of its connection. */
+  query<Row>(text: string, values?: readonly unknown[], timeout?: number): Promise<Row[]>;
 }
 
 /** The row of a statement that always gives one. */
@@ -34,8 +35,17 @@ export interface Connections extends Asked {
   on(client: PoolClient): Transaction;
 }
 
+/**
+ * How a transaction ended. If COMMIT was not answered, it is in doubt until the database has told what became of it: to take it
+ * for failed would have the same done twice, to take it for done could lose it.
+ */
+interface Ended<T> {
+  readonly result: T;
+  readonly doubt: { readonly begun: Begun; readonly cause: Error } | undefined;
+}
+
 /** A transaction that is made once. It is committed when `work` has resolved, and rolled back if it rejects. */
-export class TransactionOnce {
+export class TransactionAttempt {
   readonly #connections: Connections;
   #begun: Begun | undefined;
   #isLent = false;
@@ -49,6 +59,15 @@ export class TransactionOnce {
   }
 
   async run<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<T> {
+    const { result, doubt } = await this.#onConnection(work);
+    // Asked when its connection is back in the pool: as many transactions as the pool has connections may be in doubt at once,
+    // and none of them could ask if each kept its own.
+    if (doubt && (await commitOutcomeOf(this.#connections, doubt.begun, doubt.cause)) === 'aborted')
+      throw doubt.cause;
+    return result;
+  }
+
+  async #onConnection<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<Ended<T>> {
     let broken: Error | undefined;
     // A connection that is lost while nobody waits for it must not end the process.
     const onError = (error: Error) => {
@@ -58,9 +77,11 @@ export class TransactionOnce {
     try {
       const begun = await this.#begin(client);
       const result = await work(this.#lending(client));
-      if (this.#isLent) await this.#mustGoOn(client, begun);
-      await this.#commit(client, begun);
-      return result;
+      if (this.#isLent) await this.#requireStillOpen(client, begun);
+      const cause = await committed(client);
+      if (!cause) return { result, doubt: undefined };
+      broken = cause;
+      return { result, doubt: { begun, cause } };
     } catch (error) {
       broken = (await this.#rolledBack(client)) ?? broken;
       throw error;
@@ -94,23 +115,11 @@ export class TransactionOnce {
   }
 
   /** Fails if the user's function has ended the transaction, or a statement of it has failed and the function went on. */
-  async #mustGoOn(client: PoolClient, { id }: Begun): Promise<void> {
+  async #requireStillOpen(client: PoolClient, { id }: Begun): Promise<void> {
     const [still] = await this.#connections
       .on(client)
       .query<{ id: string | null }>('select pg_current_xact_id_if_assigned()::text as id');
     if (still?.id !== id) throw ringbackError('transaction_ended');
-  }
-
-  /**
-   * Should the connection be lost while COMMIT is on its way, the database is asked what became of it: to take it for failed
-   * would have the same done twice, to take it for done could lose it.
-   */
-  async #commit(client: PoolClient, begun: Begun): Promise<void> {
-    try {
-      await client.query('commit');
-    } catch (error) {
-      if ((await commitOutcomeOf(this.#connections, begun, error)) === 'aborted') throw error;
-    }
   }
 
   /** Rolls back. Returns the error for which the connection is of no more use, if any. */
@@ -129,6 +138,14 @@ export class TransactionOnce {
       await this.#connections.query('select pg_terminate_backend($1)', [this.#begun.backend]).catch(() => {});
     return new Error('a statement went on after the end of its transaction');
   }
+}
+
+/** Commits. Returns the error that came instead of the answer, if any. */
+function committed(client: PoolClient): Promise<Error | undefined> {
+  return client.query('commit').then(
+    () => undefined,
+    (error: Error) => error,
+  );
 }
 
 /**
