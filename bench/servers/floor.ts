@@ -24,7 +24,7 @@ const headers = { 'content-type': 'application/json', 'user-agent': 'floor' };
 async function record(body: Uint8Array): Promise<void> {
   const traceId = randomUUID();
   const now = Date.now();
-  const ids = { traceId, identities: [`body:${traceId}`], callId: randomUUID(), organizationId: undefined };
+  const ids = { traceId, identity: `body:${traceId}`, callId: randomUUID(), organizationId: undefined };
   const times = { occurredAt: now, receivedAt: now };
   const told = {
     eventName: 'CallHandler.CallEnded',

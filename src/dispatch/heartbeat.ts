@@ -1,10 +1,8 @@
 import { messageOf } from '../kit/error-text.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Store } from '../store/store.ts';
+import { heartbeatInterval } from '../store/timeouts.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-
-/** How often a process reports that it is alive and looks for dead processes, in milliseconds. */
-export const heartbeatInterval = 2_000;
 
 /** What the heartbeat needs. */
 export interface HeartbeatParts {

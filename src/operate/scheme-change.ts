@@ -99,7 +99,7 @@ export class SchemeChange {
     // What is left of a delivery that was cut up for another scheme is no event.
     if (!reading.ok) return undefined;
     const record = recordOf(reading.event, reading.digest, { headers, body, receivedAt }, signsId(scheme));
-    return { id, receivedAt, proof: proofOf(scheme), identity: record.identities.join(' ') };
+    return { id, receivedAt, proof: proofOf(scheme), identity: record.identity };
   }
 
   #otherwise({ body, headers, receivedAt }: KeptDelivery): Verified | undefined {

@@ -5,9 +5,9 @@ import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } fr
 
 /** What one authentic, readable delivery leaves behind, or an event that was reconciled. */
 export interface EventRecord {
-  /** The event's own trace id; `identities` are the keys under which a copy counts as the same event. */
+  /** The event's own trace id; `identity` is the key under which a copy counts as the same event. */
   readonly traceId: string;
-  readonly identities: readonly string[];
+  readonly identity: string;
   /**
    * A further key by which the event is found, if its trace id is not signed. It makes no other event a duplicate:
    * whoever chose that id could otherwise suppress the event that is to come with it.
@@ -67,11 +67,11 @@ function keysOf(
   { traceId, traceIdSource, source }: CallEvent,
   digest: () => string,
   isIdSigned: boolean,
-): Pick<EventRecord, 'identities' | 'lookup'> {
+): Pick<EventRecord, 'identity' | 'lookup'> {
   // See `reconciledIdentity`. Its trace id is in its body as well, where a delivery can have the same one.
-  if (source === 'reconciled') return { identities: [traceId] };
-  if (traceIdSource === 'body') return { identities: [bodyIdentity(traceId)] };
-  if (traceIdSource === 'digest') return { identities: [digestIdentity(digest())] };
-  if (isIdSigned) return { identities: [signedHeaderIdentity(traceId)] };
-  return { identities: [digestIdentity(digest())], lookup: headerIdentity(traceId) };
+  if (source === 'reconciled') return { identity: traceId };
+  if (traceIdSource === 'body') return { identity: bodyIdentity(traceId) };
+  if (traceIdSource === 'digest') return { identity: digestIdentity(digest()) };
+  if (isIdSigned) return { identity: signedHeaderIdentity(traceId) };
+  return { identity: digestIdentity(digest()), lookup: headerIdentity(traceId) };
 }

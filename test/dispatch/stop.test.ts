@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { heartbeatInterval } from '../../src/dispatch/heartbeat.ts';
+import { heartbeatInterval } from '../../src/store/timeouts.ts';
 import { faultyStore } from '../faults/faulty-store.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { address, bodyOf, deliver } from '../support/deliveries.ts';

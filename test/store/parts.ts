@@ -14,7 +14,7 @@ export const presentTime = 3_000;
 export function eventOf(traceId: string, parts: Partial<EventRecord> = {}): EventRecord {
   return {
     traceId,
-    identities: [`body:${traceId}`],
+    identity: `body:${traceId}`,
     source: 'delivered',
     eventName: 'CallHandler.CallEnded',
     callId: `call-of-${traceId}`,

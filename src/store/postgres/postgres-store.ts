@@ -68,7 +68,7 @@ export class PostgresStore implements Store<PoolClient> {
     this.history = historyOn(this.#session);
     this.alerts = alertsOn(this.#session);
     this.failures = failuresOn(this.#session);
-    this.handlers = handlersOn(this.#session, () => this.#work.process);
+    this.handlers = handlersOn(this.#session, () => this.#work.processId);
     this.retention = new PostgresRetention(this.#session);
     this.database = inboxDatabase(this.#session);
   }
@@ -87,12 +87,11 @@ export class PostgresStore implements Store<PoolClient> {
 
   record(record: EventRecord, mayClaim: boolean): Recording {
     const { inTime, recorded } = this.#work.record(record, mayClaim);
-    // It is claimed under the id that has recorded it: it changes only in `RecordQueue.alone`, while no group is in flight.
     return {
       written: inTime.then(({ sequence }) => (sequence === undefined ? 'duplicate' : 'new')),
       claimed: recorded.then((result) =>
-        result?.sequence !== undefined && result.isClaimed
-          ? this.#claimed.event(foundAtOnce(record, result.sequence, this.#work.process))
+        result?.sequence !== undefined && result.claimedBy !== undefined
+          ? this.#claimed.event(foundAtOnce(record, result.sequence, result.claimedBy))
           : undefined,
       ),
     };

@@ -12,7 +12,11 @@ export function identityKey(identity: string): Buffer {
   return writeIdentityKey(identity, newIdentityKey());
 }
 
-/** An empty buffer for a key. */
+/**
+ * An empty buffer, for the keys of many events one after the other. Small buffers share blocks of 64 KB, and a block that is
+ * filled by a few bytes for each event lives long enough to become old. Only a full garbage collection frees old ones, and
+ * nothing on a writer thread brings that about.
+ */
 export function newIdentityKey(): Buffer {
   return Buffer.allocUnsafeSlow(identityBytes);
 }

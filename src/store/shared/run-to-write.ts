@@ -34,7 +34,11 @@ export function endToWrite({ state, failure, decidedAt }: RunEnd, now: number): 
   return { state, failure, dueAt: state.at === 0 ? 0 : now + state.at - decidedAt };
 }
 
-/** Whether there was one handler, and it was done at once: the end of the claim then says all there is to remember. */
+/**
+ * Whether the end of the event's claim says all there is to remember: the run is done, has no row, and is the last such run of its
+ * event. Not with order `strict`, where the next run may have to be unblocked, and not of a join, which has to remember that it
+ * is settled.
+ */
 export function isOrdinary({ state, isStored, isLast, isJoin, order }: RunToWrite & EndToWrite): boolean {
   return state.kind === 'done' && isLast && !isStored && !isJoin && order !== 'strict';
 }

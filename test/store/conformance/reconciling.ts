@@ -159,5 +159,5 @@ export function describeReconciling(name: string, opened: () => Promise<Store>):
 export function reconciledOf(callId = 'call-1', eventName: ReconcilableName = ended): EventRecord {
   const traceId = reconciledTraceId(eventName, callId);
   const parts = { source: 'reconciled', eventName, callId, headers: {} } as const;
-  return eventOf(traceId, { identities: [traceId], ...parts });
+  return eventOf(traceId, { identity: traceId, ...parts });
 }

@@ -69,15 +69,6 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
       expect(await store.claimEvents(10)).toHaveLength(1);
     });
 
-    test('one identity in common makes a copy, whose other identities are not taken', async () => {
-      const store = await opened();
-      expect(await record(store, eventOf('trace-1', { identities: ['sha256:a', 'header:1'] }))).toBe('new');
-      expect(await record(store, eventOf('trace-2', { identities: ['sha256:b', 'header:1'] }))).toBe(
-        'duplicate',
-      );
-      expect(await record(store, eventOf('trace-3', { identities: ['sha256:b', 'header:3'] }))).toBe('new');
-    });
-
     test('a write that fails takes no other of its group with it', async () => {
       const store = await opened();
       const bad = eventOf('bad', { eventName: null as never });
@@ -115,7 +106,7 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
     test('a key by which an event is only found makes no other a duplicate', async () => {
       const store = await opened();
       const unsigned = (place: string) =>
-        eventOf('trace-1', { identities: [`sha256:${place}`], lookup: 'header:trace-1' });
+        eventOf('trace-1', { identity: `sha256:${place}`, lookup: 'header:trace-1' });
       expect(await record(store, unsigned('first'))).toBe('new');
       expect(await record(store, unsigned('second'))).toBe('new');
       expect(await record(store, unsigned('second'))).toBe('duplicate');

@@ -25,7 +25,7 @@ describe('the view "calls" in Postgres', () => {
         runs += 1;
         await session.query('delete from ringback.events');
         for (const [index, parts] of events.entries()) {
-          await record(store, eventOf(parts.traceId, { ...parts, identities: [`${runs}-${index}`] }));
+          await record(store, eventOf(parts.traceId, { ...parts, identity: `${runs}-${index}` }));
         }
         const callIds = [...new Set(events.map(({ callId }) => callId))];
         const expected = await Promise.all(
@@ -66,10 +66,10 @@ describe('the list of calls in Postgres', () => {
         runs += 1;
         await session.query('delete from ringback.events');
         for (const [index, { agentId, ...parts }] of events.entries()) {
-          const identities = [`${runs}-${index}`];
+          const identity = `${runs}-${index}`;
           await record(
             store,
-            eventOf(`t-${index}`, { ...parts, identities, facts: { agentId, source: 'body' } }),
+            eventOf(`t-${index}`, { ...parts, identity, facts: { agentId, source: 'body' } }),
           );
         }
         await expectListed(store, events, wanted);

@@ -1,7 +1,10 @@
-import { Client } from 'pg';
+import { Client, type Pool } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
-import { claimedRun, done, endOf, eventOf } from '../parts.ts';
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { heartbeatInterval } from '../../../src/store/timeouts.ts';
+import { ManualClock } from '../../support/clock.ts';
+import { claimedRun, done, endOf, eventOf, presentTime } from '../parts.ts';
 import { openedOnPool } from './opened-postgres.ts';
 
 test('an event that is recorded behind the loss of its connection waits, and is not taken for ended', async () => {
@@ -58,11 +61,7 @@ test('a slow transaction of a handler does not keep an uncertain recording from 
   const run = await claimedRun(store, eventOf('a'));
   const gate = Promise.withResolvers<void>();
   const settled = store.settleWith(run, endOf(done), () => gate.promise);
-  const send = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
-  pool.query = (...args: unknown[]) => {
-    pool.query = send as typeof pool.query;
-    return send(...args).then(() => Promise.reject(new Error('the connection is lost')));
-  };
+  loseNextAnswer(pool).tell();
   const callId = 'call-1';
   await expect(store.record(eventOf('b', { callId }), true).written).rejects.toThrow(
     'the connection is lost',
@@ -75,6 +74,76 @@ test('a slow transaction of a handler does not keep an uncertain recording from 
   gate.resolve();
   expect(await settled).toBe('settled');
 });
+
+test('what was claimed behind an uncertain recording goes behind what was recorded', async () => {
+  const { store, pool, connectionString, schema } = await openedOnPool(systemClock);
+  const other = new PostgresStore({ connectionString, pool: undefined, schema }, systemClock);
+  await other.open();
+  onTestFinished(() => other.close());
+  const callId = 'call-1';
+  const lose = loseNextAnswer(pool);
+  const recording = store.record(eventOf('a', { callId }), true).written.catch((error: unknown) => error);
+  await lose.written;
+  expect(await other.record(eventOf('b', { callId }), true).claimed).toBeUndefined();
+  const claimed = store.claimEvents(10);
+  const looks = `select from "${schema}".claims`;
+  await expect.poll(async () => (await pool.query(looks)).rowCount).toBe(1);
+  lose.tell();
+  expect(await recording).toBeInstanceOf(Error);
+  expect(await claimed).toEqual([]);
+  await store.keepAlive();
+  expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }, { traceId: 'b' }]);
+});
+
+test('a process that has to wait for the end of a lost recording is not silent meanwhile', async () => {
+  const clock = new ManualClock(presentTime);
+  const { store, pool, schema } = await openedOnPool(clock);
+  const lose = loseNextAnswer(pool);
+  const recording = store.record(eventOf('a'), true).written.catch((error: unknown) => error);
+  await lose.written;
+  lose.tell();
+  expect(await recording).toBeInstanceOf(Error);
+  const holder = await pool.connect();
+  onTestFinished(() => holder.release(true));
+  const { rows } = await holder.query<{ id: string; heartbeat_at: Date }>(
+    `select id, heartbeat_at from "${schema}".processes`,
+  );
+  await holder.query('begin');
+  await holder.query('select pg_advisory_xact_lock(hashtextextended($1, $2))', [
+    `"${schema}".recordings`,
+    rows[0]?.id,
+  ]);
+  const alive = store.keepAlive();
+  const heartbeats = async () => {
+    const found = await holder.query<{ at: string }>(
+      `select heartbeat_at::text as at from "${schema}".processes`,
+    );
+    return found.rows[0]?.at;
+  };
+  const waiting = "select from pg_locks where locktype = 'advisory' and not granted";
+  await expect.poll(async () => (await holder.query(waiting)).rowCount).toBeGreaterThan(0);
+  const before = await heartbeats();
+  await clock.timer(heartbeatInterval);
+  clock.advance(heartbeatInterval);
+  await expect.poll(heartbeats).not.toBe(before);
+  await holder.query('commit');
+  expect(await alive).toEqual({ takenOver: 0 });
+});
+
+/** Has the answer to the next statement outside of a transaction lost. */
+function loseNextAnswer(pool: Pool) {
+  const written = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<void>();
+  const send = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
+  pool.query = async (...args: unknown[]) => {
+    pool.query = send as typeof pool.query;
+    await send(...args);
+    written.resolve();
+    await told.promise;
+    throw new Error('the connection is lost');
+  };
+  return { written: written.promise, tell: () => told.resolve() };
+}
 
 /** The backend that waits for the lock on the table. */
 async function backendThatWaits(client: Client, schema: string): Promise<number> {

@@ -102,7 +102,7 @@ describe('quarantine in Postgres', () => {
   test('keeps a delivery whose release fails', async () => {
     const { store } = await shared(1);
     const { id } = await store.quarantine.keep(delivery);
-    await expect(store.quarantine.release(id, eventOf('t', { identities: [] }))).rejects.toThrow('identity');
+    await expect(store.quarantine.release(id, eventOf('t', { occurredAt: 2 ** 70 }))).rejects.toThrow();
     expect(await store.quarantine.get(id)).toMatchObject({ id });
   });
 

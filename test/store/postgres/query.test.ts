@@ -119,8 +119,7 @@ describe('events in Postgres', () => {
 
   test('of one trace id are two if one has it in its body; the one that is not done is shown', async () => {
     const { store } = await openedPostgres();
-    const same = (identity: string, eventName: string) =>
-      eventOf('same', { identities: [identity], eventName });
+    const same = (identity: string, eventName: string) => eventOf('same', { identity, eventName });
     await recordEnded(store, same(bodyIdentity('same'), 'Done.Event'), done);
     await record(store, same(headerIdentity('same'), 'New.Event'));
     expect(await store.events.get('same')).toMatchObject({ eventName: 'New.Event', state: 'new' });

@@ -1,7 +1,9 @@
-import { expect, test } from 'vitest';
-import { eventOf, record } from '../parts.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { ManualClock } from '../../support/clock.ts';
 import { reconciledOf } from '../conformance/reconciling.ts';
-import { openedPostgres } from './opened-postgres.ts';
+import { eventOf, presentTime, record } from '../parts.ts';
+import { openedOnPool, openedPostgres } from './opened-postgres.ts';
 
 const pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400];
 // As a process does that records in a transaction, and says nothing more.
@@ -50,4 +52,41 @@ test('deliveries bring keys only once there is a reconciled event, also if anoth
   await record(store, reconciledOf('call-2'));
   expect(await session.query(reconciled)).toHaveLength(1);
   expect(await record(store, eventOf('late', { callId: 'call-2' }))).toBe('duplicate');
+});
+
+test('a reconciled event whose answer is late is placed before what is claimed of its call', async () => {
+  const { store, pool, connectionString, schema } = await openedOnPool();
+  const other = new PostgresStore(
+    { connectionString, pool: undefined, schema },
+    new ManualClock(presentTime),
+  );
+  await other.open();
+  onTestFinished(() => other.close());
+  const send = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
+  const [written, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const heldUp = async (...args: unknown[]) => {
+    pool.query = send as typeof pool.query;
+    const answer = await send(...args);
+    written.resolve();
+    await told.promise;
+    return answer;
+  };
+  pool.query = heldUp as typeof pool.query;
+  const placed: (string | undefined)[] = [];
+  const reconciled = store
+    .record(reconciledOf('call-1'), true)
+    .claimed.then((event) => placed.push(event?.traceId));
+  await written.promise;
+  expect(
+    await other.record(eventOf('b', { callId: 'call-1', eventName: 'CallHandler.CallStarted' }), true)
+      .claimed,
+  ).toBeUndefined();
+  const claimed = store
+    .claimEvents(10)
+    .then((events) => placed.push(...events.map(({ traceId }) => traceId)));
+  await expect.poll(async () => (await pool.query(`select from "${schema}".claims`)).rowCount).toBe(1);
+  await pool.query('select 1');
+  told.resolve();
+  await Promise.all([reconciled, claimed]);
+  expect(placed).toEqual([reconciledOf('call-1').traceId, 'b']);
 });

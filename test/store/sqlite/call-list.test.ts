@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CallRecord } from '../../../src/calls/timeline.ts';
-import { callKey } from '../../../src/store/sqlite/dedupe/keys.ts';
+import { callKey } from '../../../src/store/sqlite/dedupe/call-key.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { listEvent, listFilter } from '../../calls/arbitrary-events.ts';
 import { openedSqlite } from './opened-sqlite.ts';
@@ -54,10 +54,7 @@ describe('the list of calls', () => {
         for (const [index, { agentId, gap, ...parts }] of events.entries()) {
           const identity = `${runs}-${index}`;
           skip(store, gap);
-          await record(
-            store,
-            eventOf(identity, { ...parts, identities: [identity], facts: { agentId, source: 'body' } }),
-          );
+          await record(store, eventOf(identity, { ...parts, identity, facts: { agentId, source: 'body' } }));
         }
         await expectListed(store, events, wanted);
       }),

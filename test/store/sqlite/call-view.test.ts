@@ -18,7 +18,7 @@ test('the view "calls" has one row a call, which says what the record says, colu
       runs += 1;
       clear.run();
       for (const [index, parts] of events.entries()) {
-        await record(store, eventOf(parts.traceId, { ...parts, identities: [`${runs}-${index}`] }));
+        await record(store, eventOf(parts.traceId, { ...parts, identity: `${runs}-${index}` }));
       }
       const callIds = [...new Set(events.map(({ callId }) => callId))];
       const expected = await Promise.all(

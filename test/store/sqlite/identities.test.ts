@@ -4,7 +4,6 @@ import { connect } from '../../../src/store/sqlite/connection/connection.ts';
 import { EraFilters, addTo, bitsOf, newFilter } from '../../../src/store/sqlite/dedupe/era-filters.ts';
 import { FilteredIdentities } from '../../../src/store/sqlite/dedupe/filtered-identities.ts';
 import { identityKey } from '../../../src/store/shared/identity-key.ts';
-import { ReusedKeys } from '../../../src/store/sqlite/dedupe/keys.ts';
 import { eventRow, prepareRecord } from '../../../src/store/sqlite/work/record.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../../support/clock.ts';
@@ -75,14 +74,6 @@ describe('a copy of an event of an earlier era', () => {
     expect(await record(watching, eventOf('first'))).toBe('new');
     const traceIds = await recordInEras(await openedOn(file), 4);
     await expectDuplicates(watching, ['first', ...traceIds]);
-  });
-
-  test('does not take its other identities', async () => {
-    const store = await openedOn(temporaryDatabase());
-    await record(store, eventOf('one', { identities: ['sha256:a', 'header:1'] }));
-    goTo(store, 3 * era);
-    expect(await record(store, eventOf('two', { identities: ['sha256:b', 'header:1'] }))).toBe('duplicate');
-    expect(await record(store, eventOf('three', { identities: ['sha256:b', 'header:3'] }))).toBe('new');
   });
 
   test('is found by its trace id, whichever era it is of', async () => {
@@ -308,12 +299,4 @@ test('the filter that another process has made of an era is taken, and not made 
   store.database.prepare('insert into identity_filters values (0, ?)').run(newFilter());
   write('three');
   expect(write('one')).toEqual([era + 2]);
-});
-
-test('the keys of one event after the other are made in the same buffers, so that none becomes garbage', () => {
-  const keys = new ReusedKeys();
-  const ofFirst = keys.of(['body:a', 'header:b']);
-  const ofSecond = keys.of(['body:c', 'header:d']);
-  expect(ofSecond.every((key, place) => key === ofFirst[place])).toBe(true);
-  expect(ofSecond).toEqual([identityKey('body:c'), identityKey('header:d')]);
 });

@@ -11,7 +11,7 @@ import type {
 } from '../../quarantine-store.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';
-import { recordOne } from '../work/record.ts';
+import { recordGroup } from '../work/record.ts';
 import { keepDelivery, lockQuarantine, removeQuarantined } from './keep-delivery.ts';
 
 interface EntryRow extends Omit<QuarantineEntry, 'traceId'> {
@@ -82,8 +82,10 @@ export class PostgresQuarantine implements QuarantineStore {
   release(id: number, record: EventRecord): Promise<'new' | 'duplicate' | 'missing'> {
     return this.#session.write(async (transaction) => {
       if ((await removeQuarantined(transaction, [id])) === 0) return 'missing';
-      const { sequence } = await recordOne(transaction, { record, mayClaim: false }, undefined);
-      return sequence === undefined ? 'duplicate' : 'new';
+      const inbox = { hasReconciled: true };
+      const event = { record, mayClaim: false };
+      const { recorded } = await recordGroup(transaction, [event], undefined, inbox);
+      return recorded[0]?.sequence === undefined ? 'duplicate' : 'new';
     });
   }
 

@@ -34,7 +34,8 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
     return rows.length > 0;
   },
 
-  paused: () => pausedHandlers(session),
+  // Behind slow settlements, a pause would come late, and each heartbeat waits for it.
+  paused: () => pausedHandlers(session.heartbeats),
 
   async reserveStarts({ handler, count, gap }: StartSlots): Promise<number> {
     const { delay } = await oneRow<{ delay: number }>(

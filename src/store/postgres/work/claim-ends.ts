@@ -89,7 +89,7 @@ export class ClaimEnds {
 
   /** What was claimed under another id than this process has now is given back, and its ends are lost. */
   #dropForeign(): void {
-    const id = this.#processes.currentId;
+    const id = this.#processes.idIfEntered;
     for (const { process, onEnded } of this.#waiting) if (process !== id) onEnded('lost');
     this.#waiting = this.#waiting.filter(({ process }) => process === id);
   }
@@ -116,7 +116,7 @@ export class ClaimEnds {
    */
   #end(claims: ClaimsToEnd): ReturnType<typeof endClaims> {
     const { id } = this.#processes;
-    if (claims.claimed.length === 0) return endClaims(this.#session, id, claims);
+    if (claims.inClaims.length === 0) return endClaims(this.#session, id, claims);
     return this.#session.write((transaction) => endClaims(transaction, id, claims));
   }
 
@@ -125,7 +125,7 @@ export class ClaimEnds {
     const sequences = group.map(({ sequence }) => sequence).toSorted((one, other) => one - other);
     return {
       owned: rangesOf(sequences.filter((sequence) => this.#owned.has(sequence))),
-      claimed: sequences.filter((sequence) => !this.#owned.has(sequence)),
+      inClaims: sequences.filter((sequence) => !this.#owned.has(sequence)),
     };
   }
 }

@@ -128,7 +128,7 @@ const dueRuns = `
   with others as materialized (select call_id from ringback.calls_of_others($1) as o (call_id)),
   due as (
     select r.sequence, r.call_id, r.due_at from ringback.runs r
-    where r.handler = $2 and r.state = 'due' and r.due_at <= $3 and ringback.lives($1)
+    where r.handler = $2 and r.state = 'due' and r.due_at <= $3 and (select ringback.lives($1))
       and (r.call_id is null or (
         r.call_id not in (select call_id from others) and r.call_id <> all ($5::text[])))
       and not ($4 and r.call_id is not null and exists (

@@ -49,7 +49,7 @@ export type Ranges = readonly (readonly [first: number, last: number])[];
 /** Which claims are to be ended: on events that the process recorded, and on others. */
 export interface ClaimsToEnd {
   readonly owned: Ranges;
-  readonly claimed: readonly number[];
+  readonly inClaims: readonly number[];
 }
 
 /** Ranges as two arguments of a statement. */
@@ -58,17 +58,17 @@ export function firstsAndLasts(ranges: Ranges): readonly (readonly number[])[] {
 }
 
 /**
- * Ends the claims on events, each of which was one run's that was done at once. Resolves to whether the process still lives,
+ * Ends the claims on events of which there is nothing more to write. Resolves to whether the process still lives,
  * without which all of them are lost, and to those of the others that held.
  */
 export function endClaims(
   transaction: Transaction,
   process: number,
-  { owned, claimed }: ClaimsToEnd,
+  { owned, inClaims }: ClaimsToEnd,
 ): Promise<{ readonly lives: boolean; readonly held: readonly number[] }> {
   return oneRow(
     transaction,
     'select lives, held from ringback.end_claims($1, $2::bigint[], $3::bigint[], $4::bigint[])',
-    [process, ...firstsAndLasts(owned), claimed],
+    [process, ...firstsAndLasts(owned), inClaims],
   );
 }

@@ -11,6 +11,8 @@ export class OwnedEvents {
   readonly #sequences = new Set<Sequence>();
   /** The highest sequence that was known as each group of events began to be recorded. */
   readonly #groups = new Set<{ readonly after: Sequence }>();
+  /** Claims that this process has made and may not work on. */
+  readonly #refused = new Set<Sequence>();
   #highest: Sequence = 0;
   #isUncertain = false;
 
@@ -35,6 +37,7 @@ export class OwnedEvents {
   /** Called when this process has another id, under which it owns nothing yet. */
   clear(): void {
     this.#sequences.clear();
+    this.#refused.clear();
     this.#isUncertain = false;
     this.#highest = 0;
   }
@@ -66,10 +69,10 @@ export class OwnedEvents {
     this.#groups.add(group);
     try {
       const recorded = await record();
-      for (const { sequence, isClaimed } of recorded) {
+      for (const { sequence, claimedBy } of recorded) {
         if (sequence === undefined) continue;
         this.#highest = Math.max(this.#highest, sequence);
-        if (isClaimed) this.#sequences.add(sequence);
+        if (claimedBy !== undefined) this.#sequences.add(sequence);
       }
       return recorded;
     } catch (error) {
@@ -81,10 +84,15 @@ export class OwnedEvents {
     }
   }
 
+  /** Has claims given back by the next recovery: events that this process doesn't know of come before them. */
+  refuse(sequences: readonly Sequence[]): void {
+    for (const sequence of sequences) this.#refused.add(sequence);
+  }
+
   /**
    * Gives back the events that this process owns without knowing it, because the answer to their recording was lost. Their
    * senders got 503 and send copies, but these are duplicates, so that nobody would handle the events. Called while nothing is
-   * being recorded.
+   * being recorded or claimed.
    */
   async recover(): Promise<void> {
     const recoveries = await this.#session.write(async (transaction) => {
@@ -106,9 +114,17 @@ export class OwnedEvents {
          insert into ringback.waiting (sequence, call_id) select sequence, call_id from unknown`,
         [id, [...this.#sequences]],
       );
+      await transaction.query(
+        `with refused as (
+           delete from ringback.claims where process = $1 and sequence = any ($2::bigint[]) returning sequence, call_id
+         )
+         insert into ringback.waiting (sequence, call_id) select sequence, call_id from refused`,
+        [id, [...this.#refused]],
+      );
       return row?.recoveries;
     });
     this.#processes.recoveries = recoveries ?? 0;
+    this.#refused.clear();
     this.#isUncertain = false;
   }
 }

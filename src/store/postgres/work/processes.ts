@@ -1,10 +1,17 @@
 import { isLockTimeout } from '../connection/statement.ts';
 import type { Sequence } from '../../sequence.ts';
+import { heartbeatInterval } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 
-/** After how many seconds without a heartbeat a process is taken for dead, by the database's clock. */
-export const deadAfter = 8;
+/** After how many seconds without a heartbeat a process is taken for dead, by the database's clock: four were missed. */
+export const deadAfter = (4 * heartbeatInterval) / 1_000;
+
+/**
+ * How long a heartbeat may take, in milliseconds. If its connection was lost without a word, it is sent again on another one,
+ * and that in time.
+ */
+const heartbeatTimeout = 2_000;
 
 /** SQL: the last sequence that was given to an event. */
 const lastSequence = "coalesce(pg_sequence_last_value('ringback.sequences'::regclass), 0)";
@@ -29,7 +36,7 @@ export class Processes {
     return this.#id;
   }
 
-  get currentId(): number | undefined {
+  get idIfEntered(): number | undefined {
     return this.#id;
   }
 
@@ -64,6 +71,7 @@ export class Processes {
        )
        select ${lastSequence} as last from heartbeat`,
       [this.id, endedUpTo, this.#session.incarnation],
+      heartbeatTimeout,
     );
     return row?.last;
   }
@@ -84,15 +92,15 @@ export class Processes {
     });
   }
 
-  /** Takes over what dead processes had claimed. Resolves to the number of claims. */
+  /** Takes over what processes had claimed that have died, or that could not give it back. Resolves to the number of claims. */
   async takeOver(): Promise<number> {
     const dead = await this.#session.query<{ id: number }>(
       `select id from ringback.processes
-       where id <> $1 and heartbeat_at < clock_timestamp() - make_interval(secs => $2) order by id`,
+       where id <> $1 and (is_leaving or heartbeat_at < clock_timestamp() - make_interval(secs => $2)) order by id`,
       [this.id, deadAfter],
     );
     let takenOver = 0;
-    for (const { id } of dead) takenOver += await this.#release(id, { died: true });
+    for (const { id } of dead) takenOver += await this.#release(id);
     return takenOver;
   }
 
@@ -103,22 +111,26 @@ export class Processes {
     if (id !== undefined) await this.giveBack(id);
   }
 
-  /** Gives back what this process has claimed under an id, which is gone then. */
+  /**
+   * Gives back what this process has claimed under an id, which is gone then. That it leaves is written first: if its claims can't
+   * be given back now, whoever takes them over must not blame one of its events for its death.
+   */
   async giveBack(id: number): Promise<void> {
-    await this.#release(id, { died: false });
+    await this.#session.query('update ringback.processes set is_leaving = true where id = $1', [id]);
+    await this.#release(id);
   }
 
-  async #release(id: number, { died }: { readonly died: boolean }): Promise<number> {
+  async #release(id: number): Promise<number> {
     try {
       return await this.#session.write(async (transaction) => {
         await this.#lockAlone(transaction, id);
-        const gone = await transaction.query(
-          `select 1 from ringback.processes where id = $1
-             and (not $2 or heartbeat_at < clock_timestamp() - make_interval(secs => $3))`,
-          [id, died, deadAfter],
+        const [gone] = await transaction.query<{ isLeaving: boolean }>(
+          `select is_leaving as "isLeaving" from ringback.processes where id = $1
+             and (is_leaving or heartbeat_at < clock_timestamp() - make_interval(secs => $2))`,
+          [id, deadAfter],
         );
-        if (gone.length === 0) return 0;
-        if (died) await transaction.query(countCrash, [id]);
+        if (!gone) return 0;
+        if (!gone.isLeaving) await transaction.query(countCrash, [id]);
         const events = await transaction.query(requeueEvents, [id]);
         const runs = await transaction.query(
           "update ringback.runs set state = 'due', due_at = 0, claimed_by = null where claimed_by = $1 returning 1",
@@ -129,7 +141,7 @@ export class Processes {
         return events.length + runs.length;
       });
     } catch (error) {
-      // It is tried again after the next heartbeat.
+      // It is tried again after the next heartbeat, of this process or of another.
       if (isLockTimeout(error)) return 0;
       throw error;
     }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { recordTimeout } from '../../timeouts.ts';
-import { type EventToRecord, type Recorded, isRecordedAlone } from './record.ts';
+import type { EventToRecord, Recorded } from './record.ts';
 
 /** How many events are recorded together at the most, and how many bytes: the next ones wait for them. */
 const groupEvents = 256;
@@ -27,10 +27,8 @@ interface WaitingEvent extends EventToRecord {
 /** What the queue needs of the store. */
 export interface RecordQueueParts {
   readonly clock: Clock;
-  /** Records events that each have one identity. */
-  readonly recordGroup: (events: readonly EventToRecord[]) => Promise<readonly Recorded[]>;
-  /** Records an event by itself. */
-  readonly recordOne: (event: EventToRecord) => Promise<Recorded>;
+  /** Records deliveries together, or one event that is reconciled. */
+  readonly record: (events: readonly EventToRecord[]) => Promise<readonly Recorded[]>;
   /** Whether it was the values of a group that made it fail, so that its other events can still be recorded. */
   readonly isInvalidData: (error: unknown) => boolean;
 }
@@ -158,7 +156,7 @@ export class RecordQueue {
     const limit = Math.min(groupEvents, Math.max(minGroupEvents, Math.ceil(this.#count / 2)));
     let bytes = 0;
     for (const event of this.#waiting.slice(0, maxLookedAt)) {
-      const isAlone = isRecordedAlone(event.record);
+      const isAlone = event.record.source === 'reconciled';
       if (group.length === limit || (group.length > 0 && (isAlone || bytes + event.bytes > groupBytes)))
         break;
       if (this.#calls.has(event.record.callId)) continue;
@@ -173,12 +171,9 @@ export class RecordQueue {
 
   async #write(group: readonly WaitingEvent[]): Promise<void> {
     try {
-      const isAlone = group.some(({ record }) => isRecordedAlone(record));
-      const recorded = isAlone
-        ? await Promise.all(group.map(this.#parts.recordOne))
-        : await this.#parts.recordGroup(group);
+      const recorded = await this.#parts.record(group);
       for (const [place, event] of group.entries())
-        event.onRecorded(recorded[place] ?? { sequence: undefined, isClaimed: false });
+        event.onRecorded(recorded[place] ?? { sequence: undefined, claimedBy: undefined });
     } catch (error) {
       if (group.length > 1 && this.#parts.isInvalidData(error))
         for (const event of group) await this.#write([event]);

@@ -10,7 +10,8 @@ import { type Ranges, firstsAndLasts } from './holding.ts';
 export interface Recorded {
   /** Undefined: the event is a duplicate. */
   readonly sequence: number | undefined;
-  readonly isClaimed: boolean;
+  /** The process that has claimed it, if it is claimed. */
+  readonly claimedBy: number | undefined;
 }
 
 /** An event to be recorded, and whether the process that records it may claim it. */
@@ -19,10 +20,11 @@ export interface EventToRecord {
   readonly mayClaim: boolean;
 }
 
-/** The process that records, and how often it has recovered. */
+/** The process that records. */
 export interface RecordingProcess {
   readonly id: number;
-  readonly recoveries: number;
+  /** How often it has recovered; undefined if it may claim nothing. */
+  readonly recoveries: number | undefined;
 }
 
 /** What a process knows of the inbox, from what it has recorded. */
@@ -36,7 +38,7 @@ interface RecordedGroupRow {
   readonly lives: boolean;
   readonly new_places: readonly number[];
   readonly claimed_places: readonly number[];
-  readonly numbers: readonly number[];
+  readonly sequences: readonly number[];
 }
 
 const recordEvents = (source: string): string => `ringback.record_events(
@@ -47,13 +49,13 @@ const recordDelivered = `select * from ${recordEvents('null')}`;
 // The second function is given what the first one says, so that the database can't begin with it.
 const recordIfMissing = `
   with asked as materialized (select ringback.may_reconcile($1, $19, $20, $21) as may)
-  select true as must_wait, null as lives, null as new_places, null as claimed_places, null as numbers, null as lacks_keys
+  select true as must_wait, null as lives, null as new_places, null as claimed_places, null as sequences, null as lacks_keys
   from asked where may is null
   union all
   select false, recorded.* from asked, lateral ${recordEvents("case when may then 'reconciled' end")} as recorded
   where may`;
 
-const duplicate: Recorded = { sequence: undefined, isClaimed: false };
+const duplicate: Recorded = { sequence: undefined, claimedBy: undefined };
 
 /** What became of a group of events, and whether the process lives, without which no claims were ended. */
 export interface RecordedGroup {
@@ -62,8 +64,7 @@ export interface RecordedGroup {
 }
 
 /**
- * Records events, and ends claims on others, in one statement. Each event must have one identity; see `recordOne` for those
- * that have several. With `recorder` undefined nothing is claimed.
+ * Records events, and ends claims on others, in one statement. With `recorder` undefined nothing is claimed.
  */
 export async function recordGroup(
   transaction: Transaction,
@@ -77,42 +78,25 @@ export async function recordGroup(
     return oneRow(transaction, recordDelivered, valuesOf(events, recorder, keys, ended));
   };
   const first = await record();
-  if (!first.lacks_keys) return recordedIn(first, events);
+  if (!first.lacks_keys) return recordedIn(first, events, recorder);
   // It has written nothing.
   inbox.hasReconciled = true;
-  return recordedIn(await record(), events);
+  return recordedIn(await record(), events, recorder);
 }
 
-function recordedIn(row: RecordedGroupRow, events: readonly EventToRecord[]): RecordedGroup {
+function recordedIn(
+  row: RecordedGroupRow,
+  events: readonly EventToRecord[],
+  recorder: RecordingProcess | undefined,
+): RecordedGroup {
   const recorded = events.map(() => duplicate);
   const claimed = new Set(row.claimed_places);
   for (const place of row.new_places)
-    recorded[place - 1] = { sequence: row.numbers[place - 1], isClaimed: claimed.has(place) };
+    recorded[place - 1] = {
+      sequence: row.sequences[place - 1],
+      claimedBy: claimed.has(place) ? recorder?.id : undefined,
+    };
   return { recorded, lives: row.lives };
-}
-
-/** Whether an event is recorded by itself: see `recordOne` and `recordReconciled`. */
-export function isRecordedAlone({ identities, source }: EventRecord): boolean {
-  return identities.length !== 1 || source === 'reconciled';
-}
-
-/** Records an event that has several identities: one of them that is known makes it a duplicate, and the others stay free. */
-export async function recordOne(
-  transaction: Transaction,
-  event: EventToRecord,
-  recorder: RecordingProcess | undefined,
-): Promise<Recorded> {
-  const [first, ...others] = event.record.identities;
-  if (first === undefined) throw new Error('An event needs an identity.');
-  if (others.length > 0 && (await isKnown(transaction, event.record.identities))) return duplicate;
-  const inbox = { hasReconciled: true };
-  const [recorded = duplicate] = (await recordGroup(transaction, [event], recorder, inbox)).recorded;
-  if (recorded.sequence === undefined || others.length === 0) return recorded;
-  await transaction.query(
-    'insert into ringback.identities (identity, sequence) select unnest($1::bytea[]), $2',
-    [others.map(identityKey), recorded.sequence],
-  );
-  return recorded;
 }
 
 /**
@@ -135,20 +119,7 @@ export async function recordReconciled(
     erased,
   ]);
   if (!row) return [duplicate];
-  return row.must_wait ? [] : recordedIn(row, [event]).recorded;
-}
-
-async function isKnown(transaction: Transaction, identities: readonly string[]): Promise<boolean> {
-  const keys = identities.map(identityKey);
-  // Two events that share an identity are recorded one after the other: each sees what the other has committed.
-  await transaction.query(
-    "select pg_advisory_xact_lock(hashtextextended('ringback.' || encode(key, 'hex'), 0)) from unnest($1::bytea[]) as k (key) order by key",
-    [keys],
-  );
-  const found = await transaction.query('select 1 from ringback.identities where identity = any ($1)', [
-    keys,
-  ]);
-  return found.length > 0;
+  return row.must_wait ? [] : recordedIn(row, [event], recorder).recorded;
 }
 
 /** The arguments of `record_events`, but for the source. */
@@ -170,7 +141,7 @@ function columnsOf(events: readonly EventToRecord[]): readonly Buffer[] {
       events.map(({ record }) => valueOf(record)),
     );
   return [
-    list('bytea', ({ identities }) => identityKey(identities[0] ?? '')),
+    list('bytea', ({ identity }) => identityKey(identity)),
     list('bytea', ({ lookup }) => (lookup === undefined ? null : identityKey(lookup))),
     list('text', ({ traceId }) => toText(traceId)),
     list('text', ({ eventName }) => toText(eventName)),

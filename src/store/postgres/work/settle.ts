@@ -21,7 +21,7 @@ export async function settle(transaction: Transaction, row: SettlementRow): Prom
       handler,
       callId,
     ]);
-  // Done whatever the handler's order is here: another process, or this one before a restart, may have blocked the next run.
+  // Whatever the handler's order is here: another process, or this one before a restart, may have blocked the next run.
   if (state.kind === 'done' || state.kind === 'dead') await unblockNext(transaction, callId, handler);
   return 'settled';
 }
@@ -58,7 +58,7 @@ export async function countAttempt(transaction: Transaction, row: RunRow): Promi
     [sequence, handler, callId, process],
   );
   if (isLast) await endClaim(transaction, row);
-  // A row that was there is another claim's.
+  // A row that was there is another claim's; and of an event that has been removed, none is written (`require_event`).
   return inserted.length === 0 ? undefined : 1;
 }
 
@@ -67,6 +67,7 @@ const holds = (transaction: Transaction, row: RunRow): Promise<boolean> =>
 
 /** The write is lost; the claim on the event ends all the same, if this was the last run under it. */
 async function lost(transaction: Transaction, row: RunRow): Promise<Settled> {
+  // Does nothing if the claim is gone.
   if (row.isLast) await endClaim(transaction, row);
   return 'lost';
 }
@@ -123,7 +124,10 @@ async function isBehind(
   return found.length > 0;
 }
 
-/** Writes a run's row. A new one that is there already was written by a commit that overtook this write. */
+/**
+ * Writes a run's row. Resolves to false if a new one is there already, written by a commit that overtook this write, or if the
+ * event has been removed: see `require_event`.
+ */
 async function writeRow(transaction: Transaction, row: RunRow, as: RunColumns): Promise<boolean> {
   const { sequence, handler, callId, attempts, now, isStored } = row;
   const { state, dueAt, reason, keepsReason, failure, isWaiting } = as;

@@ -33,13 +33,14 @@
  */
 import type { PoolClient } from 'pg';
 import type { Order } from '../../../dispatch/handler.ts';
-import type { Clock } from '../../../kit/clock.ts';
+import { type Clock, pause } from '../../../kit/clock.ts';
 import { type FoundEvent, type FoundRun, readingKeyOf } from '../../shared/claimed-work.ts';
 import { isOrdinary } from '../../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../../claims.ts';
 import type { EventRecord } from '../../event-record.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
 import type { RunEnd } from '../../store.ts';
+import { heartbeatInterval } from '../../timeouts.ts';
 import { toProblem } from '../connection/opening-cause.ts';
 import { requireReadCommitted } from '../connection/isolation.ts';
 import { isInvalidData } from '../connection/statement.ts';
@@ -56,7 +57,6 @@ import {
   type Recorded,
   type RecordingProcess,
   recordGroup,
-  recordOne,
   recordReconciled,
 } from './record.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
@@ -87,7 +87,8 @@ export class Work {
   readonly #requeueOrder = new RequeueOrder();
   readonly #reconciling: Reconciling;
   readonly #inbox: KnownInbox = { hasReconciled: false };
-  #nextDue: number | null = null;
+  /** When the first run was due, at the last look. */
+  #firstDueAt: number | null = null;
 
   constructor(session: Session, clock: Clock) {
     this.#session = session;
@@ -98,8 +99,7 @@ export class Work {
     this.#reconciling = new Reconciling(clock, session.signal);
     this.#queue = new RecordQueue({
       clock,
-      recordGroup: (events) => this.#recordGroup(events),
-      recordOne: (event) => this.#recordOne(event),
+      record: (events) => this.#recordGroup(events),
       isInvalidData,
     });
   }
@@ -129,8 +129,8 @@ export class Work {
   }
 
   /** The id under which this process claims, if it has not left. */
-  get process(): number | undefined {
-    return this.#processes.currentId;
+  get processId(): number | undefined {
+    return this.#processes.idIfEntered;
   }
 
   get isOverloaded(): boolean {
@@ -142,24 +142,24 @@ export class Work {
     return record.source === 'reconciled' ? this.#reconciling.add(add) : add();
   }
 
-  /** Records events, and ends claims with them. */
-  #recordGroup(events: readonly EventToRecord[]): Promise<readonly Recorded[]> {
-    const write = () =>
-      this.#ends.recordWithEnds((ended) =>
-        recordGroup(this.#session.intake, events, this.#recorder, this.#inbox, ended),
-      );
-    return this.#recordings.add(this.#owned.recording(write));
+  /** While this process may own events that it doesn't know of, and that come before those that it records, it claims nothing. */
+  get #recordingProcess(): RecordingProcess {
+    const { id, recoveries } = this.#processes;
+    return { id, recoveries: this.#owned.isUncertain ? undefined : recoveries };
   }
 
-  /** Records an event by itself: one that has several identities, or that is reconciled. */
-  async #recordOne(event: EventToRecord): Promise<Recorded> {
-    const write = async () =>
-      event.record.source === 'reconciled'
-        ? recordReconciled(this.#session.intake, event, this.#recorder)
-        : this.#session.write(async (transaction) => [await recordOne(transaction, event, this.#recorder)]);
-    const [recorded] = await this.#owned.recording(write);
+  /** Records deliveries, and ends claims with them; or one event that is reconciled. */
+  async #recordGroup(events: readonly EventToRecord[]): Promise<readonly Recorded[]> {
+    const [first] = events;
+    const write = () =>
+      first?.record.source === 'reconciled'
+        ? recordReconciled(this.#session.intake, first, this.#recordingProcess)
+        : this.#ends.recordWithEnds((ended) =>
+            recordGroup(this.#session.intake, events, this.#recordingProcess, this.#inbox, ended),
+          );
+    const recorded = await this.#recordings.add(this.#owned.recording(write));
     // Not thrown by `write`: `OwnedEvents` would take it for an answer that was lost.
-    if (!recorded) throw new DeliveriesGoOn();
+    if (recorded.length === 0) throw new DeliveriesGoOn();
     return recorded;
   }
 
@@ -172,22 +172,15 @@ export class Work {
       this.#owned.isUncertain ? [] : claimEvents(this.#session, this.#processes.id, limit),
     );
     this.#claiming = claimed.catch(() => {});
-    return this.#claims.add(this.#afterRecordings(claimed));
+    return this.#claims.add(this.#behindRecordings(claimed));
   }
 
-  /**
-   * While this process may own events that it doesn't know of, and that come before those that it records, it must claim
-   * nothing: no process has -1 as its `recoveries`.
-   */
-  get #recorder(): RecordingProcess {
-    const { id, recoveries } = this.#processes;
-    return { id, recoveries: this.#owned.isUncertain ? -1 : recoveries };
-  }
-
-  async #afterRecordings<T>(claimed: Promise<T>): Promise<T> {
+  async #behindRecordings(claimed: Promise<readonly FoundEvent[]>): Promise<readonly FoundEvent[]> {
     const found = await claimed;
     await this.#recordings.arrived();
-    return found;
+    if (!this.#owned.isUncertain) return found;
+    this.#owned.refuse(found.map(({ sequence }) => sequence));
+    return [];
   }
 
   claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly FoundRun[]> {
@@ -272,18 +265,41 @@ export class Work {
   async keepAlive(): Promise<number> {
     const last = await this.#processes.heartbeat(this.#owned.endedUpTo);
     if (last !== undefined) this.#owned.noteGiven(last);
-    else
-      await this.#queue.alone(async () => {
-        const former = this.#processes.id;
-        await this.#processes.enter(this.#handlers);
-        // Whatever it still settles of what it had claimed is lost.
-        this.#owned.clear();
-        await this.#processes.giveBack(former);
-      });
-    if (this.#owned.isUncertain) await this.#queue.alone(() => this.#owned.recover());
+    else await this.#queue.alone(() => this.#enterAnew());
+    return this.#withHeartbeats(() => this.#recoverAndTakeOver());
+  }
+
+  async #enterAnew(): Promise<void> {
+    const former = this.#processes.id;
+    await this.#processes.enter(this.#handlers);
+    // Whatever it still settles of what it had claimed is lost.
+    this.#owned.clear();
+    await this.#processes.giveBack(former);
+  }
+
+  async #recoverAndTakeOver(): Promise<number> {
+    if (this.#owned.isUncertain) {
+      await this.#claiming;
+      await this.#queue.alone(() => this.#owned.recover());
+    }
     const takenOver = await this.#processes.takeOver();
-    if (await this.#hasWork()) for (const onWork of this.#subscribers) onWork();
+    if (await this.#lookForWork()) for (const onWork of this.#subscribers) onWork();
     return takenOver;
+  }
+
+  /** Heartbeats while something is done that may wait for others longer than a process may be silent. */
+  async #withHeartbeats<T>(act: () => Promise<T>): Promise<T> {
+    const over = new AbortController();
+    const result = act().finally(() => over.abort());
+    const isOver = result.then(
+      () => true,
+      () => true,
+    );
+    const isDue = () => pause(this.#clock, heartbeatInterval, over.signal).then(() => over.signal.aborted);
+    while (!(await Promise.race([isOver, isDue()])))
+      // Should it fail, the next one tells.
+      await this.#processes.heartbeat(this.#owned.endedUpTo).catch(() => {});
+    return result;
   }
 
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
@@ -297,7 +313,7 @@ export class Work {
   }
 
   /** Whether events wait, or the first run that is due is another than before. */
-  async #hasWork(): Promise<boolean> {
+  async #lookForWork(): Promise<boolean> {
     const { waits, due_at: dueAt } = await oneRow<{ waits: boolean; due_at: number | null }>(
       this.#session.heartbeats,
       `select exists (select from ringback.waiting) as waits, (
@@ -305,8 +321,8 @@ export class Work {
            select due_at from ringback.runs where handler = h.name and state = 'due' order by due_at limit 1) r) as due_at`,
       [(this.#handlers ?? []).map(toText)],
     );
-    const isAnother = dueAt !== this.#nextDue;
-    this.#nextDue = dueAt;
+    const isAnother = dueAt !== this.#firstDueAt;
+    this.#firstDueAt = dueAt;
     return waits || (isAnother && dueAt !== null);
   }
 

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { Contents, LastNumbers, MoveTarget, Progress } from '../../shared/move.ts';
 import { type KeptRow, type KeptTable, columnNames } from '../../shared/kept-tables.ts';
 import { eraOf } from '../dedupe/eras.ts';
-import { callKey } from '../dedupe/keys.ts';
+import { callKey } from '../dedupe/call-key.ts';
 import { type SequenceTotals, prepareCallIndex } from '../work/call-index.ts';
 import { contents } from './move-source.ts';
 

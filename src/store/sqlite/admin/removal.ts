@@ -2,8 +2,9 @@ import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
 import type { Sequence } from '../../sequence.ts';
+import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
 import { fromEventsOfCall } from '../work/call-index.ts';
-import { ReusedKeys, callKey } from '../dedupe/keys.ts';
+import { callKey } from '../dedupe/call-key.ts';
 import { asInteger } from '../connection/parameters.ts';
 
 /** An event that is to be removed. */
@@ -59,14 +60,15 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
     if (anyOfCall.get({ key: callKey(callId), callId }) === undefined) deleteJoins.run(callId);
   };
 
-  const reusedKeys = new ReusedKeys();
+  const key = newIdentityKey();
   const remove: Remove = (events, until) => {
     let removed = 0;
     let runs = 0;
     for (const { sequence } of events) {
       const found = select.get(sequence) as FoundEvent | undefined;
       if (!found) continue;
-      for (const key of reusedKeys.of(possibleIdentities(found))) keepTombstone.run({ until, key, sequence });
+      for (const identity of possibleIdentities(found))
+        keepTombstone.run({ until, key: writeIdentityKey(identity, key), sequence });
       if (found.key !== null) deleteIndexed.run({ key: found.key, sequence });
       runs += deleteRuns.run(sequence).changes;
       for (const statement of deleteFrom) statement.run(sequence);

@@ -4,7 +4,7 @@ import type { JoinLookBack } from '../../call-store.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
 import { type JoinRow, joinDueAt, namesIn, progressOf } from '../../shared/join-progress.ts';
 import { fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
-import { callKey } from '../dedupe/keys.ts';
+import { callKey } from '../dedupe/call-key.ts';
 import { byCall, isOpen, isUnbegun } from './open-runs.ts';
 import { asText } from '../connection/parameters.ts';
 

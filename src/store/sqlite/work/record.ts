@@ -1,10 +1,11 @@
 import type Database from 'better-sqlite3';
 import type { EventRecord } from '../../event-record.ts';
 import type { Sequence } from '../../sequence.ts';
+import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
 import { type SequenceTotals, prepareCallIndex } from './call-index.ts';
 import { eraOf } from '../dedupe/eras.ts';
 import type { EarlierIdentities } from '../dedupe/earlier-identities.ts';
-import { ReusedKeys, callKey } from '../dedupe/keys.ts';
+import { callKey } from '../dedupe/call-key.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { hasReconciled, prepareReconciling } from './reconciling.ts';
@@ -13,7 +14,7 @@ import { prepareCallsOfOthers } from './calls-of-others.ts';
 /** An event as it is written. */
 export interface EventRow {
   readonly traceId: string;
-  readonly identities: readonly string[];
+  readonly identity: string;
   readonly lookup: string | null;
   /** Null: it was delivered. */
   readonly source: 'reconciled' | null;
@@ -42,7 +43,7 @@ export function eventRow(record: EventRecord, mayClaim: boolean): EventRow {
   const { agentId, ...facts } = record.facts;
   return {
     traceId: record.traceId,
-    identities: record.identities,
+    identity: record.identity,
     lookup: record.lookup ?? null,
     source: record.source === 'delivered' ? null : record.source,
     eventName: record.eventName,
@@ -74,8 +75,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   const insertIdentity = database.prepare(
     'insert into identities (era, identity, sequence) values (?, ?, ?) on conflict do nothing',
   );
-  // The identities that a copy has just added must not stay: a later, different event with one of them would be taken
-  // for a duplicate.
+  // What a copy has just added to the current era must not stay: it would outlive the event's own, which expires.
   const deleteIdentity = database.prepare(
     'delete from identities where era = ? and identity = ? and sequence = ?',
   );
@@ -84,15 +84,14 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   const newClaimCheck = prepareClaimCheck(database, holder);
   const reconciling = prepareReconciling(database, earlier);
   const indexCalls = prepareCallIndex(database);
-  const reusedKeys = new ReusedKeys();
+  const key = newIdentityKey();
 
-  const isNew = (identities: readonly string[], sequence: Sequence): boolean => {
+  const isNew = (identity: string, sequence: Sequence): boolean => {
     const era = eraOf(sequence);
-    const keys = reusedKeys.of(identities);
-    const isNewKey = (key: Buffer): boolean =>
-      insertIdentity.run(era, key, sequence).changes === 1 && !earlier.has(key, era);
-    if (keys.every(isNewKey)) return true;
-    for (const key of keys) deleteIdentity.run(era, key, sequence);
+    writeIdentityKey(identity, key);
+    if (insertIdentity.run(era, key, sequence).changes === 0) return false;
+    if (!earlier.has(key, era)) return true;
+    deleteIdentity.run(era, key, sequence);
     return false;
   };
 
@@ -113,8 +112,9 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
     );
     insertBody.run(sequence, row.headers, row.body);
     // If another event has this key, that one keeps it: it decides nothing.
-    for (const key of reusedKeys.of(row.lookup === null ? [] : [row.lookup]))
-      insertIdentity.run(eraOf(sequence), key, sequence);
+    if (row.lookup === null) return;
+    writeIdentityKey(row.lookup, key);
+    insertIdentity.run(eraOf(sequence), key, sequence);
   };
 
   return (rows: readonly EventRow[]): RecordedRow[] => {
@@ -131,7 +131,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
         : reconciling.wasDelivered(row, sequence);
     const results = rows.map((row, index) => {
       const sequence = lastCommitted + 1 + index;
-      if (isKnownOtherwise(row, sequence) || !isNew(row.identities, sequence)) return duplicate;
+      if (isKnownOtherwise(row, sequence) || !isNew(row.identity, sequence)) return duplicate;
       insert(row, sequence);
       if (row.source !== null) {
         reconciling.note();

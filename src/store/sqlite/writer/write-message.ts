@@ -121,23 +121,23 @@ export function unpacked({ writes, values, bodies }: WriteMessage): WriteItem[] 
 const valuesOfEvent = 14;
 
 function valuesOf(row: EventRow): unknown[] {
-  const { traceId, identities, lookup, source, eventName, callId, organizationId, agentId } = row;
+  const { traceId, identity, lookup, source, eventName, callId, organizationId, agentId } = row;
   const { occurredAt, receivedAt, headers, facts, body, mayClaim } = row;
-  const ids = [traceId, identities, lookup, source, eventName, callId, organizationId, agentId];
+  const ids = [traceId, identity, lookup, source, eventName, callId, organizationId, agentId];
   return [...ids, occurredAt, receivedAt, headers, facts, body.byteLength, mayClaim];
 }
 
 function rowOf(values: readonly unknown[], bodies: ArrayBuffer, offset: number): EventRow {
-  const [traceId, identities, lookup, source, eventName, callId, organizationId, agentId, ...others] = values;
+  const [traceId, identity, lookup, source, eventName, callId, organizationId, agentId, ...others] = values;
   const [occurredAt, receivedAt, headers, facts, length, mayClaim] = others;
   const body = new Uint8Array(bodies, offset, length as number);
-  const ids = { traceId, identities, lookup, source, eventName, callId, organizationId, agentId };
+  const ids = { traceId, identity, lookup, source, eventName, callId, organizationId, agentId };
   return { ...ids, occurredAt, receivedAt, headers, facts, body, mayClaim } as EventRow;
 }
 
 /** Whether a write is that of an event. */
 export function isEvent(item: WriteItem): item is EventRow {
-  return typeof item === 'object' && 'identities' in item;
+  return typeof item === 'object' && 'identity' in item;
 }
 
 /** Whether a write ends the claim on an event. */

@@ -106,17 +106,6 @@ export const adminTables = `
     primary key (event_name, path, kind)
   );
 
-  -- No run is stored of an event that is erased at the same time: it would stay for ever, with what its reason says. Whoever
-  -- stores one waits for the removal, which locks the event, and then stores nothing, so that its write is lost.
-  create function ringback.require_event() returns trigger language plpgsql as $function$
-  begin
-    perform from ringback.events where sequence = new.sequence for key share;
-    if not found then return null; end if;
-    return new;
-  end $function$;
-  create trigger runs_of_events before insert on ringback.runs
-    for each row execute function ringback.require_event();
-
   -- Handlers that no process runs until they are resumed.
   create table ringback.paused_handlers (
     handler   text collate "C" primary key,

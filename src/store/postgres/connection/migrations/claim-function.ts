@@ -3,12 +3,6 @@
  * would claim the one after it. An event of a call that another process works on is left out.
  */
 export const claimFunction = `
-  create function ringback.calls_of_others(claimer bigint) returns setof text language sql stable as $function$
-    select call_id from ringback.claims where process <> claimer and call_id is not null
-    union select call_id from ringback.runs where claimed_by <> claimer and call_id is not null
-    union select call_id from ringback.all_owned where process <> claimer and call_id is not null
-  $function$;
-
   create function ringback.claim_events(claimer bigint, max_events integer) returns setof bigint
   language plpgsql as $function$
   declare
@@ -42,6 +36,8 @@ export const claimFunction = `
           and not exists (
             select from ringback.waiting b
             where b.call_id = w.call_id and b.sequence < w.sequence and b.sequence <> all (candidates))))
+        -- Skips only events without a call that another process is claiming, and those that are being removed: of a call whose
+        -- lock is held, nobody else claims anything.
         order by w.sequence for update skip locked
       ), begun as (
         delete from ringback.waiting w using taken t where w.sequence = t.sequence returning w.sequence, w.call_id

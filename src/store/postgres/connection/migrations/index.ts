@@ -3,6 +3,7 @@ import type { Session } from '../session.ts';
 import { adminTables } from './admin-tables.ts';
 import { callsView } from './calls-view.ts';
 import { claimFunction } from './claim-function.ts';
+import { processFunctions } from './process-functions.ts';
 import { recordFunction } from './record-function.ts';
 import { workTables } from './work-tables.ts';
 
@@ -10,7 +11,9 @@ import { workTables } from './work-tables.ts';
  * The schema's history: the first entry makes schema 1, and each further one the next. Entries are only ever added, never
  * edited, because databases in the field have already been through them.
  */
-const migrations: readonly string[] = [workTables + recordFunction + claimFunction + callsView + adminTables];
+const migrations: readonly string[] = [
+  workTables + processFunctions + recordFunction + claimFunction + callsView + adminTables,
+];
 
 /** The schema that this version of Ringback writes. */
 export const schemaVersion = migrations.length;

@@ -3,18 +3,10 @@
  * by the process that records it unless something of its call goes before it.
  */
 export const recordFunction = `
-  -- Whether a process is still taken for alive. The shared advisory lock keeps others from taking it for dead until the
-  -- transaction ends; a lock on its row would write to that row for each group.
-  create function ringback.lives(process bigint) returns boolean language plpgsql as $function$
-  begin
-    perform pg_advisory_xact_lock_shared(hashtextextended('ringback.processes', process));
-    return exists (select from ringback.processes p where p.id = process);
-  end $function$;
-
-  -- Ends claims: ranges of events that the process recorded, and others. Says whether it lives, without which all of them
-  -- are lost, and which of the others held.
+  -- Ends claims: ranges of what the process owns, and some that are in claims. Says whether it lives, without which all of them
+  -- are lost, and which of those in claims held.
   create function ringback.end_claims(
-    ender bigint, firsts bigint[], lasts bigint[], others bigint[], out lives boolean, out held bigint[]
+    ender bigint, firsts bigint[], lasts bigint[], in_claims bigint[], out lives boolean, out held bigint[]
   ) language plpgsql set plan_cache_mode = force_generic_plan as $function$
   #variable_conflict use_column
   begin
@@ -24,9 +16,9 @@ export const recordFunction = `
       insert into ringback.ended (process, first, last)
       select ender, firsts[n], lasts[n] from generate_subscripts(firsts, 1) as s (n);
     end if;
-    if lives and cardinality(others) > 0 then
+    if lives and cardinality(in_claims) > 0 then
       with ended as (
-        delete from ringback.claims where process = ender and sequence = any (others) returning sequence
+        delete from ringback.claims where process = ender and sequence = any (in_claims) returning sequence
       )
       select coalesce(array_agg(sequence), '{}') into held from ended;
     end if;
@@ -36,11 +28,11 @@ export const recordFunction = `
   -- of their own. Its statements are planned once for each connection, while the tables may be empty: a plan that reads a
   -- whole table would be kept for when it is large.
   create function ringback.record_events(
-    recorder bigint, recovery bigint, digests bytea[], lookups bytea[], trace_ids text[], event_names text[], call_ids text[],
+    recorder bigint, known_recoveries bigint, keys bytea[], lookups bytea[], trace_ids text[], event_names text[], call_ids text[],
     organization_ids text[], agent_ids text[], occurred_ats bigint[], received_ats bigint[], all_facts text[],
     all_headers text[], contents bytea[], may_claim boolean[], source text, reconciled bytea[],
     ended_firsts bigint[], ended_lasts bigint[],
-    out lives boolean, out new_places integer[], out claimed_places integer[], out numbers bigint[], out lacks_keys boolean
+    out lives boolean, out new_places integer[], out claimed_places integer[], out sequences bigint[], out lacks_keys boolean
   ) language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $function$
   #variable_conflict use_column
   declare
@@ -52,9 +44,10 @@ export const recordFunction = `
     taken integer[];
     added integer;
   begin
-    -- These locks come before anything that may block. If the client's connection is lost meanwhile, this statement runs on,
-    -- and the process's recovery waits for the first lock. A process that was taken for dead claims nothing, and neither does
-    -- one that has recovered since it sent this: it would not learn of the claim. The second lock keeps out what is reconciled.
+    -- 1. Three locks, before anything is written. recordings: the process's recovery waits for this statement, which runs on if
+    -- its connection is lost. reconciling: no reconciled event is being recorded. processes: nobody takes this process for dead
+    -- meanwhile. It claims nothing if it was taken for dead already, or has recovered since it sent this: it would not learn of
+    -- the claim.
     lives := false;
     may_own := false;
     lacks_keys := false;
@@ -65,16 +58,16 @@ export const recordFunction = `
       perform pg_advisory_xact_lock_shared(hashtextextended('ringback.recordings', recorder)),
         pg_advisory_xact_lock_shared(hashtextextended('ringback.reconciling', 0)),
         pg_advisory_xact_lock_shared(hashtextextended('ringback.processes', recorder));
-      select p.recoveries = recovery into may_own from ringback.processes p where p.id = recorder;
+      select p.recoveries = known_recoveries into may_own from ringback.processes p where p.id = recorder;
       lives := found;
     end if;
 
-    select array(select nextval('ringback.sequences') from generate_subscripts(digests, 1)),
+    select array(select nextval('ringback.sequences') from generate_subscripts(keys, 1)),
       exists (select from ringback.settings where name = 'reconciled')
-    into numbers, has_reconciled;
+    into sequences, has_reconciled;
 
-    -- Of what was reconciled, deliveries are duplicates. Most inboxes never have that, and their deliveries are to cost nothing
-    -- more: so keys to find it by come only once this has told the process that there is any.
+    -- 2. A delivery of an event that was reconciled is a duplicate. Most inboxes have none, so the process sends the keys by
+    -- which it is found only after lacks_keys has told it to.
     taken := '{}';
     if has_reconciled then
       lacks_keys := reconciled is null;
@@ -84,27 +77,30 @@ export const recordFunction = `
         where exists (select from ringback.identities where identity = reconciled[n]));
     end if;
 
+    -- 3. The ends of claims.
     if lives and cardinality(ended_firsts) > 0 then
       insert into ringback.ended (process, first, last)
       select recorder, ended_firsts[n], ended_lasts[n] from generate_subscripts(ended_firsts, 1) as s (n);
     end if;
 
-    -- In one order for all groups, so that two of them that have copies of the same deliveries don't wait for each other.
+    -- 4. Which events are new. In one order for all groups, so that two of them that have copies of the same deliveries don't
+    -- wait for each other.
     insert into ringback.identities (identity, sequence)
-    select digests[n], numbers[n] from generate_subscripts(digests, 1) as s (n)
-    where n <> all (taken) order by digests[n], n
+    select keys[n], sequences[n] from generate_subscripts(keys, 1) as s (n)
+    where n <> all (taken) order by keys[n], n
     on conflict do nothing;
     get diagnostics added = row_count;
     -- Most groups have no duplicate, and need not ask which ones were added. It is asked by the key, one by one: a join would
     -- be planned while the table is small, and read all of it when it is large.
-    if added = cardinality(numbers) then
-      new_places := array(select generate_subscripts(numbers, 1));
+    if added = cardinality(sequences) then
+      new_places := array(select generate_subscripts(sequences, 1));
     else
       new_places := array(
-        select n from generate_subscripts(numbers, 1) as s (n)
-        where (select i.sequence from ringback.identities i where i.identity = digests[n]) = numbers[n] order by n);
+        select n from generate_subscripts(sequences, 1) as s (n)
+        where (select i.sequence from ringback.identities i where i.identity = keys[n]) = sequences[n] order by n);
     end if;
 
+    -- 5. Which of them the process may claim.
     claimed_places := '{}';
     if may_own then
       -- Locked in a statement of its own: the next one has a new snapshot, and sees what the former holder of the lock has
@@ -136,36 +132,35 @@ export const recordFunction = `
             where b.place < n.place and call_ids[b.place] = call_ids[n.place] and not may_claim[b.place])))));
     end if;
 
+    -- 6. The rows.
     insert into ringback.events
-    select numbers[n.place], trace_ids[n.place], event_names[n.place], call_ids[n.place], organization_ids[n.place],
+    select sequences[n.place], trace_ids[n.place], event_names[n.place], call_ids[n.place], organization_ids[n.place],
       agent_ids[n.place], occurred_ats[n.place], received_ats[n.place], all_facts[n.place],
       case when n.place = any (claimed_places) then recorder end, source
     from unnest(new_places) as n (place);
 
     insert into ringback.bodies
-    select numbers[n.place], all_headers[n.place], contents[n.place] from unnest(new_places) as n (place);
+    select sequences[n.place], all_headers[n.place], contents[n.place] from unnest(new_places) as n (place);
 
     -- If another event has this key, that one keeps it: it decides nothing.
     if cardinality(array_remove(lookups, null)) > 0 then
       insert into ringback.identities (identity, sequence)
-      select lookups[n.place], numbers[n.place] from unnest(new_places) as n (place)
+      select lookups[n.place], sequences[n.place] from unnest(new_places) as n (place)
       where lookups[n.place] is not null order by lookups[n.place], n.place
       on conflict do nothing;
     end if;
 
     if cardinality(claimed_places) < cardinality(new_places) then
       insert into ringback.waiting
-      select numbers[n.place], call_ids[n.place] from unnest(new_places) as n (place)
+      select sequences[n.place], call_ids[n.place] from unnest(new_places) as n (place)
       where n.place <> all (claimed_places);
     end if;
   end $function$;
 
-  -- Whether an event that is reconciled may be recorded by this same statement: it may unless one of its name and call is here,
-  -- or its call was erased. Nothing else is recorded meanwhile, so that no delivery comes between this look and the write, and
-  -- each that comes later finds what was written. Null: what is being recorded did not end soon enough, and it has to be tried
-  -- again. Deliveries wait behind a lock that is waited for, and one of them may be of a process that is lost in the middle of a
-  -- transaction: so it is waited for only for a moment. Not to wait at all would be too little: where deliveries always come,
-  -- some are always being recorded (measured with two processes: seconds for an event, instead of milliseconds).
+  -- True if the reconciled event may be recorded by this same statement; false if an event of its name and call is here, or its
+  -- call was erased; null if deliveries are still being recorded, and it has to be tried again. The lock lets nothing else be
+  -- recorded between this look and the write. It is waited for only 20 ms, because deliveries wait behind whoever waits for it,
+  -- also if it is held by a process that was lost. Without any wait, a busy inbox would keep it away for seconds (measured).
   create function ringback.may_reconcile(recorder bigint, name text, call text, erased bytea) returns boolean
   language plpgsql set lock_timeout = '20ms' set enable_seqscan = off as $function$
   begin

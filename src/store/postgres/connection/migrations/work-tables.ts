@@ -32,7 +32,7 @@ export const workTables = `
     body     bytea not null
   );
 
-  -- New events that no process has claimed, and those that a process has claimed from here.
+  -- waiting: new events that no process has claimed. claims: those that a process has claimed from waiting.
   create table ringback.waiting (
     sequence bigint primary key,
     call_id  text collate "C"
@@ -47,13 +47,16 @@ export const workTables = `
   create index claims_of_process on ringback.claims (process);
 
   -- The processes that share this inbox. One that is not in here any more can write nothing: every write about a claim
-  -- first makes sure that it is. What it owns up to ended_up_to has ended, whether or not a range in ended says so.
+  -- first makes sure that it is. What a process owns up to ended_up_to has ended, whether or not a range in ended says so.
   create table ringback.processes (
     id           bigint generated always as identity primary key,
     heartbeat_at timestamptz not null default clock_timestamp(),
     handlers     text,
     ended_up_to  bigint not null default 0,
-    recoveries   bigint not null default 0
+    -- How often it has recovered: a recording that was sent before that claims nothing.
+    recoveries   bigint not null default 0,
+    -- It gives its claims back; it has not died.
+    is_leaving   boolean not null default false
   );
 
   -- What the database is known by. A crash empties the table, and so does a standby that becomes the primary: after both, the
@@ -63,7 +66,8 @@ export const workTables = `
     id  uuid not null default gen_random_uuid()
   );
 
-  -- Ranges of sequences that are only ever added: what the process owned of them has ended.
+  -- Ranges of sequences: what the process owned of them has ended. They are added with each group of events, and each
+  -- heartbeat removes those up to ended_up_to.
   create table ringback.ended (
     process bigint not null,
     first   bigint not null,
@@ -79,8 +83,9 @@ export const workTables = `
       select from ringback.ended x
       where x.process = p.id and x.first <= e.sequence and x.last >= e.sequence);
 
-  -- The same, for whoever wants all of them: process by process (the offset sees to that), because the planner expects many
-  -- processes, and would go through all events, of which there may be ten million. Between two bounds it expects few of them.
+  -- The same, for whoever wants all of them. The planner expects many processes, and would go through all events, of which there
+  -- may be ten million. "offset 0" makes it go process by process, and the second bound, which is always true, makes it expect
+  -- few events of each.
   create view ringback.all_owned as
     select e.sequence, e.call_id, p.id as process
     from ringback.processes p cross join lateral (
@@ -129,8 +134,21 @@ export const workTables = `
   create index runs_claimed on ringback.runs (claimed_by) where claimed_by is not null;
   create index runs_open_by_call on ringback.runs (call_id, handler, sequence)
     where state in ('due', 'claimed', 'blocked');
+  create index runs_unbegun_by_call on ringback.runs (call_id, handler, sequence) where state = 'due' and attempts = 0;
+  create index runs_blocked on ringback.runs (handler, call_id, sequence) where state = 'blocked';
   create index runs_dead on ringback.runs (settled_at) where state = 'dead';
   create index runs_failed on ringback.runs (failure, state, settled_at, sequence) where failure is not null;
+
+  -- No run is stored of an event that is erased at the same time: it would stay for ever, with what its reason says. Whoever
+  -- stores one waits for the removal, which locks the event, and then stores nothing, so that its write is lost.
+  create function ringback.require_event() returns trigger language plpgsql as $function$
+  begin
+    perform from ringback.events where sequence = new.sequence for key share;
+    if not found then return null; end if;
+    return new;
+  end $function$;
+  create trigger runs_of_events before insert on ringback.runs
+    for each row execute function ringback.require_event();
 
   -- Every failed attempt: the latest of each run, numbered in their order.
   create table ringback.failures (
@@ -158,8 +176,6 @@ export const workTables = `
     first_seen_at bigint not null,
     muted_at      bigint
   );
-  create index runs_unbegun_by_call on ringback.runs (call_id, handler, sequence) where state = 'due' and attempts = 0;
-  create index runs_blocked on ringback.runs (handler, call_id, sequence) where state = 'blocked';
 
   -- One row a join and call. The wait itself is a run that is due when the time is over.
   create table ringback.joins (

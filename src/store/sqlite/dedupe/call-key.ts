@@ -1,22 +1,3 @@
-/** The keys of events and calls as SQLite keeps them. */
-import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
-
-/**
- * Makes the keys of many events in the same few buffers. Small buffers share blocks of 64 KB, and a block that is
- * filled by a few bytes for each event lives long enough to become old. Only a full garbage collection frees old ones,
- * and nothing on the writer thread brings that about.
- */
-export class ReusedKeys {
-  readonly #keys: Buffer[] = [];
-
-  /** The keys under which these identities are stored, until the next call. */
-  of(identities: readonly string[]): readonly Buffer[] {
-    return identities.map((identity, place) =>
-      writeIdentityKey(identity, (this.#keys[place] ??= newIdentityKey())),
-    );
-  }
-}
-
 /**
  * The key by which a call's events are found: a number that SQLite and JavaScript both hold exactly. It only serves
  * to find few events fast, and two calls may share one.
