@@ -1,21 +1,25 @@
 import type { Pool, PoolClient } from 'pg';
 import { expect, test } from 'vitest';
-import { eventOf, record } from '../parts.ts';
+import { claimDue, done, endOf, eventOf, handlerOf, record } from '../parts.ts';
 import { openedOnPool } from './opened-postgres.ts';
 
-/** How many rows and entries of indexes have been read of the identities. */
-async function readOf(pool: Pool, clients: ReadonlySet<PoolClient>, schema: string): Promise<number> {
+/** How many rows and entries of indexes have been read of a table. */
+async function readOf(
+  { pool, clients, schema }: { pool: Pool; clients: ReadonlySet<PoolClient>; schema: string },
+  table: 'identities' | 'runs',
+): Promise<number> {
   for (const client of clients) await client.query('select pg_stat_force_next_flush()');
   const { rows } = await pool.query<{ read: string }>(
     `select t.seq_tup_read + (select sum(i.idx_tup_read) from pg_stat_all_indexes i where i.relid = t.relid) as read
-     from pg_stat_all_tables t where t.schemaname = $1 and t.relname = 'identities'`,
-    [schema],
+     from pg_stat_all_tables t where t.schemaname = $1 and t.relname = $2`,
+    [schema, table],
   );
   return Number(rows[0]?.read);
 }
 
 test('a group with a copy reads its own identities only, also by a plan made when there were few', async () => {
-  const { store, pool, clients, schema } = await openedOnPool();
+  const opened = await openedOnPool();
+  const { store, pool, schema } = opened;
   // Statistics that are brought up to date would have it planned anew.
   await pool.query(`alter table ${schema}.identities set (autovacuum_enabled = off)`);
   const recordGroup = (name: string) =>
@@ -28,9 +32,44 @@ test('a group with a copy reads its own identities only, also by a plan made whe
     `insert into ${schema}.identities (identity, sequence)
      select sha256(n::text::bytea), nextval('${schema}.sequences') from generate_series(1, 20000) as s (n)`,
   );
-  const before = await readOf(pool, clients, schema);
+  const before = await readOf(opened, 'identities');
   expect(await recordGroup('after')).toEqual(half);
-  const after = await readOf(pool, clients, schema);
+  const after = await readOf(opened, 'identities');
   expect(after).toBeGreaterThan(before);
   expect(after - before).toBeLessThan(1_000);
 });
+
+test.for([
+  ['none', false],
+  ['call', false],
+  ['call', true],
+  ['strict', false],
+] as const)(
+  'of many runs that are due, with order %s (one of each call: %s), few are read for a few',
+  async ([order, isOneACall]) => {
+    const opened = await openedOnPool();
+    const { store, pool, schema } = opened;
+    await record(store, eventOf('a', { callId: 'call-0' }));
+    await pool.query(
+      `with copies as (select 100 + n as sequence, 'call-' || n / 4 as call_id from generate_series(1, 8000) as s (n)),
+     bodies as (insert into ${schema}.bodies select c.sequence, headers, body from ${schema}.bodies, copies c)
+     insert into ${schema}.events
+     select c.sequence, trace_id, event_name, c.call_id, organization_id, agent_id, occurred_at, received_at, facts, null, source
+     from ${schema}.events, copies c`,
+    );
+    await pool.query(
+      `insert into ${schema}.runs (sequence, handler, call_id, state, attempts, due_at)
+     select sequence, 'handler', call_id, 'due', 1, 0 from ${schema}.events where sequence > 100`,
+    );
+    await pool.query(`analyze ${schema}.runs`);
+    const before = await readOf(opened, 'runs');
+    const claimed = await claimDue(store, handlerOf('handler', { order }), { limit: 10, isOneACall });
+    const ofEachCall = [101, 104, 108, 112, 116, 120, 124, 128, 132, 136];
+    const first = Array.from({ length: 10 }, (_, place) => 101 + place);
+    expect(claimed.map(({ sequence }) => sequence)).toEqual(
+      isOneACall || order === 'strict' ? ofEachCall : first,
+    );
+    expect((await readOf(opened, 'runs')) - before).toBeLessThan(2_000);
+    expect(await store.settle(claimed[0] ?? expect.unreachable(), endOf(done))).toBe('settled');
+  },
+);

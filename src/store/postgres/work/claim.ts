@@ -121,28 +121,34 @@ const lockCalls = `
   where c.call_id is not null and pg_try_advisory_xact_lock(hashtextextended('ringback.' || c.call_id, 0))`;
 
 /**
- * With order `strict`, a run waits for the earlier runs of its call that are due or blocked, but
- * not for blocked ones that a replay has requeued.
+ * Whether nothing of its call goes before a run. With order `strict`, it waits for the earlier runs of its call that are due or
+ * blocked, but not for blocked ones that a replay has requeued. A run that has begun, or that a replay has requeued, has already
+ * had its turn.
+ */
+const hasItsTurn = (run: string): string => `(${run}.call_id is null or (
+  not ($4 and exists (
+    select from ringback.runs o
+    where o.call_id = ${run}.call_id and o.handler = ${run}.handler and o.sequence < ${run}.sequence
+      and (o.state = 'due' or (o.state = 'blocked' and o.replay is null))))
+  and (${run}.attempts > 0 or ${run}.replay is not null or not exists (
+    select from ringback.waiting w where w.call_id = ${run}.call_id and w.sequence < ${run}.sequence))))`;
+
+/**
+ * Reads the index from its beginning, and no further than to the last run that it claims: after an outage or a replay, millions
+ * may be due.
  */
 const dueRuns = `
-  with others as materialized (select call_id from ringback.calls_of_others($1) as o (call_id)),
-  due as (
-    select r.sequence, r.call_id, r.due_at from ringback.runs r
-    where r.handler = $2 and r.state = 'due' and r.due_at <= $3 and (select ringback.lives($1))
-      and (r.call_id is null or (
-        r.call_id not in (select call_id from others) and r.call_id <> all ($5::text[])))
-      and not ($4 and r.call_id is not null and exists (
-        select from ringback.runs o
-        where o.call_id = r.call_id and o.handler = r.handler and o.sequence < r.sequence
-          and (o.state = 'due' or (o.state = 'blocked' and o.replay is null))))
-      -- A run that has begun, or that a replay has requeued, has already had its turn.
-      and (r.attempts > 0 or r.replay is not null or r.call_id is null or not exists (
-        select from ringback.waiting w where w.call_id = r.call_id and w.sequence < r.sequence))
-  ), one_a_call as (
-    select *, row_number() over (partition by call_id order by due_at, sequence) as place from due
-  )
-  select sequence, call_id from one_a_call where not $6 or call_id is null or place = 1
-  order by due_at, sequence limit $7`;
+  with others as materialized (select call_id from ringback.calls_of_others($1) as o (call_id))
+  select r.sequence, r.call_id from ringback.runs r
+  where r.handler = $2 and r.state = 'due' and r.due_at <= $3 and (select ringback.lives($1))
+    and (r.call_id is null or (
+      r.call_id not in (select call_id from others) and r.call_id <> all ($5::text[])))
+    and ${hasItsTurn('r')}
+    and not ($6 and r.call_id is not null and exists (
+      select from ringback.runs f
+      where f.call_id = r.call_id and f.handler = r.handler and f.state = 'due'
+        and (f.due_at, f.sequence) < (r.due_at, r.sequence) and ${hasItsTurn('f')}))
+  order by r.due_at, r.sequence limit $7`;
 
 const runsClaimed = `
   with others as materialized (select call_id from ringback.calls_of_others($1) as o (call_id)),
