@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type RingbackError, ringbackError } from '../errors/errors.ts';
 import { digestUuid } from '../kit/bytes.ts';
 import { isThenable } from '../kit/values.ts';
-import type { Settled } from '../store/sequence.ts';
+import type { Settled } from '../store/claims.ts';
 import type { RunContext, UserDatabase } from './handler.ts';
 import { isDecision } from './outcomes.ts';
 import type { Run } from './run.ts';

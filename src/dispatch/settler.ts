@@ -1,8 +1,7 @@
 import { type Clock, pause } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import type { ClaimedEvent, ClaimedRun, HandlerTerms } from '../store/claims.ts';
-import type { Settled } from '../store/sequence.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms, Settled } from '../store/claims.ts';
 import type { Failure } from '../store/failure-store.ts';
 import { storePause } from '../store/timeouts.ts';
 import type { Store } from '../store/store.ts';

@@ -30,7 +30,7 @@ export interface Received {
 /** How many deliveries that are not authentic are kept: each costs a write. */
 const countLimits = { atOnce: 100, perSecond: 10 };
 /**
- * How many bytes of large ones are kept: each second that the writer thread writes them, events wait. The platform's own
+ * How many bytes of large ones are kept: each second that they are written, events wait. The platform's own
  * large deliveries come more slowly than that, so that all of them can be released after a rotated secret.
  */
 const largeLimits = { atOnce: 8 * 1024 ** 2, perSecond: 1024 ** 2 };

@@ -56,3 +56,6 @@ export interface ClaimedRun extends StoredEvent, CrashCounts {
   /** See `ClaimedEvent`. */
   readonly claim: unknown;
 }
+
+/** Whether a write about a claim took effect: `lost` when another process had taken over the claim. */
+export type Settled = 'settled' | 'lost';

@@ -5,8 +5,8 @@
  * @module ringback/store
  */
 export type { Recording, RunEnd, RunState, Store, StoreCounts, StoreFactory } from './store.ts';
-export type { Sequence, Settled } from './sequence.ts';
-export type { ClaimedEvent, ClaimedRun, CrashCounts, HandlerTerms, RunSelection } from './claims.ts';
+export type { Sequence } from './sequence.ts';
+export type { ClaimedEvent, ClaimedRun, CrashCounts, HandlerTerms, RunSelection, Settled } from './claims.ts';
 export type { EventRecord } from './event-record.ts';
 export type {
   DismissalStep,

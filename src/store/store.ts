@@ -9,7 +9,7 @@
 import type { DatabaseOf, Order, UserDatabase } from '../dispatch/handler.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { CallStore } from './call-store.ts';
-import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from './claims.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from './claims.ts';
 import type { DriftStore } from './drift-store.ts';
 import type { EventRecord } from './event-record.ts';
 import type { EventStore } from './event-store.ts';
@@ -21,7 +21,6 @@ import type { HandlerStore } from './handler-store.ts';
 import type { QuarantineStore } from './quarantine-store.ts';
 import type { RetentionStore } from './retention-store.ts';
 import type { StoreNotice } from './store-notice.ts';
-import type { Settled } from './sequence.ts';
 
 /** What an attempt has made of a run. */
 export interface RunEnd {
@@ -147,7 +146,7 @@ export interface Store<Transaction = UserDatabase> {
   /**
    * Whether a claimed run may be put into a lane: false if the order of its handler puts it after an open run of its call, and
    * false for the run of a join that has no row. Call it exactly once for each run, whether or not the lane has room: until
-   * then, a store may note which runs come before it. A run that may not be placed goes back by `requeue`.
+   * then for a stored run, and until `runsOf` for the runs of an event, a store may note which runs come before it. A run that may not be placed goes back by `requeue`.
    */
   mayPlace(run: ClaimedRun): boolean;
   /**

@@ -3,7 +3,7 @@ import type { AsyncInboxDatabase, JoinTerms, Order } from '../../dispatch/handle
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored } from '../shared/claimed-work.ts';
-import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../claims.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
 import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { EventStore } from '../event-store.ts';
@@ -14,7 +14,6 @@ import type { HistoryStore } from '../history-store.ts';
 import type { HandlerStore } from '../handler-store.ts';
 import type { QuarantineStore } from '../quarantine-store.ts';
 import type { RetentionStore } from '../retention-store.ts';
-import type { Settled } from '../sequence.ts';
 import type { Recording, RunEnd, Store, StoreCounts } from '../store.ts';
 import { getPinned, pin, unpin } from './admin/pinned-scheme.ts';
 import { PostgresDrift } from './admin/postgres-drift.ts';

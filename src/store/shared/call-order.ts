@@ -5,7 +5,10 @@ import type { Sequence } from '../sequence.ts';
 /** A stored run that is not settled, of an earlier event of the same call. */
 export interface OpenRun {
   readonly handler: string;
-  /** Whether an attempt of it has begun. A blocked run that a claim finds counts as begun. */
+  /**
+   * Whether an attempt of it has begun. A blocked run that a claim finds counts as begun: it was blocked when the order was
+   * `strict`, and must not hold up a handler whose order is another now.
+   */
   readonly hasBegun: boolean;
 }
 

@@ -2,7 +2,7 @@ import type { UserDatabase } from '../../dispatch/handler.ts';
 import { ringbackError } from '../../errors/errors.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { isThenable } from '../../kit/values.ts';
-import type { Settled } from '../sequence.ts';
+import type { Settled } from '../claims.ts';
 import { inTransaction, isLockedOut } from './connection/in-transaction.ts';
 import type { OpenInbox } from './connection/open-inbox.ts';
 import type { Session } from './connection/session.ts';

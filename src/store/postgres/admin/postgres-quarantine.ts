@@ -82,9 +82,8 @@ export class PostgresQuarantine implements QuarantineStore {
   release(id: number, record: EventRecord): Promise<'new' | 'duplicate' | 'missing'> {
     return this.#session.write(async (transaction) => {
       if ((await removeQuarantined(transaction, [id])) === 0) return 'missing';
-      const inbox = { hasReconciled: true };
       const event = { record, mayClaim: false };
-      const { recorded } = await recordGroup(transaction, [event], undefined, inbox);
+      const { recorded } = await recordGroup(transaction, [event], undefined, { areNeeded: true });
       return recorded[0]?.sequence === undefined ? 'duplicate' : 'new';
     });
   }

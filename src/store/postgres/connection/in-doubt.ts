@@ -11,7 +11,7 @@ export interface Begun {
 }
 
 /** Where the database is asked. */
-export interface Asked {
+export interface OutcomeSource {
   readonly clock: Clock;
   /** Aborted when nobody waits any longer for a database that can't be reached. */
   readonly signal: AbortSignal;
@@ -27,12 +27,16 @@ export type CommitOutcome = 'committed' | 'aborted';
  * server that has crashed, or a standby that has become the primary, may give the number of a transaction that is lost to
  * another one.
  */
-export async function commitOutcomeOf(asked: Asked, begun: Begun, cause: unknown): Promise<CommitOutcome> {
-  const { clock, signal } = asked;
+export async function commitOutcomeOf(
+  source: OutcomeSource,
+  begun: Begun,
+  cause: unknown,
+): Promise<CommitOutcome> {
+  const { clock, signal } = source;
   if (begun.incarnation === undefined) throw cause;
   for (;;) {
     try {
-      const [row] = await asked.query<{ status: string | null; incarnation: string | null }>(statusOf, [
+      const [row] = await source.query<{ status: string | null; incarnation: string | null }>(statusOf, [
         begun.id,
       ]);
       if (row?.status === 'aborted') return 'aborted';

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { ringbackError } from '../../../errors/errors.ts';
-import { type Asked, type Begun, commitOutcomeOf } from './in-doubt.ts';
+import { type Begun, type OutcomeSource, commitOutcomeOf } from './in-doubt.ts';
 
 /** How long ROLLBACK may wait for a statement that still runs, in milliseconds, before its backend is terminated. */
 const rollbackTimeout = 1_000;
@@ -29,7 +29,7 @@ export interface LendingTransaction extends Transaction {
 }
 
 /** Where transactions are made. */
-export interface Connections extends Asked {
+export interface Connections extends OutcomeSource {
   readonly pool: Pool;
   readonly incarnation: string | undefined;
   on(client: PoolClient): Transaction;

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers';
-import type { Sequence, Settled } from '../../sequence.ts';
+import type { Sequence } from '../../sequence.ts';
+import type { Settled } from '../../claims.ts';
 import type { Session } from '../connection/session.ts';
 import { isInvalidData } from '../connection/statement.ts';
 import type { Recorded, RecordedGroup } from './record.ts';

@@ -123,7 +123,7 @@ export class OwnedEvents {
       );
       return row?.recoveries;
     });
-    this.#processes.recoveries = recoveries ?? 0;
+    this.#processes.noteRecovery(recoveries ?? 0);
     this.#refused.clear();
     this.#isUncertain = false;
   }

@@ -23,8 +23,7 @@ const lastSequence = "coalesce(pg_sequence_last_value('ringback.sequences'::regc
 export class Processes {
   readonly #session: Session;
   #id: number | undefined;
-  /** How often it has recovered what it had recorded and didn't know of. */
-  recoveries = 0;
+  #recoveries = 0;
 
   constructor(session: Session) {
     this.#session = session;
@@ -34,6 +33,15 @@ export class Processes {
   get id(): number {
     if (this.#id === undefined) throw new Error('The store is not open.');
     return this.#id;
+  }
+
+  /** How often it has recovered what it had recorded and didn't know of. */
+  get recoveries(): number {
+    return this.#recoveries;
+  }
+
+  noteRecovery(recoveries: number): void {
+    this.#recoveries = recoveries;
   }
 
   get idIfEntered(): number | undefined {
@@ -54,7 +62,7 @@ export class Processes {
     );
     this.#session.incarnation = incarnation ?? undefined;
     this.#id = id;
-    this.recoveries = 0;
+    this.#recoveries = 0;
   }
 
   /**

@@ -23,7 +23,7 @@ export class Reconciling {
   readonly #signal: AbortSignal;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** `signal`: it waits no longer. */
+  /** `signal`: once it is aborted, nothing is tried again. */
   constructor(clock: Clock, signal: AbortSignal) {
     this.#clock = clock;
     this.#signal = signal;

@@ -27,10 +27,12 @@ export interface RecordingProcess {
   readonly recoveries: number | undefined;
 }
 
-/** What a process knows of the inbox, from what it has recorded. */
-export interface KnownInbox {
-  /** Whether it has ever had a reconciled event: only then do deliveries need keys by which these are found. */
-  hasReconciled: boolean;
+/**
+ * Whether deliveries need keys by which a reconciled event is found: only once the inbox has had one. The first recording after that
+ * is told so.
+ */
+export interface ReconciledKeys {
+  areNeeded: boolean;
 }
 
 interface RecordedGroupRow {
@@ -70,17 +72,17 @@ export async function recordGroup(
   transaction: Transaction,
   events: readonly EventToRecord[],
   recorder: RecordingProcess | undefined,
-  inbox: KnownInbox,
+  reconciledKeys: ReconciledKeys,
   ended: Ranges = [],
 ): Promise<RecordedGroup> {
   const record = (): Promise<RecordedGroupRow> => {
-    const keys = inbox.hasReconciled ? listOf('bytea', events.map(reconciledKey)) : null;
+    const keys = reconciledKeys.areNeeded ? listOf('bytea', events.map(reconciledKey)) : null;
     return oneRow(transaction, recordDelivered, valuesOf(events, recorder, keys, ended));
   };
   const first = await record();
   if (!first.lacks_keys) return recordedIn(first, events, recorder);
   // It has written nothing.
-  inbox.hasReconciled = true;
+  reconciledKeys.areNeeded = true;
   return recordedIn(await record(), events, recorder);
 }
 

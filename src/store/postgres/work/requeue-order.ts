@@ -7,17 +7,17 @@ export class RequeueOrder {
   /** For each call and handler, the write for which those that come later wait. */
   readonly #first = new Map<string, Promise<unknown>>();
 
-  /** `mustBeFound`: those that come later wait for this one as well, although one is ahead of them already. */
+  /** `othersWait`: runs that are added later wait until this one is committed, also if they wait for an earlier one already. */
   add<T>(
     { callId, handler }: { readonly callId: string | undefined; readonly handler: string },
-    { mustBeFound }: { readonly mustBeFound: boolean },
+    { othersWait }: { readonly othersWait: boolean },
     write: () => Promise<T>,
   ): Promise<T> {
     if (callId === undefined) return write();
     const key = JSON.stringify([callId, handler]);
     const before = this.#first.get(key);
     const written = before === undefined ? write() : before.then(write, write);
-    if (before !== undefined && !mustBeFound) return written;
+    if (before !== undefined && !othersWait) return written;
     this.#first.set(key, written);
     const forget = () => {
       if (this.#first.get(key) === written) this.#first.delete(key);

@@ -1,4 +1,4 @@
-import type { Settled } from '../../sequence.ts';
+import type { Settled } from '../../claims.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { toText } from '../connection/text.ts';
 import { keepFailure } from './failures.ts';

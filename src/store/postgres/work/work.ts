@@ -9,6 +9,8 @@
  *   → owned-events.ts: notes which events this process then owns
  *   → claim-ends.ts: adds the ends of claims that are waiting
  *   → record.ts ───────────────────── one statement ─────────────► record_events()
+ *                                                                    advisory locks: no recovery goes on, and nobody
+ *                                                                      takes this process for dead
  *                                                                    ended: the claims that end
  *                                                                    identities: which events are new
  *                                                                    advisory locks: which calls are free
@@ -19,41 +21,61 @@
  *   → the answer; then the runs of what is claimed
  *
  *   PostgresStore.settle
- *   → an ordinary end: claim-ends.ts ── owned: with a group, ─────► record_events(): ended
- *       in `claims`, or if no group is recorded: by itself ───────► end_claims(): ended, claims
+ *   → an ordinary end (`isOrdinary`): claim-ends.ts ─────────────► record_events(): ended, with the next group; or
+ *                                                                    end_claims(): ended, claims, if there is none
  *   → any other: settle.ts ────────────── a transaction ──────────► runs; with the event's last run, the end of its claim
  *
- *   PostgresStore.claimEvents
+ *   PostgresStore.claimEvents, when lanes have room again
  *   → claim.ts ────────────────────────── a transaction ──────────► claim_events(): from waiting into claims
+ *   PostgresStore.claimRuns, when a run is due, such as a retry
+ *   → claim.ts ────────────────────────── a transaction ──────────► runs: claimed_by
+ *
+ *   PostgresStore.keepAlive, every two seconds: liveness.ts
+ *   → processes.ts: heartbeat ───────────────────────────────────► processes: heartbeat_at, ended_up_to
+ *   → owned-events.ts: recover, after an answer that was lost ───► what it owns without knowing it: from owned into waiting
+ *   → processes.ts: takeOver ────────────────────────────────────► what a dead process had claimed: crash_counts; claims
+ *                                                                    and owned into waiting; runs due; its row goes
  *
  * A claim on an event has one of two forms. An event is *owned* if the write that recorded it also claimed it: it has an
  * `owner`, and neither a range in `ended` nor the owner's `ended_up_to` says that the claim has ended. An event that waited
- * first has a row in `claims`. "Claimed" means either, except in `ClaimsToEnd`, where it means the latter. A run that has a
- * row is claimed by itself: `runs.claimed_by`.
+ * first has a row in `claims`. "Claimed" means either. A run that has a row is claimed by itself: `runs.claimed_by`.
+ *
+ * A *process* is a receiver's row in `processes`; one that was taken for dead enters again under another id. To *take over* is to
+ * put back into the inbox what a dead process had claimed; to *give back*, what one has claimed oneself. A process whose
+ * recording was not answered is *uncertain*: it may own events that it doesn't know of, and claims nothing until it has
+ * *recovered* them.
+ *
+ * What keeps the order of a call, from the socket to the handler:
+ *   `RecordQueue`       events of one call are never in both groups in flight
+ *   `free_calls`        a call's lock keeps two processes from claiming of it at the same moment
+ *   `busy_calls`        an event waits if an earlier one of its call does, or is another process's
+ *   `claim_events`      of each call in the order of arrival
+ *   `AnswersInFlight`   what is claimed is given out after what was being recorded, in whichever order the answers come
+ *   `RequeueOrder`      a run that goes back sees the earlier one that goes back with it
+ *   dispatch            `PlacingOrder`, `CallOrder` (../../shared) and the lanes
  */
 import type { PoolClient } from 'pg';
 import type { Order } from '../../../dispatch/handler.ts';
-import { type Clock, pause } from '../../../kit/clock.ts';
+import type { Clock } from '../../../kit/clock.ts';
 import { type FoundEvent, type FoundRun, readingKeyOf } from '../../shared/claimed-work.ts';
 import { isOrdinary } from '../../shared/run-to-write.ts';
-import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../../claims.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../../claims.ts';
 import type { EventRecord } from '../../event-record.ts';
-import type { Sequence, Settled } from '../../sequence.ts';
+import type { Sequence } from '../../sequence.ts';
 import type { RunEnd } from '../../store.ts';
-import { heartbeatInterval } from '../../timeouts.ts';
 import { toProblem } from '../connection/opening-cause.ts';
 import { requireReadCommitted } from '../connection/isolation.ts';
 import { isInvalidData } from '../connection/statement.ts';
 import { migrate } from '../connection/migrations/index.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
-import { type LendingTransaction, oneRow } from '../connection/transaction.ts';
+import type { LendingTransaction } from '../connection/transaction.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
 import { ClaimEnds } from './claim-ends.ts';
 import { claimEvents, claimRuns, nextDue } from './claim.ts';
 import {
   type EventToRecord,
-  type KnownInbox,
+  type ReconciledKeys,
   type Recorded,
   type RecordingProcess,
   recordGroup,
@@ -61,6 +83,7 @@ import {
 } from './record.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
 import { type JoinArrival, arrive } from './joins.ts';
+import { Liveness } from './liveness.ts';
 import { OwnedEvents } from './owned-events.ts';
 import { Processes } from './processes.ts';
 import { RequeueOrder } from './requeue-order.ts';
@@ -79,16 +102,13 @@ export class Work {
   readonly #owned: OwnedEvents;
   readonly #ends: ClaimEnds;
   readonly #queue: RecordQueue;
-  readonly #subscribers = new Set<() => void>();
-  #handlers: readonly string[] | undefined;
+  readonly #liveness: Liveness;
   #claiming: Promise<unknown> = Promise.resolve();
   readonly #claims = new AnswersInFlight();
   readonly #recordings = new AnswersInFlight();
   readonly #requeueOrder = new RequeueOrder();
   readonly #reconciling: Reconciling;
-  readonly #inbox: KnownInbox = { hasReconciled: false };
-  /** When the first run was due, at the last look. */
-  #firstDueAt: number | null = null;
+  readonly #reconciledKeys: ReconciledKeys = { areNeeded: false };
 
   constructor(session: Session, clock: Clock) {
     this.#session = session;
@@ -101,6 +121,14 @@ export class Work {
       clock,
       record: (events) => this.#recordGroup(events),
       isInvalidData,
+    });
+    this.#liveness = new Liveness({
+      session,
+      clock,
+      processes: this.#processes,
+      owned: this.#owned,
+      queue: this.#queue,
+      claimed: () => this.#claiming,
     });
   }
 
@@ -155,7 +183,7 @@ export class Work {
       first?.record.source === 'reconciled'
         ? recordReconciled(this.#session.intake, first, this.#recordingProcess)
         : this.#ends.recordWithEnds((ended) =>
-            recordGroup(this.#session.intake, events, this.#recordingProcess, this.#inbox, ended),
+            recordGroup(this.#session.intake, events, this.#recordingProcess, this.#reconciledKeys, ended),
           );
     const recorded = await this.#recordings.add(this.#owned.recording(write));
     // Not thrown by `write`: `OwnedEvents` would take it for an answer that was lost.
@@ -195,7 +223,7 @@ export class Work {
     const row = settlementRow(run, end, { isLast, now: this.#clock.now() });
     if (isOrdinary(row)) return this.#ends.end(row);
     const write = () => this.#writeAndWait(run, isLast, (transaction) => settle(transaction, row));
-    return end.state.kind === 'due' ? this.#requeueOrder.add(run, { mustBeFound: true }, write) : write();
+    return end.state.kind === 'due' ? this.#requeueOrder.add(run, { othersWait: true }, write) : write();
   }
 
   settleWith(
@@ -216,7 +244,7 @@ export class Work {
 
   requeue(run: ClaimedRun, isLast: boolean): Promise<Settled> {
     const row = runRow(run, isLast, this.#clock.now());
-    return this.#requeueOrder.add(run, { mustBeFound: false }, () =>
+    return this.#requeueOrder.add(run, { othersWait: false }, () =>
       this.#writeAndWait(run, isLast, (transaction) => requeue(transaction, row)),
     );
   }
@@ -262,68 +290,16 @@ export class Work {
     return this.#session.write((transaction) => unblock(transaction, handler, order));
   }
 
-  async keepAlive(): Promise<number> {
-    const last = await this.#processes.heartbeat(this.#owned.endedUpTo);
-    if (last !== undefined) this.#owned.noteGiven(last);
-    else await this.#queue.alone(() => this.#enterAnew());
-    return this.#withHeartbeats(() => this.#recoverAndTakeOver());
-  }
-
-  async #enterAnew(): Promise<void> {
-    const former = this.#processes.id;
-    await this.#processes.enter(this.#handlers);
-    // Whatever it still settles of what it had claimed is lost.
-    this.#owned.clear();
-    await this.#processes.giveBack(former);
-  }
-
-  async #recoverAndTakeOver(): Promise<number> {
-    if (this.#owned.isUncertain) {
-      await this.#claiming;
-      await this.#queue.alone(() => this.#owned.recover());
-    }
-    const takenOver = await this.#processes.takeOver();
-    if (await this.#lookForWork()) for (const onWork of this.#subscribers) onWork();
-    return takenOver;
-  }
-
-  /** Heartbeats while something is done that may wait for others longer than a process may be silent. */
-  async #withHeartbeats<T>(act: () => Promise<T>): Promise<T> {
-    const over = new AbortController();
-    const result = act().finally(() => over.abort());
-    const isOver = result.then(
-      () => true,
-      () => true,
-    );
-    const isDue = () => pause(this.#clock, heartbeatInterval, over.signal).then(() => over.signal.aborted);
-    while (!(await Promise.race([isOver, isDue()])))
-      // Should it fail, the next one tells.
-      await this.#processes.heartbeat(this.#owned.endedUpTo).catch(() => {});
-    return result;
+  keepAlive(): Promise<number> {
+    return this.#liveness.keepAlive();
   }
 
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
-    this.#handlers = handlers;
-    return this.#processes.announce(handlers);
+    return this.#liveness.announce(handlers);
   }
 
   subscribe(onWork: () => void): () => void {
-    this.#subscribers.add(onWork);
-    return () => void this.#subscribers.delete(onWork);
-  }
-
-  /** Whether events wait, or the first run that is due is another than before. */
-  async #lookForWork(): Promise<boolean> {
-    const { waits, due_at: dueAt } = await oneRow<{ waits: boolean; due_at: number | null }>(
-      this.#session.heartbeats,
-      `select exists (select from ringback.waiting) as waits, (
-         select min(r.due_at) from unnest($1::text[]) as h (name), lateral (
-           select due_at from ringback.runs where handler = h.name and state = 'due' order by due_at limit 1) r) as due_at`,
-      [(this.#handlers ?? []).map(toText)],
-    );
-    const isAnother = dueAt !== this.#firstDueAt;
-    this.#firstDueAt = dueAt;
-    return waits || (isAnother && dueAt !== null);
+    return this.#liveness.subscribe(onWork);
   }
 
   /**

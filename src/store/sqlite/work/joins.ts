@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { JoinTerms } from '../../../dispatch/handler.ts';
 import type { JoinLookBack } from '../../call-store.ts';
-import type { Sequence, Settled } from '../../sequence.ts';
+import type { Sequence } from '../../sequence.ts';
+import type { Settled } from '../../claims.ts';
 import { type JoinRow, joinDueAt, namesIn, progressOf } from '../../shared/join-progress.ts';
 import { fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
 import { callKey } from '../dedupe/call-key.ts';

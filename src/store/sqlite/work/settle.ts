@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import { claimOf, isStored } from '../../shared/claimed-work.ts';
 import { type EndToWrite, type RunToWrite, endToWrite, isOrdinary } from '../../shared/run-to-write.ts';
-import type { ClaimedRun } from '../../claims.ts';
-import type { Sequence, Settled } from '../../sequence.ts';
+import type { ClaimedRun, Settled } from '../../claims.ts';
+import type { Sequence } from '../../sequence.ts';
 import type { RunEnd } from '../../store.ts';
 import { withFormerReason } from './former-reason.ts';
 import { prepareFailures } from './failures.ts';
