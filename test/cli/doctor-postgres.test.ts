@@ -70,6 +70,15 @@ describe('doctor, on an inbox in Postgres', () => {
     expect((await found(app))['oldest transaction']).toContain('of this user (grant it pg_read_all_stats');
   });
 
+  it('finds nothing missing for a user who owns a schema that is there, and can make the inbox in it', async () => {
+    const { url, run } = await server();
+    await run('create role owner login; create schema ringback authorization owner');
+    const owned = Object.assign(new URL(url), { username: 'owner' }).href;
+    expect((await found(owned))['permissions']).toMatch(/^ok/);
+    await makeTrouble(owned, []);
+    expect((await found(owned))['database']).toMatch(/^ok/);
+  });
+
   it('sees what endangers the inbox', async () => {
     const { url, run } = await server({ fsync: 'off', max_connections: 12 });
     await makeTrouble(url, []);

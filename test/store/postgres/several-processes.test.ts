@@ -128,6 +128,29 @@ describe('several processes on one Postgres', () => {
     expect(new Set(await Promise.all(settled))).toEqual(new Set(['settled']));
   });
 
+  test('a blocked run that is dismissed as the run before it ends stays dismissed, and the next one is due', async () => {
+    const { first: store, client, schema } = await sharedInbox(1);
+    const handler = handlerOf('handler', { order: 'strict' });
+    const of = (traceId: string) => claimedRun(store, eventOf(traceId, { callId: 'call-1' }), handler);
+    await store.settle(await of('a'), endOf(dueAt(0)));
+    const run = only(await claimDue(store, handler));
+    for (const traceId of ['b', 'c']) await store.requeue(await of(traceId));
+    const states = async () =>
+      (
+        await client.query<{ state: string }>(`select state from "${schema}".runs order by sequence`)
+      ).rows.map(({ state }) => state);
+    expect(await states()).toEqual(['claimed', 'blocked', 'blocked']);
+    await client.query('begin');
+    await client.query(`update "${schema}".runs set state = 'done' where sequence = ${run.sequence + 1}`);
+    const settled = store.settle(run, endOf(done));
+    const waiting = `select from pg_locks waiting join pg_locks held using (pid)
+      where not waiting.granted and held.relation = '"${schema}".runs'::regclass limit 1`;
+    await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(1);
+    await client.query('commit');
+    expect(await settled).toBe('settled');
+    expect(await states()).toEqual(['done', 'done', 'due']);
+  });
+
   test('one that was suspended inside a transaction holds up nobody', async () => {
     const inbox = await sharedInbox(2);
     const [suspended, other] = inbox.stores;

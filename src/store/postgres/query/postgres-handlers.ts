@@ -11,9 +11,15 @@ import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connecti
 import { oneRow } from '../connection/transaction.ts';
 import { deadAfter } from '../work/processes.ts';
 
-const states = ['due', 'claimed', 'blocked', 'dead'];
-const some = (state: string): string =>
-  `(select handler, state from ringback.runs where state = '${state}' limit ${maxCounted})`;
+/** Each with what its index is on. */
+const states = [
+  "state = 'due'",
+  "state = 'claimed' and claimed_by is not null",
+  "state = 'blocked'",
+  "state = 'dead'",
+];
+const some = (isInState: string): string =>
+  `(select handler, state from ringback.runs where ${isInState} limit ${maxCounted})`;
 
 /** The handlers of a Postgres inbox. */
 export const handlersOn = (session: Session, ownProcess: () => number | undefined): HandlerStore => ({

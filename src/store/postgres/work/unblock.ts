@@ -11,11 +11,12 @@ export async function unblockNext(
   handler: string,
 ): Promise<void> {
   if (callId === null) return;
-  // One whose attempt has failed may have a time before which it must not begin.
+  // One whose attempt has failed may have a time before which it must not begin. Locked as it is chosen: one that is being
+  // dismissed would otherwise be due again after that.
   await transaction.query(
     `update ringback.runs set state = 'due', due_at = coalesce(due_at, 0) where (sequence, handler) in (
        select sequence, handler from ringback.runs
-       where call_id = $1 and handler = $2 and state = 'blocked' order by sequence limit 1)`,
+       where call_id = $1 and handler = $2 and state = 'blocked' order by sequence limit 1 for update)`,
     [callId, handler],
   );
 }
@@ -35,7 +36,7 @@ async function unblockFirst(transaction: Transaction, handler: string): Promise<
        select r.sequence, r.handler from ringback.runs r where r.handler = $1 and r.state = 'blocked' and not exists (
          select from ringback.runs o where o.call_id = r.call_id and o.handler = r.handler
            and o.state in ('due', 'claimed', 'blocked') and (o.sequence < r.sequence or o.state <> 'blocked'))
-       limit ${maxInAStep})
+       limit ${maxInAStep} for update of r)
      returning 1`,
     [handler],
   );

@@ -1,5 +1,6 @@
 import { ringbackError } from '../../../../errors/errors.ts';
 import type { Session } from '../session.ts';
+import { oneRow } from '../transaction.ts';
 import { adminTables } from './admin-tables.ts';
 import { callsView } from './calls-view.ts';
 import { claimFunction } from './claim-function.ts';
@@ -31,7 +32,13 @@ export async function migrate(session: Session): Promise<void> {
     // A connection keeps in mind that there was no schema, also while it waits for the lock. Reading the catalog shows it
     // what others have made meanwhile; otherwise it would make the schema again, and fail.
     await transaction.query('select from pg_namespace limit 1');
-    await transaction.query(`create schema if not exists ${schema}`);
+    // Asked first: to create a schema that is there takes a permission on the database as well.
+    const { isThere } = await oneRow<{ isThere: boolean }>(
+      transaction,
+      'select to_regnamespace($1) is not null as "isThere"',
+      [schema],
+    );
+    if (!isThere) await transaction.query(`create schema ${schema}`);
     await transaction.query('create table if not exists ringback.schema_version (version integer not null)');
     const rows = await transaction.query<{ version: number }>('select version from ringback.schema_version');
     const found = rows[0]?.version ?? 0;
