@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Pool, PoolClient } from 'pg';
+import { Client, type Pool, type PoolClient } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   claimDue,
@@ -11,8 +11,11 @@ import {
   eventOf,
   handlerOf,
   only,
+  presentTime,
   record,
 } from '../parts.ts';
+import { rollbackTimeout } from '../../../src/store/postgres/connection/transaction.ts';
+import { ManualClock } from '../../support/clock.ts';
 import { openedOnPool } from './opened-postgres.ts';
 
 describe('a commit on Postgres whose answer is lost', () => {
@@ -75,6 +78,35 @@ test('as many commits as there are connections, whose answers are all lost, leav
   expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 4 });
 });
 
+test('as many transactions as there are connections, whose statements go on after their end, leave connections to end them', async () => {
+  const { store, clock, connectionString, schema } = await opened();
+  const other = new Client({ connectionString });
+  await other.connect();
+  onTestFinished(() => other.end());
+  await other.query(`create table "${schema}".orders (call_id text)`);
+  await other.query(`begin; lock table "${schema}".orders`);
+  const runs = [];
+  for (const traceId of ['a', 'b', 'c', 'd']) runs.push(await claimedRun(store, eventOf(traceId)));
+  const isWritten = Promise.withResolvers<void>();
+  const settling = runs.map((run) =>
+    store.settleWith(run, endOf(done), async (tx) => {
+      tx.query(`insert into "${schema}".orders values ('call-1')`).catch(() => {});
+      await isWritten.promise;
+      throw new Error('not written');
+    }),
+  );
+  const settled = Promise.allSettled(settling);
+  const waiting = `select from pg_locks where not granted and relation = '"${schema}".orders'::regclass`;
+  const countWaiting = async () => (await other.query(waiting)).rowCount;
+  await expect.poll(countWaiting).toBe(runs.length);
+  isWritten.resolve();
+  for (const _ of runs) await clock.timer(rollbackTimeout);
+  clock.advance(rollbackTimeout);
+  const failed = { status: 'rejected', reason: expect.objectContaining({ message: 'not written' }) };
+  expect(await settled).toEqual(runs.map(() => failed));
+  await expect.poll(countWaiting).toBe(0);
+});
+
 test('a connection to Postgres that ends as it is made fails what it is for, and nothing else', async () => {
   const { store, pool } = await opened();
   const lose = (client: PoolClient) =>
@@ -118,9 +150,11 @@ async function lockAwaited(pool: Pool, schema: string): Promise<void> {
 
 /** A store whose connections can be cut. */
 async function opened() {
-  const { clients, ...rest } = await openedOnPool();
+  const clock = new ManualClock(presentTime);
+  const { clients, ...rest } = await openedOnPool(clock);
   return {
     ...rest,
+    clock,
     /** Drops each connection that there is as its next COMMIT is answered, so that nobody gets the answer. */
     cutAtCommit: () => {
       let isCut = false;

@@ -3,7 +3,7 @@ import { ringbackError } from '../../../errors/errors.ts';
 import { type Begun, type OutcomeSource, commitOutcomeOf } from './in-doubt.ts';
 
 /** How long ROLLBACK may wait for a statement that still runs, in milliseconds, before its backend is terminated. */
-const rollbackTimeout = 1_000;
+export const rollbackTimeout = 1_000;
 
 /** A transaction, or connections outside of one, where each statement is one by itself. */
 export interface Transaction {
@@ -36,8 +36,8 @@ export interface Connections extends OutcomeSource {
 }
 
 /**
- * How a transaction ended. If COMMIT was not answered, it is in doubt until the database has told what became of it: to take it
- * for failed would have the same done twice, to take it for done could lose it.
+ * How a transaction ended. If COMMIT was not answered, or with an error, it is in doubt until the database has told what became
+ * of it: to take it for failed would have the same done twice, to take it for done could lose it.
  */
 interface Ended<T> {
   readonly result: T;
@@ -49,6 +49,8 @@ export class TransactionAttempt {
   readonly #connections: Connections;
   #begun: Begun | undefined;
   #isLent = false;
+  /** A statement of it went on after its end. */
+  #goesOn = false;
 
   constructor(connections: Connections) {
     this.#connections = connections;
@@ -59,12 +61,21 @@ export class TransactionAttempt {
   }
 
   async run<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<T> {
-    const { result, doubt } = await this.#onConnection(work);
+    const { result, doubt } = await this.#whole(work);
     // Asked when its connection is back in the pool: as many transactions as the pool has connections may be in doubt at once,
     // and none of them could ask if each kept its own.
     if (doubt && (await commitOutcomeOf(this.#connections, doubt.begun, doubt.cause)) === 'aborted')
       throw doubt.cause;
     return result;
+  }
+
+  /** A statement that goes on is ended when the transaction's own connection is back in the pool, or gone. */
+  async #whole<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<Ended<T>> {
+    try {
+      return await this.#onConnection(work);
+    } finally {
+      await this.#terminate();
+    }
   }
 
   async #onConnection<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<Ended<T>> {
@@ -133,12 +144,23 @@ export class TransactionAttempt {
     const result = await Promise.race([rollback, late]);
     cancel();
     if (result !== 'late') return result;
-    // A statement goes on, and keeps its locks: without its connection it ends.
-    if (this.#begun)
-      await this.#connections.query('select pg_terminate_backend($1)', [this.#begun.backend]).catch(() => {});
+    this.#goesOn = true;
     return new Error('a statement went on after the end of its transaction');
   }
+
+  /**
+   * Ends the backend whose statement goes on, and keeps its locks. As many transactions as the pool has connections may have to
+   * do that at once. Not if the backend is a pooler's, and runs another transaction by then.
+   */
+  async #terminate(): Promise<void> {
+    if (!this.#goesOn || !this.#begun) return;
+    const { id, backend } = this.#begun;
+    await this.#connections.query(terminateBackend, [backend, id]).catch(() => {});
+  }
 }
+
+const terminateBackend = `
+  select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and backend_xid = $2::text::xid8::xid`;
 
 /** Commits. Returns the error that came instead of the answer, if any. */
 function committed(client: PoolClient): Promise<Error | undefined> {
