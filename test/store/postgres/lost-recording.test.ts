@@ -1,11 +1,11 @@
 import { Client, type Pool } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { heartbeatInterval } from '../../../src/store/timeouts.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { claimedRun, done, endOf, eventOf, presentTime } from '../parts.ts';
-import { openedOnPool } from './opened-postgres.ts';
+import { holdNextStatement, openedOnPool } from './opened-postgres.ts';
+import { openedAt } from './shared-inbox.ts';
 
 test('an event that is recorded behind the loss of its connection waits, and is not taken for ended', async () => {
   const { store, connectionString, schema, clients } = await openedOnPool(systemClock);
@@ -39,17 +39,9 @@ test('an event that is recorded behind the loss of its connection waits, and is 
 test('an event that is recorded when its loss has been recovered from waits, too', async () => {
   const { store, pool } = await openedOnPool(systemClock);
 
-  // As if a pooler had the statement, and lost the connection on which it came.
-  const send = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
-  const held = Promise.withResolvers<() => Promise<unknown>>();
-  pool.query = (...args: unknown[]) => {
-    pool.query = send as typeof pool.query;
-    held.resolve(() => send(...args));
-    return Promise.reject(new Error('the connection is lost'));
-  };
+  const sendHeld = holdNextStatement(pool);
   await expect(store.record(eventOf('a'), true).written).rejects.toThrow('the connection is lost');
   await store.keepAlive();
-  const sendHeld = await held.promise;
   await sendHeld();
   expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
   // What is recorded from then on is claimed in the same write again.
@@ -77,9 +69,7 @@ test('a slow transaction of a handler does not keep an uncertain recording from 
 
 test('what was claimed behind an uncertain recording goes behind what was recorded', async () => {
   const { store, pool, connectionString, schema } = await openedOnPool(systemClock);
-  const other = new PostgresStore({ connectionString, pool: undefined, schema }, systemClock);
-  await other.open();
-  onTestFinished(() => other.close());
+  const other = await openedAt(connectionString, schema);
   const callId = 'call-1';
   const lose = loseNextAnswer(pool);
   const recording = store.record(eventOf('a', { callId }), true).written.catch((error: unknown) => error);
@@ -109,10 +99,8 @@ test('a process that has to wait for the end of a lost recording is not silent m
     `select id, heartbeat_at from "${schema}".processes`,
   );
   await holder.query('begin');
-  await holder.query('select pg_advisory_xact_lock(hashtextextended($1, $2))', [
-    `"${schema}".recordings`,
-    rows[0]?.id,
-  ]);
+  const ofRecordings = [`"${schema}".recordings`, rows[0]?.id];
+  await holder.query('select pg_advisory_xact_lock(hashtextextended($1, $2))', ofRecordings);
   const alive = store.keepAlive();
   const heartbeats = async () => {
     const found = await holder.query<{ at: string }>(
@@ -120,8 +108,9 @@ test('a process that has to wait for the end of a lost recording is not silent m
     );
     return found.rows[0]?.at;
   };
-  const waiting = "select from pg_locks where locktype = 'advisory' and not granted";
-  await expect.poll(async () => (await holder.query(waiting)).rowCount).toBeGreaterThan(0);
+  const waiting = `select from pg_locks where locktype = 'advisory' and not granted
+    and (classid::bigint << 32 | objid::bigint) = hashtextextended($1, $2)`;
+  await expect.poll(async () => (await holder.query(waiting, ofRecordings)).rowCount).toBe(1);
   const before = await heartbeats();
   await clock.timer(heartbeatInterval);
   clock.advance(heartbeatInterval);

@@ -46,6 +46,21 @@ export async function openedOnPool(clock: Clock = new ManualClock(presentTime)):
   return { store, pool, connectionString, schema, clients };
 }
 
+/**
+ * Has the next statement outside of a transaction fail, as if a pooler had it and lost the connection on which it came. Returns
+ * the function that sends it.
+ */
+export function holdNextStatement(pool: Pool): () => Promise<unknown> {
+  const send = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
+  const held = Promise.withResolvers<() => Promise<unknown>>();
+  pool.query = (...args: unknown[]) => {
+    pool.query = send as typeof pool.query;
+    held.resolve(() => send(...args));
+    return Promise.reject(new Error('the connection is lost'));
+  };
+  return async () => (await held.promise)();
+}
+
 /** Waits until a statement in the store's schema waits for a lock. */
 export async function waitsForLock(session: Session): Promise<void> {
   const pattern = `%${session.statements.schema}%`;

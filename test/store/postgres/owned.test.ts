@@ -1,7 +1,7 @@
 /** What a process may own: whoever looks for that goes through the events after `ended_up_to`, and not through all. */
 import { expect, test } from 'vitest';
 import { done, endOf, eventOf, recordEnded, runOf } from '../parts.ts';
-import { openedPostgres, waitsForLock } from './opened-postgres.ts';
+import { holdNextStatement, openedOnPool, openedPostgres, waitsForLock } from './opened-postgres.ts';
 
 type Opened = Awaited<ReturnType<typeof openedPostgres>>;
 
@@ -25,7 +25,6 @@ test('a process owns nothing of what was there as it entered, and nothing of wha
   if (!event) throw new Error('It was not claimed.');
   await session.query("select nextval('ringback.sequences') from generate_series(1, 1000)");
   await store.keepAlive();
-  await store.keepAlive();
   expect(await endedUpTo(opened)).toBe(event.sequence - 1);
   expect(await store.settle(runOf(store, event), endOf(done))).toBe('settled');
   await store.keepAlive();
@@ -34,6 +33,31 @@ test('a process owns nothing of what was there as it entered, and nothing of wha
   await session.query('delete from ringback.processes');
   await store.keepAlive();
   expect(await endedUpTo(opened)).toBe(2_002);
+});
+
+test('an event that is handled for minutes keeps nothing of what comes after it', async () => {
+  const opened = await openedPostgres();
+  const { store, session } = opened;
+  const slow = await store.record(eventOf('slow'), true).claimed;
+  if (!slow) throw new Error('It was not claimed.');
+  for (let beat = 1; beat <= 3; beat += 1) {
+    for (let index = 0; index < 20; index += 1)
+      await recordEnded(store, eventOf(`trace-${beat}-${index}`), done);
+    await store.keepAlive();
+    await store.keepAlive();
+    expect(await endedUpTo(opened)).toBe(slow.sequence + 20 * beat);
+    expect(await session.query('select from ringback.ended')).toEqual([]);
+  }
+  expect(await session.query('select sequence from ringback.owned')).toEqual([{ sequence: slow.sequence }]);
+  expect(await session.query('select sequence from ringback.all_owned')).toEqual([
+    { sequence: slow.sequence },
+  ]);
+  expect((await store.counts()).events).toEqual({ new: 1, open: 0, done: 60 });
+  expect(await store.settle(runOf(store, slow), endOf(done))).toBe('settled');
+  expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 61 });
+  await store.keepAlive();
+  expect(await session.query('select from ringback.ended')).toEqual([]);
+  expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 61 });
 });
 
 test('a heartbeat takes nothing from a process while it records', async () => {
@@ -56,5 +80,20 @@ test('a heartbeat takes nothing from a process while it records', async () => {
     { sequence: claimed.sequence },
   ]);
   expect((await store.counts()).events).toMatchObject({ new: 1, done: 0 });
+  expect(await store.settle(runOf(store, claimed), endOf(done))).toBe('settled');
+});
+
+test('a heartbeat that comes after a later one says nothing any more', async () => {
+  const { store, pool, schema } = await openedOnPool();
+  const late = holdNextStatement(pool);
+  await store.keepAlive();
+  const claimed = await store.record(eventOf('a'), true).claimed;
+  if (!claimed) throw new Error('It was not claimed.');
+  await store.keepAlive();
+  await store.keepAlive();
+  await late();
+  const { rows } = await pool.query(`select sequence from "${schema}".owned`);
+  expect(rows).toEqual([{ sequence: String(claimed.sequence) }]);
+  await store.keepAlive();
   expect(await store.settle(runOf(store, claimed), endOf(done))).toBe('settled');
 });

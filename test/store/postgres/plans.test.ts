@@ -6,7 +6,7 @@ import { openedOnPool } from './opened-postgres.ts';
 /** How many rows and entries of indexes have been read of a table. */
 async function readOf(
   { pool, clients, schema }: { pool: Pool; clients: ReadonlySet<PoolClient>; schema: string },
-  table: 'identities' | 'runs',
+  table: 'identities' | 'runs' | 'events',
 ): Promise<number> {
   for (const client of clients) await client.query('select pg_stat_force_next_flush()');
   const { rows } = await pool.query<{ read: string }>(
@@ -15,6 +15,21 @@ async function readOf(
     [schema, table],
   );
   return Number(rows[0]?.read);
+}
+
+/** Adds 8,000 events, from sequence 101 on, of 2,000 calls. */
+async function addEvents(
+  { pool, schema }: { pool: Pool; schema: string },
+  owner: number | null,
+): Promise<void> {
+  await pool.query(
+    `with copies as (select 100 + n as sequence, 'call-' || n / 4 as call_id from generate_series(1, 8000) as s (n)),
+     bodies as (insert into ${schema}.bodies select c.sequence, headers, body from ${schema}.bodies, copies c)
+     insert into ${schema}.events
+     select c.sequence, trace_id, event_name, c.call_id, organization_id, agent_id, occurred_at, received_at, facts,
+       ${owner}, source
+     from ${schema}.events, copies c`,
+  );
 }
 
 test('a group with a copy reads its own identities only, also by a plan made when there were few', async () => {
@@ -50,13 +65,7 @@ test.for([
     const opened = await openedOnPool();
     const { store, pool, schema } = opened;
     await record(store, eventOf('a', { callId: 'call-0' }));
-    await pool.query(
-      `with copies as (select 100 + n as sequence, 'call-' || n / 4 as call_id from generate_series(1, 8000) as s (n)),
-     bodies as (insert into ${schema}.bodies select c.sequence, headers, body from ${schema}.bodies, copies c)
-     insert into ${schema}.events
-     select c.sequence, trace_id, event_name, c.call_id, organization_id, agent_id, occurred_at, received_at, facts, null, source
-     from ${schema}.events, copies c`,
-    );
+    await addEvents(opened, null);
     await pool.query(
       `insert into ${schema}.runs (sequence, handler, call_id, state, attempts, due_at)
      select sequence, 'handler', call_id, 'due', 1, 0 from ${schema}.events where sequence > 100`,
@@ -73,3 +82,19 @@ test.for([
     expect(await store.settle(claimed[0] ?? expect.unreachable(), endOf(done))).toBe('settled');
   },
 );
+
+test('of many events that a process has ended, few are read when it is taken over', async () => {
+  const opened = await openedOnPool();
+  const { store, pool, schema } = opened;
+  await record(store, eventOf('a', { callId: 'call-0' }));
+  const { rows } = await pool.query<{ id: number }>(
+    `insert into ${schema}.processes (heartbeat_at, ended_up_to, still_owned)
+     values (clock_timestamp() - interval '1 hour', 8095, array[150]) returning id`,
+  );
+  await addEvents(opened, Number(rows[0]?.id));
+  const before = await readOf(opened, 'events');
+  expect(await store.keepAlive()).toEqual({ takenOver: 6 });
+  expect((await readOf(opened, 'events')) - before).toBeLessThan(1_000);
+  const waiting = await pool.query(`select sequence from ${schema}.waiting where sequence > 100 order by 1`);
+  expect(waiting.rows.map(({ sequence }) => Number(sequence))).toEqual([150, 8096, 8097, 8098, 8099, 8100]);
+});

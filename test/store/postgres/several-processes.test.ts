@@ -1,22 +1,8 @@
-import { Client } from 'pg';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { workConnections } from '../../../src/store/postgres/connection/place.ts';
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import { ManualClock } from '../../support/clock.ts';
-import { testDatabase } from '../../support/postgres.ts';
-import { TcpProxy } from '../../support/tcp-proxy.ts';
-import {
-  claimDue,
-  claimedRun,
-  done,
-  dueAt,
-  endOf,
-  eventOf,
-  handlerOf,
-  only,
-  runOf,
-  presentTime,
-} from '../parts.ts';
+import { claimDue, claimedRun, done, dueAt, endOf, eventOf, handlerOf, only, runOf } from '../parts.ts';
+import { sharedInbox } from './shared-inbox.ts';
 
 describe('several processes on one Postgres', () => {
   test('of 200 copies of one delivery that reach three of them at once, one is new', async () => {
@@ -77,42 +63,6 @@ describe('several processes on one Postgres', () => {
     for (const run of stale) expect(await silent.settle(run, endOf(dueAt(0)))).toBe('lost');
     for (const run of runs) expect(await silent.settle(run, endOf(done))).toBe('settled');
     expect((await silent.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
-  });
-
-  test('one that can not give its claims back as it leaves is not taken for dead', async () => {
-    const inbox = await sharedInbox(2);
-    const [leaving, other] = inbox.stores;
-    if (!leaving || !other) throw new Error('There are not two stores.');
-    expect(await leaving.record(eventOf('a'), true).claimed).toMatchObject({ traceId: 'a' });
-    await inbox.client.query('begin');
-    await inbox.client.query(
-      'select pg_advisory_xact_lock(hashtextextended($1, (select min(id) from ' +
-        `"${inbox.schema}".processes)))`,
-      [`"${inbox.schema}".processes`],
-    );
-    await leaving.close();
-    await inbox.client.query('commit');
-    expect(await other.keepAlive()).toEqual({ takenOver: 1 });
-    expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'a', crashCount: 0 }]);
-  });
-
-  test('one whose connection was lost without a word can heartbeat on another before it is taken for dead', async () => {
-    const { connectionString, schema } = await testDatabase();
-    const proxy = await TcpProxy.start();
-    onTestFinished(() => proxy.close());
-    const url = new URL(connectionString);
-    proxy.target = Number(url.port);
-    url.port = String(proxy.port);
-    const behind = await openedAt(url.href, schema);
-    const other = await openedAt(connectionString, schema);
-    expect(await behind.record(eventOf('a'), true).claimed).toMatchObject({ traceId: 'a' });
-    await behind.keepAlive();
-    const resume = proxy.silence();
-    const lost = behind.keepAlive();
-    resume();
-    await expect(lost).rejects.toThrow('timeout');
-    expect(await other.keepAlive()).toEqual({ takenOver: 0 });
-    await behind.keepAlive();
   });
 
   test('one that waits for slow settlements learns which handlers are paused', async () => {
@@ -195,38 +145,3 @@ describe('several processes on one Postgres', () => {
     }
   });
 });
-
-/** Stores on one schema, each of which is a process to the others. */
-async function sharedInbox(count: number) {
-  const { connectionString, schema } = await testDatabase();
-  const client = new Client({ connectionString });
-  await client.connect();
-  onTestFinished(() => client.end());
-  const stores: PostgresStore[] = [];
-  for (let index = 0; index < count; index += 1) {
-    stores.push(await openedAt(connectionString, schema));
-  }
-  const [first] = stores;
-  if (!first) throw new Error('There is no store.');
-  return {
-    stores,
-    first,
-    schema,
-    client,
-    /** As if the process of a store had been silent for an hour. */
-    silence: (index: number) =>
-      client.query(
-        `update "${schema}".processes set heartbeat_at = heartbeat_at - interval '1 hour'
-         where id = (select id from "${schema}".processes order by id offset ${index} limit 1)`,
-      ),
-  };
-}
-
-async function openedAt(connectionString: string, schema: string): Promise<PostgresStore> {
-  // Its time stands still: however busy the machine is, no delivery is answered before it is known what became of it.
-  const clock = new ManualClock(presentTime);
-  const store = new PostgresStore({ connectionString, pool: undefined, schema }, clock);
-  await store.open();
-  onTestFinished(() => store.close());
-  return store;
-}

@@ -30,7 +30,7 @@ export interface PoolLimits {
 
 /** For deliveries, of which two groups are in flight, and whose senders have long been answered when the time is over. */
 export const intakeConnections: PoolLimits = { max: 2, timeout: 5_000 };
-/** For heartbeats and taking over: a process that is busy must not be taken for dead. */
+/** For heartbeats, for taking over, and to learn of pauses: a process that is busy must not be taken for dead. */
 export const heartbeatConnections: PoolLimits = { max: 2, timeout: 10_000 };
 /** For all else. */
 export const workConnections: PoolLimits = { max: 8, timeout: 30_000 };

@@ -4,7 +4,8 @@
 export const isNewEvent = `(exists (select from ringback.waiting w where w.sequence = e.sequence)
   or exists (select from ringback.claims c where c.sequence = e.sequence)
   or exists (
-    select from ringback.processes p where p.id = e.owner and e.sequence > p.ended_up_to and not exists (
+    select from ringback.processes p where p.id = e.owner
+      and (e.sequence > p.ended_up_to or e.sequence = any (p.still_owned)) and not exists (
       select from ringback.ended x where x.process = p.id and x.first <= e.sequence and x.last >= e.sequence)))`;
 
 /** SQL: stored runs of the event are open. */

@@ -9,7 +9,7 @@ import { longestDelay, maxCounted } from '../../shared/bounds.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';
-import { deadAfter } from '../work/processes.ts';
+import { deadAfter, heartbeatTimeout } from '../work/processes.ts';
 
 /** Each with what its index is on. */
 const states = [
@@ -41,7 +41,7 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
   },
 
   // Behind slow settlements, a pause would come late, and each heartbeat waits for it.
-  paused: () => pausedHandlers(session.heartbeats),
+  paused: () => pausedHandlers(session.heartbeats, heartbeatTimeout),
 
   async reserveStarts({ handler, count, gap }: StartSlots): Promise<number> {
     const { delay } = await oneRow<{ delay: number }>(
@@ -68,7 +68,7 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
   async processes(): Promise<readonly LivingProcess[]> {
     const rows = await session.query<{ id: number; handlers: string | null }>(
       `select id, handlers from ringback.processes
-       where heartbeat_at > clock_timestamp() - make_interval(secs => $1) order by id`,
+       where not is_leaving and heartbeat_at > clock_timestamp() - make_interval(secs => $1) order by id`,
       [deadAfter],
     );
     return rows.map(({ id, handlers }) => ({
@@ -86,9 +86,11 @@ interface PauseRow {
   readonly reason: string | null;
 }
 
-async function pausedHandlers(session: Session): Promise<readonly HandlerPause[]> {
+async function pausedHandlers(session: Session, timeout?: number): Promise<readonly HandlerPause[]> {
   const rows = await session.query<PauseRow>(
     `select handler, since, paused_by as "by", reason from ringback.paused_handlers order by handler`,
+    [],
+    timeout,
   );
   return rows.map(({ handler, since, by, reason }) => ({
     handler: fromText(handler),

@@ -36,7 +36,14 @@ export class Liveness {
     const last = await this.#heartbeat();
     if (last !== undefined) owned.noteGiven(last);
     else await queue.alone(() => this.#enterAnew());
-    return this.#withHeartbeats(() => this.#recoverAndTakeOver());
+    return this.#withHeartbeats(async () => {
+      await this.#recover();
+      try {
+        return await this.#parts.processes.takeOver();
+      } finally {
+        await this.#announceWork();
+      }
+    });
   }
 
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
@@ -51,7 +58,7 @@ export class Liveness {
 
   #heartbeat(): Promise<number | undefined> {
     const { processes, owned } = this.#parts;
-    return processes.heartbeat(owned.endedUpTo);
+    return processes.heartbeat(owned.ended());
   }
 
   async #enterAnew(): Promise<void> {
@@ -60,18 +67,24 @@ export class Liveness {
     await processes.enter(this.#handlers);
     // Whatever it still settles of what it had claimed is lost.
     owned.clear();
-    await processes.giveBack(former);
+    // If it is still there, it is taken over next.
+    await processes.markLeaving(former);
   }
 
-  async #recoverAndTakeOver(): Promise<number> {
-    const { processes, owned, queue, claimed } = this.#parts;
-    if (owned.isUncertain) {
-      await claimed();
-      await queue.alone(() => owned.recover());
-    }
-    const takenOver = await processes.takeOver();
+  /** Recovers, unless a claim waits for the database longer than others should wait for this process to take over. */
+  async #recover(): Promise<void> {
+    const { owned, queue, claimed, clock } = this.#parts;
+    if (!owned.isUncertain) return;
+    const over = new AbortController();
+    const answered = claimed().then(() => true);
+    const isTooLate = pause(clock, heartbeatInterval, over.signal).then(() => false);
+    const mayRecover = await Promise.race([answered, isTooLate]);
+    over.abort();
+    if (mayRecover) await queue.alone(() => owned.recover());
+  }
+
+  async #announceWork(): Promise<void> {
     if (await this.#lookForWork()) for (const onWork of this.#subscribers) onWork();
-    return takenOver;
   }
 
   /** Heartbeats while something is done that may wait for others longer than a process may be silent. */

@@ -2,7 +2,7 @@ import type { Sequence } from '../../sequence.ts';
 import { isInvalidData } from '../connection/statement.ts';
 import type { Session } from '../connection/session.ts';
 import type { Recorded } from './record.ts';
-import type { Processes } from './processes.ts';
+import type { EndedEvents, Processes } from './processes.ts';
 
 /** The events that this process has claimed as it recorded them, and has not ended. */
 export class OwnedEvents {
@@ -14,6 +14,8 @@ export class OwnedEvents {
   /** Claims that this process has made and may not work on. */
   readonly #refused = new Set<Sequence>();
   #highest: Sequence = 0;
+  /** What `#highest` was at the last heartbeat. */
+  #highestBefore: Sequence = 0;
   #isUncertain = false;
 
   constructor(session: Session, processes: Processes) {
@@ -40,11 +42,12 @@ export class OwnedEvents {
     this.#refused.clear();
     this.#isUncertain = false;
     this.#highest = 0;
+    this.#highestBefore = 0;
   }
 
   /**
    * Sequences up to this one have been given, so whatever begins to be recorded from now on has higher ones. Without that,
-   * `endedUpTo` would stand still in a process that records little, and whoever looks for what it owns would go through all
+   * `ended().upTo` would stand still in a process that records little, and whoever looks for what it owns would go through all
    * that others have recorded.
    */
   noteGiven(last: Sequence): void {
@@ -52,15 +55,20 @@ export class OwnedEvents {
   }
 
   /**
-   * The low-water mark: everything that this process owns up to this sequence has ended. A group that is being recorded counts
-   * by the highest sequence known as it began, because its own are higher.
+   * What has ended, for a heartbeat; undefined while that is uncertain. A group that is being recorded counts by the highest
+   * sequence known as it began, because its own are higher. What was there at the heartbeat before, and has not ended, is named
+   * by itself: the low-water mark must not stand still for as long as one handler takes.
    */
-  get endedUpTo(): Sequence {
-    if (this.#isUncertain) return 0;
-    let lowest = this.#highest;
-    for (const sequence of this.#sequences) lowest = Math.min(lowest, sequence - 1);
-    for (const { after } of this.#groups) lowest = Math.min(lowest, after);
-    return lowest;
+  ended(): EndedEvents | undefined {
+    if (this.#isUncertain) return undefined;
+    const except: Sequence[] = [];
+    let upTo = this.#highest;
+    for (const { after } of this.#groups) upTo = Math.min(upTo, after);
+    for (const sequence of this.#sequences)
+      if (sequence <= this.#highestBefore) except.push(sequence);
+      else upTo = Math.min(upTo, sequence - 1);
+    this.#highestBefore = this.#highest;
+    return { upTo, except };
   }
 
   /** Records a group, and notes which of its events this process then owns. */
@@ -90,9 +98,9 @@ export class OwnedEvents {
   }
 
   /**
-   * Gives back the events that this process owns without knowing it, because the answer to their recording was lost. Their
-   * senders got 503 and send copies, but these are duplicates, so that nobody would handle the events. Called while nothing is
-   * being recorded or claimed.
+   * Gives back the events that this process owns without knowing it, because the answer to their recording was lost, and the
+   * claims that it may not work on. The senders of the former got 503 and send copies, but these are duplicates, so that nobody
+   * would handle the events. Called while nothing is being recorded or claimed.
    */
   async recover(): Promise<void> {
     const recoveries = await this.#session.write(async (transaction) => {
@@ -107,7 +115,7 @@ export class OwnedEvents {
       );
       await transaction.query(
         `with unknown as materialized (
-           select sequence, call_id from ringback.owned where process = $1 and sequence <> all ($2::bigint[])
+           select sequence, call_id from ringback.all_owned where process = $1 and sequence <> all ($2::bigint[])
          ), ended as (
            insert into ringback.ended (process, first, last) select $1, sequence, sequence from unknown
          )

@@ -7,14 +7,19 @@ import { type Transaction, oneRow } from '../connection/transaction.ts';
 /** After how many seconds without a heartbeat a process is taken for dead, by the database's clock: four were missed. */
 export const deadAfter = (4 * heartbeatInterval) / 1_000;
 
-/**
- * How long a heartbeat may take, in milliseconds. If its connection was lost without a word, it is sent again on another one,
- * and that in time.
- */
-const heartbeatTimeout = 2_000;
+/** How long a heartbeat may take, in milliseconds, before it is sent again: its connection may have been lost without a word. */
+export const heartbeatTimeout = 2_000;
 
 /** SQL: the last sequence that was given to an event. */
 const lastSequence = "coalesce(pg_sequence_last_value('ringback.sequences'::regclass), 0)";
+
+/** What a heartbeat says of the events that this process owns. */
+export interface EndedEvents {
+  /** All up to this sequence have ended, */
+  readonly upTo: Sequence;
+  /** but for these. */
+  readonly except: readonly Sequence[];
+}
 
 /**
  * What other processes may take over is decided by the database's clock alone: those of the machines may be minutes apart. A
@@ -24,6 +29,7 @@ export class Processes {
   readonly #session: Session;
   #id: number | undefined;
   #recoveries = 0;
+  #heartbeats = 0;
 
   constructor(session: Session) {
     this.#session = session;
@@ -63,24 +69,22 @@ export class Processes {
     this.#session.incarnation = incarnation ?? undefined;
     this.#id = id;
     this.#recoveries = 0;
+    this.#heartbeats = 0;
   }
 
   /**
    * A heartbeat. Resolves to the last sequence that was given. Resolves to undefined if this process may not go on with what
-   * it has claimed: it is no longer taken for alive, or the database may have forgotten what it has written.
+   * it has claimed: it is no longer taken for alive, or the database may have forgotten what it has written. One that fails is
+   * sent once more, on another connection: the next would come too late.
    */
-  async heartbeat(endedUpTo: Sequence): Promise<Sequence | undefined> {
-    const [row] = await this.#session.query<{ last: Sequence }>(
-      `with heartbeat as (
-         update ringback.processes set heartbeat_at = clock_timestamp(), ended_up_to = greatest(ended_up_to, $2)
-         where id = $1 and (select i.id from ringback.incarnation i) = $3 returning id, ended_up_to
-       ), removed as (
-         delete from ringback.ended using heartbeat where process = heartbeat.id and last <= heartbeat.ended_up_to
-       )
-       select ${lastSequence} as last from heartbeat`,
-      [this.id, endedUpTo, this.#session.incarnation],
-      heartbeatTimeout,
-    );
+  async heartbeat(ended: EndedEvents | undefined): Promise<Sequence | undefined> {
+    return this.#sendHeartbeat(ended).catch(() => this.#sendHeartbeat(ended));
+  }
+
+  async #sendHeartbeat(ended: EndedEvents | undefined): Promise<Sequence | undefined> {
+    this.#heartbeats += 1;
+    const values = [this.id, this.#heartbeats, ended?.upTo, ended?.except, this.#session.incarnation];
+    const [row] = await this.#session.query<{ last: Sequence }>(writeHeartbeat, values, heartbeatTimeout);
     return row?.last;
   }
 
@@ -92,7 +96,8 @@ export class Processes {
       ]);
       const others = await transaction.query<{ handlers: string }>(
         `select handlers from ringback.processes
-         where id <> $1 and handlers is not null and heartbeat_at > clock_timestamp() - make_interval(secs => $2)
+         where id <> $1 and handlers is not null and not is_leaving
+           and heartbeat_at > clock_timestamp() - make_interval(secs => $2)
          order by id`,
         [this.id, deadAfter],
       );
@@ -100,15 +105,26 @@ export class Processes {
     });
   }
 
-  /** Takes over what processes had claimed that have died, or that could not give it back. Resolves to the number of claims. */
+  /**
+   * Takes over what processes had claimed that have died, or that could not give it back. Resolves to how many claims those had
+   * that died. What can't be taken over of one process must not keep what others had.
+   */
   async takeOver(): Promise<number> {
-    const dead = await this.#session.query<{ id: number }>(
-      `select id from ringback.processes
+    const gone = await this.#session.query<{ id: number; isLeaving: boolean }>(
+      `select id, is_leaving as "isLeaving" from ringback.processes
        where id <> $1 and (is_leaving or heartbeat_at < clock_timestamp() - make_interval(secs => $2)) order by id`,
       [this.id, deadAfter],
     );
+    const failures: unknown[] = [];
     let takenOver = 0;
-    for (const { id } of dead) takenOver += await this.#release(id);
+    for (const { id, isLeaving } of gone)
+      try {
+        const released = await this.#release(id);
+        if (!isLeaving) takenOver += released;
+      } catch (error) {
+        failures.push(error);
+      }
+    if (failures.length > 0) throw failures[0];
     return takenOver;
   }
 
@@ -116,16 +132,17 @@ export class Processes {
   async leave(): Promise<void> {
     const id = this.#id;
     this.#id = undefined;
-    if (id !== undefined) await this.giveBack(id);
+    if (id === undefined) return;
+    await this.markLeaving(id);
+    await this.#release(id);
   }
 
   /**
-   * Gives back what this process has claimed under an id, which is gone then. That it leaves is written first: if its claims can't
-   * be given back now, whoever takes them over must not blame one of its events for its death.
+   * Writes that the process with this id leaves: its claims are then taken over if they can't be given back, and none of its
+   * events is blamed for its death.
    */
-  async giveBack(id: number): Promise<void> {
+  async markLeaving(id: number): Promise<void> {
     await this.#session.query('update ringback.processes set is_leaving = true where id = $1', [id]);
-    await this.#release(id);
   }
 
   async #release(id: number): Promise<number> {
@@ -173,6 +190,19 @@ export class Processes {
   }
 }
 
+/** One that was overtaken by a later one writes nothing, and finds no row. */
+const writeHeartbeat = `
+  with heartbeat as (
+    update ringback.processes set heartbeat_at = clock_timestamp(), heartbeats = $2,
+      ended_up_to = greatest(ended_up_to, $3::bigint), still_owned = coalesce($4::bigint[], still_owned)
+    where id = $1 and heartbeats < $2 and (select i.id from ringback.incarnation i) = $5
+    returning id, ended_up_to, still_owned
+  ), removed as (
+    delete from ringback.ended using heartbeat where process = heartbeat.id and last <= heartbeat.ended_up_to
+      and not exists (select from unnest(heartbeat.still_owned) as s (sequence) where s.sequence between first and last)
+  )
+  select ${lastSequence} as last from heartbeat`;
+
 /** Ends the connections of this user that hold the lock of a process, but not those that take over what it had claimed. */
 const endTransactions = `
   select pg_terminate_backend(l.pid) from pg_locks l
@@ -188,7 +218,7 @@ const endTransactions = `
 const countCrash = `
   insert into ringback.crash_counts as c (sequence, count)
     select sequence, 1 from ringback.claims where process = $1
-    union select sequence, 1 from ringback.owned where process = $1
+    union select sequence, 1 from ringback.all_owned where process = $1
     union select sequence, 1 from ringback.runs where claimed_by = $1
   on conflict (sequence) do update set
     count = c.count + 1, reading_crashes = c.reading_crashes + c.being_read::integer, being_read = false
@@ -198,6 +228,6 @@ const requeueEvents = `
   with claimed as (delete from ringback.claims where process = $1 returning sequence, call_id)
   insert into ringback.waiting (sequence, call_id)
     select sequence, call_id from claimed
-    union select sequence, call_id from ringback.owned where process = $1
+    union select sequence, call_id from ringback.all_owned where process = $1
   on conflict do nothing
   returning 1`;

@@ -32,17 +32,19 @@
  *
  *   PostgresStore.keepAlive, every two seconds: liveness.ts
  *   → processes.ts: heartbeat ───────────────────────────────────► processes: heartbeat_at, ended_up_to
- *   → owned-events.ts: recover, after an answer that was lost ───► what it owns without knowing it: from owned into waiting
- *   → processes.ts: takeOver ────────────────────────────────────► what a dead process had claimed: crash_counts; claims
- *                                                                    and owned into waiting; runs due; its row goes
+ *   → owned-events.ts: recover, after an answer that was lost ───► what it owns without knowing it, and what it may not work
+ *                                                                    on: from owned and claims into waiting
+ *   → processes.ts: takeOver ────────────────────────────────────► what a process had claimed that is dead or leaves: claims
+ *                                                                    and owned into waiting; runs due; its row goes;
+ *                                                                    crash_counts, if it is dead
  *
  * A claim on an event has one of two forms. An event is *owned* if the write that recorded it also claimed it: it has an
- * `owner`, and neither a range in `ended` nor the owner's `ended_up_to` says that the claim has ended. An event that waited
- * first has a row in `claims`. "Claimed" means either. A run that has a row is claimed by itself: `runs.claimed_by`.
+ * `owner`, and neither a range in `ended` nor the owner's `ended_up_to` (but for `still_owned`) says that the claim has ended.
+ * An event that waited first has a row in `claims`. "Claimed" means either. A run that has a row is claimed by itself: `runs.claimed_by`.
  *
  * A *process* is a receiver's row in `processes`; one that was taken for dead enters again under another id. To *take over* is to
  * put back into the inbox what a dead process had claimed; to *give back*, what one has claimed oneself. A process whose
- * recording was not answered is *uncertain*: it may own events that it doesn't know of, and claims nothing until it has
+ * recording was not answered is *uncertain*: it may own events that it doesn't know of, and claims no events until it has
  * *recovered* them.
  *
  * What keeps the order of a call, from the socket to the handler:

@@ -47,12 +47,16 @@ export const workTables = `
   create index claims_of_process on ringback.claims (process);
 
   -- The processes that share this inbox. One that is not in here any more can write nothing: every write about a claim
-  -- first makes sure that it is. What a process owns up to ended_up_to has ended, whether or not a range in ended says so.
+  -- first makes sure that it is. What a process owns up to ended_up_to has ended, whether or not a range in ended says so,
+  -- but for what is in still_owned: a handler that takes minutes must not have others go through all that came since.
   create table ringback.processes (
     id           bigint generated always as identity primary key,
     heartbeat_at timestamptz not null default clock_timestamp(),
     handlers     text,
     ended_up_to  bigint not null default 0,
+    still_owned  bigint[] not null default '{}',
+    -- How many heartbeats it has sent: one that comes late says nothing any more.
+    heartbeats   bigint not null default 0,
     -- How often it has recovered: a recording that was sent before that claims nothing.
     recoveries   bigint not null default 0,
     -- It gives its claims back; it has not died.
@@ -67,7 +71,7 @@ export const workTables = `
   );
 
   -- Ranges of sequences: what the process owned of them has ended. They are added with each group of events, and each
-  -- heartbeat removes those up to ended_up_to.
+  -- heartbeat removes those up to ended_up_to that hold nothing of still_owned.
   create table ringback.ended (
     process bigint not null,
     first   bigint not null,
@@ -75,22 +79,25 @@ export const workTables = `
   );
   create index ended_of_process on ringback.ended (process, first);
 
-  -- The events that processes work on since they recorded them.
+  -- The events that processes work on since they recorded them: for whoever looks for one event, or for some calls.
   create view ringback.owned as
     select e.sequence, e.call_id, p.id as process
-    from ringback.processes p join ringback.events e on e.owner = p.id and e.sequence > p.ended_up_to
+    from ringback.processes p join ringback.events e
+      on e.owner = p.id and (e.sequence > p.ended_up_to or e.sequence = any (p.still_owned))
     where not exists (
       select from ringback.ended x
       where x.process = p.id and x.first <= e.sequence and x.last >= e.sequence);
 
-  -- The same, for whoever wants all of them. The planner expects many processes, and would go through all events, of which there
+  -- The same, for whoever wants all of them, or those of a process. The planner would go through all events, of which there
   -- may be ten million. "offset 0" makes it go process by process, and the second bound, which is always true, makes it expect
   -- few events of each.
   create view ringback.all_owned as
     select e.sequence, e.call_id, p.id as process
     from ringback.processes p cross join lateral (
       select sequence, call_id from ringback.events
-      where owner = p.id and sequence > p.ended_up_to and sequence <= ${Number.MAX_SAFE_INTEGER} offset 0) e
+      where owner = p.id and sequence > p.ended_up_to and sequence <= ${Number.MAX_SAFE_INTEGER}
+      union all select sequence, call_id from ringback.events
+      where owner = p.id and sequence = any (p.still_owned) and sequence <= p.ended_up_to offset 0) e
     where not exists (
       select from ringback.ended x
       where x.process = p.id and x.first <= e.sequence and x.last >= e.sequence);

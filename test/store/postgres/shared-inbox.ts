@@ -1,0 +1,69 @@
+import { Client } from 'pg';
+import { onTestFinished } from 'vitest';
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { ManualClock } from '../../support/clock.ts';
+import { testDatabase } from '../../support/postgres.ts';
+import { presentTime } from '../parts.ts';
+
+/** Stores on one schema, each of which is a process to the others, and a connection to look behind them. */
+export async function sharedInbox(count: number) {
+  const { connectionString, schema } = await testDatabase();
+  const client = new Client({ connectionString });
+  await client.connect();
+  onTestFinished(() => client.end());
+  const stores: PostgresStore[] = [];
+  const clocks: ManualClock[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const clock = new ManualClock(presentTime);
+    stores.push(await openedAt(connectionString, schema, clock));
+    clocks.push(clock);
+  }
+  const [first] = stores;
+  const [clock] = clocks;
+  if (!first || !clock) throw new Error('There is no store.');
+  return {
+    stores,
+    first,
+    /** The time of the first. */
+    clock,
+    schema,
+    client,
+    /** As if the process of a store had been silent for an hour. */
+    silence: (index: number) =>
+      client.query(
+        `update "${schema}".processes set heartbeat_at = heartbeat_at - interval '1 hour'
+         where id = (select id from "${schema}".processes order by id offset ${index} limit 1)`,
+      ),
+    /** How many transactions hold the lock of a living process of this inbox. */
+    transactionsOf: async (index: number) => {
+      const { rowCount } = await client.query(
+        `select from pg_locks l, (select hashtextextended($1, id) as key from "${schema}".processes
+           order by id offset ${index} limit 1) p
+         where locktype = 'advisory' and granted and (classid::bigint << 32 | objid::bigint) = p.key`,
+        [`"${schema}".processes`],
+      );
+      return rowCount;
+    },
+    /** Ends the connections that wait for the lock of a table. Resolves to how many there were. */
+    endWaitingFor: async (table: string) => {
+      const { rowCount } = await client.query(
+        `select pg_terminate_backend(pid) from pg_locks
+         where not granted and relation = '"${schema}".${table}'::regclass`,
+      );
+      return rowCount;
+    },
+  };
+}
+
+/** A store at a place where others may be open. */
+export async function openedAt(
+  connectionString: string,
+  schema: string,
+  // Its time stands still: however busy the machine is, no delivery is answered before it is known what became of it.
+  clock = new ManualClock(presentTime),
+): Promise<PostgresStore> {
+  const store = new PostgresStore({ connectionString, pool: undefined, schema }, clock);
+  await store.open();
+  onTestFinished(() => store.close());
+  return store;
+}

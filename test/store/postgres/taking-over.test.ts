@@ -1,0 +1,106 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { workConnections } from '../../../src/store/postgres/connection/place.ts';
+import { heartbeatInterval } from '../../../src/store/timeouts.ts';
+import { testDatabase } from '../../support/postgres.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
+import { claimedRun, done, endOf, eventOf } from '../parts.ts';
+import { openedAt, sharedInbox } from './shared-inbox.ts';
+
+describe('what a process had claimed', () => {
+  test('one that can not give its claims back as it leaves is not taken for dead', async () => {
+    const inbox = await sharedInbox(2);
+    const [leaving, other] = inbox.stores;
+    if (!leaving || !other) throw new Error('There are not two stores.');
+    expect(await leaving.record(eventOf('a'), true).claimed).toMatchObject({ traceId: 'a' });
+    await inbox.client.query('begin');
+    await inbox.client.query(
+      'select pg_advisory_xact_lock(hashtextextended($1, (select min(id) from ' +
+        `"${inbox.schema}".processes)))`,
+      [`"${inbox.schema}".processes`],
+    );
+    await leaving.close();
+    await inbox.client.query('commit');
+    expect(await other.keepAlive()).toEqual({ takenOver: 0 });
+    expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'a', crashCount: 0 }]);
+  });
+
+  test('one whose connection was lost without a word heartbeats on another at once', async () => {
+    const { connectionString, schema } = await testDatabase();
+    const proxy = await TcpProxy.start();
+    onTestFinished(() => proxy.close());
+    const url = new URL(connectionString);
+    proxy.target = Number(url.port);
+    url.port = String(proxy.port);
+    const behind = await openedAt(url.href, schema);
+    const other = await openedAt(connectionString, schema);
+    expect(await behind.record(eventOf('a'), true).claimed).toMatchObject({ traceId: 'a' });
+    await behind.keepAlive();
+    const resume = proxy.silence();
+    const lost = behind.keepAlive();
+    resume();
+    // The time of a connection that no answer comes from is the driver's.
+    expect(await lost).toEqual({ takenOver: 0 });
+    expect(await other.keepAlive()).toEqual({ takenOver: 0 });
+  });
+
+  test('is taken over although a claim of the one that takes over waits for a connection', async () => {
+    const inbox = await sharedInbox(2);
+    const { first: store, clock, client, schema } = inbox;
+    await inbox.stores[1]?.record(eventOf('a'), true).written;
+    await inbox.silence(1);
+    const gate = Promise.withResolvers<void>();
+    const runs = [];
+    for (let index = 0; index < workConnections.max; index += 1)
+      runs.push(await claimedRun(store, eventOf(`trace-${index}`)));
+    const settled = runs.map((run) => store.settleWith(run, endOf(done), () => gate.promise));
+    await expect.poll(() => inbox.transactionsOf(0)).toBe(workConnections.max);
+    const claimed = store.claimEvents(10);
+    await client.query(`begin; lock table "${schema}".identities in exclusive mode`);
+    const lost = store.record(eventOf('b'), true).written.catch((error: unknown) => error);
+    await expect.poll(() => inbox.endWaitingFor('identities')).toBe(1);
+    expect(await lost).toBeInstanceOf(Error);
+    await client.query('commit');
+
+    const alive = store.keepAlive();
+    await clock.timer(heartbeatInterval);
+    clock.advance(heartbeatInterval);
+    expect(await alive).toEqual({ takenOver: 1 });
+    gate.resolve();
+    expect(new Set(await Promise.all(settled))).toEqual(new Set(['settled']));
+    await claimed;
+    await store.keepAlive();
+    expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a', crashCount: 1 }]);
+  });
+
+  test('is taken over although what another had can not be', async () => {
+    const inbox = await sharedInbox(3);
+    const [first, second, other] = inbox.stores;
+    if (!first || !second || !other) throw new Error('There are not three stores.');
+    const stuck = await first.record(eventOf('a'), true).claimed;
+    await second.record(eventOf('b'), true).written;
+    await inbox.silence(0);
+    await inbox.silence(1);
+    await inbox.client.query(
+      `alter table "${inbox.schema}".waiting add constraint stuck check (sequence <> ${stuck?.sequence})`,
+    );
+    await expect(other.keepAlive()).rejects.toThrow('stuck');
+    expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'b' }]);
+    await inbox.client.query(`alter table "${inbox.schema}".waiting drop constraint stuck`);
+    expect(await other.keepAlive()).toEqual({ takenOver: 1 });
+  });
+
+  test('is taken over whole: what it has had for minutes, and what it claimed since its last heartbeat', async () => {
+    const inbox = await sharedInbox(2);
+    const other = inbox.stores[1];
+    for (const traceId of ['slow', 'slower', 'b', 'c']) {
+      await inbox.first.record(eventOf(traceId), true).written;
+      await inbox.first.keepAlive();
+      await inbox.first.keepAlive();
+    }
+    await inbox.first.record(eventOf('d'), true).written;
+    await inbox.silence(0);
+    expect(await other?.keepAlive()).toEqual({ takenOver: 5 });
+    const taken = await other?.claimEvents(10);
+    expect(taken?.map(({ traceId }) => traceId)).toEqual(['slow', 'slower', 'b', 'c', 'd']);
+  });
+});
