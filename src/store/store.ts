@@ -146,7 +146,8 @@ export interface Store<Transaction = UserDatabase> {
   /**
    * Whether a claimed run may be put into a lane: false if the order of its handler puts it after an open run of its call, and
    * false for the run of a join that has no row. Call it exactly once for each run, whether or not the lane has room: until
-   * then for a stored run, and until `runsOf` for the runs of an event, a store may note which runs come before it. A run that may not be placed goes back by `requeue`.
+   * then for a stored run, and until `runsOf` for the runs of an event, a store may note which runs come before it. A run that
+   * may not be placed goes back by `requeue`.
    */
   mayPlace(run: ClaimedRun): boolean;
   /**
