@@ -98,3 +98,33 @@ test('of many events that a process has ended, few are read when it is taken ove
   const waiting = await pool.query(`select sequence from ${schema}.waiting where sequence > 100 order by 1`);
   expect(waiting.rows.map(({ sequence }) => Number(sequence))).toEqual([150, 8096, 8097, 8098, 8099, 8100]);
 });
+
+test.for([
+  ['dead', { state: 'dead' }],
+  ['open', { state: 'open' }],
+  ['new', { state: 'new' }],
+  ['with a failure', { failure: 'f' }],
+] as const)('of many events, few are read to list the few that are %s', async ([, filter]) => {
+  const opened = await openedOnPool();
+  const { store, pool, schema } = opened;
+  await record(store, eventOf('a', { callId: 'call-0' }));
+  await addEvents(opened, null);
+  // They are the earliest, and the latest are asked for: on the way to them there are all others.
+  await pool.query(
+    `insert into ${schema}.runs (sequence, handler, state, attempts, due_at, settled_at, failure)
+     select n, 'handler', case when n % 2 = 0 then 'dead' else 'due' end, 1, 0, 0, 'f'
+     from generate_series(101, 300) as s (n)`,
+  );
+  await pool.query(`insert into ${schema}.waiting select n from generate_series(301, 400) as s (n)`);
+  await pool.query('select setval($1::regclass, 9000)', [`${schema}.sequences`]);
+  await store.keepAlive();
+  await store.keepAlive();
+  await pool.query(`analyze ${schema}.events; analyze ${schema}.runs; analyze ${schema}.waiting`);
+  const before = await readOf(opened, 'events');
+  const { events } = await store.events.list(
+    { ...filter, eventName: 'CallHandler.CallEnded' },
+    { limit: 10, before: '9000' },
+  );
+  expect(events.length).toBeGreaterThan(0);
+  expect((await readOf(opened, 'events')) - before).toBeLessThan(1_000);
+});

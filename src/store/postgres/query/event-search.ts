@@ -8,7 +8,7 @@ import { eventState } from './event-state.ts';
 /** How many sequences one look goes through at the most: a filter that matches little must not time out. */
 const window = 20_000;
 
-/** The states that few events are in, each found through an index that holds only those events. */
+/** The states that few events are in, each found through an index that holds only those events, in their order. */
 const fewInState: Readonly<Record<string, string>> = {
   new: `select sequence from ringback.waiting union all select sequence from ringback.claims
     union all select sequence from ringback.all_owned`,
@@ -19,20 +19,33 @@ const fewInState: Readonly<Record<string, string>> = {
 /** Finds events by a filter. Where an index leads to few events, one look goes through all of those. */
 export async function findEvents(session: Session, filter: EventFilter, range: SearchRange): Promise<Found> {
   const { callId, failure, state } = filter;
-  const whole = callId !== undefined || failure !== undefined || (state !== undefined && state in fewInState);
-  const looked = whole ? range : windowOf(range, window);
+  const isFew = failure !== undefined || (state !== undefined && state in fewInState);
+  const looked = isFew || callId !== undefined ? range : windowOf(range, window);
   const { from, to, limit, latestFirst } = looked;
   const values: unknown[] = [from, to, limit];
-  const where = ['sequence between $1 and $2', ...conditionsOf(filter, values)];
+  const where = conditionsOf(filter, values).join(' and ');
+  const order = `order by sequence ${latestFirst ? 'desc' : 'asc'}`;
+  const few = isFew && callId === undefined ? fewOf(filter, values) : undefined;
   const rows = await session.query<{ sequence: Sequence }>(
-    `select sequence from ringback.events e where ${where.join(' and ')}
-     order by sequence ${latestFirst ? 'desc' : 'asc'} limit $3`,
+    few === undefined
+      ? `select sequence from ringback.events e where sequence between $1 and $2 and ${where} ${order} limit $3`
+      : // "offset 0": the planner would go through all events, of which it expects to find some soon that match.
+        `select sequence from (
+           select distinct sequence from (${few}) s where sequence between $1 and $2 ${order} offset 0) f
+         where exists (select from ringback.events e where e.sequence = f.sequence and ${where} offset 0)
+         ${order} limit $3`,
     values,
   );
   return foundIn(
     looked,
     rows.map(({ sequence }) => sequence),
   );
+}
+
+/** The few events among which those of a filter are, as SQL. */
+function fewOf({ failure, state }: EventFilter, values: unknown[]): string | undefined {
+  if (failure === undefined) return state && fewInState[state];
+  return `select sequence from ringback.runs where failure = $${values.push(failure)}`;
 }
 
 /** The conditions of a filter as SQL, whose parameters are added to `values`. */
@@ -43,21 +56,25 @@ function conditionsOf(filter: EventFilter, values: unknown[]): string[] {
   const when = <T>(value: T | undefined, sql: (value: T) => string): string[] =>
     value === undefined ? [] : [sql(value)];
   return [
+    'true',
     ...when(eventName, (name) => `event_name = ${add(name)}`),
     ...when(callId, (id) => `call_id = ${add(id)}`),
     ...when(agentId, (id) => `agent_id = ${add(id)}`),
     ...when(since, (time) => `received_at >= ${add(time)}`),
     ...when(until, (time) => `received_at < ${add(time)}`),
     ...when(traceId, (part) => `strpos(trace_id, ${add(part)}) > 0`),
-    ...when(failure, (id) => `sequence in (select sequence from ringback.runs where failure = ${add(id)})`),
+    ...when(
+      failure,
+      (id) => `exists (select from ringback.runs f where f.sequence = e.sequence and f.failure = ${add(id)})`,
+    ),
     ...when(handler, (name) => {
       const dead = state === 'dead' ? "and h.state = 'dead'" : '';
       return `exists (select from ringback.runs h where h.sequence = e.sequence and h.handler = ${add(name)} ${dead})`;
     }),
     ...when(state, (wanted) => {
-      const few = fewInState[wanted];
-      const isFew = few === undefined ? 'true' : `sequence in (${few})`;
-      return wanted === 'dead' ? isFew : `${isFew} and ${eventState} = '${wanted}'`;
+      return wanted === 'dead'
+        ? "exists (select from ringback.runs d where d.sequence = e.sequence and d.state = 'dead')"
+        : `${eventState} = '${wanted}'`;
     }),
   ];
 }

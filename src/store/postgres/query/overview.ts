@@ -56,18 +56,21 @@ const runs = (condition: string): string =>
 
 /** Those that the write that recorded them has claimed have no row but their own. */
 const claimedEvents = 'select sequence from ringback.claims union select sequence from ringback.all_owned';
-const newEvents = 'select sequence from ringback.waiting union select sequence from claimed_events';
+
+/** After an outage millions may wait, which are looked up one by one: a list of them is searched from its beginning each time. */
+const openEvents = `
+  select count(distinct r.sequence) from (
+    select sequence from ringback.runs where state in ('due', 'claimed', 'blocked') limit ${maxCounted}) r
+  where not exists (select from ringback.waiting w where w.sequence = r.sequence)
+    and r.sequence not in (select sequence from claimed_events)`;
 
 export async function counts(session: Session): Promise<StoreCounts> {
   const total = await eventsIn(session);
   const row = await oneRow<CountRow>(
     session,
-    `with claimed_events as materialized (${claimedEvents}), new_events as materialized (${newEvents})
-     select (select count(*) from new_events) as new,
-       (select count(*) from claimed_events) as claimed,
-       (select count(distinct sequence) from (
-          select sequence from ringback.runs where state in ('due', 'claimed', 'blocked') limit ${maxCounted}) r
-        where sequence not in (select sequence from new_events)) as open,
+    `with claimed_events as materialized (${claimedEvents})
+     select (select count(*) from ringback.waiting) + (select count(*) from claimed_events) as new,
+       (select count(*) from claimed_events) as claimed, (${openEvents}) as open,
        ${runs("state = 'due'")} as due, ${runs('claimed_by is not null')} as running,
        ${runs("state = 'blocked'")} as blocked, ${runs("state = 'dead'")} as dead,
        (select count from ringback.quarantine_totals where kind = 'not_authentic') as not_authentic,
