@@ -1,10 +1,8 @@
 /** Moving an inbox from one store to another. */
 import { ringbackError } from '../../errors/errors.ts';
 import type { Store } from '../store.ts';
+import type { Contents } from './contents.ts';
 import { type KeptRow, type KeptTable, keptTableNames } from './kept-tables.ts';
-
-/** How much an inbox keeps, by kind. */
-export type Contents = Readonly<Record<string, number>>;
 
 /** The values of the keys of a row: where a page ends. */
 export type After = readonly (string | number)[];

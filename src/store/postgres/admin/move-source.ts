@@ -1,4 +1,5 @@
-import type { After, Contents, LastNumbers, MoveSource, Page } from '../../shared/move.ts';
+import { type Contents, contentsBy } from '../../shared/contents.ts';
+import type { After, LastNumbers, MoveSource, Page } from '../../shared/move.ts';
 import {
   type ColumnKind,
   type KeptTable,
@@ -8,7 +9,6 @@ import {
   columnNames,
   columnsOf,
   pageBounds,
-  contentsIn,
 } from '../../shared/kept-tables.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { fromText } from '../connection/text.ts';
@@ -42,14 +42,25 @@ const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
   },
 };
 
-/** SQL: what the inbox keeps. */
-export const contents = contentsIn((table) => `ringback.${table}`);
+/** How long it may take to count one kind, in milliseconds. */
+const countTimeout = 600_000;
+
+/** What the inbox keeps. */
+export const contentsOf = (transaction: Transaction): Promise<Contents> =>
+  contentsBy({
+    table: (name) => `ringback.${name}`,
+    identity: '*',
+    async count(statement) {
+      const [row] = await transaction.query<{ count: number }>(statement, [], countTimeout);
+      return row?.count ?? 0;
+    },
+  });
 
 /** What is moved out of a schema that no receiver works on. */
 export function sourceOn(transaction: Transaction, name: string): MoveSource {
   return {
     name,
-    contents: () => oneRow<Contents>(transaction, contents),
+    contents: () => contentsOf(transaction),
     numbers: () => oneRow<LastNumbers>(transaction, lastNumbers),
     page: (table, after) => pageOf(transaction, table, after),
   };

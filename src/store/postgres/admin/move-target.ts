@@ -1,5 +1,5 @@
 import type { Headers } from '../../../events/model.ts';
-import type { Contents, LastNumbers, MoveTarget, Progress } from '../../shared/move.ts';
+import type { LastNumbers, MoveTarget, Progress } from '../../shared/move.ts';
 import {
   type ColumnKind,
   type KeptRow,
@@ -9,10 +9,10 @@ import {
   columnsOf,
 } from '../../shared/kept-tables.ts';
 import type { Session } from '../connection/session.ts';
-import { type Transaction, oneRow } from '../connection/transaction.ts';
+import { type Transaction } from '../connection/transaction.ts';
 import { fromText, toText } from '../connection/text.ts';
 import { claimedTraceId, lockQuarantine } from './keep-delivery.ts';
-import { contents } from './move-source.ts';
+import { contentsOf } from './move-source.ts';
 
 const types: Readonly<Record<ColumnKind, string>> = {
   text: 'text[]',
@@ -24,7 +24,7 @@ const types: Readonly<Record<ColumnKind, string>> = {
 export function targetOn(session: Session): MoveTarget {
   return {
     name: session.name,
-    contents: () => oneRow<Contents>(session, contents),
+    contents: () => contentsOf(session),
     async progress() {
       const [row] = await session.query<{ value: string }>(
         "select value from ringback.settings where name = 'move'",

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
-import type { After, Contents, LastNumbers, MoveSource, Page } from '../../shared/move.ts';
+import { type Contents, contentsBy } from '../../shared/contents.ts';
+import type { After, LastNumbers, MoveSource, Page } from '../../shared/move.ts';
 import {
   type KeptRow,
   type KeptTable,
@@ -7,7 +8,6 @@ import {
   bytesKey,
   columnNames,
   pageBounds,
-  contentsIn,
 } from '../../shared/kept-tables.ts';
 
 const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
@@ -41,14 +41,19 @@ const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
   },
 };
 
-/** SQL: what the inbox keeps. */
-export const contents = contentsIn((table) => table);
+/** What the inbox keeps. An identity of an event may have been one of an earlier event as well, which is the one that counts. */
+export const contentsOf = (database: Database.Database): Promise<Contents> =>
+  contentsBy({
+    table: (name) => name,
+    identity: 'distinct identity',
+    count: (statement) => database.prepare(statement).pluck().get() as number,
+  });
 
 /** What is moved out of a database that is locked. */
 export function sourceOn(database: Database.Database, name: string): MoveSource {
   return {
     name,
-    contents: async () => database.prepare(contents).get() as Contents,
+    contents: () => contentsOf(database),
     numbers: async () => database.prepare(lastNumbers).get() as LastNumbers,
     page: async (table, after) => pageOf(database, table, after),
   };

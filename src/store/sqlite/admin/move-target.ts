@@ -1,10 +1,10 @@
 import type Database from 'better-sqlite3';
-import type { Contents, LastNumbers, MoveTarget, Progress } from '../../shared/move.ts';
+import type { LastNumbers, MoveTarget, Progress } from '../../shared/move.ts';
 import { type KeptRow, type KeptTable, columnNames } from '../../shared/kept-tables.ts';
 import { eraOf } from '../dedupe/eras.ts';
 import { callKey } from '../dedupe/call-key.ts';
 import { type SequenceTotals, prepareCallIndex } from '../work/call-index.ts';
-import { contents } from './move-source.ts';
+import { contentsOf } from './move-source.ts';
 
 /** The era of identities whose event is gone: it is before all others, so that each write of an event looks into it. */
 const eraOfTombstones = -1;
@@ -26,7 +26,7 @@ export function targetOn(database: Database.Database, name: string): MoveTarget 
 
   return {
     name,
-    contents: async () => database.prepare(contents).get() as Contents,
+    contents: () => contentsOf(database),
     async progress() {
       const found = selectProgress.get() as string | undefined;
       return found === undefined ? undefined : (JSON.parse(found) as Progress);

@@ -1,0 +1,37 @@
+/** How much an inbox keeps, by kind. */
+export type Contents = Readonly<Record<string, number>>;
+
+/** How what an inbox keeps is counted. */
+export interface Counting {
+  /** The name of a table in a statement. */
+  readonly table: (name: string) => string;
+  /** What is counted of the identities. */
+  readonly identity: '*' | 'distinct identity';
+  /** Resolves to the number that a statement gives as `count`. */
+  readonly count: (statement: string) => number | Promise<number>;
+}
+
+/** How much an inbox keeps, by kind. Each is asked for by itself: to count ten million events takes a while. */
+export async function contentsBy({ table, identity, count }: Counting): Promise<Contents> {
+  const statements: Readonly<Record<string, string>> = {
+    events: `count(*) from ${table('events')}`,
+    bodies: `count(*) from ${table('bodies')}`,
+    newEvents: `count(*) from (select sequence from ${table('waiting')} union select sequence from ${table('claims')}) n`,
+    traceIds: `count(${identity}) from ${table('identities')}`,
+    runsDue: `count(*) from ${table('runs')} where state in ('due', 'claimed')`,
+    runsBlocked: `count(*) from ${table('runs')} where state = 'blocked'`,
+    runsDone: `count(*) from ${table('runs')} where state = 'done'`,
+    runsDead: `count(*) from ${table('runs')} where state = 'dead'`,
+    joins: `count(*) from ${table('joins')}`,
+    crashCounts: `count(*) from ${table('crash_counts')}`,
+    quarantine: `count(*) from ${table('quarantine')}`,
+    quarantineDropped: `cast(coalesce(sum(dropped), 0) as bigint) from ${table('quarantine_totals')}`,
+    drift: `count(*) from ${table('drift')}`,
+    audit: `count(*) from ${table('audit')}`,
+    pinnedSchemes: `count(*) from ${table('settings')} where name = 'scheme'`,
+  };
+  const contents: Record<string, number> = {};
+  for (const [kind, statement] of Object.entries(statements))
+    contents[kind] = await count(`select (select ${statement}) as count`);
+  return contents;
+}
