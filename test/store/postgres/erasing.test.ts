@@ -49,6 +49,23 @@ describe('erasing in Postgres', () => {
       expect(await record(store, eventOf(traceId))).toBe('duplicate');
   });
 
+  test('a join that would be opened by an event that goes meanwhile is not', async () => {
+    const { store, session } = await openedPostgres();
+    const events = only(await claimedOf(store, eventOf('a', { callId: 'call-1', eventName: 'Started' })));
+    const join = handlerOf('join', {
+      join: { events: ['Started', 'Ended'], within: 1_000, runsAgain: false },
+    });
+    const run = runOf(store, events, join);
+    let opening: ReturnType<typeof store.requeue> | undefined;
+    await session.write(async (transaction) => {
+      await removeEvents(transaction, [events.sequence], until);
+      opening = store.requeue(run);
+      await waitsForLock(session);
+    });
+    expect(await opening).toBe('lost');
+    expect(await remainsOf(session)).toEqual(nothing);
+  });
+
   test.each([
     ['settled', 'settle'],
     ['given back', 'requeue'],

@@ -35,8 +35,9 @@ export async function arrive(transaction: Transaction, arrival: JoinArrival): Pr
   const { sequence, callId, handler, eventName, runsAgain, isLast, now } = arrival;
   if (!(await holdsEvent(transaction, arrival))) return 'lost';
   const join = await lockedJoin(transaction, arrival);
-  if (!join) await openJoin(transaction, arrival, sequence, now);
-  else if (join.seen === null) {
+  if (!join) {
+    if (!(await openJoin(transaction, arrival, sequence, now))) return 'lost';
+  } else if (join.seen === null) {
     if (await isComplete(transaction, arrival, join.progress)) await makeDue(transaction, arrival);
   } else if (runsAgain && join.reruns === 0 && !namesIn(fromText(join.seen)).includes(eventName)) {
     const key = keyOf({ handler, callId });
@@ -134,14 +135,25 @@ export async function lockedJoin(
   return row;
 }
 
+/**
+ * Resolves to false if the event has been removed. It stays until the transaction ends: without its run, the row of the join
+ * would keep any other from being opened for the call.
+ */
 async function openJoin(
   transaction: Transaction,
   join: JoinOfCall,
   sequence: Sequence,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
+  const events = await transaction.query('select from ringback.events where sequence = $1 for key share', [
+    sequence,
+  ]);
+  if (events.length === 0) return false;
   await transaction.query('insert into ringback.joins (handler, call_id) values ($1, $2)', keyOf(join));
-  if (await isComplete(transaction, join, null)) return insertRun(transaction, join, sequence, 0);
+  if (await isComplete(transaction, join, null)) {
+    await insertRun(transaction, join, sequence, 0);
+    return true;
+  }
   const { first } = await oneRow<{ first: number | null }>(
     transaction,
     'select min(received_at) as first from ringback.events where call_id = $1 and event_name = any ($2)',
@@ -149,6 +161,7 @@ async function openJoin(
   );
   const dueAt = joinDueAt(join, first, now);
   await insertRun(transaction, join, sequence, dueAt);
+  return true;
 }
 
 /** Whether no event of the join is missing. What was looked at is remembered, and never read again. */
