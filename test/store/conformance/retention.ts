@@ -10,6 +10,7 @@ import {
   dueAt,
   endOf,
   eventOf,
+  handlerOf,
   only,
   record,
   recordEnded,
@@ -50,6 +51,24 @@ export function describeRetention(name: string, opened: () => Promise<Store>): v
       expect((await store.counts()).runs.dead).toBe(1);
       expect(await clean(store, { deadBefore: 4_001 })).toMatchObject({ events: 1, runs: 1 });
       expect((await store.counts()).runs.dead).toBe(0);
+    });
+
+    test('the other events of a call stay while a join of it waits, or is kept as a dead letter', async () => {
+      const store = await opened();
+      const join = handlerOf('join', {
+        join: { events: ['Started', 'Ended'], within: 60_000, runsAgain: false },
+      });
+      const old = { callId: 'call-1', receivedAt: 1_000 };
+      const opening = only(await claimedOf(store, eventOf('a', { ...old, eventName: 'Started' })));
+      await store.requeue(runOf(store, opening, join));
+      await recordEnded(store, eventOf('b', { ...old, eventName: 'Other' }), done);
+      await recordEnded(store, eventOf('of another', { ...old, callId: 'call-2' }), done);
+      expect(await clean(store, { doneBefore: 9_000 })).toMatchObject({ events: 1 });
+      const run = only(await claimDue(store, join, { now: Number.MAX_SAFE_INTEGER }));
+      await store.settle(run, endOf(dead, { decidedAt: 4_000 }));
+      expect(await clean(store, { doneBefore: 9_000, deadBefore: 4_000 })).toMatchObject({ events: 0 });
+      await clean(store, { doneBefore: 9_000, deadBefore: 4_001 });
+      expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
     });
 
     test('removes deliveries from quarantine by their arrival', async () => {

@@ -1,4 +1,4 @@
-import { type KeptEventAge, isKeptLongEnough } from '../../shared/kept-long-enough.ts';
+import { type KeptEventAge, isKeptLongEnough, joinNeedsCall } from '../../shared/kept-long-enough.ts';
 import type { CleaningStep, RetentionLimits } from '../../retention-store.ts';
 import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
@@ -72,6 +72,8 @@ async function forgetTraceIds(session: Session, { now }: RetentionLimits): Promi
   return forgotten.length;
 }
 
+const isNeeded = joinNeedsCall((name) => `ringback.${name}`, '$4');
+
 function oldest(
   transaction: Transaction,
   { doneBefore, deadBefore }: RetentionLimits,
@@ -81,9 +83,10 @@ function oldest(
   return transaction.query<EventRow>(
     `select sequence, ${eventState} as state, received_at as "receivedAt",
        (select max(settled_at) from ringback.runs r where r.sequence = e.sequence) as "settledAt",
-       exists (select from ringback.runs r where r.sequence = e.sequence and r.state = 'dead') as "isDead"
+       exists (select from ringback.runs r where r.sequence = e.sequence and r.state = 'dead') as "isDead",
+       ${isNeeded} as "isNeeded"
      from ringback.events e where (received_at, sequence) > ($1, $2) and received_at < $3
      order by received_at, sequence limit ${eventsAtOnce}`,
-    [receivedAt, sequence, Math.max(doneBefore, deadBefore)],
+    [receivedAt, sequence, Math.max(doneBefore, deadBefore), deadBefore],
   );
 }

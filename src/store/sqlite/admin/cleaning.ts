@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { CleaningStep, RetentionLimits } from '../../retention-store.ts';
-import { type KeptEventAge, isKeptLongEnough } from '../../shared/kept-long-enough.ts';
+import { type KeptEventAge, isKeptLongEnough, joinNeedsCall } from '../../shared/kept-long-enough.ts';
 import { eventState } from '../query/event-state.ts';
 import type { Remove } from './removal.ts';
 
@@ -11,11 +11,12 @@ const traceIdsAtOnce = 500;
 /** Bodies that are removed are overwritten, so a step is bounded in bytes as well. */
 const bytesAtOnce = 4 * 1024 * 1024;
 
-interface EventRow extends Omit<KeptEventAge, 'isDead'> {
+interface EventRow extends Omit<KeptEventAge, 'isDead' | 'isNeeded'> {
   readonly sequence: number;
   readonly callId: string | null;
   readonly bytes: number;
   readonly isDead: number;
+  readonly isNeeded: number;
 }
 
 interface Page {
@@ -28,7 +29,8 @@ export function prepareCleaning(database: Database.Database, remove: Remove) {
   const oldest = database.prepare(`
     select sequence, call_id as callId, ${eventState} as state, received_at as receivedAt, length(b.body) as bytes,
       (select max(settled_at) from runs r where r.sequence = e.sequence) as settledAt,
-      exists (select 1 from runs r where r.sequence = e.sequence and r.state = 'dead') as isDead
+      exists (select 1 from runs r where r.sequence = e.sequence and r.state = 'dead') as isDead,
+      ${joinNeedsCall((name) => name, '@deadBefore')} as isNeeded
     from events e join bodies b using (sequence)
     where received_at >= @receivedAt and received_at < @before and (received_at > @receivedAt or sequence > @sequence)
     order by received_at, sequence limit ${eventsAtOnce}`);
@@ -43,7 +45,12 @@ export function prepareCleaning(database: Database.Database, remove: Remove) {
 
   const look = ({ doneBefore, deadBefore }: RetentionLimits, after: string | undefined): Page => {
     const [receivedAt = -1, sequence = 0] = after?.split(':').map(Number) ?? [];
-    const rows = oldest.iterate({ receivedAt, sequence, before: Math.max(doneBefore, deadBefore) });
+    const rows = oldest.iterate({
+      receivedAt,
+      sequence,
+      before: Math.max(doneBefore, deadBefore),
+      deadBefore,
+    });
     const events = upToBytes(rows as Iterable<EventRow>);
     const last = events.length === 0 ? undefined : events.at(-1);
     const isFull = events.length === eventsAtOnce || bytesOf(events) >= bytesAtOnce;
@@ -91,7 +98,7 @@ export function prepareCleaning(database: Database.Database, remove: Remove) {
 
 /** Whether an event may go. SQLite has no truth values. */
 function mayGo(event: EventRow, limits: RetentionLimits): boolean {
-  return isKeptLongEnough({ ...event, isDead: event.isDead === 1 }, limits);
+  return isKeptLongEnough({ ...event, isDead: event.isDead === 1, isNeeded: event.isNeeded === 1 }, limits);
 }
 
 /** Rows up to a number of bytes, and at least one. */

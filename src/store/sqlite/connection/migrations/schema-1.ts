@@ -109,6 +109,7 @@ export const schema1 = `
   create index runs_claimed on runs (claimed_by) where claimed_by is not null;
   create index runs_open_by_call on runs (call_id, handler, sequence) where state in ('due', 'claimed', 'blocked');
   create index runs_dead on runs (settled_at) where state = 'dead';
+  create index runs_dead_of_call on runs (call_id) where state = 'dead' and call_id is not null;
   create index runs_failed on runs (failure, state, settled_at) where failure is not null;
 
   -- Every failed attempt: the latest of each run, numbered in their order.
