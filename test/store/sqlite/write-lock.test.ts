@@ -1,6 +1,7 @@
 /** Who may write; `write-lock-contention.ts` runs both threads. */
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { BorrowedLock, lendIfWanted } from '../../../src/store/sqlite/writer/write-lock.ts';
 import { Script } from '../../support/process.ts';
 
 const script = (name: string) => fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
@@ -9,6 +10,16 @@ const script = (name: string) => fileURLToPath(new URL(`./${name}.ts`, import.me
 test('one thread writes at a time, and the app always gets the lock, however they are held up', async () => {
   const threads = new Script(script('write-lock-contention'), '120000');
   expect(await threads.line('together')).toMatchObject({ together: 0, lost: 0 });
+});
+
+test('what waits for the lock gets it, although somebody else has given up waiting', () => {
+  const lock = new BorrowedLock();
+  lock.writerBegins(() => {});
+  const written: string[] = [];
+  lock.later(() => written.push('later'));
+  expect(() => lock.now(() => written.push('now'))).toThrow('locked');
+  lendIfWanted(lock.memory, () => lock.wasLent());
+  expect(written).toEqual(['later']);
 });
 
 test('a process does not end while it waits for the lock', async () => {

@@ -55,7 +55,7 @@ export class BorrowedLock {
   now<T>(work: () => T): T {
     if (this.#depth > 0 || !this.#ask) return work();
     this.#request(this.#ask);
-    this.#block();
+    this.#block(this.#ask);
     this.#depth += 1;
     try {
       return work();
@@ -74,11 +74,15 @@ export class BorrowedLock {
   }
 
   /** A waiter may be woken by the notice of an earlier change, so both sides look again after each. */
-  #block(): void {
+  #block(ask: () => void): void {
     const deadline = systemClock.elapsed() + maxBlocked;
     while (Atomics.load(this.memory, state) !== lent) {
       const left = deadline - systemClock.elapsed();
-      if (left <= 0 && this.#withdraw()) throw locked();
+      if (left <= 0 && this.#withdraw()) {
+        // The request was also that of what waits without blocking.
+        if (this.#waiting.length > 0) this.#request(ask);
+        throw locked();
+      }
       Atomics.wait(this.memory, state, kept, left > 0 ? left : Infinity);
     }
   }
