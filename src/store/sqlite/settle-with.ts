@@ -11,7 +11,7 @@ import { beginCounting, rowsWritten, watchWrites, type WrittenRows } from './con
 import type { SettlementRow } from './work/settle.ts';
 
 /** How long to let another process finish its transaction before trying again, in milliseconds. */
-const lockedPause = 20;
+export const lockedPause = 20;
 
 /**
  * Writes users' effects and the end of their run in one transaction, on the app's own connection and with the writer's
@@ -70,10 +70,18 @@ function withLock<T>(session: Session, clock: Clock, operation: (inbox: OpenInbo
         resolve(inTransaction(inbox.database, () => operation(inbox), { syncs: false }));
       } catch (error) {
         if (!isLockedOut(error) || session.isAbandoned) return reject(error);
-        clock.after(lockedPause, () => session.requireWriter().borrowLock(attempt));
+        clock.after(lockedPause, borrow);
       }
     };
-    session.requireWriter().borrowLock(attempt);
+    // The database may be replaced while this waits: what a timer throws would end the process.
+    const borrow = (): void => {
+      try {
+        session.requireWriter().borrowLock(attempt);
+      } catch (error) {
+        reject(error);
+      }
+    };
+    borrow();
   });
 }
 

@@ -1,8 +1,10 @@
 /** What the app's thread may rely on of the writer thread, tested below the receiver. */
+import { copyFileSync, renameSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ClaimedEvent } from '../../../src/store/claims.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { lockedPause } from '../../../src/store/sqlite/settle-with.ts';
 import { ManualClock, turn } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { claimedRuns, done, endOf, eventOf, record, traceIdsOf } from '../parts.ts';
@@ -117,4 +119,25 @@ test('of claims that end together, one that another process has taken over is lo
   expect(ends).toEqual(['settled', 'lost', 'settled', 'settled']);
   const left = store.database.prepare('select sequence, process from claims').all();
   expect(left).toEqual([{ sequence: taken, process: 99 }]);
+});
+
+test('effects that wait for a lock fail when the database is replaced meanwhile, all of them', async () => {
+  const file = temporaryDatabase();
+  const clock = new ManualClock();
+  const store = new SqliteStore(file, clock);
+  await store.open();
+  onTestFinished(() => store.close());
+  const unlock = locked(file);
+  const outcomes: Promise<unknown>[] = [];
+  for (const apart of [7, 0]) {
+    outcomes.push(store.rehearse(() => {}).catch((error: unknown) => error));
+    await clock.timer(lockedPause);
+    clock.advance(apart);
+  }
+  renameSync(file, `${file}-moved`);
+  copyFileSync(`${file}-moved`, file);
+  clock.advance(lockedPause);
+  const replaced = expect.objectContaining({ code: 'database_replaced' });
+  expect(await Promise.all(outcomes)).toEqual([replaced, replaced]);
+  unlock();
 });
