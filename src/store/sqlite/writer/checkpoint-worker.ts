@@ -28,6 +28,8 @@ const checkpoint = database.prepare(passiveCheckpoint);
 for (;;) {
   Atomics.wait(state, 0, idle);
   Atomics.wait(state, 0, checkpointed);
+  // Until the writer thread tries again: without this, a disk that refuses would keep a core busy.
+  Atomics.wait(state, 0, failed);
   if (Atomics.load(state, 0) === ending) break;
   Atomics.compareExchange(state, 0, wanted, succeeds() ? checkpointed : failed);
 }
