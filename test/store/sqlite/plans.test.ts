@@ -36,6 +36,8 @@ test('no statement of the store goes through what grows with the inbox', async (
   const steps = [...plans].flatMap(([sql, plan]) => plan.map((step) => ({ sql, step })));
   const slow = steps.filter(({ sql, step }) => {
     if (listed.test(sql)) return false;
+    // The least or greatest of those that a condition leaves: it goes from row to row until it meets one.
+    if (step === 'SEARCH events' && /from events where/v.test(sql)) return true;
     return (step.startsWith('SCAN') && !short.test(step)) || (sql.includes('call_id') && long.test(step));
   });
   expect(slow).toEqual([]);

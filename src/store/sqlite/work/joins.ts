@@ -57,7 +57,9 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
       and not exists (select 1 from waiting where waiting.sequence = events.sequence)
       and not exists (select 1 from joins where joins.handler = @handler and joins.call_id = events.call_id)
     group by call_id`);
-  const firstSince = database.prepare('select min(sequence) from events where received_at >= ?').pluck();
+  const firstSince = database
+    .prepare('select min(sequence) from events indexed by events_received where received_at >= ?')
+    .pluck();
   const newest = database.prepare('select max(sequence) from events').pluck();
 
   // Asked with each of the call's events, so it reads only those that came since: there may be a hundred thousand.
