@@ -99,6 +99,8 @@ export class Dispatcher {
     await this.#heartbeat.start();
     for (const { name, order } of registry.all) await store.unblock(name, order);
     await reportHandlers(store, telemetry, new Set(registry.all.map(({ name }) => name)));
+    // The database may have been replaced meanwhile, and the dispatcher stopped.
+    if (this.#state === 'stopping') return;
     this.#state = 'running';
     this.#lookBack();
     this.wake();

@@ -91,7 +91,7 @@ export class Lifecycle {
     this.#reportShort(shortDurationsIn(stopSchema, options));
     if (this.#state === 'created') await this.#closeUnstarted();
     // A start that fails rejects to its own caller, and closes what it opened.
-    if (this.#state === 'starting') await this.#starting?.catch(() => {});
+    if (this.#state === 'starting') await this.#untilStarted(drain);
     if (this.#state === 'started') this.#stopping = this.#drain(drain);
     await this.#stopping;
   }
@@ -135,6 +135,13 @@ export class Lifecycle {
     await history.stop();
     await alerts.stop();
     await retention.stop();
+  }
+
+  /** A process that holds the database locked must not keep this one from ending while it starts, either. */
+  async #untilStarted(drain: number): Promise<void> {
+    const cancel = this.#options.clock.after(drain + lockTimeout, () => this.parts.store.abandon());
+    await this.#starting?.catch(() => {});
+    cancel();
   }
 
   async #drain(timeout: number): Promise<void> {

@@ -4,8 +4,10 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { bodyOf, deliver } from '../../support/deliveries.ts';
+import { ManualClock } from '../../support/clock.ts';
+import { bodyOf, deliver, secret } from '../../support/deliveries.ts';
 import { Script } from '../../support/process.ts';
+import type { ReceiverOptions } from '../../support/public.ts';
 import { made, started } from '../../support/receiver.ts';
 import { temporaryDatabase, temporaryFolder } from '../../support/temporary.ts';
 import { describeStore } from '../conformance/index.ts';
@@ -155,6 +157,36 @@ describe('opening', () => {
     });
   });
 
+  test('a start does not wait for a lock without end', async () => {
+    const { receiver, locker } = await startedBefore();
+    locker.exec('begin immediate');
+    await expect(receiver().start()).rejects.toMatchObject({
+      code: 'database_unreadable',
+      message: expect.stringContaining('another process has locked it'),
+    });
+  });
+
+  test('a stop ends a start that waits for a lock', async () => {
+    const { receiver, locker, database } = await startedBefore();
+    // What it had claimed is taken over.
+    const dead = new Script(claimingProcess, database);
+    await dead.line('claimed');
+    await dead.kill();
+    const clock = new ManualClock();
+    const isLocked = Promise.withResolvers<void>();
+    // Asked for when the inbox has been opened.
+    const secrets = async () => {
+      locker.exec('begin immediate');
+      isLocked.resolve();
+      return secret;
+    };
+    const second = receiver({ clock, secrets });
+    const starting = second.start().catch((error: unknown) => error);
+    await isLocked.promise;
+    await clock.runUntil(second.stop({ drain: 0 }));
+    expect(await starting).toBeInstanceOf(Error);
+  });
+
   test('makes every commit reach the disk', async () => {
     const database = temporaryDatabase();
     const { receiver } = await started({ database });
@@ -162,3 +194,17 @@ describe('opening', () => {
     expect(receiver.database.prepare('pragma journal_mode').get()).toEqual({ journal_mode: 'wal' });
   });
 });
+
+/** An inbox on which a receiver has been started before, another receiver on it, and a connection that can lock it. */
+async function startedBefore() {
+  const database = temporaryDatabase();
+  const { receiver: former } = await started({ database });
+  await former.stop();
+  const locker = new Database(database);
+  onTestFinished(() => void locker.close());
+  return {
+    database,
+    locker,
+    receiver: (options: ReceiverOptions = {}) => made({ ...options, database }).receiver,
+  };
+}

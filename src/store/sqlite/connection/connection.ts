@@ -29,11 +29,16 @@ export function openDatabase(file: string): Database.Database {
     return database;
   } catch (error) {
     database?.close();
-    throw (
-      problemOf(error, file) ??
-      ringbackError('database_unreadable', { database: file, cause: openingCause(error) })
-    );
+    throw toProblem(error, file);
   }
+}
+
+/** The error that says in a sentence why a file can't be opened. */
+export function toProblem(error: unknown, file: string): RingbackError {
+  return (
+    problemOf(error, file) ??
+    ringbackError('database_unreadable', { database: file, cause: openingCause(error) })
+  );
 }
 
 /** The problem that an error of the driver means if it is the disk's; undefined for others. */

@@ -8,7 +8,7 @@ import type { OperationName, Operations } from '../writer/operations.ts';
 import type { ResultOf, WriteLimits, Writer } from '../writer/writer.ts';
 import { ClockJumps } from '../work/clock-jumps.ts';
 import { beforeExit } from './before-exit.ts';
-import { problemOf } from './connection.ts';
+import { openTimeout, problemOf, toProblem } from './connection.ts';
 import { FileGuard } from './file-guard.ts';
 import { type OpenInbox, openInbox } from './open-inbox.ts';
 import { setPragma } from './pragma.ts';
@@ -58,8 +58,8 @@ export class Session {
     database.pragma('busy_timeout = 0');
     const writer = this.#startWriter(inbox);
     await writer.ready();
-    const { isWalMissing } = await this.#enter(writer).catch((error: unknown) => {
-      throw problemOf(error, this.#file) ?? error;
+    const { isWalMissing } = await this.#enter(writer, { timeout: openTimeout }).catch((error: unknown) => {
+      throw toProblem(error, this.#file);
     });
     if (isWalMissing) this.#report({ kind: 'wal_missing' });
     this.#jumps = new ClockJumps(this.#clock, verbs.dueTimes.corrected());
@@ -119,7 +119,7 @@ export class Session {
     if (this.#isClosed) throw ringbackError('database_closed', { database: this.#file });
     // The thread has ended by itself; the writes that it had not answered have been reported as failed.
     const writer = this.#startWriter(inbox);
-    this.#enter(writer).catch(() => {});
+    this.#enter(writer, {}).catch(() => {});
     return writer;
   }
 
@@ -197,12 +197,13 @@ export class Session {
   }
 
   /** Enters this process among those that share the file. What it held under a former id is given back. */
-  #enter(writer: Writer) {
+  #enter(writer: Writer, limits: WriteLimits) {
     const { processes } = this.opened().verbs;
-    return writer.run('enter', [this.#clock.now()], {}, ({ id }) => processes.entered(id));
+    return writer.run('enter', [this.#clock.now(), processes.id], limits, ({ id }) => processes.entered(id));
   }
 
-  #leave(writer: Writer): Promise<boolean> {
+  async #leave(writer: Writer): Promise<boolean> {
+    if (this.opened().verbs.processes.id === 0) return true;
     const jumps = this.#jumps?.look() ?? { agreed: 0, own: 0 };
     return writer.run('leave', [this.#clock.now(), jumps], { timeout: closeTimeout }).then(
       () => true,

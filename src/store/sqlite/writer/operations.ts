@@ -23,9 +23,11 @@ export function operationsOn(verbs: Verbs) {
   const { processes, claims, settling, joins, dueTimes, quarantine, replays, erasure, scrubbing } = verbs;
 
   return {
-    /** Enters this process among those that share the file, and gives back what it held under a former id, if any. */
-    enter(now: number): { readonly id: number; readonly isWalMissing: boolean } {
-      const former = processes.id;
+    /**
+     * Enters this process among those that share the file, and gives back what it held under a former id, or 0. That is told,
+     * because a try that was rolled back has left an id here that nothing is held under.
+     */
+    enter(now: number, former: number): { readonly id: number; readonly isWalMissing: boolean } {
       const isWalMissing = former === 0 && processes.isWalMissing();
       if (former === 0 && processes.isAlone()) dueTimes.catchUp(now);
       claims.releaseAll(former, { died: false });

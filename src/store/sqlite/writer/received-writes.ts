@@ -76,6 +76,7 @@ export class ReceivedWrites {
   }
 }
 
+const locked: WriteFailure = { message: 'database is locked', code: 'SQLITE_BUSY' };
 const tooLate: WriteFailure = { message: 'the database did not take it in time', code: undefined };
 
 /** The writes of one group, each of which is written, fails or is given up. */
@@ -96,7 +97,7 @@ export class GroupInProgress {
   remaining(): readonly WriteItem[] {
     const last = Number(Atomics.load(this.#givenUp, lastGivenUp));
     // An event that was answered with 503 is sent again, and should not be written at the expense of others.
-    this.#giveUp(({ number = Infinity }) => number <= last);
+    this.#giveUp(({ number = Infinity }) => number <= last, tooLate);
     return this.#open.map(({ item }) => item);
   }
 
@@ -109,6 +110,7 @@ export class GroupInProgress {
     this.#giveUp(
       ({ item }) =>
         (isOperation(item) ? item.timeout : Infinity) <= milliseconds || milliseconds === Infinity,
+      locked,
     );
   }
 
@@ -132,10 +134,10 @@ export class GroupInProgress {
     return { results: this.#results, failures: this.#failures, took };
   }
 
-  #giveUp(isOver: (write: ReceivedWrite) => boolean): void {
+  #giveUp(isOver: (write: ReceivedWrite) => boolean, failure: WriteFailure): void {
     this.#open = this.#open.filter((write) => {
       const isGivenUp = isOver(write);
-      if (isGivenUp) this.#failures.push([write.index, tooLate]);
+      if (isGivenUp) this.#failures.push([write.index, failure]);
       return !isGivenUp;
     });
   }
