@@ -60,10 +60,10 @@ export class Claimer {
    */
   async claim(): Promise<boolean> {
     const { placer, dueTimer } = this.#parts;
-    await placer.requeued();
+    if (await placer.requeued()) dueTimer.lookAnew();
     dueTimer.looking();
     for (const lanes of this.#working) await this.#claimDue(lanes);
-    await placer.requeued();
+    if (await placer.requeued()) dueTimer.lookAnew();
     return this.#claimNew();
   }
 
@@ -103,14 +103,12 @@ export class Claimer {
     if (isCrowded) this.#leftForCrowded.add(lanes);
     else this.#leftForCrowded.delete(lanes);
     if (room === 0 || placer.bytes > maxBytes) return;
-    // With order `strict`, the runs that wait for others are not due, and the next may be due at any moment.
-    const isRest = isCrowded && handler.order !== 'strict';
-    const isDue = isRest ? await dueTimer.isDueAnew(handler.name) : await dueTimer.isDue(handler.name);
-    if (!isDue) return;
+    const looking = { handler, isCrowded };
+    if (!(await dueTimer.isDue(looking))) return;
     const without = isCrowded ? lanes.calls : [];
     const selection = { limit: room, now: clock.now(), without, isOneACall: isCrowded };
     await store.claimRuns(handler, selection).then((claimed) => {
-      dueTimer.claimed(handler.name, claimed.length);
+      dueTimer.claimed(looking, claimed.length);
       return placeAfterAnswer(claimed.map((run) => () => placer.placeRun(lanes, run)));
     });
   }
@@ -124,6 +122,7 @@ export class Claimer {
       return false;
     }
     this.#mayBeMore = (await this.#claimEvents(limit)) > 0;
+    if (this.#mayBeMore) this.#parts.dueTimer.lookAnew();
     return this.mayGoOn;
   }
 

@@ -1,5 +1,13 @@
 import type { Clock } from '../kit/clock.ts';
 import type { Store } from '../store/store.ts';
+import type { Handler } from './handler.ts';
+
+/** A look for due runs of a handler. */
+interface Looking {
+  readonly handler: Pick<Handler, 'name' | 'order'>;
+  /** Whether those are left out whose calls have lanes. */
+  readonly isCrowded: boolean;
+}
 
 /** Wakes the dispatcher when the next stored run is due: one timer, however many runs wait. */
 export class DueTimer {
@@ -7,9 +15,9 @@ export class DueTimer {
   readonly #clock: Clock;
   /**
    * Handlers whose due runs could not be claimed, and when: another process works on their calls, or other runs come
-   * first.
+   * first. `isCrowded`: those were left out whose calls have lanes here.
    */
-  readonly #lookedInVain = new Map<string, number>();
+  readonly #lookedInVain = new Map<string, { readonly at: number; readonly isCrowded: boolean }>();
   /** How long to wait before asking for such runs again, in milliseconds: asking without a pause would burn the CPU. */
   readonly #pause: number;
   /** When the dispatcher last began to look for work. */
@@ -28,27 +36,30 @@ export class DueTimer {
   }
 
   /** Notes whether any of the handler's due runs could be claimed. */
-  claimed(handler: string, count: number): void {
-    if (count === 0) this.#lookedInVain.set(handler, this.#clock.now());
-    else this.#lookedInVain.delete(handler);
-  }
-
-  /** Whether the handler has a run that is due now. */
-  async isDue(handler: string): Promise<boolean> {
-    const dueAt = await this.#store.nextDue(handler);
-    return dueAt !== undefined && dueAt <= this.#clock.now();
+  claimed({ handler: { name }, isCrowded }: Looking, count: number): void {
+    if (count === 0) this.#lookedInVain.set(name, { at: this.#clock.now(), isCrowded });
+    else this.#lookedInVain.delete(name);
   }
 
   /**
-   * The same, but of runs that could not be claimed a moment ago, only those count that are due since. To look at the
-   * others with every delivery would read all that waits of a large call each time.
+   * Whether the handler has a run that is due now. Of runs that could not be claimed a moment ago, only those count that are due
+   * since: to look at the others with every delivery would read all that waits of a large call each time. With order `strict`,
+   * the runs that wait for others are not due, and the next may be due at any moment.
    */
-  async isDueAnew(handler: string): Promise<boolean> {
+  async isDue({ handler: { name, order }, isCrowded }: Looking): Promise<boolean> {
+    const inVain = this.#lookedInVain.get(name);
     const now = this.#clock.now();
-    const since = this.#lookedInVain.get(handler);
-    if (since === undefined || now < since || now - since >= this.#pause) return this.isDue(handler);
-    const dueAt = await this.#store.nextDue(handler, since);
-    return dueAt !== undefined && dueAt <= now;
+    const isMomentAgo = inVain !== undefined && now >= inVain.at && now - inVain.at < this.#pause;
+    const isAlike = isCrowded || inVain?.isCrowded === false;
+    return this.#hasDue(name, isMomentAgo && isAlike && order !== 'strict' ? inVain.at : undefined);
+  }
+
+  /**
+   * What could not be claimed a moment ago may be claimed now: what it waits for was claimed, or runs were put back. While lanes
+   * are crowded, it is their own runs that are put back.
+   */
+  lookAnew(): void {
+    for (const [name, { isCrowded }] of this.#lookedInVain) if (!isCrowded) this.#lookedInVain.delete(name);
   }
 
   /**
@@ -70,11 +81,17 @@ export class DueTimer {
     this.#cancel();
   }
 
+  /** `after`: only runs count that are due later than that. */
+  async #hasDue(handler: string, after?: number): Promise<boolean> {
+    const dueAt = await this.#store.nextDue(handler, after);
+    return dueAt !== undefined && dueAt <= this.#clock.now();
+  }
+
   /** When to look for the handler's runs again. */
   async #nextTime(handler: string): Promise<number> {
     const now = this.#clock.now();
     // Runs that are due and could not be claimed must not hold up the one that is due next.
-    const isHeld = this.#lookedInVain.has(handler) && (await this.isDue(handler));
+    const isHeld = this.#lookedInVain.has(handler) && (await this.#hasDue(handler));
     const dueAt = (await this.#store.nextDue(handler, isHeld ? now : undefined)) ?? Infinity;
     return isHeld ? Math.min(dueAt, now + this.#pause) : dueAt;
   }

@@ -72,9 +72,13 @@ export class Placer {
     follow(written.then(wake));
   }
 
-  /** Resolves when every run that goes back is in the inbox: a claim would find others of its call that must wait for it. */
-  async requeued(): Promise<void> {
-    await Promise.allSettled(this.#requeues.items);
+  /**
+   * Resolves when every run that goes back is in the inbox, to whether there were any: a claim would find others of its call that
+   * must wait for it.
+   */
+  async requeued(): Promise<boolean> {
+    const requeues = await Promise.allSettled(this.#requeues.items);
+    return requeues.length > 0;
   }
 
   /** A run is no longer in flight. */

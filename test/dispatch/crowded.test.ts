@@ -129,3 +129,49 @@ test('a delivery of a call that fills the memory does not look through all that 
   expect(looks - before).toBeLessThan(5);
   gate.open();
 });
+
+test('a delivery of a call that another process works on does not look through all that is due of it', async () => {
+  const database = temporaryDatabase();
+  const gate = new Gate();
+  const clock = new ManualClock();
+  const handled: string[] = [];
+  const handle = async ({ traceId }: { readonly traceId: string }) => {
+    if (traceId === 'held') await gate.pass();
+    handled.push(traceId);
+  };
+  const first = await started({ database, clock }, (r) =>
+    r.on('*', { name: 'handler', timeout: '1h' }, handle),
+  );
+  const send = (receiver: Receiver, traceId: string) => {
+    const body = bodyOf({ traceId, callId: 'call-1' });
+    return deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  };
+  await send(first.receiver, 'earlier');
+  await first.logs.until('run_done');
+  await send(first.receiver, 'held');
+  await gate.reached;
+  first.receiver.database.exec(
+    "insert into runs (sequence, handler, call_id, state, attempts, due_at) values (1, 'handler', 'call-1', 'due', 1, 0)",
+  );
+  let looks = 0;
+  const store = storeAround(database, clock, (verb, work) =>
+    verb === 'claimRuns'
+      ? (...given) => {
+          looks += 1;
+          return work(...given);
+        }
+      : undefined,
+  );
+  const second = await started({ database: store, clock }, (r) => r.on('*', { name: 'handler' }, handle));
+  for (let place = 0; place < 20; place += 1) {
+    expect((await send(second.receiver, `trace-${place}`)).status).toBe(200);
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+  }
+  expect(looks).toBe(1);
+  gate.open();
+  // The earlier one, twice, the one that was held, and what came to the second process.
+  while (handled.length < 23) {
+    clock.advance(500);
+    await turn();
+  }
+});
