@@ -5,7 +5,7 @@ import type { Lanes } from './lanes.ts';
 import type { Placer } from './placer.ts';
 import type { Registry } from './registry.ts';
 
-/** Nothing is claimed while the bodies in flight are larger: a backlog of large ones must not fill the memory. */
+/** Nothing is claimed while the bodies that are yet to be read and placed are larger. */
 const maxBytes = 32 * 1024 * 1024;
 
 /**
@@ -44,7 +44,7 @@ export class Claimer {
     const { placer } = this.#parts;
     const lanes = this.#lanes;
     const room = Math.min(...lanes.map((one) => one.room)) - placer.unplaced;
-    if (lanes.length === 0 || this.#reserved >= room || placer.bytes > maxBytes / 2) return false;
+    if (lanes.length === 0 || this.#reserved >= room || lanes.some((one) => !one.hasBytes)) return false;
     this.#reserved += 1;
     return true;
   }
@@ -60,10 +60,10 @@ export class Claimer {
    */
   async claim(): Promise<boolean> {
     const { placer, dueTimer } = this.#parts;
-    if (await placer.requeued()) dueTimer.lookAnew();
+    await placer.requeued();
     dueTimer.looking();
     for (const lanes of this.#working) await this.#claimDue(lanes);
-    if (await placer.requeued()) dueTimer.lookAnew();
+    await placer.requeued();
     return this.#claimNew();
   }
 
@@ -92,6 +92,11 @@ export class Claimer {
     await this.#parts.dueTimer.set(waiting, wake);
   }
 
+  /** There may be due runs that were not there before. */
+  lookAnew(): void {
+    this.#parts.dueTimer.lookAnew();
+  }
+
   cancelTimer(): void {
     this.#parts.dueTimer.cancel();
   }
@@ -102,8 +107,8 @@ export class Claimer {
     const room = this.#roomIn(lanes);
     if (isCrowded) this.#leftForCrowded.add(lanes);
     else this.#leftForCrowded.delete(lanes);
-    if (room === 0 || placer.bytes > maxBytes) return;
-    const looking = { handler, isCrowded };
+    if (room === 0 || placer.unplacedBytes > maxBytes) return;
+    const looking = { handler, isCrowded, round: dueTimer.round };
     if (!(await dueTimer.isDue(looking))) return;
     const without = isCrowded ? lanes.calls : [];
     const selection = { limit: room, now: clock.now(), without, isOneACall: isCrowded };
@@ -117,12 +122,13 @@ export class Claimer {
     // Without a handler, nothing is claimed: a program that only looks into the inbox must not take events from the
     // process that has the handlers.
     const limit = Math.max(0, ...this.#lanes.map((one) => this.#roomIn(one)));
-    if (limit === 0 || this.#parts.placer.bytes > maxBytes) {
+    if (limit === 0 || this.#parts.placer.unplacedBytes > maxBytes) {
       this.#mayBeMore = true;
       return false;
     }
     this.#mayBeMore = (await this.#claimEvents(limit)) > 0;
-    if (this.#mayBeMore) this.#parts.dueTimer.lookAnew();
+    // Runs that wait for these may be claimed.
+    if (this.#mayBeMore) this.lookAnew();
     return this.mayGoOn;
   }
 
@@ -144,7 +150,7 @@ export class Claimer {
   }
 
   #hasRoom(): boolean {
-    return this.#parts.placer.bytes <= maxBytes / 2 && this.#lanes.some((one) => one.isHalfEmpty);
+    return this.#parts.placer.unplacedBytes <= maxBytes / 2 && this.#lanes.some((one) => one.isHalfEmpty);
   }
 
   get #lanes(): readonly Lanes[] {

@@ -103,7 +103,7 @@ export class Dispatcher {
     if (this.#state === 'stopping') return;
     this.#state = 'running';
     this.#lookBack();
-    this.wake();
+    this.#look();
   }
 
   /**
@@ -117,12 +117,10 @@ export class Dispatcher {
     return recording.written;
   }
 
-  /** Looks for work. Called when there may be an event or a due run in the inbox, or slots have become free. */
+  /** Looks for work. Called when there may be a due run in the inbox that was not there before. */
   wake(): void {
-    this.#mustLookAgain = true;
-    if (this.#isPumping || this.#state !== 'running') return;
-    this.#isPumping = true;
-    this.#inFlight.follow(this.#pump());
+    this.#claimer.lookAnew();
+    this.#look();
   }
 
   /** Reads at once what has been paused or resumed; other processes do so with their next heartbeat. */
@@ -178,7 +176,7 @@ export class Dispatcher {
     if (isReserved) this.#claimer.release();
     if ((await written.catch(() => 'duplicate')) !== 'new') return;
     await this.#afterAnswer(observe);
-    this.wake();
+    this.#look();
   }
 
   /**
@@ -214,16 +212,16 @@ export class Dispatcher {
         this.#mustLookAgain = false;
         if (await this.#claimer.claim()) this.#mustLookAgain = true;
       }
-      await this.#claimer.setTimer(() => this.wake());
+      await this.#claimer.setTimer(() => this.#look());
       if (this.#state !== 'running') this.#claimer.cancelTimer();
     } catch (error) {
       this.#parts.telemetry.report('dispatch_failed', { cause: messageOf(error) });
-      this.#parts.clock.after(storePause, () => this.wake());
+      this.#parts.clock.after(storePause, () => this.#look());
     } finally {
       this.#isPumping = false;
     }
     // Woken after the last look and before the end of this function: nobody else would look again.
-    if (this.#mustLookAgain) this.wake();
+    if (this.#mustLookAgain) this.#look();
   }
 
   #beginReady(): void {
@@ -264,14 +262,22 @@ export class Dispatcher {
       this.#placer.ended(run);
       lanes.finish(run);
       this.#goOn();
-      if (this.#claimer.isNoLongerCrowded(lanes)) this.wake();
+      if (this.#claimer.isNoLongerCrowded(lanes)) this.#look();
     }
+  }
+
+  /** Looks for work. Called when there may be an event in the inbox, a run is due, or slots have become free. */
+  #look(): void {
+    this.#mustLookAgain = true;
+    if (this.#isPumping || this.#state !== 'running') return;
+    this.#isPumping = true;
+    this.#inFlight.follow(this.#pump());
   }
 
   /** Something has ended or been placed: begins what may begin, and claims more if there is room for it. */
   #goOn(): void {
     this.#beginReady();
-    if (this.#claimer.mayGoOn) this.wake();
+    if (this.#claimer.mayGoOn) this.#look();
   }
 
   /** Lets each join look back, in the background: however many events there are, deliveries must not wait for it. */

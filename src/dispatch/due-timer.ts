@@ -7,6 +7,8 @@ interface Looking {
   readonly handler: Pick<Handler, 'name' | 'order'>;
   /** Whether those are left out whose calls have lanes. */
   readonly isCrowded: boolean;
+  /** What `round` was as the look began. */
+  readonly round: number;
 }
 
 /** Wakes the dispatcher when the next stored run is due: one timer, however many runs wait. */
@@ -20,6 +22,7 @@ export class DueTimer {
   readonly #lookedInVain = new Map<string, { readonly at: number; readonly isCrowded: boolean }>();
   /** How long to wait before asking for such runs again, in milliseconds: asking without a pause would burn the CPU. */
   readonly #pause: number;
+  #round = 0;
   /** When the dispatcher last began to look for work. */
   #lookedAt = -Infinity;
   #cancel = () => {};
@@ -36,7 +39,9 @@ export class DueTimer {
   }
 
   /** Notes whether any of the handler's due runs could be claimed. */
-  claimed({ handler: { name }, isCrowded }: Looking, count: number): void {
+  claimed({ handler: { name }, isCrowded, round }: Looking, count: number): void {
+    // There may be due runs by now that this look has not seen.
+    if (count === 0 && round !== this.#round && !isCrowded) return;
     if (count === 0) this.#lookedInVain.set(name, { at: this.#clock.now(), isCrowded });
     else this.#lookedInVain.delete(name);
   }
@@ -54,11 +59,17 @@ export class DueTimer {
     return this.#hasDue(name, isMomentAgo && isAlike && order !== 'strict' ? inVain.at : undefined);
   }
 
+  /** Another number after each `lookAnew`. */
+  get round(): number {
+    return this.#round;
+  }
+
   /**
-   * What could not be claimed a moment ago may be claimed now: what it waits for was claimed, or runs were put back. While lanes
-   * are crowded, it is their own runs that are put back.
+   * There may be due runs that were not there a moment ago, or what they wait for was claimed. While lanes are crowded, it is
+   * mostly their own runs that are put back.
    */
   lookAnew(): void {
+    this.#round += 1;
     for (const [name, { isCrowded }] of this.#lookedInVain) if (!isCrowded) this.#lookedInVain.delete(name);
   }
 

@@ -9,6 +9,11 @@ import type { Run } from './run.ts';
  */
 const maxInMemory = 1_000;
 /**
+ * How large the bodies of all runs in memory may be, in bytes: a backlog of large ones must not fill it. Each handler has an equal
+ * share, so that one which hangs leaves room to its siblings.
+ */
+const maxBytes = 32 * 1024 * 1024;
+/**
  * The most runs that wait in memory for an earlier run of their call, by the handler's order. They are counted
  * separately, so that one busy call doesn't take the room of all others. A run that finds no room costs writes. With
  * order `strict` there are fewer, because all of them go back to the inbox when the run before them fails.
@@ -24,6 +29,9 @@ export class Lanes {
   readonly handler: Handler;
   /** Whether a person has paused the handler: then nothing is added. */
   isPaused = false;
+  #maxBytes = maxBytes;
+  /** How large the bodies of the runs are, each counted as often as there is a copy of its event. */
+  #bytes = 0;
   readonly #ready: Run[] = [];
   /** A call has a lane while one of its runs is ready or active; the list holds those that follow it, if there are any. */
   readonly #lanes = new RenewedMap<string, Run[] | undefined>();
@@ -43,16 +51,22 @@ export class Lanes {
     this.#maxFollowing = maxFollowing[handler.order];
   }
 
+  /** From now on so many handlers share what memory there is for bodies. */
+  shareBytes(handlers: number): void {
+    this.#maxBytes = maxBytes / handlers;
+  }
+
   /** How many more runs may be added, of calls that have no lane here. */
   get room(): number {
-    return Math.max(0, maxInMemory - this.#size);
+    return this.#bytes > this.#maxBytes ? 0 : Math.max(0, maxInMemory - this.#size);
   }
 
   /** How many more runs may be added of this run's call. */
   roomFor(run: Run): number {
     const call = laneOf(run);
     const isFollowing = call !== undefined && this.#lanes.has(call);
-    return isFollowing ? Math.max(0, this.#maxFollowing - this.#following) : this.room;
+    if (!isFollowing || this.#bytes > this.#maxBytes) return this.room;
+    return Math.max(0, this.#maxFollowing - this.#following);
   }
 
   /**
@@ -70,7 +84,12 @@ export class Lanes {
 
   /** Whether enough has been finished to make it worth claiming more. */
   get isHalfEmpty(): boolean {
-    return this.#size <= maxInMemory / 2;
+    return this.#size <= maxInMemory / 2 && this.hasBytes;
+  }
+
+  /** Whether half of this handler's share of the memory for bodies is free. */
+  get hasBytes(): boolean {
+    return this.#bytes <= this.#maxBytes / 2;
   }
 
   /** How many runs are ready and have a slot. */
@@ -89,6 +108,16 @@ export class Lanes {
     followers.push(run);
     this.#lanes.set(call, followers);
     this.#following += 1;
+  }
+
+  /** The run is in flight: until `release`, its body is in memory. */
+  hold({ claimed }: Run): void {
+    this.#bytes += claimed.body.byteLength;
+  }
+
+  /** The run is no longer in flight. */
+  release({ claimed }: Run): void {
+    this.#bytes -= claimed.body.byteLength;
   }
 
   /** The next run that may begin, if there is one and a slot for it. */

@@ -25,7 +25,7 @@ export class Placer {
   readonly #reader: EventReader;
   readonly #order = new PlacingOrder();
   readonly #requeues = new Slots<Promise<unknown>>();
-  #bytes = 0;
+  #unplacedBytes = 0;
   #isStopped = false;
 
   constructor(parts: PlacerParts) {
@@ -38,9 +38,9 @@ export class Placer {
     return this.#order.size;
   }
 
-  /** How many bytes the bodies take of all runs in flight, each counted as often as there is a copy of its event. */
-  get bytes(): number {
-    return this.#bytes;
+  /** How many bytes the bodies of these take. */
+  get unplacedBytes(): number {
+    return this.#unplacedBytes;
   }
 
   /** Places a claimed event, after everything of its call that was claimed before. `event`: it has been read already. */
@@ -72,18 +72,14 @@ export class Placer {
     follow(written.then(wake));
   }
 
-  /**
-   * Resolves when every run that goes back is in the inbox, to whether there were any: a claim would find others of its call that
-   * must wait for it.
-   */
-  async requeued(): Promise<boolean> {
-    const requeues = await Promise.allSettled(this.#requeues.items);
-    return requeues.length > 0;
+  /** Resolves when every run that goes back is in the inbox: a claim would find others of its call that must wait for it. */
+  async requeued(): Promise<void> {
+    await Promise.allSettled(this.#requeues.items);
   }
 
   /** A run is no longer in flight. */
-  ended({ claimed }: Run): void {
-    this.#bytes -= claimed.body.byteLength;
+  ended(run: Run): void {
+    this.#lanesOf(run.handler)?.release(run);
   }
 
   /** From now on nothing is placed: what is claimed during a stop goes back with all other claims of this process. */
@@ -92,13 +88,17 @@ export class Placer {
     this.#reader.stop();
   }
 
+  #lanesOf({ name }: { readonly name: string }): Lanes | undefined {
+    return this.#parts.registry.lanes.find(({ handler }) => handler.name === name);
+  }
+
   #inOrder(claimed: ClaimedEvent | ClaimedRun, place: () => void | Promise<void>): void {
     const placing = this.#order.next(claimed.callId, place);
     if (!placing) return;
     const { follow, onPlaced } = this.#parts;
     const { byteLength } = claimed.body;
-    this.#bytes += byteLength;
-    follow(placing.finally(() => (this.#bytes -= byteLength)).then(onPlaced));
+    this.#unplacedBytes += byteLength;
+    follow(placing.finally(() => (this.#unplacedBytes -= byteLength)).then(onPlaced));
   }
 
   #routeAndPlace(claimed: ClaimedEvent, event: CallEvent | undefined): void {
@@ -112,7 +112,7 @@ export class Placer {
       // What may be poison is read anew for each attempt, when that is counted.
       const isRead = index === 0 && !mayBePoison(claimed);
       const own = isRead ? () => event : () => readOwn(decoder, claimed);
-      const lanes = registry.lanes.find(({ handler }) => handler.name === run.handler);
+      const lanes = this.#lanesOf({ name: run.handler });
       if (lanes)
         this.#place(lanes, { handler: lanes.handler, claimed: run, event: own }, { isStored: false });
     }
@@ -124,8 +124,8 @@ export class Placer {
    * is claimed when it is due.
    */
   #place(lanes: Lanes, run: Run, { isStored }: { readonly isStored: boolean }): void {
-    this.#bytes += run.claimed.body.byteLength;
     const hasRoom = !lanes.isPaused && (isStored || lanes.roomFor(run) > 0);
+    lanes.hold(run);
     // Asked also if there is no room: until then the store may note which runs come before this one.
     if (this.#parts.store.mayPlace(run.claimed) && hasRoom) lanes.add(run);
     else this.requeue(run);

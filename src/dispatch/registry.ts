@@ -106,6 +106,7 @@ export class Registry {
   /** From now on nothing can be registered. */
   close(): void {
     this.#isClosed = true;
+    for (const lanes of this.#lanes) lanes.shareBytes(this.#lanes.length);
   }
 
   /** With `strictNames`, refuses a name that is probably misspelled: its handler would wait for what never comes. */

@@ -4,6 +4,7 @@ import { bodyOf, deliver, deliverAll } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { isOnPostgres } from '../support/inbox.ts';
 import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
 
 describe('handlers of one event', () => {
   test('are retried each for itself: a sibling that is done is not run again', async () => {
@@ -95,6 +96,21 @@ describe('handlers of one event', () => {
       gate.open();
       await logs.until('run_done', 150 * round);
     }
+  });
+
+  test('are not held up by one that hangs, however large the events are', async () => {
+    const gate = new Gate();
+    const count = 400;
+    const { receiver, logs } = await started({ database: temporaryDatabase() }, (r) =>
+      r.on('*', { name: 'hanging', timeout: '1h' }, gate.pass).on('*', { name: 'healthy' }, () => {}),
+    );
+    const filler = 'x'.repeat(100_000);
+    for (let index = 0; index < count; index += 1)
+      await deliver(receiver, bodyOf({ traceId: `trace-${index}`, payload: { filler } }));
+    await logs.until('run_done', count);
+    expect(logs.of('run_done').every(({ handler }) => handler === 'healthy')).toBe(true);
+    gate.open();
+    await logs.until('run_done', 2 * count);
   });
 
   test.each([10, 100_000])('do not see what a sibling does to an event of %i bytes', async (size) => {
