@@ -137,7 +137,7 @@ export class PostgresStore implements Store<PoolClient> {
   requeue(run: ClaimedRun): Promise<Settled> {
     const { join } = claimOf(run).handler;
     if (join && run.callId !== undefined && !isStored(run)) return this.#arrive(run, run.callId, join);
-    return this.#claimed.store(run, run.attempts, (isLast) => this.#work.requeue(run, isLast));
+    return this.#claimed.store(run, run.attempts, (isLast) => this.#work.settling.requeue(run, isLast));
   }
 
   /** The event of a join has arrived. */
@@ -145,7 +145,7 @@ export class PostgresStore implements Store<PoolClient> {
     const { sequence, handler, eventName } = run;
     const now = this.#clock.now();
     const arrival = { process: requiredClaimerOf(run), sequence, callId, handler, eventName, ...join, now };
-    return this.#claimed.detach(run, (isLast) => this.#work.arrive({ ...arrival, isLast }));
+    return this.#claimed.detach(run, (isLast) => this.#work.settling.arrive({ ...arrival, isLast }));
   }
 
   nextDue(handler: string, after?: number): Promise<number | undefined> {
@@ -153,37 +153,39 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   async beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
-    const isHeld = await this.#work.beginReading(claimed);
+    const isHeld = await this.#work.settling.beginReading(claimed);
     if (!isHeld) this.#claimed.forget(claimed);
     return isHeld;
   }
 
   endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void> {
-    return this.#work.endReading(claimed);
+    return this.#work.settling.endReading(claimed);
   }
 
   async countAttempt(run: ClaimedRun): Promise<ClaimedRun | undefined> {
-    const attempts = await this.#claimed.detach(run, (isLast) => this.#work.countAttempt(run, isLast));
+    const attempts = await this.#claimed.detach(run, (isLast) =>
+      this.#work.settling.countAttempt(run, isLast),
+    );
     return attempts === undefined ? undefined : this.#claimed.begun(run, attempts);
   }
 
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
-    const write = (isLast: boolean) => this.#work.settle(run, end, isLast);
+    const write = (isLast: boolean) => this.#work.settling.settle(run, end, isLast);
     if (end.state.kind === 'due') return this.#claimed.store(run, end.attempts, write);
     return this.#claimed.detach(run, write);
   }
 
   settleWith(run: ClaimedRun, end: RunEnd, effects: (client: PoolClient) => unknown): Promise<Settled> {
-    return this.#claimed.detach(run, (isLast) => this.#work.settleWith(run, end, isLast, effects));
+    return this.#claimed.detach(run, (isLast) => this.#work.settling.settleWith(run, end, isLast, effects));
   }
 
   async unblock(handler: string, order: Order): Promise<void> {
-    while ((await this.#work.unblock(toText(handler), order)) > 0);
+    while ((await this.#work.settling.unblock(toText(handler), order)) > 0);
   }
 
   async finish(event: ClaimedEvent): Promise<void> {
     this.#claimed.forget(event);
-    await this.#work.finish(event);
+    await this.#work.settling.finish(event);
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {

@@ -20,7 +20,7 @@
  *     new or duplicate, claimed or not ◄─────────────────────────── committed
  *   → the answer; then the runs of what is claimed
  *
- *   PostgresStore.settle
+ *   PostgresStore.settle: settling.ts
  *   → an ordinary end (`isOrdinary`): claim-ends.ts ─────────────► record_events(): ended, with the next group; or
  *                                                                    end_claims(): ended, claims, if there is none
  *   → any other: settle.ts ────────────── a transaction ──────────► runs; with the event's last run, the end of its claim
@@ -56,22 +56,15 @@
  *   `RequeueOrder`      a run that goes back sees the earlier one that goes back with it
  *   dispatch            `PlacingOrder`, `CallOrder` (../../shared) and the lanes
  */
-import type { PoolClient } from 'pg';
-import type { Order } from '../../../dispatch/handler.ts';
 import type { Clock } from '../../../kit/clock.ts';
-import { type FoundEvent, type FoundRun, readingKeyOf } from '../../shared/claimed-work.ts';
-import { isOrdinary } from '../../shared/run-to-write.ts';
-import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../../claims.ts';
+import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
+import type { HandlerTerms, RunSelection } from '../../claims.ts';
 import type { EventRecord } from '../../event-record.ts';
-import type { Sequence } from '../../sequence.ts';
-import type { RunEnd } from '../../store.ts';
 import { toProblem } from '../connection/opening-cause.ts';
 import { requireReadCommitted } from '../connection/isolation.ts';
 import { isInvalidData } from '../connection/statement.ts';
 import { migrate } from '../connection/migrations/index.ts';
 import type { Session } from '../connection/session.ts';
-import { toText } from '../connection/text.ts';
-import type { LendingTransaction } from '../connection/transaction.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
 import { ClaimEnds } from './claim-ends.ts';
 import { claimEvents, claimRuns, nextDue } from './claim.ts';
@@ -83,38 +76,30 @@ import {
   recordGroup,
   recordReconciled,
 } from './record.ts';
-import { holdsEvent, holdsRun } from './holding.ts';
-import { type JoinArrival, arrive } from './joins.ts';
 import { Liveness } from './liveness.ts';
 import { OwnedEvents } from './owned-events.ts';
 import { Processes } from './processes.ts';
-import { RequeueOrder } from './requeue-order.ts';
+import { Settling } from './settling.ts';
 import { type QueuedRecording, RecordQueue } from './record-queue.ts';
-import { requiredClaimerOf, runRow, settlementRow } from './run-row.ts';
 import { DeliveriesGoOn, Reconciling } from './reconciling.ts';
-import { lend } from '../connection/user-database.ts';
-import { countAttempt, requeue, settle } from './settle.ts';
-import { unblock } from './unblock.ts';
 
-/** What this process records, claims, and settles. */
+/** What this process records and claims; what becomes of it: `Settling`. */
 export class Work {
   readonly #session: Session;
-  readonly #clock: Clock;
   readonly #processes: Processes;
   readonly #owned: OwnedEvents;
   readonly #ends: ClaimEnds;
   readonly #queue: RecordQueue;
   readonly #liveness: Liveness;
+  readonly settling: Settling;
   #claiming: Promise<unknown> = Promise.resolve();
   readonly #claims = new AnswersInFlight();
   readonly #recordings = new AnswersInFlight();
-  readonly #requeueOrder = new RequeueOrder();
   readonly #reconciling: Reconciling;
   readonly #reconciledKeys: ReconciledKeys = { areNeeded: false };
 
   constructor(session: Session, clock: Clock) {
     this.#session = session;
-    this.#clock = clock;
     this.#processes = new Processes(session.heartbeats);
     this.#owned = new OwnedEvents(session.heartbeats, this.#processes);
     this.#ends = new ClaimEnds(session, this.#processes, this.#owned);
@@ -123,6 +108,13 @@ export class Work {
       clock,
       record: (events) => this.#recordGroup(events),
       isInvalidData,
+    });
+    this.settling = new Settling({
+      session,
+      clock,
+      owned: this.#owned,
+      ends: this.#ends,
+      arrived: () => Promise.all([this.#claims.arrived(), this.#recordings.arrived()]),
     });
     this.#liveness = new Liveness({
       session,
@@ -221,77 +213,6 @@ export class Work {
     return nextDue(this.#session, handler, after);
   }
 
-  settle(run: ClaimedRun, end: RunEnd, isLast: boolean): Promise<Settled> {
-    const row = settlementRow(run, end, { isLast, now: this.#clock.now() });
-    if (isOrdinary(row)) return this.#ends.end(row);
-    const write = () => this.#writeAndWait(run, isLast, (transaction) => settle(transaction, row));
-    return end.state.kind === 'due' ? this.#requeueOrder.add(run, { othersWait: true }, write) : write();
-  }
-
-  settleWith(
-    run: ClaimedRun,
-    end: RunEnd,
-    isLast: boolean,
-    effects: (client: PoolClient) => unknown,
-  ): Promise<Settled> {
-    const row = settlementRow(run, end, { isLast, now: this.#clock.now() });
-    return this.#writeAndWait(run, isLast, async (transaction) => {
-      const settled = await settle(transaction, row);
-      // The claim is no longer ours: the process that took the run over writes the effects, not this one.
-      if (settled === 'lost') return settled;
-      await lend(transaction, effects);
-      return settled;
-    });
-  }
-
-  requeue(run: ClaimedRun, isLast: boolean): Promise<Settled> {
-    const row = runRow(run, isLast, this.#clock.now());
-    return this.#requeueOrder.add(run, { othersWait: false }, () =>
-      this.#writeAndWait(run, isLast, (transaction) => requeue(transaction, row)),
-    );
-  }
-
-  countAttempt(run: ClaimedRun, isLast: boolean): Promise<number | undefined> {
-    const row = runRow(run, isLast, this.#clock.now());
-    return this.#writeAndWait(run, isLast, (transaction) => countAttempt(transaction, row));
-  }
-
-  arrive(arrival: JoinArrival): Promise<Settled> {
-    return this.#writeAndWait(arrival, arrival.isLast, (transaction) => arrive(transaction, arrival));
-  }
-
-  async finish(event: ClaimedEvent): Promise<void> {
-    await this.#ends.end({ sequence: event.sequence, process: requiredClaimerOf(event) });
-  }
-
-  beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
-    const { sequence, handler } = readingKeyOf(claimed);
-    const process = requiredClaimerOf(claimed);
-    return this.#session.write(async (transaction) => {
-      const isHeld =
-        handler === undefined
-          ? await holdsEvent(transaction, { process, sequence })
-          : await holdsRun(transaction, { process, sequence, handler: toText(handler) });
-      if (isHeld)
-        await transaction.query(
-          'update ringback.crash_counts set tried_by = $2, being_read = true where sequence = $1',
-          [sequence, process],
-        );
-      return isHeld;
-    });
-  }
-
-  async endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void> {
-    await this.#session.query(
-      'update ringback.crash_counts set being_read = false where sequence = $1 and tried_by = $2',
-      [claimed.sequence, requiredClaimerOf(claimed)],
-    );
-  }
-
-  unblock(handler: string, order: Order): Promise<number> {
-    return this.#session.write((transaction) => unblock(transaction, handler, order));
-  }
-
   keepAlive(): Promise<number> {
     return this.#liveness.keepAlive();
   }
@@ -302,22 +223,5 @@ export class Work {
 
   subscribe(onWork: () => void): () => void {
     return this.#liveness.subscribe(onWork);
-  }
-
-  /**
-   * Makes a write, and resolves only when the claims and recordings in flight have been answered. The database may have made
-   * these before the write, so that they have not seen a run that it requeues: whoever places what they have claimed must
-   * still find that run in `CallOrder`. Other writes could do without, and go the same way. `isLast`: the claim on the event
-   * ends with the write.
-   */
-  async #writeAndWait<T>(
-    { sequence }: { readonly sequence: Sequence },
-    isLast: boolean,
-    write: (transaction: LendingTransaction) => Promise<T>,
-  ): Promise<T> {
-    const result = await this.#session.write(write);
-    if (isLast) this.#owned.delete(sequence);
-    await Promise.all([this.#claims.arrived(), this.#recordings.arrived()]);
-    return result;
   }
 }

@@ -1,0 +1,128 @@
+import type { PoolClient } from 'pg';
+import type { Order } from '../../../dispatch/handler.ts';
+import type { Clock } from '../../../kit/clock.ts';
+import type { ClaimedEvent, ClaimedRun, Settled } from '../../claims.ts';
+import type { Sequence } from '../../sequence.ts';
+import { readingKeyOf } from '../../shared/claimed-work.ts';
+import { isOrdinary } from '../../shared/run-to-write.ts';
+import type { RunEnd } from '../../store.ts';
+import type { Session } from '../connection/session.ts';
+import { toText } from '../connection/text.ts';
+import type { LendingTransaction } from '../connection/transaction.ts';
+import { lend } from '../connection/user-database.ts';
+import type { ClaimEnds } from './claim-ends.ts';
+import { holdsEvent, holdsRun } from './holding.ts';
+import { type JoinArrival, arrive } from './joins.ts';
+import type { OwnedEvents } from './owned-events.ts';
+import { RequeueOrder } from './requeue-order.ts';
+import { requiredClaimerOf, runRow, settlementRow } from './run-row.ts';
+import { countAttempt, requeue, settle } from './settle.ts';
+import { unblock } from './unblock.ts';
+
+/** What settling is made of. */
+export interface SettlingParts {
+  readonly session: Session;
+  readonly clock: Clock;
+  readonly owned: OwnedEvents;
+  readonly ends: ClaimEnds;
+  /** Resolves when the claims and recordings that are in flight have been answered. */
+  readonly arrived: () => Promise<unknown>;
+}
+
+/** What becomes of the events and runs that this process has claimed. `isLast`: the claim on the event ends with the write. */
+export class Settling {
+  readonly #parts: SettlingParts;
+  readonly #requeueOrder = new RequeueOrder();
+
+  constructor(parts: SettlingParts) {
+    this.#parts = parts;
+  }
+
+  settle(run: ClaimedRun, end: RunEnd, isLast: boolean): Promise<Settled> {
+    const row = settlementRow(run, end, { isLast, now: this.#parts.clock.now() });
+    if (isOrdinary(row)) return this.#parts.ends.end(row);
+    const write = () => this.#writeAndWait(run, isLast, (transaction) => settle(transaction, row));
+    return end.state.kind === 'due' ? this.#requeueOrder.add(run, { othersWait: true }, write) : write();
+  }
+
+  settleWith(
+    run: ClaimedRun,
+    end: RunEnd,
+    isLast: boolean,
+    effects: (client: PoolClient) => unknown,
+  ): Promise<Settled> {
+    const row = settlementRow(run, end, { isLast, now: this.#parts.clock.now() });
+    return this.#writeAndWait(run, isLast, async (transaction) => {
+      const settled = await settle(transaction, row);
+      // The claim is no longer ours: the process that took the run over writes the effects, not this one.
+      if (settled === 'lost') return settled;
+      await lend(transaction, effects);
+      return settled;
+    });
+  }
+
+  requeue(run: ClaimedRun, isLast: boolean): Promise<Settled> {
+    const row = runRow(run, isLast, this.#parts.clock.now());
+    return this.#requeueOrder.add(run, { othersWait: false }, () =>
+      this.#writeAndWait(run, isLast, (transaction) => requeue(transaction, row)),
+    );
+  }
+
+  countAttempt(run: ClaimedRun, isLast: boolean): Promise<number | undefined> {
+    const row = runRow(run, isLast, this.#parts.clock.now());
+    return this.#writeAndWait(run, isLast, (transaction) => countAttempt(transaction, row));
+  }
+
+  arrive(arrival: JoinArrival): Promise<Settled> {
+    return this.#writeAndWait(arrival, arrival.isLast, (transaction) => arrive(transaction, arrival));
+  }
+
+  async finish(event: ClaimedEvent): Promise<void> {
+    await this.#parts.ends.end({ sequence: event.sequence, process: requiredClaimerOf(event) });
+  }
+
+  beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
+    const { sequence, handler } = readingKeyOf(claimed);
+    const process = requiredClaimerOf(claimed);
+    return this.#parts.session.write(async (transaction) => {
+      const isHeld =
+        handler === undefined
+          ? await holdsEvent(transaction, { process, sequence })
+          : await holdsRun(transaction, { process, sequence, handler: toText(handler) });
+      if (isHeld)
+        await transaction.query(
+          'update ringback.crash_counts set tried_by = $2, being_read = true where sequence = $1',
+          [sequence, process],
+        );
+      return isHeld;
+    });
+  }
+
+  async endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void> {
+    await this.#parts.session.query(
+      'update ringback.crash_counts set being_read = false where sequence = $1 and tried_by = $2',
+      [claimed.sequence, requiredClaimerOf(claimed)],
+    );
+  }
+
+  unblock(handler: string, order: Order): Promise<number> {
+    return this.#parts.session.write((transaction) => unblock(transaction, handler, order));
+  }
+
+  /**
+   * Makes a write, and resolves only when the claims and recordings in flight have been answered. The database may have made
+   * these before the write, so that they have not seen a run that it requeues: whoever places what they have claimed must
+   * still find that run in `CallOrder`. Other writes could do without, and go the same way. `isLast`: the claim on the event
+   * ends with the write.
+   */
+  async #writeAndWait<T>(
+    { sequence }: { readonly sequence: Sequence },
+    isLast: boolean,
+    write: (transaction: LendingTransaction) => Promise<T>,
+  ): Promise<T> {
+    const result = await this.#parts.session.write(write);
+    if (isLast) this.#parts.owned.delete(sequence);
+    await this.#parts.arrived();
+    return result;
+  }
+}
