@@ -1,5 +1,5 @@
 import { Refusal, refusal } from '../errors/refusals.ts';
-import type { Clock } from '../kit/clock.ts';
+import { type Clock, inTime } from '../kit/clock.ts';
 import type { Headers, Scheme } from '../events/model.ts';
 import type { PreparedScheme } from '../signature/content.ts';
 import { type SchemeName, describeScheme, resolveScheme } from '../signature/schemes.ts';
@@ -9,7 +9,10 @@ import type { SecretSource } from '../signature/secret-source.ts';
 import type { PreparedSecret } from '../signature/secrets.ts';
 import { type Verification, verifySignature } from '../signature/verify.ts';
 import type { Store } from '../store/store.ts';
+import { recordTimeout } from '../store/timeouts.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
+
+const late = () => new Error('the store has not answered in time');
 
 /** What signatures are checked against. */
 export interface AuthenticateParts {
@@ -161,11 +164,12 @@ export class Authenticator {
 
   /** Writes the pin. The store decides which one counts if another process pins at the same time. */
   async #writePin(scheme: Scheme): Promise<void> {
-    const { store, telemetry } = this.#parts;
+    const { store, telemetry, clock } = this.#parts;
     this.#isPinning = true;
     try {
       const instead = this.#stored && describeScheme(this.#stored);
-      const pinned = await store.pinScheme(describeScheme(scheme), instead);
+      const pinning = store.pinScheme(describeScheme(scheme), instead);
+      const pinned = await inTime(clock, recordTimeout, pinning, late);
       this.#learn(pinned);
       telemetry.report('scheme_pinned', { option: `signature: '${pinned}'` });
     } catch {
@@ -180,8 +184,8 @@ export class Authenticator {
     const { clock } = this.#parts;
     if (clock.elapsed() - this.#readAt < shortestPause) return false;
     const before = this.#stored;
-    // If the store can't be read, what is known counts.
-    await this.#readPin().catch(() => {});
+    // If the store can't be read in time, what is known counts.
+    await inTime(clock, recordTimeout, this.#readPin(), late).catch(() => {});
     return this.#stored !== before;
   }
 

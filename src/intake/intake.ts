@@ -14,7 +14,7 @@ import { type Admission, admit } from './admit.ts';
 import { type BodyLimits, type Hold, assemble } from './assemble.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
-import { InflightBodies, type InflightLimits } from './inflight-bodies.ts';
+import { InflightBodies, type InflightBody, type InflightLimits } from './inflight-bodies.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
@@ -67,7 +67,8 @@ export class Intake {
   readonly #refusals: RefusalLog;
   readonly #share: EventLoopShare;
   readonly #explained = new Set<string>();
-  #inside = 0;
+  /** The deliveries that have not been answered. */
+  readonly #inside = new Set<InflightBody>();
   #empty: (() => void)[] = [];
 
   constructor(parts: IntakeParts) {
@@ -86,7 +87,7 @@ export class Intake {
   /** Takes a delivery and resolves to the answer. Never rejects. */
   async take(delivery: Delivery): Promise<Reply> {
     const hold = this.#inflight.begin(() => senderOf(delivery, this.#parts.admission.trustProxy));
-    this.#inside += 1;
+    this.#inside.add(hold);
     const { activity, clock } = this.#parts;
     const begunAt = clock.elapsed();
     try {
@@ -99,13 +100,23 @@ export class Intake {
       return this.#refuse(problem);
     } finally {
       hold.release();
-      this.#leave();
+      this.#leave(hold);
     }
   }
 
-  /** Resolves when every delivery that came in has been answered. */
-  async drained(): Promise<void> {
-    if (this.#inside > 0) await new Promise<void>((resolve) => this.#empty.push(resolve));
+  /**
+   * Resolves when every delivery that came in has been answered. Bodies that are unfinished after `timeout` milliseconds are
+   * refused: anybody could otherwise hold up a stop for as long as `limits.bodyTimeout`.
+   */
+  async drained(timeout: number): Promise<void> {
+    if (this.#inside.size === 0) return;
+    const refuse = (): void => {
+      for (const body of this.#inside) body.displace?.(new Refusal('unavailable', 'not_open'));
+    };
+    // Without a timeout no clock is asked: a manual one may never be moved again.
+    const cancel = timeout > 0 ? this.#parts.clock.after(timeout, refuse) : refuse();
+    await new Promise<void>((resolve) => this.#empty.push(resolve));
+    cancel?.();
   }
 
   /** Logs the refusals that were only counted so far. */
@@ -204,9 +215,9 @@ export class Intake {
     return replyRefused(code);
   }
 
-  #leave(): void {
-    this.#inside -= 1;
-    if (this.#inside === 0) for (const resolve of this.#empty.splice(0)) resolve();
+  #leave(body: InflightBody): void {
+    this.#inside.delete(body);
+    if (this.#inside.size === 0) for (const resolve of this.#empty.splice(0)) resolve();
   }
 }
 

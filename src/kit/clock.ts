@@ -50,6 +50,14 @@ export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
+/** Resolves as the promise does, or rejects with `late()` if that takes longer than `ms` milliseconds. The promise goes on. */
+export function inTime<T>(clock: Clock, ms: number, promise: Promise<T>, late: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(ms, () => reject(late()));
+    promise.then(resolve, reject).finally(cancel);
+  });
+}
+
 /**
  * Keeps the process alive while it waits for something that must not be abandoned: a clock's timers don't do that.
  * Returns the function that lets the process end again.

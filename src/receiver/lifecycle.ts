@@ -149,7 +149,6 @@ export class Lifecycle {
     const { telemetry, intake, dispatcher, drift, retention, health, changes, history, alerts, store } =
       this.parts;
     const { clock } = this.#options;
-    const begunAt = clock.elapsed();
     telemetry.report('receiver_stopping');
     health.stop();
     changes.close();
@@ -157,11 +156,10 @@ export class Lifecycle {
     // The dispatcher drains at the same time as the intake. One after the other, a sender that stalls after
     // half a body could make the stop take twice as long.
     const dispatched = dispatcher.stop(timeout);
-    await intake.drained();
     // A process that holds the database locked must not keep this one from ending: runs whose end can't be written are
     // run again.
-    const left = Math.max(0, begunAt + timeout + lockTimeout - clock.elapsed());
-    const cancel = clock.after(left, () => store.abandon());
+    const cancel = clock.after(timeout + lockTimeout, () => store.abandon());
+    await intake.drained(timeout);
     await dispatched;
     await drift.stop();
     await history.stop();

@@ -36,7 +36,7 @@ async function receiving({ limits, ...options }: ReceiverOptions = {}) {
       stream.end();
       return (await answer).status;
     };
-    return { send, status };
+    return { send, status, answer: () => answer };
   };
   return { ...parts, clock, begin };
 }
@@ -183,5 +183,16 @@ describe('an attack with bodies that never end', () => {
       expect(await posted(port, '127.0.0.2')).toBe(200);
       expect(await posted(port, '127.0.0.1')).toBe(200);
     }
+  });
+
+  test('does not hold up a stop when it does not come', async () => {
+    const { receiver, clock, begin } = await receiving();
+    const stalled = await begin(bodyOf());
+    await stalled.send(0, 1);
+    const stopping = receiver.stop({ drain: '1s' });
+    await clock.timer(1_000);
+    clock.advance(1_000);
+    expect(await stalled.answer()).toMatchObject({ status: 503 });
+    await clock.runUntil(stopping);
   });
 });

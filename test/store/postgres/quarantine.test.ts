@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { PostgresQuarantine } from '../../../src/store/postgres/admin/postgres-quarantine.ts';
 import { PostgresRetention } from '../../../src/store/postgres/admin/postgres-retention.ts';
+import { recordTimeout } from '../../../src/store/timeouts.ts';
 import { quarantineBounds } from '../../../src/store/shared/bounds.ts';
 import type { QuarantineRecord } from '../../../src/store/quarantine-store.ts';
 import { eventOf, record } from '../parts.ts';
-import { openedPostgres } from './opened-postgres.ts';
+import { openedPostgres, waitsForLock } from './opened-postgres.ts';
 
 const delivery: QuarantineRecord = {
   kind: 'not_authentic',
@@ -89,6 +90,27 @@ describe('quarantine in Postgres', () => {
       "select count, bytes from ringback.quarantine_totals where kind = 'not_authentic'",
     );
     expect(totals).toEqual(held);
+  });
+
+  test('that somebody has locked keeps no sender waiting, nor anything that nobody waits for any more', async () => {
+    const { store, session, clock } = await openedPostgres();
+    const failed = (kept: Promise<unknown>) => kept.then(() => 'kept', String);
+    let outcomes: Promise<string[]> | undefined;
+    await session.write(async (transaction) => {
+      await transaction.query('lock table ringback.quarantine in exclusive mode');
+      outcomes = Promise.all([
+        failed(store.quarantine.keep({ ...delivery, kind: 'unreadable', reason: 'not_json' })),
+        failed(store.quarantine.keep(delivery)),
+        failed(store.quarantine.keep({ ...delivery, digest: 'later' })),
+      ]);
+      await waitsForLock(session);
+      clock.advance(recordTimeout);
+      expect(await outcomes).not.toContain('kept');
+    });
+    const { id } = await store.quarantine.keep({ ...delivery, digest: 'last' });
+    const { deliveries } = await store.quarantine.list({ limit: 10 });
+    expect(deliveries.filter(({ digest }) => digest === 'later')).toEqual([]);
+    expect(deliveries).toContainEqual(expect.objectContaining({ id, digest: 'last' }));
   });
 
   test('gives a delivery that two release at once to one of them', async () => {

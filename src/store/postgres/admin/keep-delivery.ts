@@ -1,15 +1,14 @@
 import type { Headers } from '../../../events/model.ts';
 import { quarantineBounds } from '../../shared/bounds.ts';
 import type { QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
-import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { toText } from '../connection/text.ts';
 
 /** Writes a delivery into quarantine, in one statement. */
-export async function keepDelivery(session: Session, record: QuarantineRecord): Promise<Quarantined> {
+export async function keepDelivery(transaction: Transaction, record: QuarantineRecord): Promise<Quarantined> {
   const { kind, reason, digest, receivedAt, headers, body, cutFrom, skipped } = record;
   const { kept, dropped } = await oneRow<{ kept: number; dropped: number }>(
-    session,
+    transaction,
     'select kept, dropped from ringback.keep_delivery($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
     [
       kind,

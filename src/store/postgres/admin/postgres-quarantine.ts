@@ -9,6 +9,8 @@ import type {
   QuarantineStore,
   Quarantined,
 } from '../../quarantine-store.ts';
+import { recordTimeout } from '../../timeouts.ts';
+import { recordedInTime } from '../connection/recorded-in-time.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';
 import { recordGroup } from '../work/record.ts';
@@ -34,9 +36,25 @@ export class PostgresQuarantine implements QuarantineStore {
     this.#session = session;
   }
 
-  /** One at a time: a flood of deliveries that are not authentic must leave the connections to those that are. */
   keep(record: QuarantineRecord): Promise<Quarantined> {
-    const kept = this.#keeping.then(() => keepDelivery(this.#session, record));
+    const { clock, intake } = this.#session;
+    const kept = record.kind === 'unreadable' ? keepDelivery(intake, record) : this.#keepInTurn(record);
+    return recordedInTime(clock, kept);
+  }
+
+  /**
+   * One at a time: a flood of deliveries that are not authentic must leave the connections to those that are. One whose turn
+   * comes too late is not kept: its sender has been answered.
+   */
+  #keepInTurn(record: QuarantineRecord): Promise<Quarantined> {
+    const { clock } = this.#session;
+    let waiting: QuarantineRecord | undefined = record;
+    const cancel = clock.after(recordTimeout, () => (waiting = undefined));
+    const kept = this.#keeping.then(() => {
+      cancel();
+      if (!waiting) throw new Error('too many deliveries wait for the quarantine');
+      return keepDelivery(this.#session, waiting);
+    });
     this.#keeping = kept.catch(() => {});
     return kept;
   }

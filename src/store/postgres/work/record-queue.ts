@@ -1,7 +1,7 @@
+import { recordedInTime } from '../connection/recorded-in-time.ts';
 import { setImmediate } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
 import type { EventRecord } from '../../event-record.ts';
-import { recordTimeout } from '../../timeouts.ts';
 import type { EventToRecord, Recorded } from './record.ts';
 
 /** How many events are recorded together at the most, and how many bytes: the next ones wait for them. */
@@ -82,7 +82,7 @@ export class RecordQueue {
     recorded.then(left, left);
     this.#waiting.push({ record, mayClaim, bytes, onRecorded: resolve, onFailed: reject });
     this.#schedule();
-    return { inTime: this.#inTime(recorded), recorded: recorded.catch(() => undefined) };
+    return { inTime: recordedInTime(this.#parts.clock, recorded), recorded: recorded.catch(() => undefined) };
   }
 
   /** Does something while no group is in flight. What comes meanwhile waits. */
@@ -99,15 +99,6 @@ export class RecordQueue {
       if (this.#paused === promise) this.#paused = undefined;
       this.#send();
     }
-  }
-
-  #inTime(recorded: Promise<Recorded>): Promise<Recorded> {
-    return new Promise((resolve, reject) => {
-      const cancel = this.#parts.clock.after(recordTimeout, () =>
-        reject(new Error(`the database has not answered within ${recordTimeout} ms`)),
-      );
-      recorded.then(resolve, reject).finally(cancel);
-    });
   }
 
   /** All deliveries of one turn of the event loop go together. */

@@ -53,7 +53,7 @@ export const adminTables = `
   create function ringback.keep_delivery(
     new_kind text, new_reason text, new_digest text, new_received_at bigint, new_trace_id text, new_headers text,
     new_body bytea, new_cut_from bigint, skipped bigint, max_count bigint, max_bytes bigint
-  ) returns table (kept bigint, dropped bigint) language plpgsql as $function$
+  ) returns table (kept bigint, dropped bigint) language plpgsql set lock_timeout = '500ms' as $function$
   #variable_conflict use_column
   declare
     kept_id bigint;
