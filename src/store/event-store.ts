@@ -35,7 +35,6 @@ export interface EventFilter {
   readonly since?: number | undefined;
   /** Exclusive. */
   readonly until?: number | undefined;
-  /** A text that the trace id contains. */
   readonly traceId?: string | undefined;
   /** The event has a run that has failed like this and is not done since: the id of a group of failures. */
   readonly failure?: string | undefined;

@@ -244,7 +244,7 @@ test('a dry run foretells exactly what is then dismissed, and changes nothing', 
   await deliverAll(receiver, traceIds, 'call-2');
   await logs.until('run_dead', 240);
   const filters: readonly EventFilter[] = [
-    { state: 'dead', traceId: '1' },
+    { state: 'dead', traceId: 'trace-1' },
     { handler: 'gone', traceId: 'two' },
     { handler: 'gone' },
     { state: 'dead', handler: 'also-dead' },

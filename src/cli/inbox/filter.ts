@@ -17,7 +17,7 @@ export function takesFilter(command: Command): Command {
     .option('--event-name <name>', 'its name')
     .option('--call-id <id>', 'its call')
     .option('--agent-id <id>', 'its agent')
-    .option('--trace-id <text>', 'its trace id, or a part of it');
+    .option('--trace-id <id>', 'its trace id');
   return takesTimes(filtered);
 }
 

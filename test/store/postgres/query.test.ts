@@ -149,7 +149,7 @@ describe('events in Postgres', () => {
       const kept = { eventName: odd, callId: odd, organizationId: odd, agentId: odd };
       const runs = [{ handler: odd, reason: odd }];
       expect(await store.events.get(`t${odd}`)).toMatchObject({ ...kept, headers: { 'x-odd': odd }, runs });
-      const filter = { eventName: odd, callId: odd, agentId: odd, handler: odd, traceId: odd };
+      const filter = { eventName: odd, callId: odd, agentId: odd, handler: odd, traceId: `t${odd}` };
       const { events } = await store.events.list(filter, { limit: 2, before: undefined });
       expect(only(events)).toMatchObject({ ...kept, runs });
       const { sequence } = only(events);

@@ -3,6 +3,7 @@ import type { EventFilter } from '../../event-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
+import { keysOfTraceId } from '../../shared/identity-key.ts';
 import { eventState } from './event-state.ts';
 
 /** How many sequences one look goes through at the most: a filter that matches little must not time out. */
@@ -18,8 +19,9 @@ const fewInState: Readonly<Record<string, string>> = {
 
 /** Finds events by a filter. Where an index leads to few events, one look goes through all of those. */
 export async function findEvents(session: Session, filter: EventFilter, range: SearchRange): Promise<Found> {
-  const { callId, failure, state } = filter;
-  const isFew = failure !== undefined || (state !== undefined && state in fewInState);
+  const { callId, traceId, failure, state } = filter;
+  const isFew =
+    traceId !== undefined || failure !== undefined || (state !== undefined && state in fewInState);
   const looked = isFew || callId !== undefined ? range : windowOf(range, window);
   const { from, to, limit, latestFirst } = looked;
   const values: unknown[] = [from, to, limit];
@@ -43,7 +45,9 @@ export async function findEvents(session: Session, filter: EventFilter, range: S
 }
 
 /** The few events among which those of a filter are, as SQL. */
-function fewOf({ failure, state }: EventFilter, values: unknown[]): string | undefined {
+function fewOf({ traceId, failure, state }: EventFilter, values: unknown[]): string | undefined {
+  if (traceId !== undefined)
+    return `select sequence from ringback.identities where identity = any ($${values.push(keysOfTraceId(traceId))})`;
   if (failure === undefined) return state && fewInState[state];
   return `select sequence from ringback.runs where failure = $${values.push(failure)}`;
 }
@@ -62,7 +66,7 @@ function conditionsOf(filter: EventFilter, values: unknown[]): string[] {
     ...when(agentId, (id) => `agent_id = ${add(id)}`),
     ...when(since, (time) => `received_at >= ${add(time)}`),
     ...when(until, (time) => `received_at < ${add(time)}`),
-    ...when(traceId, (part) => `strpos(trace_id, ${add(part)}) > 0`),
+    ...when(traceId, (id) => `trace_id = ${add(id)}`),
     ...when(
       failure,
       (id) => `exists (select from ringback.runs f where f.sequence = e.sequence and f.failure = ${add(id)})`,
