@@ -65,6 +65,30 @@ async function answered(url: string, request: RequestInit): Promise<{ status: nu
   return { status: response.status, json: await response.json() };
 }
 
+test('an order number keeps all of its digits', async () => {
+  const { call } = await served([greet]);
+  expect(await call('/greet', '{"name":1234567890123456789}')).toMatchObject({
+    json: { hello: '1234567890123456789' },
+  });
+});
+
+test.each(['utf8', 'latin1', 'base64'] as const)(
+  'a body is read although a middleware has set its encoding to %s',
+  async (encoding) => {
+    const app = express5();
+    app.use((request, _response, next) => {
+      request.setEncoding(encoding);
+      next();
+    });
+    app.use(toolMiddleware([greet], { headers: key }));
+    const url = `http://127.0.0.1:${await listening(app)}/greet`;
+    const body = JSON.stringify({ name: 'Zoë' });
+    expect(await answered(url, { method: 'POST', headers: json, body })).toMatchObject({
+      json: { hello: 'Zoë' },
+    });
+  },
+);
+
 describe.each(versions)('%s', (_name, express) => {
   test.each<[string, (app: ReturnType<typeof express5>) => unknown]>([
     ['before any parser', () => {}],

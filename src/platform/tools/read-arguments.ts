@@ -1,10 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import { isObject } from '../../errors/option-problems.ts';
+import { decodeBody } from '../../events/decoding.ts';
 import { jsonIn } from '../../kit/http-bodies.ts';
 import { ToolRefusal } from './tool-answer.ts';
 
 /** The largest body, in bytes: far more than a model writes, and too little to fill the memory. */
 const maxBytes = 1024 * 1024;
+
+/** What the arguments may consist of: far more than a model writes, too. */
+const limits = { values: 100_000, fields: 20_000, depth: 1_000 };
 
 /** A request that a body parser may have read. */
 interface ParsedRequest extends IncomingMessage {
@@ -41,7 +45,10 @@ function readParsed(body: unknown): unknown {
 
 function readJson(bytes: Uint8Array): unknown {
   if (bytes.byteLength === 0) return {};
-  const value = jsonIn(bytes);
+  // Digits that a number can't hold stay as they are: a rounded order number is that of another customer.
+  const decoded = decodeBody(bytes, limits);
+  if (decoded.ok) return decoded.value;
+  const value = decoded.reason === 'not_an_object' ? jsonIn(bytes) : undefined;
   if (value === undefined) throw new ToolRefusal('unreadable');
   return value;
 }
@@ -72,10 +79,13 @@ function collect(request: IncomingMessage, signal: AbortSignal): Promise<Uint8Ar
       stop();
       reject(reason instanceof Error ? reason : new ToolRefusal('broken_off'));
     };
-    const onData = (chunk: Buffer) => {
-      size += chunk.byteLength;
+    // Text if a middleware has set an encoding.
+    const onData = (chunk: Buffer | string) => {
+      const bytes =
+        typeof chunk === 'string' ? Buffer.from(chunk, request.readableEncoding ?? 'utf8') : chunk;
+      size += bytes.byteLength;
       if (size > maxBytes) return refuse(new ToolRefusal('too_large'));
-      chunks.push(chunk);
+      chunks.push(bytes);
     };
     const onEnd = () => {
       stop();
