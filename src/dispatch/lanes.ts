@@ -8,6 +8,8 @@ import type { Run } from './run.ts';
  * and read again, which costs as much as everything else about it.
  */
 const maxInMemory = 1_000;
+/** So many runs may be in memory however large they are: a large one that hangs must not keep others of its handler. */
+const minInMemory = 4;
 /**
  * How large the bodies of all runs in memory may be, in bytes: a backlog of large ones must not fill it. Each handler has an equal
  * share, so that one which hangs leaves room to its siblings.
@@ -58,7 +60,7 @@ export class Lanes {
 
   /** How many more runs may be added, of calls that have no lane here. */
   get room(): number {
-    return this.#bytes > this.#maxBytes ? 0 : Math.max(0, maxInMemory - this.#size);
+    return Math.max(0, (this.#bytes > this.#maxBytes ? minInMemory : maxInMemory) - this.#size);
   }
 
   /** How many more runs may be added of this run's call. */
@@ -87,9 +89,9 @@ export class Lanes {
     return this.#size <= maxInMemory / 2 && this.hasBytes;
   }
 
-  /** Whether half of this handler's share of the memory for bodies is free. */
+  /** Whether half of this handler's share of the memory for bodies is free, or too few runs have it to wait for them. */
   get hasBytes(): boolean {
-    return this.#bytes <= this.#maxBytes / 2;
+    return this.#bytes <= this.#maxBytes / 2 || this.#size < minInMemory;
   }
 
   /** How many runs are ready and have a slot. */

@@ -4,6 +4,9 @@ import type { Session } from '../connection/session.ts';
 import type { Recorded } from './record.ts';
 import type { EndedEvents, Processes } from './processes.ts';
 
+/** How many events a heartbeat names at the most: each look at an event that is owned compares it with all of them. */
+const mostExcepted = 64;
+
 /** The events that this process has claimed as it recorded them, and has not ended. */
 export class OwnedEvents {
   readonly #session: Session;
@@ -57,18 +60,16 @@ export class OwnedEvents {
   /**
    * What has ended, for a heartbeat; undefined while that is uncertain. A group that is being recorded counts by the highest
    * sequence known as it began, because its own are higher. What was there at the heartbeat before, and has not ended, is named
-   * by itself: the low-water mark must not stand still for as long as one handler takes.
+   * by itself, the first of it: the low-water mark must not stand still for as long as one handler takes.
    */
   ended(): EndedEvents | undefined {
     if (this.#isUncertain) return undefined;
-    const except: Sequence[] = [];
-    let upTo = this.#highest;
-    for (const { after } of this.#groups) upTo = Math.min(upTo, after);
-    for (const sequence of this.#sequences)
-      if (sequence <= this.#highestBefore) except.push(sequence);
-      else upTo = Math.min(upTo, sequence - 1);
+    const left = [...this.#sequences].toSorted((one, other) => one - other);
+    const except = left.filter((sequence) => sequence <= this.#highestBefore).slice(0, mostExcepted);
+    const next = left[except.length] ?? Infinity;
+    const groups = [...this.#groups].map(({ after }) => after);
     this.#highestBefore = this.#highest;
-    return { upTo, except };
+    return { upTo: Math.min(this.#highest, next - 1, ...groups), except };
   }
 
   /** Records a group, and notes which of its events this process then owns. */
