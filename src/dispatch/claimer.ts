@@ -111,7 +111,13 @@ export class Claimer {
     const looking = { handler, isCrowded, round: dueTimer.round };
     if (!(await dueTimer.isDue(looking))) return;
     const without = isCrowded ? lanes.calls : [];
-    const selection = { limit: room, now: clock.now(), without, isOneACall: isCrowded };
+    const selection = {
+      limit: room,
+      bytes: lanes.freeBytes,
+      now: clock.now(),
+      without,
+      isOneACall: isCrowded,
+    };
     await store.claimRuns(handler, selection).then((claimed) => {
       dueTimer.claimed(looking, claimed.length);
       return placeAfterAnswer(claimed.map((run) => () => placer.placeRun(lanes, run)));

@@ -1,4 +1,5 @@
 import { RenewedMap } from '../kit/churn.ts';
+import type { SharedBytes } from '../kit/shared-bytes.ts';
 import type { Handler } from './handler.ts';
 import type { Run } from './run.ts';
 
@@ -8,13 +9,6 @@ import type { Run } from './run.ts';
  * and read again, which costs as much as everything else about it.
  */
 const maxInMemory = 1_000;
-/** So many runs may be in memory however large they are: a large one that hangs must not keep others of its handler. */
-const minInMemory = 4;
-/**
- * How large the bodies of all runs in memory may be, in bytes: a backlog of large ones must not fill it. Each handler has an equal
- * share, so that one which hangs leaves room to its siblings.
- */
-const maxBytes = 32 * 1024 * 1024;
 /**
  * The most runs that wait in memory for an earlier run of their call, by the handler's order. They are counted
  * separately, so that one busy call doesn't take the room of all others. A run that finds no room costs writes. With
@@ -31,7 +25,7 @@ export class Lanes {
   readonly handler: Handler;
   /** Whether a person has paused the handler: then nothing is added. */
   isPaused = false;
-  #maxBytes = maxBytes;
+  readonly #memory: () => SharedBytes;
   /** How large the bodies of the runs are, each counted as often as there is a copy of its event. */
   #bytes = 0;
   readonly #ready: Run[] = [];
@@ -48,26 +42,28 @@ export class Lanes {
   /** How many runs wait for another of their call. */
   #following = 0;
 
-  constructor(handler: Handler) {
+  /** `memory`: that for the bodies of all handlers' runs. */
+  constructor(handler: Handler, memory: () => SharedBytes) {
+    this.#memory = memory;
     this.handler = handler;
     this.#maxFollowing = maxFollowing[handler.order];
   }
 
-  /** From now on so many handlers share what memory there is for bodies. */
-  shareBytes(handlers: number): void {
-    this.#maxBytes = maxBytes / handlers;
-  }
-
   /** How many more runs may be added, of calls that have no lane here. */
   get room(): number {
-    return Math.max(0, (this.#bytes > this.#maxBytes ? minInMemory : maxInMemory) - this.#size);
+    return this.#memory().isUsedUp(this.#bytes) ? 0 : Math.max(0, maxInMemory - this.#size);
+  }
+
+  /** How large the bodies of the runs that are added may be. */
+  get freeBytes(): number {
+    return this.#memory().freeFor(this.#bytes);
   }
 
   /** How many more runs may be added of this run's call. */
   roomFor(run: Run): number {
     const call = laneOf(run);
     const isFollowing = call !== undefined && this.#lanes.has(call);
-    if (!isFollowing || this.#bytes > this.#maxBytes) return this.room;
+    if (!isFollowing || this.#memory().isUsedUp(this.#bytes)) return this.room;
     return Math.max(0, this.#maxFollowing - this.#following);
   }
 
@@ -89,9 +85,9 @@ export class Lanes {
     return this.#size <= maxInMemory / 2 && this.hasBytes;
   }
 
-  /** Whether half of this handler's share of the memory for bodies is free, or too few runs have it to wait for them. */
+  /** Whether half of the memory for bodies is free, or half of this handler's share of it. */
   get hasBytes(): boolean {
-    return this.#bytes <= this.#maxBytes / 2 || this.#size < minInMemory;
+    return !this.#memory().isUsedUp(this.#bytes, 1 / 2);
   }
 
   /** How many runs are ready and have a slot. */
@@ -115,11 +111,13 @@ export class Lanes {
   /** The run is in flight: until `release`, its body is in memory. */
   hold({ claimed }: Run): void {
     this.#bytes += claimed.body.byteLength;
+    this.#memory().take(claimed.body.byteLength);
   }
 
   /** The run is no longer in flight. */
   release({ claimed }: Run): void {
     this.#bytes -= claimed.body.byteLength;
+    this.#memory().take(-claimed.body.byteLength);
   }
 
   /** The next run that may begin, if there is one and a slot for it. */

@@ -1,5 +1,6 @@
 import { configError } from '../errors/errors.ts';
 import type { Handler } from './handler.ts';
+import { SharedBytes } from '../kit/shared-bytes.ts';
 import { Lanes } from './lanes.ts';
 import {
   type HandlerOptions,
@@ -14,6 +15,9 @@ import { defined } from '../kit/values.ts';
 import type { ResolvedOptions } from '../receiver/options.ts';
 import type { ShortDuration } from '../receiver/short-durations.ts';
 
+/** How large the bodies of all runs in memory may be, in bytes: a backlog of large ones must not fill it. */
+const maxBytes = 32 * 1024 * 1024;
+
 /** The name under which the fallback's runs are stored. */
 const fallbackName = 'fallback';
 
@@ -23,6 +27,7 @@ export class Registry {
   readonly #isStrict: boolean;
   readonly #handlers: Handler[] = [];
   readonly #lanes: Lanes[] = [];
+  #memory = new SharedBytes(maxBytes, 1);
   readonly #shortDurations: (ShortDuration & { readonly handler: string })[] = [];
   #fallback: Handler | undefined;
   #isClosed = false;
@@ -106,7 +111,7 @@ export class Registry {
   /** From now on nothing can be registered. */
   close(): void {
     this.#isClosed = true;
-    for (const lanes of this.#lanes) lanes.shareBytes(this.#lanes.length);
+    this.#memory = new SharedBytes(maxBytes, this.#lanes.length);
   }
 
   /** With `strictNames`, refuses a name that is probably misspelled: its handler would wait for what never comes. */
@@ -123,7 +128,7 @@ export class Registry {
     if (this.#isClosed) throw configError('handler_too_late', { name });
     if (this.#lanes.some(({ handler: other }) => other.name === name))
       throw configError('handler_duplicate', { name });
-    this.#lanes.push(new Lanes(handler));
+    this.#lanes.push(new Lanes(handler, () => this.#memory));
     this.#shortDurations.push(
       ...shortDurationsOfHandler(options).map((short) => ({ ...short, handler: name })),
     );

@@ -13,6 +13,8 @@ export interface HandlerTerms {
 /** Which of a handler's due runs may be claimed. */
 export interface RunSelection {
   readonly limit: number;
+  /** How many bytes their bodies may have, all but that of the last; one run is claimed in any case. */
+  readonly bytes: number;
   /** Milliseconds since 1970. */
   readonly now: number;
   /** Calls whose runs are left out, because this process has enough of them in flight. */

@@ -39,6 +39,22 @@ test('what memory has no room for stays in the inbox, of however many calls it i
   gate.open();
 });
 
+test('of one call, no more is in memory than it may hold, however large the events are', async () => {
+  const database = temporaryDatabase();
+  const gate = new Gate();
+  const { receiver } = await started({ database }, (r) => r.on('*', { timeout: '1h' }, gate.pass));
+  const payload = { filler: 'x'.repeat(300_000) };
+  for (let place = 0; place < 200; place += 1)
+    await deliver(receiver, bodyOf({ traceId: `trace-${place}`, callId: 'call-1', payload }));
+  const count = async (from: string) => (await rowsIn(database, `select 1 from ${from}`)).length;
+  const isPlaced = async () => (await count('waiting')) === 0 || (await count('claims')) > 60;
+  await expect.poll(isPlaced).toBe(true);
+  for (let turns = 0; turns < 300; turns += 1) await turn();
+  const claimed = (await count('claims')) + (await count("runs where state = 'claimed'"));
+  expect(claimed * 300_000).toBeLessThan(48_000_000);
+  gate.open();
+});
+
 test('a strict run is tried again when it is due, however many wait behind it', async () => {
   const clock = new ManualClock();
   const gate = new Gate();

@@ -68,7 +68,8 @@ export function claimDue(
   handler: HandlerTerms = handlerOf(),
   parts: Partial<RunSelection> = {},
 ): Promise<readonly ClaimedRun[]> {
-  return store.claimRuns(handler, { limit: 10, now: presentTime, without: [], isOneACall: false, ...parts });
+  const selection = { limit: 10, bytes: Infinity, now: presentTime, without: [], isOneACall: false };
+  return store.claimRuns(handler, { ...selection, ...parts });
 }
 
 export const done: RunState = { kind: 'done' };

@@ -69,6 +69,16 @@ export function describeClaiming(name: string, opened: () => Promise<Store>): vo
       expect(await claim()).toHaveLength(1);
     });
 
+    test('due runs up to a number of bytes, and one in any case', async () => {
+      const store = await opened();
+      const body = Buffer.alloc(100, 'x');
+      for (let index = 0; index < 5; index += 1)
+        await recordEnded(store, eventOf(`trace-${index}`, { body }), dueAt(0));
+      expect(traceIdsOf(await claimDue(store, handlerOf(), { bytes: 150 }))).toEqual(['trace-0', 'trace-1']);
+      expect(traceIdsOf(await claimDue(store, handlerOf(), { bytes: 0 }))).toEqual(['trace-2']);
+      expect(await claimDue(store)).toHaveLength(2);
+    });
+
     test('a process that nobody shares with finds nothing to take over', async () => {
       const store = await opened();
       await claimedOf(store, eventOf('a'));

@@ -92,7 +92,7 @@ export async function claimRuns(
   session: Session,
   process: number,
   { name, order }: HandlerTerms,
-  { limit, now, without, isOneACall }: RunSelection,
+  { limit, bytes, now, without, isOneACall }: RunSelection,
 ): Promise<readonly FoundRun[]> {
   return session.write(async (transaction) => {
     const values = [process, toText(name), now, order === 'strict', without.map(toText), isOneACall, limit];
@@ -105,7 +105,7 @@ export async function claimRuns(
       process,
       toText(name),
       candidates.map(({ sequence }) => sequence),
-      claimBytes,
+      Math.min(claimBytes, Math.max(1, bytes)),
       free.map(({ call_id: callId }) => callId),
     ]);
     return rows.map((row) => foundRun(row, process));

@@ -86,7 +86,10 @@ export function prepareClaims(database: Database.Database, processes: Processes)
     events(limit: number): FoundEvent[] {
       processes.ensureEntered();
       const passedOver = JSON.stringify([...callsOfOthers(processes.id)]);
-      const rows = take(newEvents.iterate({ passedOver }) as Iterable<FoundEventRow>, limit);
+      const rows = take(newEvents.iterate({ passedOver }) as Iterable<FoundEventRow>, {
+        limit,
+        bytes: claimBytes,
+      });
       return rows.map((row) => {
         endWait.run(row.sequence);
         claimEvent.run(row.sequence, processes.id);
@@ -102,6 +105,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
 
     runs(handler: string, isStrict: boolean, selection: RunSelection): FoundRun[] {
       const { limit, now, without, isOneACall } = selection;
+      const most = { limit, bytes: selection.bytes };
       processes.ensureEntered();
       const passedOver = JSON.stringify([...callsOfOthers(processes.id), ...without]);
       const due = { handler, now, isStrict: Number(isStrict), passedOver };
@@ -114,7 +118,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       // A run that has begun, or that a replay has requeued, has already had its turn.
       const mayGo = ({ attempts, replay, sequence, call_id: callId }: FoundRunRow): boolean =>
         (attempts > 0 || replay !== null || !behind.has({ sequence, callId })) && isAnother(callId);
-      const rows = take(dueRuns.iterate(due) as Iterable<FoundRunRow>, limit, mayGo);
+      const rows = take(dueRuns.iterate(due) as Iterable<FoundRunRow>, most, mayGo);
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
         return {
@@ -149,20 +153,24 @@ function isLeft(alias: 'e' | 'r'): string {
   return `(${alias}.call_id is null or ${alias}.call_id not in (select value from json_each(@passedOver)))`;
 }
 
-/** Takes rows that may go, up to a count and a number of bytes. */
+/** Takes rows that may go, up to a count and a number of bytes, and at least one if there is one. */
 function take<Row extends FoundEventRow>(
   rows: Iterable<Row>,
-  limit: number,
+  most: { readonly limit: number; readonly bytes: number },
   mayGo: (row: Row) => boolean = () => true,
 ): readonly Row[] {
   const found: Row[] = [];
   let passedOver = 0;
   let bytes = 0;
+  let bytesRead = 0;
   for (const row of rows) {
-    if (found.length >= limit || bytes >= claimBytes || passedOver >= maxPassedOver) break;
-    if (mayGo(row)) found.push(row);
-    else passedOver += 1;
-    bytes += row.body.length;
+    const isEnough = found.length >= most.limit || (found.length > 0 && bytes >= most.bytes);
+    if (isEnough || bytesRead >= claimBytes || passedOver >= maxPassedOver) break;
+    bytesRead += row.body.length;
+    if (mayGo(row)) {
+      found.push(row);
+      bytes += row.body.length;
+    } else passedOver += 1;
   }
   return found;
 }
