@@ -3,7 +3,7 @@ import { workConnections } from '../../../src/store/postgres/connection/place.ts
 import { heartbeatInterval } from '../../../src/store/timeouts.ts';
 import { testDatabase } from '../../support/postgres.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
-import { claimedRun, done, endOf, eventOf } from '../parts.ts';
+import { claimDue, claimedRun, done, endOf, eventOf, only } from '../parts.ts';
 import { openedAt, sharedInbox } from './shared-inbox.ts';
 
 describe('what a process had claimed', () => {
@@ -70,6 +70,46 @@ describe('what a process had claimed', () => {
     await claimed;
     await store.keepAlive();
     expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a', crashCount: 1 }]);
+  });
+
+  test('is taken over although a lost recording of the one that takes over goes on', async () => {
+    const inbox = await sharedInbox(2);
+    const { first: store, client, schema } = inbox;
+    await inbox.stores[1]?.record(eventOf('a'), true).written;
+    await inbox.silence(1);
+    await client.query(`begin; lock table "${schema}".identities in exclusive mode`);
+    const lost = store.record(eventOf('b'), true).written.catch((error: unknown) => error);
+    await expect.poll(() => inbox.endWaitingFor('identities')).toBe(1);
+    expect(await lost).toBeInstanceOf(Error);
+    await client.query('commit');
+    // As if it went on without its connection.
+    await client.query(
+      `begin; select pg_advisory_xact_lock_shared(hashtextextended('"${schema}".recordings', min(id)))
+       from "${schema}".processes`,
+    );
+    expect(await store.keepAlive()).toEqual({ takenOver: 1 });
+    expect(await store.claimEvents(10)).toEqual([]);
+    await client.query('commit');
+    await store.keepAlive();
+    expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
+  });
+
+  test('is announced to those that wait for work, as often as it takes', async () => {
+    const inbox = await sharedInbox(2);
+    const [waiting, other] = inbox.stores;
+    if (!waiting || !other) throw new Error('There are not two stores.');
+    await waiting.announce(['handler']);
+    let looks = 0;
+    waiting.subscribe(() => (looks += 1));
+    const runs = [await claimedRun(other, eventOf('a')), await claimedRun(other, eventOf('b'))];
+    for (const [place, run] of runs.entries()) {
+      await other.requeue(run);
+      await waiting.keepAlive();
+      expect(looks).toBe(place + 1);
+      await waiting.settle(only(await claimDue(waiting)), endOf(done));
+    }
+    await waiting.keepAlive();
+    expect(looks).toBe(2);
   });
 
   test('is taken over although what another had can not be', async () => {

@@ -103,7 +103,7 @@ export class Liveness {
     return result;
   }
 
-  /** Whether events wait, or the first run that is due is another than before. */
+  /** Whether events wait, or a run is due, or the first that will be is another than before. */
   async #lookForWork(): Promise<boolean> {
     const { waits, due_at: dueAt } = await oneRow<{ waits: boolean; due_at: number | null }>(
       this.#parts.session.heartbeats,
@@ -114,6 +114,6 @@ export class Liveness {
     );
     const isAnother = dueAt !== this.#firstDueAt;
     this.#firstDueAt = dueAt;
-    return waits || (isAnother && dueAt !== null);
+    return waits || (dueAt !== null && (isAnother || dueAt <= this.#parts.clock.now()));
   }
 }

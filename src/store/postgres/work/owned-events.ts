@@ -1,6 +1,7 @@
 import type { Sequence } from '../../sequence.ts';
 import { isInvalidData } from '../connection/statement.ts';
 import type { Session } from '../connection/session.ts';
+import { oneRow } from '../connection/transaction.ts';
 import type { Recorded } from './record.ts';
 import type { EndedEvents, Processes } from './processes.ts';
 
@@ -101,15 +102,19 @@ export class OwnedEvents {
   /**
    * Gives back the events that this process owns without knowing it, because the answer to their recording was lost, and the
    * claims that it may not work on. The senders of the former got 503 and send copies, but these are duplicates, so that nobody
-   * would handle the events. Called while nothing is being recorded or claimed.
+   * would handle the events. Called while nothing is being recorded or claimed; the next heartbeat tries again if it can't be
+   * done yet.
    */
   async recover(): Promise<void> {
     const recoveries = await this.#session.write(async (transaction) => {
       const { id } = this.#processes;
-      // Waits for a statement that still runs although its connection was lost. One that begins later claims nothing.
-      await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.recordings', $1))", [
-        id,
-      ]);
+      // Not while a statement still runs whose connection was lost. One that begins later claims nothing.
+      const { isOver } = await oneRow<{ isOver: boolean }>(
+        transaction,
+        `select pg_try_advisory_xact_lock(hashtextextended('ringback.recordings', $1)) as "isOver"`,
+        [id],
+      );
+      if (!isOver) return undefined;
       const [row] = await transaction.query<{ recoveries: number }>(
         'update ringback.processes set recoveries = recoveries + 1 where id = $1 returning recoveries',
         [id],
@@ -132,7 +137,8 @@ export class OwnedEvents {
       );
       return row?.recoveries;
     });
-    this.#processes.noteRecovery(recoveries ?? 0);
+    if (recoveries === undefined) return;
+    this.#processes.noteRecovery(recoveries);
     this.#refused.clear();
     this.#isUncertain = false;
   }
