@@ -3,7 +3,6 @@
  * and cost less in a small index.
  */
 import { hash } from 'node:crypto';
-import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../identity.ts';
 
 /** So many bytes that nobody finds two identities with the same key: the key alone decides what counts as a duplicate. */
 export const identityBytes = 16;
@@ -27,11 +26,4 @@ export function writeIdentityKey(identity: string, key: Buffer): Buffer {
   // The digest is taken as text of one letter a byte, because a buffer that the hash makes costs more than the hash.
   key.write(hash('sha256', identity, 'binary'), 'binary');
   return key;
-}
-
-/** Under which keys an event with this trace id may be recognized: its own is searched for, because it has no index. */
-export function keysOfTraceId(traceId: string): readonly Buffer[] {
-  // The last is that of a digest, and of what was reconciled.
-  const identities = [bodyIdentity(traceId), signedHeaderIdentity(traceId), headerIdentity(traceId), traceId];
-  return identities.map(identityKey);
 }

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import type { EventFilter } from '../../../src/store/event-store.ts';
 import { openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
 import { searchSql } from '../../../src/store/sqlite/query/event-search.ts';
-import { traceIdParameters } from '../../../src/store/sqlite/query/events.ts';
 
 const filters: readonly EventFilter[] = [
   {},
@@ -32,7 +31,6 @@ test.each(filters)('no look for %j goes through the rows with their bodies, or s
     since: 0,
     until: 0,
     traceId: '',
-    ...traceIdParameters(''),
   };
   for (const latestFirst of [true, false]) {
     const statement = db.prepare(`explain query plan ${searchSql(filter, latestFirst)}`);

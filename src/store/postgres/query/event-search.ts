@@ -3,7 +3,6 @@ import type { EventFilter } from '../../event-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
-import { keysOfTraceId } from '../../shared/identity-key.ts';
 import { eventState } from './event-state.ts';
 
 /** How many sequences one look goes through at the most: a filter that matches little must not time out. */
@@ -19,9 +18,8 @@ const fewInState: Readonly<Record<string, string>> = {
 
 /** Finds events by a filter. Where an index leads to few events, one look goes through all of those. */
 export async function findEvents(session: Session, filter: EventFilter, range: SearchRange): Promise<Found> {
-  const { callId, traceId, failure, state } = filter;
-  const isFew =
-    traceId !== undefined || failure !== undefined || (state !== undefined && state in fewInState);
+  const { callId, failure, state } = filter;
+  const isFew = failure !== undefined || (state !== undefined && state in fewInState);
   const looked = isFew || callId !== undefined ? range : windowOf(range, window);
   const { from, to, limit, latestFirst } = looked;
   const values: unknown[] = [from, to, limit];
@@ -45,11 +43,13 @@ export async function findEvents(session: Session, filter: EventFilter, range: S
 }
 
 /** The few events among which those of a filter are, as SQL. */
-function fewOf({ traceId, failure, state }: EventFilter, values: unknown[]): string | undefined {
-  if (traceId !== undefined)
-    return `select sequence from ringback.identities where identity = any ($${values.push(keysOfTraceId(traceId))})`;
-  if (failure === undefined) return state && fewInState[state];
-  return `select sequence from ringback.runs where failure = $${values.push(failure)}`;
+function fewOf({ failure, state, handler }: EventFilter, values: unknown[]): string | undefined {
+  if (failure === undefined) {
+    const few = state && fewInState[state];
+    const isOfHandler = state === 'dead' && handler !== undefined;
+    return isOfHandler ? `${few} and handler = $${values.push(toText(handler))}` : few;
+  }
+  return `select sequence from ringback.runs where failure = $${values.push(toText(failure))}`;
 }
 
 /** The conditions of a filter as SQL, whose parameters are added to `values`. */

@@ -9,7 +9,8 @@ import {
   withFailures,
 } from '../../shared/event-rows.ts';
 import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
-import { keysOfTraceId } from '../../shared/identity-key.ts';
+import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
+import { identityKey } from '../../shared/identity-key.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText } from '../connection/text.ts';
@@ -35,11 +36,12 @@ export async function eventWithTraceId(
   session: Session,
   traceId: string,
 ): Promise<KeptEventWithBytes | undefined> {
+  const names = [bodyIdentity(traceId), signedHeaderIdentity(traceId), headerIdentity(traceId), traceId];
   const [row] = await session.query<SummaryRow & StoredEventRow>(
     `select ${summary}, b.headers, b.body
      from ringback.identities i join ringback.events e using (sequence) join ringback.bodies b using (sequence)
      where i.identity = any ($1) and e.trace_id = $2 order by ${eventState} = 'done', e.sequence limit 1`,
-    [keysOfTraceId(traceId), toText(traceId)],
+    [names.map(identityKey), toText(traceId)],
   );
   if (!row) return undefined;
   const failures = await session.query<FailureRow>(

@@ -5,7 +5,6 @@ import type { EventFilter } from '../../event-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import { sequencesOfCall } from '../work/call-index.ts';
 import { eventState } from './event-state.ts';
-import { sequencesOfTraceId, traceIdParameters } from './events.ts';
 import { callKey } from '../dedupe/call-key.ts';
 import { openSequences } from '../work/open-runs.ts';
 import { asText } from '../connection/parameters.ts';
@@ -20,7 +19,7 @@ const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> 
   handler: 'exists (select 1 from runs where runs.sequence = e.sequence and runs.handler = @handler)',
   since: 'received_at >= @since',
   until: 'received_at < @until',
-  traceId: `sequence in (${sequencesOfTraceId}) and trace_id = ${asText('@traceId')}`,
+  traceId: 'trace_id = @traceId',
   failure: 'sequence in (select sequence from runs where failure = @failure)',
 };
 
@@ -49,8 +48,7 @@ export function prepareEventSearch(database: Database.Database) {
     const looked = isIndexed(filter) ? range : windowOf(range, window);
     const { from, to, limit, latestFirst } = looked;
     const key = callKey(filter.callId);
-    const keys = filter.traceId === undefined ? {} : traceIdParameters(filter.traceId);
-    const parameters = { ...nulls, ...defined(filter), ...keys, callKey: key, from, to, limit };
+    const parameters = { ...nulls, ...defined(filter), callKey: key, from, to, limit };
     const sequences = statementFor(filter, latestFirst).all(parameters) as Sequence[];
     return foundIn(looked, sequences);
   };
@@ -72,9 +70,8 @@ export function searchSql(filter: EventFilter, latestFirst: boolean): string {
     order by sequence ${latestFirst ? 'desc' : 'asc'} limit @limit`;
 }
 
-function isIndexed({ callId, traceId, failure, state }: EventFilter): boolean {
-  const isFew = state !== undefined && state in fewInState;
-  return callId !== undefined || traceId !== undefined || failure !== undefined || isFew;
+function isIndexed({ callId, failure, state }: EventFilter): boolean {
+  return callId !== undefined || failure !== undefined || (state !== undefined && state in fewInState);
 }
 
 /** Every parameter has a value, whether the statement names it or not. */

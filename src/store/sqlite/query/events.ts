@@ -9,11 +9,12 @@ import {
   withFailures,
 } from '../../shared/event-rows.ts';
 import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
+import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
 import type { Sequence } from '../../sequence.ts';
 import { withErasOf } from '../dedupe/eras.ts';
 import { eventState } from './event-state.ts';
 import type { Headers } from '../../../events/model.ts';
-import { keysOfTraceId } from '../../shared/identity-key.ts';
+import { identityKey } from '../../shared/identity-key.ts';
 import { asBytes, asInteger, asText } from '../connection/parameters.ts';
 
 type WholeRow = KeptEventRow & StoredEventRow;
@@ -23,17 +24,6 @@ const stretchBytes = 4 * 1024 * 1024;
 
 const summary = `e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.organization_id, e.agent_id, e.occurred_at,
   e.received_at, ${eventState} as state`;
-
-const keyNames = ['key0', 'key1', 'key2', 'key3'];
-
-/** SQL: the sequences of the events that may have a trace id. Takes `traceIdParameters`. */
-export const sequencesOfTraceId = `${withErasOf('identities')}
-  select i.sequence from eras cross join identities i
-    on i.era = eras.era and i.identity in (${keyNames.map((name) => asBytes(`@${name}`)).join(', ')})`;
-
-export function traceIdParameters(traceId: string): Readonly<Record<string, Buffer>> {
-  return Object.fromEntries(keysOfTraceId(traceId).map((key, place) => [`key${place}`, key]));
-}
 
 /** Reads events as they are kept. */
 export function prepareEvents(database: Database.Database) {
@@ -51,21 +41,31 @@ export function prepareEvents(database: Database.Database) {
     where sequence = ${asInteger('?')} order by handler, number desc`);
   // Searches the identities, because trace ids have no index of their own. A trace id in one event's body and the
   // same one in another's header are two events; of these, one that is not done is preferred.
+  const keys = ['@ofBody', '@ofSigned', '@ofHeader', '@ofItself'].map(asBytes).join(', ');
   const sequenceOf = database
     .prepare(
-      `select e.sequence from events e
-       where e.sequence in (${sequencesOfTraceId}) and e.trace_id = ${asText('@traceId')}
+      `${withErasOf('identities')}
+       select e.sequence from eras
+       cross join identities i on i.era = eras.era and i.identity in (${keys})
+       join events e using (sequence) where e.trace_id = ${asText('@traceId')}
        order by ${eventState} = 'done' limit 1`,
     )
     .pluck();
   const lastSequence = database.prepare('select coalesce(max(sequence), 0) from events').pluck();
+  const keysOf = (traceId: string) => ({
+    ofBody: identityKey(bodyIdentity(traceId)),
+    ofSigned: identityKey(signedHeaderIdentity(traceId)),
+    ofHeader: identityKey(headerIdentity(traceId)),
+    // That of a digest, and of what was reconciled.
+    ofItself: identityKey(traceId),
+  });
 
   const withRuns = (row: KeptEventRow): KeptEvent =>
     keptEventOf(row, selectRuns.all(row.sequence) as KeptRunRow[], String);
 
   return {
     get(traceId: string): KeptEventWithBytes | undefined {
-      const sequence = sequenceOf.get({ traceId, ...traceIdParameters(traceId) }) as Sequence | undefined;
+      const sequence = sequenceOf.get({ traceId, ...keysOf(traceId) }) as Sequence | undefined;
       if (sequence === undefined) return undefined;
       const row = selectWhole.get(sequence) as WholeRow;
       const event = withRuns(row);
