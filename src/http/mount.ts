@@ -65,18 +65,28 @@ function requestOf(incoming: ExpressRequest): Request | undefined {
   const { method = 'GET', url: target = '/' } = incoming;
   if (unclear.test(target) || unknownMethods.has(method)) return undefined;
   const headers = new Headers();
-  for (const [name, value] of Object.entries(incoming.headersDistinct))
-    for (const item of value ?? []) headers.append(name, item);
+  for (const [name, item] of headersOf(incoming)) headers.append(name, item);
   // The host is whatever the sender says, and nothing is decided by it.
   const url = new URL(target, 'http://localhost');
   const hasBody = method !== 'GET' && method !== 'HEAD';
   return new Request(url, { method, headers, ...(hasBody && { body: bodyOf(incoming), duplex: 'half' }) });
 }
 
-/** A body parser of the app may have read the body before: what it has made of it is then written as JSON again. */
-function bodyOf(incoming: ExpressRequest): ReadableStream | string {
+type HeadersOfRequest = Pick<IncomingMessage, 'headers'> & Partial<Pick<IncomingMessage, 'headersDistinct'>>;
+
+/** Each header as often as it came. The requests of HTTP/2 have them in one form only, and pseudo-headers among them. */
+function headersOf({ headers, headersDistinct }: HeadersOfRequest): [string, string][] {
+  return Object.entries(headersDistinct ?? headers).flatMap(([name, value = []]) =>
+    name.startsWith(':') ? [] : [value].flat().map((item): [string, string] => [name, item]),
+  );
+}
+
+/** A body parser of the app may have read the body before: an object that it has made of it is then written as JSON again. */
+function bodyOf(incoming: ExpressRequest): NonNullable<RequestInit['body']> {
+  const { body } = incoming;
   const isRead = incoming.readableDidRead || incoming.readableEnded;
-  if (isRead) return JSON.stringify(incoming.body ?? null);
+  if (isRead && (typeof body === 'string' || body instanceof Uint8Array)) return Buffer.from(body);
+  if (isRead) return JSON.stringify(body ?? null);
   // It is begun with the first read, and left as it is after the last: the answer still goes over its connection.
   return ReadableStream.from<Uint8Array>(incoming.iterator({ destroyOnReturn: false }));
 }

@@ -1,6 +1,7 @@
 /** The API over HTTP, mounted as users mount it. Each answer is checked against the OpenAPI document that describes it. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text as allOf } from 'node:stream/consumers';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -321,6 +322,18 @@ describe('mounted', () => {
     'in Express': (api) => baseOf(express().use('/ops/api', api.middleware()) as never),
     'in Express, behind a body parser': (api) =>
       baseOf(express().use(express.json()).use('/ops/api', api.middleware()) as never),
+    'in Express, behind a parser of bytes': (api) =>
+      baseOf(
+        express()
+          .use(express.raw({ type: '*/*' }))
+          .use('/ops/api', api.middleware()) as never,
+      ),
+    'in Express, behind a parser of text': (api) =>
+      baseOf(
+        express()
+          .use(express.text({ type: '*/*' }))
+          .use('/ops/api', api.middleware()) as never,
+      ),
     'in node:http': (api) => baseOf(api.nodeHandler('/ops/api')),
   };
 
@@ -345,6 +358,20 @@ describe('mounted', () => {
       body: JSON.stringify({ filter: { state: 'dead' }, reason: 'done by hand' }),
     });
     expect(await dismissed.json()).toMatchObject({ runs: 1 });
+  });
+
+  test('over HTTP/2, it answers', async () => {
+    const { receiver } = await inbox();
+    const server = createHttp2Server(receiver.api({ authorize: () => 'all' }).nodeHandler('/ops') as never);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const client = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    onTestFinished(() => client.destroy());
+    const answered = client.request({ ':path': '/ops/counts', 'x-twice': ['a', 'b'] });
+    const [{ ':status': status }] = (await once(answered, 'response')) as [Record<string, unknown>];
+    expect(status).toBe(200);
+    expect(JSON.parse(await allOf(answered))).toHaveProperty('events');
   });
 
   test('a body that nobody has read does not keep its connection from the next request', async () => {
