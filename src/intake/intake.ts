@@ -49,8 +49,8 @@ const share = { ofTurn: 2, maxWait: 30 };
 /** Made once: under an overload it is thrown thousands of times a second, and the trace of a new one is expensive. */
 const overloaded = new Refusal('unavailable', 'inbox_behind');
 
-/** How many fixes are logged at the most: some name what a sender wrote, who must not fill the log. */
-const maxExplained = 20;
+/** How many fixes of one reason are logged at the most: some name what a sender wrote, who must not fill the log. */
+const maxExplained = 3;
 
 /** The log event for each status. */
 const reportedAs = {
@@ -66,7 +66,8 @@ export class Intake {
   readonly #rotation: RotationWatch;
   readonly #refusals: RefusalLog;
   readonly #share: EventLoopShare;
-  readonly #explained = new Set<string>();
+  /** The fixes that have been logged, by reason: strangers must not use up those of another. */
+  readonly #explained = new Map<string, Set<string>>();
   /** The deliveries that have not been answered. */
   readonly #inside = new Set<InflightBody>();
   #empty: (() => void)[] = [];
@@ -208,8 +209,9 @@ export class Intake {
     const { code, reason, fix, quarantineId } = problem;
     if (reason === 'not_recorded') this.#parts.onNotRecorded();
     this.#refusals.refused({ code, reason, quarantineId });
-    if (fix !== undefined && !this.#explained.has(fix) && this.#explained.size < maxExplained) {
-      this.#explained.add(fix);
+    const explained = this.#explained.get(reason) ?? new Set<string>();
+    if (fix !== undefined && !explained.has(fix) && explained.size < maxExplained) {
+      this.#explained.set(reason, explained.add(fix));
       telemetry.report('refusal_fix', { reason, fix });
     }
     return replyRefused(code);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { deliveryOf } from '../support/deliveries.ts';
+import { bodyOf, deliveryOf, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import type { Delivery, ReceiverOptions, TrustProxySetting } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 
@@ -79,6 +79,17 @@ describe('HTTPS does not hold', () => {
       },
     ]);
   });
+});
+
+test('strangers over plain HTTP do not use up what is said of other refusals', async () => {
+  const { receiver, logs } = await started();
+  for (let peer = 1; peer <= 30; peer += 1)
+    await receiver.take(deliveryOf({ ...plain, peerAddress: `192.0.2.${peer}` }));
+  const body = bodyOf();
+  await receiver.take(deliveryOf({ body, headers: signedHeaders(body, { secrets: otherSecret }) }));
+  const reasons = logs.of('refusal_fix').map(({ reason }) => reason);
+  expect(reasons.filter((reason) => reason === 'not_https')).toHaveLength(3);
+  expect(reasons).toContain('signature_mismatch');
 });
 
 describe('the first refusal says what a proxy has to do', () => {
