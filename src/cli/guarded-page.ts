@@ -2,6 +2,7 @@
 import { configError } from '../errors/errors.ts';
 import type { Middleware } from '../http/express.ts';
 import { equalInConstantTime, textDigest } from '../kit/bytes.ts';
+import { closeAfterLingering } from '../kit/http-bodies.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 import type { Environment } from './environment.ts';
 
@@ -51,7 +52,7 @@ export function guardedPage(receiver: Receiver, token: string): Middleware {
       'cache-control': 'no-store',
     });
     response.end('Your name, and the token of RINGBACK_PAGE_TOKEN as the password, let you in.\n');
-    request.resume();
+    closeAfterLingering(request);
   };
 }
 

@@ -9,7 +9,7 @@ import Router from 'router';
 import { listen, urlOf } from '../http/listening.ts';
 import { Slots } from '../kit/churn.ts';
 import { type Clock, pause, systemClock } from '../kit/clock.ts';
-import { answerJson } from '../kit/http-bodies.ts';
+import { answerJson, closeAfterLingering } from '../kit/http-bodies.ts';
 import type { Middleware } from '../http/express.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 import { pagePath } from './guarded-page.ts';
@@ -175,6 +175,7 @@ function restOf(
   router.use(path, receiver.middleware());
   return (request, response) =>
     router(request, response, (error?: unknown) => {
+      closeAfterLingering(request);
       if (error !== undefined) return answerJson(response, 500, { error: 'internal' });
       if (looksLikeDelivery(request)) onMisdirected();
       answerJson(response, 404, { error: 'not_found' });

@@ -14,6 +14,7 @@ import { argument, headerOption, schemeName } from './arguments.ts';
 import { asUsage, exitCodes } from './failure.ts';
 import { hasSecrets, secretsOf } from './secrets.ts';
 import { remark } from './stderr.ts';
+import { withoutControls } from './terminal.ts';
 
 interface SendFlags {
   readonly to?: URL;
@@ -66,7 +67,8 @@ async function send(source: DeliverySource, url: URL, flags: SendFlags): Promise
   const delivery = asUsage(() => buildDelivery(source, options));
   print(`→ ${describe(delivery)} to ${url.href}`);
   const answer = await deliverTo(url, delivery);
-  print(`← ${answer.status} ${typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body)}`);
+  const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
+  print(`← ${answer.status} ${withoutControls(text)}`);
   return answer;
 }
 

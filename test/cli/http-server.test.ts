@@ -1,6 +1,7 @@
 import express from 'express';
 import * as fc from 'fast-check';
 import type { RequestListener, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { HttpServer } from '../../src/cli/http-server.ts';
 import type { Receiver } from '../../src/receiver/receiver.ts';
@@ -166,4 +167,18 @@ it('refuses a target that is no path', async () => {
       body: expect.stringContaining('{"error":"bad_target"}'),
     });
   }
+});
+
+it('lets nobody hold a socket by an upload without end, where nothing takes one', async () => {
+  const port = await serverAt('/webhooks');
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => {});
+  socket.write('POST /other HTTP/1.1\r\nhost: a.example\r\ncontent-length: 100000000\r\n\r\n');
+  const trickle = (): unknown => socket.writable && socket.write('x', () => setImmediate(trickle));
+  trickle();
+  socket.resume();
+  // It is reset, because there is more to come.
+  await new Promise((resolve) => void socket.once('close', resolve));
+  expect(socket.bytesRead).toBeGreaterThan(0);
 });

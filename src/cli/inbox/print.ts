@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { once } from 'node:events';
 import { argument } from '../arguments.ts';
 import { onOutputFailure, remark } from '../stderr.ts';
+import { withoutControls } from '../terminal.ts';
 import { type Column, tableLines } from './table.ts';
 
 /** How many items are printed by default: an inbox may have millions. */
@@ -30,7 +31,7 @@ export async function printResult(value: unknown): Promise<void> {
 
 /** Prints a value as JSON on several lines, for a person to read. */
 export function printWhole(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+  process.stdout.write(`${withoutControls(JSON.stringify(value, undefined, 2))}\n`);
 }
 
 /** One page of a list, and where the next page begins. */

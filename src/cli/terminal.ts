@@ -1,0 +1,16 @@
+/** What would move the cursor, change the terminal or reverse the text, and is not the end of a line. */
+const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * Escapes what a terminal would act on, as JSON does: what is printed may be anybody's. Within JSON it stays the same text.
+ *
+ * @example withoutControls('"\u009b31m"') // '"\\u009b31m"'
+ */
+export function withoutControls(text: string): string {
+  return text.replaceAll(controls, (found) => (found === '\n' ? found : escaped(found)));
+}
+
+function escaped(found: string): string {
+  const units = Array.from({ length: found.length }, (_, place) => found.charCodeAt(place));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}
