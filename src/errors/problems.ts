@@ -95,7 +95,7 @@ export const problems = {
     'recorded of it. Return what the platform answers as it is, and look at the answer: its fields may have changed.',
   event_unknown: (d: { traceId: string; database: string }) =>
     `There should be an event with the trace id "${d.traceId}" in ${d.database}, but there is none: it may have been ` +
-    'removed after its time. Look with ringback inbox events --trace-id and a part of it.',
+    'removed after its time. Look with ringback inbox events --call-id, or --since.',
   call_unknown: (d: { callId: string; database: string }) =>
     `There should be events of the call ${d.callId} in ${d.database}, but there are none: they may have been removed ` +
     'after their time. Look with ringback inbox calls.',

@@ -65,11 +65,23 @@ async function answered(url: string, request: RequestInit): Promise<{ status: nu
   return { status: response.status, json: await response.json() };
 }
 
-test('an order number keeps all of its digits', async () => {
-  const { call } = await served([greet]);
-  expect(await call('/greet', '{"name":1234567890123456789}')).toMatchObject({
-    json: { hello: '1234567890123456789' },
+const digits = '1234567890123456789';
+const text = z.string();
+
+test.each([
+  [text, digits, digits],
+  [z.array(text), `[${digits}]`, [digits]],
+  [z.array(text), `"[${digits}]"`, [digits]],
+  [z.object({ no: text.describe('Which') }), `"{\\"no\\":${digits}}"`, { no: digits }],
+])('an order number keeps all of its digits: %#', async (schema, sent, expected) => {
+  const tell = defineTool({
+    name: 'tell',
+    description: 'Says what it was told.',
+    parameters: z.object({ told: schema.describe('What') }),
+    run: ({ told }) => ({ told }),
   });
+  const { call } = await served([tell]);
+  expect(await call('/tell', `{"told":${sent}}`)).toMatchObject({ json: { told: expected } });
 });
 
 test.each(['utf8', 'latin1', 'base64'] as const)(

@@ -1,4 +1,5 @@
 import { isRecord } from '../../events/decoding.ts';
+import { exactJsonIn } from './exact-json.ts';
 
 /** The parts of a JSON Schema that are used here. */
 interface Wanted {
@@ -77,12 +78,8 @@ function isNothing(value: unknown, { type }: Wanted): boolean {
 /** The value parsed as JSON, if it is a text and the parsed value is of the wanted kind; otherwise the value itself. */
 function parsedWhere(value: unknown, isOfKind: (value: unknown) => boolean): unknown {
   if (typeof value !== 'string') return value;
-  try {
-    const parsed: unknown = JSON.parse(value);
-    return isOfKind(parsed) ? parsed : value;
-  } catch {
-    return value;
-  }
+  const parsed = exactJsonIn(value);
+  return isOfKind(parsed) ? parsed : value;
 }
 
 function wantedOf(value: unknown): Wanted {

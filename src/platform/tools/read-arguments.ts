@@ -1,14 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { isObject } from '../../errors/option-problems.ts';
-import { decodeBody } from '../../events/decoding.ts';
-import { jsonIn } from '../../kit/http-bodies.ts';
+import { exactJsonIn } from './exact-json.ts';
 import { ToolRefusal } from './tool-answer.ts';
 
 /** The largest body, in bytes: far more than a model writes, and too little to fill the memory. */
 const maxBytes = 1024 * 1024;
-
-/** What the arguments may consist of: far more than a model writes, too. */
-const limits = { values: 100_000, fields: 20_000, depth: 1_000 };
 
 /** A request that a body parser may have read. */
 interface ParsedRequest extends IncomingMessage {
@@ -45,10 +41,7 @@ function readParsed(body: unknown): unknown {
 
 function readJson(bytes: Uint8Array): unknown {
   if (bytes.byteLength === 0) return {};
-  // Digits that a number can't hold stay as they are: a rounded order number is that of another customer.
-  const decoded = decodeBody(bytes, limits);
-  if (decoded.ok) return decoded.value;
-  const value = decoded.reason === 'not_an_object' ? jsonIn(bytes) : undefined;
+  const value = exactJsonIn(bytes);
   if (value === undefined) throw new ToolRefusal('unreadable');
   return value;
 }
