@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { PostgresQuarantine } from '../../../src/store/postgres/admin/postgres-quarantine.ts';
+import { workConnections } from '../../../src/store/postgres/connection/place.ts';
 import { PostgresRetention } from '../../../src/store/postgres/admin/postgres-retention.ts';
 import { recordTimeout } from '../../../src/store/timeouts.ts';
 import { quarantineBounds } from '../../../src/store/shared/bounds.ts';
 import type { QuarantineRecord } from '../../../src/store/quarantine-store.ts';
-import { eventOf, record } from '../parts.ts';
+import { claimedRun, done, endOf, eventOf, record } from '../parts.ts';
+import { sharedInbox } from './shared-inbox.ts';
 import { openedPostgres, waitsForLock } from './opened-postgres.ts';
 
 const delivery: QuarantineRecord = {
@@ -111,6 +113,21 @@ describe('quarantine in Postgres', () => {
     const { deliveries } = await store.quarantine.list({ limit: 10 });
     expect(deliveries.filter(({ digest }) => digest === 'later')).toEqual([]);
     expect(deliveries).toContainEqual(expect.objectContaining({ id, digest: 'last' }));
+  });
+
+  test('keeps what is authentic at once, and nobody waiting, while handlers commit slowly', async () => {
+    const { first: store, clock } = await sharedInbox(1);
+    const gate = Promise.withResolvers<void>();
+    const runs = [];
+    for (let index = 0; index < workConnections.max; index += 1)
+      runs.push(await claimedRun(store, eventOf(`trace-${index}`)));
+    const settled = runs.map((run) => store.settleWith(run, endOf(done), () => gate.promise));
+    const late = store.quarantine.keep(delivery).then(() => 'kept', String);
+    await store.quarantine.keep({ ...delivery, kind: 'unreadable', reason: 'not_json' });
+    clock.advance(recordTimeout);
+    expect(await late).toContain('has not answered within');
+    gate.resolve();
+    expect(new Set(await Promise.all(settled))).toEqual(new Set(['settled']));
   });
 
   test('gives a delivery that two release at once to one of them', async () => {
