@@ -56,6 +56,35 @@ test('of one call, no more is in memory than it may hold, however large the even
   gate.open();
 });
 
+test('many handlers together claim no more than memory may hold, however much is due', async () => {
+  const clock = new ManualClock();
+  const database = temporaryDatabase();
+  const gate = new Gate();
+  let isBroken = true;
+  const { receiver, logs } = await started({ clock, database, random: () => 0.5 }, (r) => {
+    const options = { timeout: '1h', concurrency: 1, retry: { base: 60_000, cap: 60_000 } } as const;
+    for (let place = 0; place < 12; place += 1)
+      r.on('*', { ...options, name: `handler-${place}` }, async () => {
+        if (isBroken) throw new Error('not yet');
+        await gate.pass();
+      });
+  });
+  const payload = { filler: 'x'.repeat(1_000_000) };
+  for (let place = 0; place < 9; place += 1) {
+    const body = bodyOf({ traceId: `trace-${place}`, callId: `call-${place}`, payload });
+    await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    await logs.until('run_retry', 12 * (place + 1));
+  }
+  await expect.poll(async () => (await receiver.counts()).runs.due).toBe(9 * 12);
+  isBroken = false;
+  clock.advance(60_000);
+  const claimedBy = () => rowsIn(database, "select distinct handler from runs where state = 'claimed'");
+  await expect.poll(async () => (await claimedBy()).length).toBe(12);
+  const claimed = await rowsIn(database, "select 1 from runs where state = 'claimed'");
+  expect(claimed.length).toBeLessThan(72);
+  gate.open();
+});
+
 test('a strict run is tried again when it is due, however many wait behind it', async () => {
   const clock = new ManualClock();
   const gate = new Gate();
