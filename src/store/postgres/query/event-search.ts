@@ -8,7 +8,7 @@ import { eventState } from './event-state.ts';
 /** How many sequences one look goes through at the most: a filter that matches little must not time out. */
 const window = 20_000;
 
-/** The states that few events are in, each found through an index that holds only those events, in their order. */
+/** The states that few events are in, each found through an index that holds only those events. */
 const fewInState: Readonly<Record<string, string>> = {
   new: `select sequence from ringback.waiting union all select sequence from ringback.claims
     union all select sequence from ringback.all_owned`,
@@ -44,12 +44,11 @@ export async function findEvents(session: Session, filter: EventFilter, range: S
 
 /** The few events among which those of a filter are, as SQL. */
 function fewOf({ failure, state, handler }: EventFilter, values: unknown[]): string | undefined {
-  if (failure === undefined) {
-    const few = state && fewInState[state];
-    const isOfHandler = state === 'dead' && handler !== undefined;
-    return isOfHandler ? `${few} and handler = $${values.push(toText(handler))}` : few;
-  }
-  return `select sequence from ringback.runs where failure = $${values.push(toText(failure))}`;
+  if (failure !== undefined)
+    return `select sequence from ringback.runs where failure = $${values.push(toText(failure))}`;
+  const few = state && fewInState[state];
+  const isOfHandler = state === 'dead' && handler !== undefined;
+  return isOfHandler ? `${few} and handler = $${values.push(toText(handler))}` : few;
 }
 
 /** The conditions of a filter as SQL, whose parameters are added to `values`. */

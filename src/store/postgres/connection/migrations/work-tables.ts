@@ -146,7 +146,6 @@ export const workTables = `
   create index runs_dead on ringback.runs (settled_at) where state = 'dead';
   create index runs_dead_of_call on ringback.runs (call_id) where state = 'dead' and call_id is not null;
   create index runs_dead_by_event on ringback.runs (sequence) where state = 'dead';
-  create index runs_open_by_event on ringback.runs (sequence) where state in ('due', 'claimed', 'blocked');
   create index runs_of_replay on ringback.runs (replay, state) where replay is not null;
   create index runs_failed on ringback.runs (failure, state, settled_at, sequence) where failure is not null;
 
