@@ -6,7 +6,7 @@ import type { Placer } from './placer.ts';
 import type { Registry } from './registry.ts';
 
 /** Nothing is claimed while the bodies that are yet to be read and placed are larger. */
-const maxBytes = 32 * 1024 * 1024;
+const maxUnplacedBytes = 32 * 1024 * 1024;
 
 /**
  * The most events or runs claimed in one step. On a slow disk the step's commit is what takes long, so with few a backlog
@@ -107,7 +107,7 @@ export class Claimer {
     const room = this.#roomIn(lanes);
     if (isCrowded) this.#leftForCrowded.add(lanes);
     else this.#leftForCrowded.delete(lanes);
-    if (room === 0 || placer.unplacedBytes > maxBytes) return;
+    if (room === 0 || placer.unplacedBytes > maxUnplacedBytes) return;
     const looking = { handler, isCrowded, round: dueTimer.round };
     if (!(await dueTimer.isDue(looking))) return;
     const without = isCrowded ? lanes.calls : [];
@@ -128,7 +128,7 @@ export class Claimer {
     // Without a handler, nothing is claimed: a program that only looks into the inbox must not take events from the
     // process that has the handlers.
     const limit = Math.max(0, ...this.#lanes.map((one) => this.#roomIn(one)));
-    if (limit === 0 || this.#parts.placer.unplacedBytes > maxBytes) {
+    if (limit === 0 || this.#parts.placer.unplacedBytes > maxUnplacedBytes) {
       this.#mayBeMore = true;
       return false;
     }
@@ -156,7 +156,9 @@ export class Claimer {
   }
 
   #hasRoom(): boolean {
-    return this.#parts.placer.unplacedBytes <= maxBytes / 2 && this.#lanes.some((one) => one.isHalfEmpty);
+    return (
+      this.#parts.placer.unplacedBytes <= maxUnplacedBytes / 2 && this.#lanes.some((one) => one.isHalfEmpty)
+    );
   }
 
   get #lanes(): readonly Lanes[] {

@@ -1,5 +1,5 @@
 import { RenewedMap } from '../kit/churn.ts';
-import type { SharedBytes } from '../kit/shared-bytes.ts';
+import type { ShareOfBytes, SharedBytes } from '../kit/shared-bytes.ts';
 import type { Handler } from './handler.ts';
 import type { Run } from './run.ts';
 
@@ -25,9 +25,8 @@ export class Lanes {
   readonly handler: Handler;
   /** Whether a person has paused the handler: then nothing is added. */
   isPaused = false;
-  readonly #memory: () => SharedBytes;
-  /** How large the bodies of the runs are, each counted as often as there is a copy of its event. */
-  #bytes = 0;
+  /** The memory that the bodies of the runs take, each counted as often as there is a copy of its event. */
+  readonly #memory: ShareOfBytes;
   readonly #ready: Run[] = [];
   /** A call has a lane while one of its runs is ready or active; the list holds those that follow it, if there are any. */
   readonly #lanes = new RenewedMap<string, Run[] | undefined>();
@@ -43,27 +42,27 @@ export class Lanes {
   #following = 0;
 
   /** `memory`: that for the bodies of all handlers' runs. */
-  constructor(handler: Handler, memory: () => SharedBytes) {
-    this.#memory = memory;
+  constructor(handler: Handler, memory: SharedBytes) {
+    this.#memory = memory.holder();
     this.handler = handler;
     this.#maxFollowing = maxFollowing[handler.order];
   }
 
   /** How many more runs may be added, of calls that have no lane here. */
   get room(): number {
-    return this.#memory().isUsedUp(this.#bytes) ? 0 : Math.max(0, maxInMemory - this.#size);
+    return this.#memory.isUsedUp() ? 0 : Math.max(0, maxInMemory - this.#size);
   }
 
   /** How large the bodies of the runs that are added may be. */
   get freeBytes(): number {
-    return this.#memory().freeFor(this.#bytes);
+    return this.#memory.free;
   }
 
   /** How many more runs may be added of this run's call. */
   roomFor(run: Run): number {
     const call = laneOf(run);
     const isFollowing = call !== undefined && this.#lanes.has(call);
-    if (!isFollowing || this.#memory().isUsedUp(this.#bytes)) return this.room;
+    if (!isFollowing || this.#memory.isUsedUp()) return this.room;
     return Math.max(0, this.#maxFollowing - this.#following);
   }
 
@@ -87,7 +86,7 @@ export class Lanes {
 
   /** Whether half of the memory for bodies is free, or half of this handler's share of it. */
   get hasBytes(): boolean {
-    return !this.#memory().isUsedUp(this.#bytes, 1 / 2);
+    return !this.#memory.isUsedUp(1 / 2);
   }
 
   /** How many runs are ready and have a slot. */
@@ -110,14 +109,12 @@ export class Lanes {
 
   /** The run is in flight: until `release`, its body is in memory. */
   hold({ claimed }: Run): void {
-    this.#bytes += claimed.body.byteLength;
-    this.#memory().take(claimed.body.byteLength);
+    this.#memory.take(claimed.body.byteLength);
   }
 
   /** The run is no longer in flight. */
   release({ claimed }: Run): void {
-    this.#bytes -= claimed.body.byteLength;
-    this.#memory().take(-claimed.body.byteLength);
+    this.#memory.take(-claimed.body.byteLength);
   }
 
   /** The next run that may begin, if there is one and a slot for it. */

@@ -79,7 +79,7 @@ export class Placer {
 
   /** A run is no longer in flight. */
   ended(run: Run): void {
-    this.#lanesOf(run.handler)?.release(run);
+    this.#lanesOf(run.handler.name)?.release(run);
   }
 
   /** From now on nothing is placed: what is claimed during a stop goes back with all other claims of this process. */
@@ -88,7 +88,7 @@ export class Placer {
     this.#reader.stop();
   }
 
-  #lanesOf({ name }: { readonly name: string }): Lanes | undefined {
+  #lanesOf(name: string): Lanes | undefined {
     return this.#parts.registry.lanes.find(({ handler }) => handler.name === name);
   }
 
@@ -112,7 +112,7 @@ export class Placer {
       // What may be poison is read anew for each attempt, when that is counted.
       const isRead = index === 0 && !mayBePoison(claimed);
       const own = isRead ? () => event : () => readOwn(decoder, claimed);
-      const lanes = this.#lanesOf({ name: run.handler });
+      const lanes = this.#lanesOf(run.handler);
       if (lanes)
         this.#place(lanes, { handler: lanes.handler, claimed: run, event: own }, { isStored: false });
     }

@@ -27,7 +27,7 @@ export class Registry {
   readonly #isStrict: boolean;
   readonly #handlers: Handler[] = [];
   readonly #lanes: Lanes[] = [];
-  #memory = new SharedBytes(maxBytes, 1);
+  readonly #memory = new SharedBytes(maxBytes);
   readonly #shortDurations: (ShortDuration & { readonly handler: string })[] = [];
   #fallback: Handler | undefined;
   #isClosed = false;
@@ -111,7 +111,6 @@ export class Registry {
   /** From now on nothing can be registered. */
   close(): void {
     this.#isClosed = true;
-    this.#memory = new SharedBytes(maxBytes, this.#lanes.length);
   }
 
   /** With `strictNames`, refuses a name that is probably misspelled: its handler would wait for what never comes. */
@@ -128,7 +127,7 @@ export class Registry {
     if (this.#isClosed) throw configError('handler_too_late', { name });
     if (this.#lanes.some(({ handler: other }) => other.name === name))
       throw configError('handler_duplicate', { name });
-    this.#lanes.push(new Lanes(handler, () => this.#memory));
+    this.#lanes.push(new Lanes(handler, this.#memory));
     this.#shortDurations.push(
       ...shortDurationsOfHandler(options).map((short) => ({ ...short, handler: name })),
     );

@@ -4,27 +4,51 @@
  * need it.
  */
 export class SharedBytes {
-  readonly #total: number;
-  readonly #share: number;
-  #used = 0;
+  readonly total: number;
+  /** How many bytes all holders have. */
+  used = 0;
+  #holders = 0;
 
-  constructor(total: number, holders: number) {
-    this.#total = total;
-    this.#share = Math.floor(total / holders);
+  constructor(total: number) {
+    this.total = total;
+  }
+
+  /** One more that has a share. */
+  holder(): ShareOfBytes {
+    this.#holders += 1;
+    return new ShareOfBytes(this);
+  }
+
+  get share(): number {
+    return Math.floor(this.total / this.#holders);
+  }
+}
+
+/** What one holder has of shared bytes. */
+export class ShareOfBytes {
+  readonly #of: SharedBytes;
+  #own = 0;
+
+  /** @internal */
+  constructor(of: SharedBytes) {
+    this.#of = of;
   }
 
   /** So many bytes were taken, or given back if the number is below zero. */
   take(bytes: number): void {
-    this.#used += bytes;
+    this.#own += bytes;
+    this.#of.used += bytes;
   }
 
-  /** Whether a holder of `own` bytes gets no more. `part`: of all that there is, and of its share. */
-  isUsedUp(own: number, part = 1): boolean {
-    return this.#used > this.#total * part && own > this.#share * part;
+  /** Whether it gets no more. `part`: of all that there is, and of the share. */
+  isUsedUp(part = 1): boolean {
+    const { used, total, share } = this.#of;
+    return used > total * part && this.#own > share * part;
   }
 
-  /** How many bytes a holder of `own` bytes may take. */
-  freeFor(own: number): number {
-    return Math.max(0, this.#total - this.#used, this.#share - own);
+  /** How many bytes it may take. */
+  get free(): number {
+    const { used, total, share } = this.#of;
+    return Math.max(0, total - used, share - this.#own);
   }
 }
