@@ -50,10 +50,28 @@ export function decodeBody(bytes: Uint8Array, limits = unlimited): Decoded {
   const text = decodeText(bytes);
   if (text === undefined) return notUtf8;
   try {
-    return decodedOf(isPlain(text, limits) ? JSON.parse(text) : readWhole(new JsonReader(text, limits)));
+    return decodedOf(valueOf(text, limits));
   } catch (error) {
     return undecodedOf(error, text);
   }
+}
+
+/**
+ * The JSON in a text or in bytes, of whatever kind, or undefined if it is none. Integers are as `decodeBody` has them.
+ *
+ * @example exactJsonIn('[1234567890123456789]', unlimited) // ['1234567890123456789']
+ */
+export function exactJsonIn(json: string | Uint8Array, limits: JsonLimits): unknown {
+  const text = typeof json === 'string' ? json : decodeText(json);
+  try {
+    return text === undefined ? undefined : valueOf(text, limits);
+  } catch {
+    return undefined;
+  }
+}
+
+function valueOf(text: string, limits: JsonLimits): unknown {
+  return isPlain(text, limits) ? JSON.parse(text) : readWhole(new JsonReader(text, limits));
 }
 
 /**

@@ -1,5 +1,7 @@
-import { isRecord } from '../../events/decoding.ts';
-import { exactJsonIn } from './exact-json.ts';
+import { exactJsonIn, isRecord } from '../../events/decoding.ts';
+
+/** What arguments may consist of: far more than a model writes. */
+export const argumentLimits = { values: 100_000, fields: 20_000, depth: 1_000 };
 
 /** The parts of a JSON Schema that are used here. */
 interface Wanted {
@@ -78,7 +80,7 @@ function isNothing(value: unknown, { type }: Wanted): boolean {
 /** The value parsed as JSON, if it is a text and the parsed value is of the wanted kind; otherwise the value itself. */
 function parsedWhere(value: unknown, isOfKind: (value: unknown) => boolean): unknown {
   if (typeof value !== 'string') return value;
-  const parsed = exactJsonIn(value);
+  const parsed = exactJsonIn(value, argumentLimits);
   return isOfKind(parsed) ? parsed : value;
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isObject } from '../../errors/option-problems.ts';
-import { exactJsonIn } from './exact-json.ts';
+import { exactJsonIn } from '../../events/decoding.ts';
+import { argumentLimits } from './lenient-arguments.ts';
 import { ToolRefusal } from './tool-answer.ts';
 
 /** The largest body, in bytes: far more than a model writes, and too little to fill the memory. */
@@ -41,7 +42,8 @@ function readParsed(body: unknown): unknown {
 
 function readJson(bytes: Uint8Array): unknown {
   if (bytes.byteLength === 0) return {};
-  const value = exactJsonIn(bytes);
+  // Digits that a number can't hold stay as they are: a rounded order number is that of another customer.
+  const value = exactJsonIn(bytes, argumentLimits);
   if (value === undefined) throw new ToolRefusal('unreadable');
   return value;
 }
