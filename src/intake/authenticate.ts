@@ -1,5 +1,5 @@
 import { Refusal, refusal } from '../errors/refusals.ts';
-import { type Clock, inTime } from '../kit/clock.ts';
+import type { Clock } from '../kit/clock.ts';
 import type { Headers, Scheme } from '../events/model.ts';
 import type { PreparedScheme } from '../signature/content.ts';
 import { type SchemeName, describeScheme, resolveScheme } from '../signature/schemes.ts';
@@ -9,10 +9,8 @@ import type { SecretSource } from '../signature/secret-source.ts';
 import type { PreparedSecret } from '../signature/secrets.ts';
 import { type Verification, verifySignature } from '../signature/verify.ts';
 import type { Store } from '../store/store.ts';
-import { recordTimeout } from '../store/timeouts.ts';
+import { recordedInTime } from '../store/timeouts.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-
-const late = () => new Error('the store has not answered in time');
 
 /** What signatures are checked against. */
 export interface AuthenticateParts {
@@ -169,7 +167,7 @@ export class Authenticator {
     try {
       const instead = this.#stored && describeScheme(this.#stored);
       const pinning = store.pinScheme(describeScheme(scheme), instead);
-      const pinned = await inTime(clock, recordTimeout, pinning, late);
+      const pinned = await recordedInTime(clock, pinning);
       this.#learn(pinned);
       telemetry.report('scheme_pinned', { option: `signature: '${pinned}'` });
     } catch {
@@ -185,7 +183,7 @@ export class Authenticator {
     if (clock.elapsed() - this.#readAt < shortestPause) return false;
     const before = this.#stored;
     // If the store can't be read in time, what is known counts.
-    await inTime(clock, recordTimeout, this.#readPin(), late).catch(() => {});
+    await recordedInTime(clock, this.#readPin()).catch(() => {});
     return this.#stored !== before;
   }
 

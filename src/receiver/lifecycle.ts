@@ -137,18 +137,23 @@ export class Lifecycle {
     await retention.stop();
   }
 
-  /** A process that holds the database locked must not keep this one from ending while it starts, either. */
   async #untilStarted(drain: number): Promise<void> {
-    const cancel = this.#options.clock.after(drain + lockTimeout, () => this.parts.store.abandon());
+    const cancel = this.#abandonAfter(drain);
     await this.#starting?.catch(() => {});
     cancel();
   }
 
+  /**
+   * A process that holds the database locked must not keep this one from ending: runs whose end can't be written are run again.
+   * Returns the function that cancels it.
+   */
+  #abandonAfter(drain: number): () => void {
+    return this.#options.clock.after(drain + lockTimeout, () => this.parts.store.abandon());
+  }
+
   async #drain(timeout: number): Promise<void> {
     this.#state = 'stopping';
-    const { telemetry, intake, dispatcher, drift, retention, health, changes, history, alerts, store } =
-      this.parts;
-    const { clock } = this.#options;
+    const { telemetry, intake, dispatcher, drift, retention, health, changes, history, alerts } = this.parts;
     telemetry.report('receiver_stopping');
     health.stop();
     changes.close();
@@ -156,9 +161,7 @@ export class Lifecycle {
     // The dispatcher drains at the same time as the intake. One after the other, a sender that stalls after
     // half a body could make the stop take twice as long.
     const dispatched = dispatcher.stop(timeout);
-    // A process that holds the database locked must not keep this one from ending: runs whose end can't be written are
-    // run again.
-    const cancel = clock.after(timeout + lockTimeout, () => store.abandon());
+    const cancel = this.#abandonAfter(timeout);
     await intake.drained(timeout);
     await dispatched;
     await drift.stop();

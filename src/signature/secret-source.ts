@@ -1,6 +1,6 @@
 import { RingbackError, configError } from '../errors/errors.ts';
 import { isError, messageOf } from '../kit/error-text.ts';
-import { type Clock, pause } from '../kit/clock.ts';
+import { type Clock, inTime, pause } from '../kit/clock.ts';
 import { placeThrownAt } from '../kit/error-location.ts';
 import { type PreparedSecret, type Secrets, prepareSecrets } from './secrets.ts';
 
@@ -108,19 +108,9 @@ export class SecretSource {
 
   /** Gives up on a function that doesn't answer, so that it can be asked again. A late answer is dropped. */
   async #answerOf(ask: SecretsFunction): Promise<Secrets> {
-    let cancel = () => {};
-    const tooLate = new Promise<never>((_resolve, reject) => {
-      const problem = configError('secrets_unavailable', {
-        cause: 'it did not answer within 5 s',
-        fix: keepLast,
-      });
-      cancel = this.#clock.after(answerLimit, () => reject(problem));
-    });
-    try {
-      return await Promise.race([askNow(ask), tooLate]);
-    } finally {
-      cancel();
-    }
+    return inTime(this.#clock, answerLimit, askNow(ask), () =>
+      configError('secrets_unavailable', { cause: 'it did not answer within 5 s', fix: keepLast }),
+    );
   }
 }
 

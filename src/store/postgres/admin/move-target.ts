@@ -9,7 +9,7 @@ import {
   columnsOf,
 } from '../../shared/kept-tables.ts';
 import type { Session } from '../connection/session.ts';
-import { type Transaction } from '../connection/transaction.ts';
+import type { Transaction } from '../connection/transaction.ts';
 import { fromText, toText } from '../connection/text.ts';
 import { claimedTraceId, lockQuarantine } from './keep-delivery.ts';
 import { contentsOf } from './move-source.ts';

@@ -9,8 +9,7 @@ import type {
   QuarantineStore,
   Quarantined,
 } from '../../quarantine-store.ts';
-import { recordTimeout } from '../../timeouts.ts';
-import { recordedInTime } from '../connection/recorded-in-time.ts';
+import { recordedInTime } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';
 import { recordGroup } from '../work/record.ts';
@@ -38,8 +37,8 @@ export class PostgresQuarantine implements QuarantineStore {
 
   keep(record: QuarantineRecord): Promise<Quarantined> {
     const { clock, intake } = this.#session;
-    const kept = record.kind === 'unreadable' ? keepDelivery(intake, record) : this.#keepInTurn(record);
-    return recordedInTime(clock, kept);
+    if (record.kind === 'not_authentic') return this.#keepInTurn(record);
+    return recordedInTime(clock, keepDelivery(intake, record));
   }
 
   /**
@@ -47,16 +46,13 @@ export class PostgresQuarantine implements QuarantineStore {
    * comes too late is not kept: its sender has been answered.
    */
   #keepInTurn(record: QuarantineRecord): Promise<Quarantined> {
-    const { clock } = this.#session;
     let waiting: QuarantineRecord | undefined = record;
-    const cancel = clock.after(recordTimeout, () => (waiting = undefined));
     const kept = this.#keeping.then(() => {
-      cancel();
       if (!waiting) throw new Error('too many deliveries wait for the quarantine');
       return keepDelivery(this.#session, waiting);
     });
     this.#keeping = kept.catch(() => {});
-    return kept;
+    return recordedInTime(this.#session.clock, kept).finally(() => (waiting = undefined));
   }
 
   async list(filter: QuarantineFilter): Promise<QuarantinePage> {

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { ringbackError } from '../../../errors/errors.ts';
+import { inTime } from '../../../kit/clock.ts';
 import { type Begun, type OutcomeSource, commitOutcomeOf } from './in-doubt.ts';
 
 /** How long ROLLBACK may wait for a statement that still runs, in milliseconds, before its backend is terminated. */
@@ -61,21 +62,16 @@ export class TransactionAttempt {
   }
 
   async run<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<T> {
-    const { result, doubt } = await this.#whole(work);
+    // A statement that goes on is ended when the transaction's own connection is back in the pool, or gone.
+    const { result, doubt } = await this.#onConnection(work).catch(async (error: unknown) => {
+      await this.#terminate();
+      throw error;
+    });
     // Asked when its connection is back in the pool: as many transactions as the pool has connections may be in doubt at once,
     // and none of them could ask if each kept its own.
     if (doubt && (await commitOutcomeOf(this.#connections, doubt.begun, doubt.cause)) === 'aborted')
       throw doubt.cause;
     return result;
-  }
-
-  /** A statement that goes on is ended when the transaction's own connection is back in the pool, or gone. */
-  async #whole<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<Ended<T>> {
-    try {
-      return await this.#onConnection(work);
-    } finally {
-      await this.#terminate();
-    }
   }
 
   async #onConnection<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<Ended<T>> {
@@ -134,18 +130,15 @@ export class TransactionAttempt {
   }
 
   /** Rolls back. Returns the error for which the connection is of no more use, if any. */
-  async #rolledBack(client: PoolClient): Promise<Error | undefined> {
-    const rollback = client.query('rollback').then(
+  #rolledBack(client: PoolClient): Promise<Error | undefined> {
+    const late = new Error('a statement went on after the end of its transaction');
+    return inTime(this.#connections.clock, rollbackTimeout, client.query('rollback'), () => late).then(
       () => undefined,
-      (error: Error) => error,
+      (error: Error) => {
+        this.#goesOn = error === late;
+        return error;
+      },
     );
-    const { promise: late, resolve } = Promise.withResolvers<'late'>();
-    const cancel = this.#connections.clock.after(rollbackTimeout, () => resolve('late'));
-    const result = await Promise.race([rollback, late]);
-    cancel();
-    if (result !== 'late') return result;
-    this.#goesOn = true;
-    return new Error('a statement went on after the end of its transaction');
   }
 
   /**

@@ -1,4 +1,4 @@
-import { type Clock, pause } from '../../../kit/clock.ts';
+import { type Clock, inTime, pause } from '../../../kit/clock.ts';
 import { heartbeatInterval } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
@@ -75,11 +75,11 @@ export class Liveness {
   async #recover(): Promise<void> {
     const { owned, queue, claimed, clock } = this.#parts;
     if (!owned.isUncertain) return;
-    const over = new AbortController();
-    const answered = claimed().then(() => true);
-    const isTooLate = pause(clock, heartbeatInterval, over.signal).then(() => false);
-    const mayRecover = await Promise.race([answered, isTooLate]);
-    over.abort();
+    const late = () => new Error('a claim is in flight');
+    const mayRecover = await inTime(clock, heartbeatInterval, claimed(), late).then(
+      () => true,
+      () => false,
+    );
     if (mayRecover) await queue.alone(() => owned.recover());
   }
 

@@ -1,7 +1,7 @@
-import { recordedInTime } from '../connection/recorded-in-time.ts';
 import { setImmediate } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
 import type { EventRecord } from '../../event-record.ts';
+import { recordedInTime } from '../../timeouts.ts';
 import type { EventToRecord, Recorded } from './record.ts';
 
 /** How many events are recorded together at the most, and how many bytes: the next ones wait for them. */
