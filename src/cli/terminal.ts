@@ -1,5 +1,5 @@
-/** What would move the cursor, change the terminal or reverse the text, and is not the end of a line. */
-const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** What would move the cursor, change the terminal or reverse the text. */
+export const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
  * Escapes what a terminal would act on, as JSON does: what is printed may be anybody's. Within JSON it stays the same text.

@@ -1,5 +1,7 @@
 /** Tables for people: on a terminal, the lists of `ringback inbox` are printed so, and else as lines of JSON for programs. */
 
+import { controls } from '../terminal.ts';
+
 /** What a cell may hold. */
 type Cell = string | number | Date | undefined;
 
@@ -40,7 +42,7 @@ function lineOf(row: readonly string[], widths: readonly number[], width: number
 function textOf(cell: Cell): string {
   if (cell === undefined) return '-';
   if (cell instanceof Date) return `${cell.toISOString().slice(0, 19)}Z`;
-  return String(cell).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '·');
+  return String(cell).replaceAll(controls, '·');
 }
 
 function padded(text: string, width: number): string {

@@ -16,6 +16,16 @@ function locked(file: string): () => void {
   return () => other.close();
 }
 
+/** An open store whose database is locked, and the function that unlocks it. Its time stands still. */
+async function openedAndLocked() {
+  const file = temporaryDatabase();
+  const clock = new ManualClock();
+  const store = new SqliteStore(file, clock);
+  await store.open();
+  onTestFinished(() => store.close());
+  return { file, clock, store, unlock: locked(file) };
+}
+
 /** Blocks the event loop until this is so. */
 function blockUntil(isSo: () => boolean): void {
   const end = Date.now() + 5_000;
@@ -28,11 +38,7 @@ const full = [
 ];
 
 test.each(full)('a database that falls behind takes no more than so many $what', async ({ most, body }) => {
-  const file = temporaryDatabase();
-  const store = new SqliteStore(file, new ManualClock());
-  await store.open();
-  onTestFinished(() => store.close());
-  const unlock = locked(file);
+  const { store, unlock } = await openedAndLocked();
   const outcomes: string[] = [];
   const recordOne = async (place: number): Promise<void> => {
     outcomes[place] = 'waiting';
@@ -55,12 +61,7 @@ test.each(full)('a database that falls behind takes no more than so many $what',
 });
 
 test('what was given up is not stored later, and is no duplicate when it comes again', async () => {
-  const file = temporaryDatabase();
-  const clock = new ManualClock();
-  const store = new SqliteStore(file, clock);
-  await store.open();
-  onTestFinished(() => store.close());
-  const unlock = locked(file);
+  const { clock, store, unlock } = await openedAndLocked();
   const claims: Promise<ClaimedEvent | undefined>[] = [];
   const recordMany = (name: string): Promise<string>[] =>
     Array.from({ length: 100 }, (_, place) => {
@@ -122,12 +123,7 @@ test('of claims that end together, one that another process has taken over is lo
 });
 
 test('effects that wait for a lock fail when the database is replaced meanwhile, all of them', async () => {
-  const file = temporaryDatabase();
-  const clock = new ManualClock();
-  const store = new SqliteStore(file, clock);
-  await store.open();
-  onTestFinished(() => store.close());
-  const unlock = locked(file);
+  const { file, clock, store, unlock } = await openedAndLocked();
   const outcomes: Promise<unknown>[] = [];
   for (const apart of [7, 0]) {
     outcomes.push(store.rehearse(() => {}).catch((error: unknown) => error));
