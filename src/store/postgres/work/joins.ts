@@ -150,18 +150,19 @@ async function openJoin(
   ]);
   if (events.length === 0) return false;
   await transaction.query('insert into ringback.joins (handler, call_id) values ($1, $2)', keyOf(join));
-  if (await isComplete(transaction, join, null)) {
-    await insertRun(transaction, join, sequence, 0);
-    return true;
-  }
+  const dueAt = (await isComplete(transaction, join, null)) ? 0 : await timeOut(transaction, join, now);
+  await insertRun(transaction, join, sequence, dueAt);
+  return true;
+}
+
+/** When a join no longer waits for the events that are missing. */
+async function timeOut(transaction: Transaction, join: JoinOfCall, now: number): Promise<number> {
   const { first } = await oneRow<{ first: number | null }>(
     transaction,
     'select min(received_at) as first from ringback.events where call_id = $1 and event_name = any ($2)',
     [toText(join.callId), join.events.map(toText)],
   );
-  const dueAt = joinDueAt(join, first, now);
-  await insertRun(transaction, join, sequence, dueAt);
-  return true;
+  return joinDueAt(join, first, now);
 }
 
 /** Whether no event of the join is missing. What was looked at is remembered, and never read again. */
