@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { publint } from 'publint';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sign } from '../../src/index.ts';
-import { type PackedProject, packProject, runIn, typeCheck } from './packed-project.ts';
+import { type PackedProject, packProject, runIn } from './packed-project.ts';
 import { startProgram } from './program.ts';
+import { TypeChecker } from './type-check.ts';
 
 const secret = 'whsec_cGFja2FnZQ==';
 let project: PackedProject;
@@ -126,8 +127,8 @@ describe('the packed package', () => {
 });
 
 describe('the types of the packed package', () => {
-  it('accept an app, refuse wrong fields and count each mistake, with every library checked', () => {
-    const errors = typeCheck(project, { 'app.ts': rightApp, 'wrong.ts': wrongApp });
+  it('are correct, accept an app, refuse wrong fields and count each mistake', () => {
+    const errors = new TypeChecker(project).errors({ 'app.ts': rightApp, 'wrong.ts': wrongApp });
     expect(errors.map((line) => line.replace(/: .*/, ''))).toEqual(
       [4, 5, 6, 7, 8].map((line) => expect.stringMatching(new RegExp(`^wrong\\.ts\\(${line},\\d+\\)$`))),
     );

@@ -1,0 +1,79 @@
+/** The compiler of TypeScript, as an app that has the packed package would run it. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import type { PackedProject } from './packed-project.ts';
+
+/** The options of TypeScript that say how modules are written and found. */
+export interface Modules {
+  readonly module: string;
+  readonly moduleResolution: string;
+}
+
+/**
+ * Type-checks files of a project with our own declarations, which must be correct as well. Those of other libraries are only
+ * read: to check them, too, would take most of the time, and what is wrong in them isn't ours.
+ */
+export class TypeChecker {
+  readonly #project: PackedProject;
+  /** The declarations of other libraries, which all programs share, by what decides how they are read. */
+  readonly #libraries = new Map<string, ts.SourceFile | undefined>();
+
+  constructor(project: PackedProject) {
+    this.#project = project;
+  }
+
+  /** Writes the files, and returns the errors as the compiler's command prints them, a line each. */
+  errors(
+    files: Readonly<Record<string, string>>,
+    modules: Modules = { module: 'nodenext', moduleResolution: 'nodenext' },
+  ): string[] {
+    const { folder } = this.#project;
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    const { options, errors } = ts.convertCompilerOptionsFromJson(
+      {
+        target: 'es2024',
+        lib: ['es2024'],
+        // TypeScript 6 has deprecated node10, and apps that are compiled with an older one have it.
+        ...(modules.moduleResolution === 'node10' && { ignoreDeprecations: '6.0' }),
+        types: ['node'],
+        strict: true,
+        noEmit: true,
+        ...modules,
+      },
+      folder,
+    );
+    const rootNames = Object.keys(files).map((name) => join(folder, name));
+    const host = this.#host(options);
+    const program = ts.createProgram({ rootNames, options, host });
+    const found = [
+      ...errors,
+      ...program.getOptionsDiagnostics(),
+      ...program.getGlobalDiagnostics(),
+      ...program
+        .getSourceFiles()
+        .filter(({ fileName }) => fileName.startsWith(folder))
+        .flatMap((file) => [
+          ...program.getSyntacticDiagnostics(file),
+          ...program.getSemanticDiagnostics(file),
+        ]),
+    ];
+    return found.map((error) => ts.formatDiagnostic(error, host).trim());
+  }
+
+  #host(options: ts.CompilerOptions): ts.CompilerHost {
+    const host = ts.createCompilerHost(options);
+    const read = host.getSourceFile.bind(host);
+    return {
+      ...host,
+      getCurrentDirectory: () => this.#project.folder,
+      getSourceFile: (name, how, ...rest) => {
+        if (name.startsWith(this.#project.folder)) return read(name, how, ...rest);
+        const format = typeof how === 'object' ? how.impliedNodeFormat : undefined;
+        const key = `${format} ${name}`;
+        if (!this.#libraries.has(key)) this.#libraries.set(key, read(name, how, ...rest));
+        return this.#libraries.get(key);
+      },
+    };
+  }
+}
