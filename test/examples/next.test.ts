@@ -1,7 +1,7 @@
-/** The example next, built and started as its users do; and what a build says that has Ringback in its bundle. */
+/** The example next, built and started as its users do; and what is said where Ringback is in the bundle. */
 import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { deliverTo } from '../../src/testing/index.ts';
 import { type PackedProject, packProject } from '../package/packed-project.ts';
 import { type Program, startProgram } from '../package/program.ts';
@@ -52,10 +52,9 @@ async function baseOf(server: Program): Promise<string> {
   return /http:\/\/127\.0\.0\.1:\d+/.exec(server.text())?.[0] ?? '';
 }
 
-/** Sets the options of Next, instead of the example's. The types have been checked with those. */
-function configure(options: object): void {
-  const config = { ...options, typescript: { ignoreBuildErrors: true } };
-  writeFileSync(join(project.folder, 'next.config.ts'), `export default ${JSON.stringify(config)};`);
+/** Sets the options of Next, beside or instead of the example's. */
+function configure(text: string): void {
+  writeFileSync(join(project.folder, 'next.config.ts'), text);
 }
 
 /** Takes the standalone output of the build to a folder of its own, as into a container, and starts it there. */
@@ -73,43 +72,35 @@ async function startStandalone() {
 const bundled =
   /ConfigError\]: .*Ringback should run from its own files in node_modules,.* in Next with serverExternalPackages: \['ringback'\]\./;
 
-describe('the example next', () => {
-  it('takes a long transcript through its proxy, handles it, and ends cleanly', async () => {
-    expect(await failureOfBuild()).toBeUndefined();
-    const server = next('start', '--port', '0', '--hostname', '127.0.0.1');
-    const base = await baseOf(server);
-    await handlesTranscript(server, base);
-    await refusesPlainHttp(base);
-    expect(await server.stop()).toBe(0);
-  });
+it('the example next takes a long transcript through its proxy, as a standalone output too', async () => {
+  renameSync(join(project.folder, 'next.config.ts'), join(project.folder, 'next.config.example.ts'));
+  configure(
+    `import example from './next.config.example.ts';\nexport default { ...example, output: 'standalone' };`,
+  );
+  expect(await failureOfBuild()).toBeUndefined();
+  const there = next('start', '--port', '0', '--hostname', '127.0.0.1');
+  const base = await baseOf(there);
+  await handlesTranscript(there, base);
+  await refusesPlainHttp(base);
+  expect(await there.stop()).toBe(0);
 
-  it('takes it as a standalone output, too', async () => {
-    configure({ serverExternalPackages: ['ringback'], output: 'standalone' });
-    expect(await failureOfBuild()).toBeUndefined();
-    const { server, base } = await startStandalone();
-    await server.written('Ready in');
-    await handlesTranscript(server, base);
-    expect(await server.stop()).toBe(0);
-  });
+  const standalone = await startStandalone();
+  await standalone.server.written('Ready in');
+  await handlesTranscript(standalone.server, standalone.base);
+  expect(await standalone.server.stop()).toBe(0);
 });
 
-describe('the example next without serverExternalPackages', () => {
-  it('runs where Turbopack has built it, and as a standalone output says what to set', async () => {
-    configure({ output: 'standalone' });
-    expect(await failureOfBuild()).toBeUndefined();
-    const there = next('start', '--port', '0', '--hostname', '127.0.0.1');
-    await handlesTranscript(there, await baseOf(there));
-    expect(await there.stop()).toBe(0);
+it('without serverExternalPackages it runs where Turbopack has built it, and as a standalone output says what to set', async () => {
+  // The types have been checked.
+  configure(`export default { output: 'standalone', typescript: { ignoreBuildErrors: true } };`);
+  expect(await failureOfBuild()).toBeUndefined();
+  const there = next('start', '--port', '0', '--hostname', '127.0.0.1');
+  await handlesTranscript(there, await baseOf(there));
+  expect(await there.stop()).toBe(0);
 
-    const { server, base } = await startStandalone();
-    await server.written('Error');
-    expect(server.text()).toMatch(bundled);
-    const { status } = await deliverTo(`${base}/webhooks/calls`, transcript());
-    expect(status).toBe(500);
-  });
-
-  it('is not built by webpack, which says what to set', async () => {
-    configure({});
-    expect(await failureOfBuild('--webpack')).toMatch(bundled);
-  });
+  const { server, base } = await startStandalone();
+  await server.written('Error');
+  expect(server.text()).toMatch(bundled);
+  const { status } = await deliverTo(`${base}/webhooks/calls`, transcript());
+  expect(status).toBe(500);
 });
