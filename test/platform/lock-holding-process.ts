@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { block } from '../../src/kit/clock.ts';
+import { block, systemClock } from '../../src/kit/clock.ts';
 import { FileLock } from '../../src/platform/secrets/file-lock.ts';
 
 const file = process.argv[2] ?? '';
@@ -12,7 +12,7 @@ const lock = `${file}.lock`;
 const isExpected = () =>
   readdirSync(dirname(file)).some((name) => name.startsWith(`${basename(file)}.`) && name !== basename(lock));
 
-new FileLock(lock).hold(() => {
+await new FileLock(lock, systemClock).hold(() => {
   process.stdout.write('{"held":true}\n');
   while (!isExpected()) block(5);
   block(200);

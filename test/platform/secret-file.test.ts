@@ -1,11 +1,22 @@
-import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { promisify } from 'node:util';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
 import { readSecretFile } from '../../src/platform/index.ts';
 import { Script } from '../support/process.ts';
 import { temporaryFolder } from '../support/temporary.ts';
-import { sandboxAndPlatform } from './support.ts';
+import { answered, clientOf, sandboxAndPlatform, standIn } from './support.ts';
 
 const wanted = { name: 'calls', url: 'https://calls.example.com/webhooks' };
 const writing = fileURLToPath(new URL('secret-writing-process.ts', import.meta.url));
@@ -33,6 +44,65 @@ test('a process waits for the one that writes before it, until that is done or k
   expect(readSecretFile(file)).toHaveLength(1);
   expect(readdirSync(folder)).toEqual(['secrets', 'secrets.lock']);
 });
+
+/** Takes the lock of a secrets file, as another process would. Returns the function that releases it. */
+function lockOf(file: string): () => void {
+  const database = new Database(`${file}.lock`);
+  onTestFinished(() => void database.close());
+  database.pragma('journal_mode = memory');
+  database.exec('begin exclusive');
+  return () => void database.exec('rollback');
+}
+
+test('a lock that another process holds is waited for before there is a secret', async () => {
+  const { url, received } = await standIn({ json: { ...answered, secret: 'whsec_bmV3' } });
+  const folder = temporaryFolder();
+  const secretFile = join(folder, 'secrets');
+  const release = lockOf(secretFile);
+  await expect(clientOf(url).platform.subscriptions.create(wanted, { secretFile })).rejects.toMatchObject({
+    code: 'secret_file_unwritable',
+    message: expect.stringContaining(`another process has held its lock ${secretFile}.lock for 10 s`),
+  });
+  expect(received).toEqual([]);
+  expect(readdirSync(folder)).toEqual(['secrets.lock']);
+  release();
+  await clientOf(url).platform.subscriptions.create(wanted, { secretFile });
+  expect(readSecretFile(secretFile)).toEqual(['whsec_bmV3']);
+});
+
+test('a signal ends the wait for a lock', async () => {
+  const { url, received } = await standIn({ json: answered });
+  const folder = temporaryFolder();
+  const secretFile = join(folder, 'secrets');
+  lockOf(secretFile);
+  const controller = new AbortController();
+  const { signal } = controller;
+  const creating = clientOf(url).platform.subscriptions.create(wanted, { secretFile, signal });
+  controller.abort(new Error('enough'));
+  await expect(creating).rejects.toThrow('enough');
+  expect(received).toEqual([]);
+  expect(readdirSync(folder)).toEqual(['secrets.lock']);
+});
+
+// Not everywhere may a process mount something.
+test.skipIf(spawnSync('unshare', ['-rm', 'true']).status !== 0)(
+  'a file that is mounted by itself is refused before there is a secret',
+  async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'secrets');
+    writeFileSync(file, 'whsec_before\n');
+    const argument = JSON.stringify({ file, name: 'one', count: 1 });
+    const mounting = 'mount --bind "$1" "$1" && exec "$2" "$3" "$4"';
+    const command = ['-rm', 'sh', '-c', mounting, 'sh', file, process.execPath, writing, argument];
+    const { stdout } = await promisify(execFile)('unshare', command);
+    expect(JSON.parse(stdout)).toEqual({
+      refused: 'secret_file_unwritable',
+      message: expect.stringContaining(`${file} is mounted by itself, so it can't be replaced.`),
+    });
+    expect(readFileSync(file, 'utf8')).toBe('whsec_before\n');
+    expect(readdirSync(folder)).toEqual(['secrets', 'secrets.lock']);
+  },
+);
 
 test.each<[string, (path: string) => void]>([
   ['a link that leads nowhere', (path) => symlinkSync('nowhere', path)],

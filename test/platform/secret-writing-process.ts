@@ -1,5 +1,6 @@
 /** Adds `count` secrets to a secrets file, one after the other; says so, or why the file was refused. */
 import { RingbackError } from '../../src/errors/errors.ts';
+import { systemClock } from '../../src/kit/clock.ts';
 import { SecretFile } from '../../src/platform/secrets/secret-file.ts';
 
 const { file, name, count } = JSON.parse(process.argv[2] ?? '') as {
@@ -9,9 +10,9 @@ const { file, name, count } = JSON.parse(process.argv[2] ?? '') as {
 };
 try {
   for (let number = 0; number < count; number += 1) {
-    const secretFile = new SecretFile(file);
+    const secretFile = await SecretFile.open(file, systemClock);
     const subscriptionId = `${name}-${number}`;
-    secretFile.write(
+    await secretFile.write(
       { subscriptionId, secret: `whsec_${subscriptionId}`, previousExpiresAt: undefined },
       Date.now(),
     );

@@ -357,6 +357,24 @@ describe('secretFile', () => {
     expect((error as SecretNotKeptError).secret.reveal()).toBe('whsec_dGVzdA==');
   });
 
+  it('that can no longer be written does not keep the secret from onSecret', async () => {
+    const folder = temporaryFolder();
+    const { url } = await standIn((response) => {
+      rmSync(folder, { recursive: true });
+      response.end(JSON.stringify({ ...answered, secret: 'whsec_dGVzdA==' }));
+    });
+    const kept: string[] = [];
+    const creating = clientOf(url).platform.subscriptions.create(wanted, {
+      secretFile: join(folder, 'secrets'),
+      onSecret: ({ secret }) => void kept.push(secret),
+    });
+    await expect(creating).rejects.toMatchObject({
+      code: 'secret_not_kept',
+      message: expect.stringContaining('ENOENT'),
+    });
+    expect(kept).toEqual(['whsec_dGVzdA==']);
+  });
+
   it('has the secret when onSecret fails after it', async () => {
     const { platform } = await sandboxAndPlatform();
     const secretFile = newFile();

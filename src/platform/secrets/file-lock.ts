@@ -1,12 +1,16 @@
 import { chmodSync, lstatSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { requireNodeApi } from '../../errors/errors.ts';
+import type { Clock } from '../../kit/clock.ts';
+import { wait } from '../requests/retry.ts';
 
 /**
  * How long to wait for the lock at the most, in milliseconds. Whoever holds it does so for milliseconds, and the system
  * ends the lock of a process that is killed: after so long, a process that was suspended holds it.
  */
 const timeout = 10_000;
+/** How long to wait before trying to take it again, in milliseconds. */
+const interval = 10;
 
 /**
  * A lock between processes: SQLite's exclusive lock on an empty file, which stays. It needs no rule for the locks of
@@ -15,25 +19,33 @@ const timeout = 10_000;
  */
 export class FileLock {
   readonly #path: string;
+  readonly #clock: Clock;
   readonly #database: Database.Database;
 
   /** @throws when the file can't be made or opened, or is something else than the file of a lock */
-  constructor(path: string) {
+  constructor(path: string, clock: Clock) {
     requireEmptyFile(path);
     requireNodeApi();
     this.#path = path;
-    this.#database = new Database(path, { timeout });
+    this.#clock = clock;
+    // SQLite itself would wait for the lock by blocking the thread.
+    this.#database = new Database(path, { timeout: 0 });
     // By its path: to open and close the file would end a lock that another thread of this process has on it.
     if (isOpenToOthers(path)) chmodSync(path, 0o600);
   }
 
   /**
-   * Does the work while no other process works under the same lock. It blocks this thread meanwhile.
+   * Does the work while no other process works under the same lock. The thread goes on while the lock is waited for, and
+   * is blocked by the work only.
    *
-   * @throws when the lock can't be taken, or the work fails
+   * @throws when the lock can't be taken, or the work fails; the signal's reason if that is aborted before
    */
-  hold(work: () => void): void {
-    this.#take();
+  async hold(work: () => void, signal?: AbortSignal): Promise<void> {
+    const deadline = this.#clock.elapsed() + timeout;
+    for (let busy = this.#take(); busy !== undefined; busy = this.#take()) {
+      if (this.#clock.elapsed() >= deadline) throw heldTooLong(this.#path, busy);
+      await wait(this.#clock, interval, signal);
+    }
     try {
       work();
     } finally {
@@ -46,17 +58,22 @@ export class FileLock {
     this.#database.close();
   }
 
-  #take(): void {
+  /** Takes the lock. Returns SQLite's error if another has it. */
+  #take(): Error | undefined {
     try {
       // Otherwise a journal would stay beside the file when this process is killed.
       this.#database.pragma('journal_mode = memory');
       this.#database.exec('begin exclusive');
+      return undefined;
     } catch (error) {
-      if ((error as { code?: unknown }).code !== 'SQLITE_BUSY') throw error;
-      const sentence = `another process has held its lock ${this.#path} for ${timeout / 1000} s`;
-      throw new Error(sentence, { cause: error });
+      if (error instanceof Error && (error as { code?: unknown }).code === 'SQLITE_BUSY') return error;
+      throw error;
     }
   }
+}
+
+function heldTooLong(path: string, cause: Error): Error {
+  return new Error(`another process has held its lock ${path} for ${timeout / 1000} s`, { cause });
 }
 
 /** Through a link, the lock would be a file elsewhere; and a file with content is not one of ours. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Clock } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { parseTimestamp } from '../../kit/time.ts';
 import { isObject } from '../../errors/option-problems.ts';
@@ -22,7 +23,7 @@ export interface SecretOptions extends CallOptions {
   readonly onSecret?: ((issued: SecretToKeep) => void | Promise<void>) | undefined;
   /**
    * A file to store the secret in, in the form that `RINGBACK_SECRETS_FILE` reads: mode 0600, replaced atomically, the
-   * new secret first, older ones until they expire. Written before `onSecret` is called.
+   * new secret first, older ones until they expire. Written before `onSecret` is called, which is called even if it fails.
    */
   readonly secretFile?: string | undefined;
 }
@@ -57,11 +58,11 @@ export interface Issuing<Result> {
  * @throws RingbackError `secret_file_unwritable` before the platform is asked; SecretNotKeptError, which has the secret
  */
 export async function keepingSecret<Result>(
-  { onSecret, secretFile }: Pick<SecretOptions, 'onSecret' | 'secretFile'>,
-  now: () => number,
+  { onSecret, secretFile, signal }: SecretOptions,
+  clock: Clock,
   { subscriptionId, ask, read }: Issuing<Result>,
 ): Promise<Issuance<Result>> {
-  const file = secretFile === undefined ? undefined : new SecretFile(secretFile);
+  const file = secretFile === undefined ? undefined : await SecretFile.open(secretFile, clock, signal);
   try {
     const { secret, rest } = takeSecret(await ask());
     if (secret === undefined) return { result: read(rest, false), secret: undefined };
@@ -70,7 +71,7 @@ export async function keepingSecret<Result>(
       subscriptionId: subscriptionId ?? textOf(rest, 'id'),
       previousSecretExpiresAt: textOf(rest, 'previous_secret_expires_at'),
     };
-    const isKept = await keep(issued, file, onSecret, now());
+    const isKept = await keep(issued, file, onSecret, clock.now());
     try {
       return { result: read(rest, true), secret: new IssuedSecret(secret) };
     } catch (error) {
@@ -81,7 +82,10 @@ export async function keepingSecret<Result>(
   }
 }
 
-/** Stores the secret. Resolves to whether there was a file or an `onSecret` to store it with. */
+/**
+ * Stores the secret in each place, also if another place failed: one copy is enough. Resolves to whether there was a file
+ * or an `onSecret` to store it with.
+ */
 async function keep(
   issued: IssuedParts,
   file: SecretFile | undefined,
@@ -89,12 +93,19 @@ async function keep(
   now: number,
 ): Promise<boolean> {
   const kept = { ...issued, subscriptionId: issued.subscriptionId ?? unnamedSubscription };
-  try {
-    file?.write({ ...kept, previousExpiresAt: expiryOf(issued.previousSecretExpiresAt) }, now);
-    await onSecret?.(kept);
-  } catch (error) {
-    throw new SecretNotKeptError(messageOf(error), issued);
-  }
+  const failures: string[] = [];
+  const store = async (work: () => void | Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      failures.push(messageOf(error));
+    }
+  };
+  await store(() =>
+    file?.write({ ...kept, previousExpiresAt: expiryOf(issued.previousSecretExpiresAt) }, now),
+  );
+  await store(() => onSecret?.(kept));
+  if (failures.length > 0) throw new SecretNotKeptError(failures.join('; '), issued);
   return file !== undefined || onSecret !== undefined;
 }
 

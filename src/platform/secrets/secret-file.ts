@@ -1,7 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { configError, ringbackError } from '../../errors/errors.ts';
+import type { Clock } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { isMissing, linkTarget } from '../../kit/link-target.ts';
 import { FileLock } from './file-lock.ts';
@@ -46,12 +56,12 @@ function readOrRefuse(file: string): string {
 }
 
 /**
- * A secrets file that is about to get a secret. The new file is opened before the platform is asked for a secret: if
- * the folder can't be written, that must be noticed before there is a secret to lose.
+ * A secrets file that is about to get a secret. Whatever writing it needs is tried before the platform is asked for a
+ * secret: what is in the way must be noticed before there is a secret to lose.
  *
  * The new file is written beside the old one, synced, and renamed over it, so that a receiver that reads it meanwhile
  * finds all of the old or all of the new. From reading to renaming, nothing else of this process runs, and a lock keeps
- * other processes from doing the same. The lock is opened beforehand for the same reason.
+ * other processes from doing the same.
  */
 export class SecretFile {
   readonly #path: string;
@@ -60,20 +70,31 @@ export class SecretFile {
   readonly #descriptor: number;
   #isOver = false;
 
-  /** @throws RingbackError `secret_file_unwritable` */
-  constructor(file: string) {
-    let lock: FileLock | undefined;
+  /** @throws RingbackError `secret_file_unwritable`; the signal's reason if that is aborted while the lock is waited for */
+  static async open(file: string, clock: Clock, signal?: AbortSignal): Promise<SecretFile> {
+    let opened: SecretFile | undefined;
     try {
-      // A rename would replace a link, and a receiver that reads its target would miss the secret.
-      this.#path = linkTarget(file);
-      textIn(this.#path);
-      lock = new FileLock(`${this.#path}.lock`);
-      this.#lock = lock;
-      this.#fresh = `${this.#path}.${randomUUID()}`;
+      const secretFile = (opened = new SecretFile(file, clock));
+      await secretFile.#lock.hold(() => requireReplaceable(secretFile.#path), signal);
+      return secretFile;
+    } catch (error) {
+      opened?.close();
+      signal?.throwIfAborted();
+      throw ringbackError('secret_file_unwritable', { file, cause: messageOf(error) });
+    }
+  }
+
+  private constructor(file: string, clock: Clock) {
+    // A rename would replace a link, and a receiver that reads its target would miss the secret.
+    this.#path = linkTarget(file);
+    textIn(this.#path);
+    this.#lock = new FileLock(`${this.#path}.lock`, clock);
+    this.#fresh = nameBeside(this.#path);
+    try {
       this.#descriptor = openSync(this.#fresh, 'wx', 0o600);
     } catch (error) {
-      lock?.close();
-      throw ringbackError('secret_file_unwritable', { file, cause: messageOf(error) });
+      this.#lock.close();
+      throw error;
     }
   }
 
@@ -82,12 +103,12 @@ export class SecretFile {
    *
    * @throws when the disk refuses, or the file's form can't hold the secret
    */
-  write(issued: NewSecret, now: number): void {
+  async write(issued: NewSecret, now: number): Promise<void> {
     if (!/^[!-~]+$/.test(issued.secret) || /[,#]/.test(issued.secret)) {
       throw new Error('the secret has characters that a secrets file gives another meaning');
     }
     // Without the lock, a secret that another process adds between our reading and our renaming would be lost for good.
-    this.#lock.hold(() => {
+    await this.#lock.hold(() => {
       const lines = withNewSecret(parseSecretLines(textIn(this.#path)), issued, now);
       writeFileSync(this.#descriptor, textOfSecrets(lines));
       fsyncSync(this.#descriptor);
@@ -117,6 +138,29 @@ function textIn(path: string): string {
   } catch (error) {
     if (isMissing(error)) return '';
     throw error;
+  }
+}
+
+function nameBeside(path: string): string {
+  return `${path}.${randomUUID()}`;
+}
+
+/**
+ * Refuses a file that is mounted by itself, as containers do it: nothing can be renamed over it. It shows in that the file
+ * can't get a second name. A trial rename would show it too, but would give the file another owner and mode, perhaps for
+ * no secret at all.
+ */
+function requireReplaceable(path: string): void {
+  const second = nameBeside(path);
+  try {
+    linkSync(path, second);
+    rmSync(second);
+  } catch (error) {
+    // Any other failure says nothing of a rename: not every file system has second names.
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') return;
+    throw new Error(`${path} is mounted by itself, so it can't be replaced. Mount its folder instead`, {
+      cause: error,
+    });
   }
 }
 

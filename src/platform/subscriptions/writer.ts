@@ -98,7 +98,7 @@ export class SubscriptionWriter {
 
   async #rotate(operation: string, id: string, options: SecretOptions): Promise<RotatedSecret> {
     const request = { operation, method: 'POST', ifInDoubt: ifRotatedInDoubt } as const;
-    const { result, secret } = await keepingSecret(options, this.#now, {
+    const { result, secret } = await keepingSecret(options, this.#connection.clock, {
       subscriptionId: id,
       ask: () => this.#requests.rotate(operation, id, options.signal),
       read: (answer, isCarriedOut) => inShape(rotatedShape, answer, { ...request, isCarriedOut }),
@@ -107,8 +107,6 @@ export class SubscriptionWriter {
     if (secret === undefined) return inShape(z.never(), result, request);
     return { secret, previousSecretExpiresAt: result.previous_secret_expires_at };
   }
-
-  readonly #now = (): number => this.#connection.clock.now();
 
   #put(writing: Writing, id: string, options: SecretOptions): Promise<SubscriptionResult> {
     return this.#write(writing, options, () =>
@@ -126,7 +124,7 @@ export class SubscriptionWriter {
       id === undefined
         ? { operation, method: 'POST', ifInDoubt: ifCreatedInDoubt }
         : { operation, method: 'PUT' };
-    const { result: subscription, secret } = await keepingSecret(options, this.#now, {
+    const { result: subscription, secret } = await keepingSecret(options, this.#connection.clock, {
       subscriptionId: id,
       ask,
       read: (answer, isCarriedOut) =>
