@@ -1,7 +1,15 @@
 import { describe, expect, it, test } from 'vitest';
 import { createPlatform } from '../../src/platform/index.ts';
 import { ManualClock } from '../support/clock.ts';
-import { type Scripted, addressOfNobody, apiKey, clientOf, platformError, standIn } from './support.ts';
+import {
+  type Scripted,
+  addressOfNobody,
+  answered,
+  apiKey,
+  clientOf,
+  platformError,
+  standIn,
+} from './support.ts';
 
 const wanted = { name: 'calls', url: 'https://calls.example.com/webhooks' };
 const inDoubt = 'The platform may have carried it out nevertheless.';
@@ -65,6 +73,35 @@ describe('an error about a write says that it may have been carried out', () => 
     const writing =
       what === 'a rotation' ? subscriptions.rotateSecret('sub_1') : subscriptions.delete('sub_1');
     expect((await platformError(writing)).message).toContain(`${inDoubt} ${expected}`);
+  });
+});
+
+describe('an error about turning signing on says that the secret may be lost', () => {
+  const lost =
+    `${inDoubt} Look with subscriptions.get. If it was unsigned before and is signed now, its secret is lost: call ` +
+    'subscriptions.rotateSecret.';
+  const unsigned = { ...answered, signing_enabled: false };
+
+  test('of an unsigned subscription', async () => {
+    const { url } = await standIn({ json: unsigned }, reset);
+    const { message } = await platformError(clientOf(url).platform.subscriptions.enableSigning('sub_1'));
+    expect(message).toContain(lost);
+  });
+
+  test('of one that is replaced, whatever it was before', async () => {
+    const { url } = await standIn({ json: { id: 7 } });
+    const whole = { ...wanted, active: true, enable_signed_webhooks: true, events: [] };
+    const { message } = await platformError(clientOf(url).platform.subscriptions.replace('sub_1', whole));
+    expect(message).toContain(lost);
+  });
+
+  test.each([
+    ['signed already', answered, { active: true }],
+    ['still unsigned', unsigned, { active: true }],
+  ])('but not of one that is %s', async (_, current, patch) => {
+    const { url } = await standIn({ json: current }, reset);
+    const { message } = await platformError(clientOf(url).platform.subscriptions.update('sub_1', patch));
+    expect(message).toContain(`${inDoubt} Look at the present state before you repeat it.`);
   });
 });
 

@@ -397,6 +397,27 @@ describe('secretFile', () => {
   });
 });
 
+it('a secret that was lost with an answer is missed when the write is repeated', async () => {
+  const signed = { json: answered };
+  const secretFile = newFile();
+  const { url } = await standIn(
+    { json: { ...answered, signing_enabled: false } },
+    (response) => void response.destroy(),
+    signed,
+  );
+  const { subscriptions } = clientOf(url).platform;
+  await platformError(subscriptions.enableSigning('sub_1', { secretFile }));
+  const { signing_enabled: enabled, name, url: address, events, active } = answered;
+  const whole = { name, url: address, events, active, enable_signed_webhooks: enabled };
+  for (const repeated of [
+    subscriptions.enableSigning('sub_1', { secretFile }),
+    subscriptions.update('sub_1', { active: true }, { secretFile }),
+    subscriptions.replace('sub_1', whole, { secretFile }),
+  ]) {
+    expect(await repeated).toMatchObject({ secret: undefined, warnings: [{ code: 'secret_not_in_file' }] });
+  }
+});
+
 it.each(['secret', 'signing_secret'])(
   'a rotation that answers with the previous secret as well gives the new one, in %s',
   async (field) => {

@@ -30,7 +30,7 @@ export interface PlatformRequest {
   /** Statuses after which the request is not tried again, because the operation handles them itself. */
   readonly finalStatuses?: readonly number[];
   /** What to do if nobody knows whether the platform has carried out this write. @default to look before repeating it */
-  readonly ifInDoubt?: string;
+  readonly ifInDoubt?: string | undefined;
   /** Texts in the request that must not be in an error. */
   readonly confidential?: readonly string[];
 }

@@ -1,8 +1,8 @@
 import { ensureOne } from '../requests/ensure-one.ts';
-import { mayHoldSecretOf } from '../secrets/secret-file.ts';
 import { type SubscriptionWarning, warningsOf } from './checks.ts';
 import type { SubscriptionPatch, WholeSubscription } from './fields.ts';
 import { differenceOf } from './merge.ts';
+import { missingInFile } from './missing-secret.ts';
 import type { Subscription } from './subscription.ts';
 import type { SubscriptionResult } from './writer.ts';
 
@@ -33,10 +33,7 @@ export function ensureSubscription(
   return ensureOne<Subscription, EnsuredSubscription>({
     find: () => findByName(wanted.name, parts.list()),
     create: async () => ({ ...(await parts.create()), outcome: 'created' }),
-    async bringUp({ id }) {
-      const ensured = await bringUp(wanted, await parts.read(id), parts);
-      return withWarnings(ensured, missingSecret(ensured, secretFile), parts);
-    },
+    bringUp: async ({ id }) => bringUp(wanted, await parts.read(id), secretFile, parts),
   });
 }
 
@@ -53,40 +50,16 @@ async function findByName(
 async function bringUp(
   wanted: WantedSubscription,
   current: Subscription,
+  secretFile: string | undefined,
   parts: EnsureParts,
 ): Promise<EnsuredSubscription> {
   const patch = differenceOf(wanted, current);
   if (patch !== undefined) return { ...(await parts.update(current.id, patch)), outcome: 'updated' };
-  const unchanged = { subscription: current, secret: undefined, warnings: [], outcome: 'unchanged' } as const;
   const { signing_enabled: isSigned, headers = {} } = current;
-  return withWarnings(unchanged, warningsOf(wanted, { enable_signed_webhooks: isSigned, headers }), parts);
-}
-
-function withWarnings(
-  ensured: EnsuredSubscription,
-  more: readonly SubscriptionWarning[],
-  { report }: EnsureParts,
-): EnsuredSubscription {
-  report(ensured.subscription.id, more);
-  return { ...ensured, warnings: [...ensured.warnings, ...more] };
-}
-
-/**
- * Warns if the subscription is signed, but the file has no secret of it. A secret that somebody else got, or that was
- * lost, is not shown again, and without it the receiver would refuse every delivery for no visible reason.
- */
-function missingSecret(
-  { subscription, secret }: EnsuredSubscription,
-  file: string | undefined,
-): readonly SubscriptionWarning[] {
-  if (file === undefined || secret !== undefined || !subscription.signing_enabled) return [];
-  if (mayHoldSecretOf(file, subscription.id)) return [];
-  const warning: SubscriptionWarning = {
-    code: 'secret_not_in_file',
-    message:
-      `The file ${file} should hold the signing secret of the subscription, but does not, and the platform shows a ` +
-      'secret only once. Copy it from where it is kept, or issue a new one with ' +
-      `subscriptions.rotateSecret(${JSON.stringify(subscription.id)}, { secretFile }).`,
-  };
-  return [warning];
+  const warnings = [
+    ...warningsOf(wanted, { enable_signed_webhooks: isSigned, headers }),
+    ...missingInFile(current, secretFile),
+  ];
+  parts.report(current.id, warnings);
+  return { subscription: current, secret: undefined, warnings, outcome: 'unchanged' };
 }

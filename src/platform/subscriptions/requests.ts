@@ -17,6 +17,9 @@ const anyObject = z.looseObject({});
 export const ifCreatedInDoubt =
   'Look with subscriptions.list before you create it again, or use subscriptions.ensure. If it is there and signed, its ' +
   'secret is lost: call subscriptions.rotateSecret.';
+export const ifSignedInDoubt =
+  'Look with subscriptions.get. If it was unsigned before and is signed now, its secret is lost: call ' +
+  'subscriptions.rotateSecret.';
 export const ifRotatedInDoubt = 'Rotate again: the platform does not show the lost secret again.';
 
 const listShape = z.looseObject({
@@ -48,10 +51,13 @@ export class SubscriptionRequests {
     operation: string,
     id: string,
     whole: WholeSubscription,
-    signal: AbortSignal | undefined,
+    { ifInDoubt, signal }: Pick<PlatformRequest, 'ifInDoubt' | 'signal'>,
   ): Promise<unknown> {
     const path = pathOf(id, operation);
-    return this.#connection.send({ ...writing(operation, whole, signal), method: 'PUT', path }, anyObject);
+    return this.#connection.send(
+      { ...writing(operation, whole, signal), method: 'PUT', path, ifInDoubt },
+      anyObject,
+    );
   }
 
   /** The subscription as it came, even if some fields have an unexpected form. */

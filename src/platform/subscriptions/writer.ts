@@ -8,7 +8,13 @@ import { type SecretOptions, keepingSecret } from '../secrets/keep-secret.ts';
 import { type SubscriptionWarning, warningsOf } from './checks.ts';
 import type { SubscriptionPatch, UpdateOptions, WholeSubscription } from './fields.ts';
 import { differenceOf, wholeWith } from './merge.ts';
-import { type SubscriptionRequests, ifCreatedInDoubt, ifRotatedInDoubt } from './requests.ts';
+import { missingSecret } from './missing-secret.ts';
+import {
+  type SubscriptionRequests,
+  ifCreatedInDoubt,
+  ifRotatedInDoubt,
+  ifSignedInDoubt,
+} from './requests.ts';
 import { type Subscription, subscriptionShape } from './subscription.ts';
 
 /** The result of writing a subscription. */
@@ -40,6 +46,8 @@ interface Writing {
   readonly whole: WholeSubscription;
   /** Whether signing is being turned on. */
   readonly awaitsSecret: boolean;
+  /** What to do if nobody knows whether the platform has carried it out. */
+  readonly ifInDoubt: string | undefined;
 }
 
 /**
@@ -58,9 +66,15 @@ export class SubscriptionWriter {
 
   create(operation: string, whole: WholeSubscription, options: SecretOptions): Promise<SubscriptionResult> {
     const awaitsSecret = whole.enable_signed_webhooks;
-    return this.#write({ operation, id: undefined, given: whole, whole, awaitsSecret }, options, () =>
-      this.#requests.create(operation, whole, options.signal),
-    );
+    const writing = {
+      operation,
+      id: undefined,
+      given: whole,
+      whole,
+      awaitsSecret,
+      ifInDoubt: ifCreatedInDoubt,
+    };
+    return this.#write(writing, options, () => this.#requests.create(operation, whole, options.signal));
   }
 
   replace(
@@ -69,7 +83,9 @@ export class SubscriptionWriter {
     whole: WholeSubscription,
     options: SecretOptions,
   ): Promise<SubscriptionResult> {
-    const writing = { operation, id, given: whole, whole, awaitsSecret: false };
+    // Whether it is signed by now is not known.
+    const ifInDoubt = whole.enable_signed_webhooks ? ifSignedInDoubt : undefined;
+    const writing = { operation, id, given: whole, whole, awaitsSecret: false, ifInDoubt };
     return this.#mutex.run(id, () => this.#put(writing, id, options));
   }
 
@@ -84,7 +100,8 @@ export class SubscriptionWriter {
       const current = await this.#requests.read(operation, id, options.signal);
       const whole = wholeWith(current, patch, unknownFields);
       const awaitsSecret = whole.enable_signed_webhooks && current['signing_enabled'] === false;
-      return this.#put({ operation, id, given, whole, awaitsSecret }, id, options);
+      const ifInDoubt = awaitsSecret ? ifSignedInDoubt : undefined;
+      return this.#put({ operation, id, given, whole, awaitsSecret, ifInDoubt }, id, options);
     });
   }
 
@@ -109,8 +126,9 @@ export class SubscriptionWriter {
   }
 
   #put(writing: Writing, id: string, options: SecretOptions): Promise<SubscriptionResult> {
+    const { operation, whole, ifInDoubt } = writing;
     return this.#write(writing, options, () =>
-      this.#requests.put(writing.operation, id, writing.whole, options.signal),
+      this.#requests.put(operation, id, whole, { ifInDoubt, signal: options.signal }),
     );
   }
 
@@ -119,11 +137,8 @@ export class SubscriptionWriter {
     options: SecretOptions,
     ask: () => Promise<unknown>,
   ): Promise<SubscriptionResult> {
-    const { operation, id, given, whole } = writing;
-    const request: AskedFor =
-      id === undefined
-        ? { operation, method: 'POST', ifInDoubt: ifCreatedInDoubt }
-        : { operation, method: 'PUT' };
+    const { operation, id, given, whole, awaitsSecret, ifInDoubt } = writing;
+    const request: AskedFor = { operation, method: id === undefined ? 'POST' : 'PUT', ifInDoubt };
     const { result: subscription, secret } = await keepingSecret(options, this.#connection.clock, {
       subscriptionId: id,
       ask,
@@ -133,7 +148,9 @@ export class SubscriptionWriter {
     const warnings = [
       ...warningsOf(given, whole),
       ...notStored(whole, subscription),
-      ...(writing.awaitsSecret && secret === undefined ? [secretMissing] : []),
+      ...(secret === undefined
+        ? missingSecret({ subscription, awaitsSecret, secretFile: options.secretFile })
+        : []),
     ];
     this.report(operation, subscription.id, warnings);
     return { subscription, secret, warnings };
@@ -156,13 +173,6 @@ function notStored(whole: WholeSubscription, subscription: Subscription): readon
     'Read it again, and look whether somebody else changes it as well.';
   return [{ code: 'not_stored', message }];
 }
-
-const secretMissing: SubscriptionWarning = {
-  code: 'secret_missing',
-  message:
-    'The platform should have issued a signing secret with its answer, but there was none in it. Rotate the secret with ' +
-    'subscriptions.rotateSecret.',
-};
 
 /** Runs work under the same key one after the other, because it must not overlap. */
 class KeyedMutex {

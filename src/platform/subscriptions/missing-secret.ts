@@ -1,0 +1,47 @@
+/** Warns of a signing secret that nobody may have: without it, a receiver refuses every delivery for no visible reason. */
+import { mayHoldSecretOf } from '../secrets/secret-file.ts';
+import type { SubscriptionWarning } from './checks.ts';
+import type { Subscription } from './subscription.ts';
+
+/** What was just written, and what came of it. */
+interface Written {
+  readonly subscription: Subscription;
+  /** Whether signing was turned on, so that a secret should have come. */
+  readonly awaitsSecret: boolean;
+  readonly secretFile: string | undefined;
+}
+
+/** Warnings about an answer without a secret: the platform should have issued one, or did so before. */
+export function missingSecret({
+  subscription,
+  awaitsSecret,
+  secretFile,
+}: Written): readonly SubscriptionWarning[] {
+  return awaitsSecret ? [secretMissing] : missingInFile(subscription, secretFile);
+}
+
+/**
+ * Warns if the subscription is signed, but the file has no secret of it. A secret that somebody else got, or that was lost
+ * with an answer, is not shown again.
+ */
+export function missingInFile(
+  { id, signing_enabled: isSigned }: Subscription,
+  file: string | undefined,
+): readonly SubscriptionWarning[] {
+  if (file === undefined || !isSigned || mayHoldSecretOf(file, id)) return [];
+  const warning: SubscriptionWarning = {
+    code: 'secret_not_in_file',
+    message:
+      `The file ${file} should hold the signing secret of the subscription, but does not, and the platform shows a ` +
+      'secret only once. Copy it from where it is kept, or issue a new one with ' +
+      `subscriptions.rotateSecret(${JSON.stringify(id)}, { secretFile }).`,
+  };
+  return [warning];
+}
+
+const secretMissing: SubscriptionWarning = {
+  code: 'secret_missing',
+  message:
+    'The platform should have issued a signing secret with its answer, but there was none in it. Rotate the secret with ' +
+    'subscriptions.rotateSecret.',
+};
