@@ -49,6 +49,18 @@ describe('arguments', () => {
     });
   });
 
+  test.each([
+    ['a count', { count: '9007199254740993' }],
+    ['any number', { price: ' -9007199254740993 ' }],
+    ['one of a list', { sizes: '[1, 9007199254740993]' }],
+  ])('with more digits than a number holds are refused, not rounded: %s', async (_what, given) => {
+    const calling = argsFor(schema, { order_number: '7', ...given });
+    await expect(calling).rejects.toThrow(/^This can't be done yet: (count|price|sizes)[^;]* is not right/);
+    expect(await argsFor(schema, { order_number: '7', price: '9007199254740991' })).toMatchObject({
+      price: Number.MAX_SAFE_INTEGER,
+    });
+  });
+
   test('with others are not refused by a strict schema, and kept by a loose one', async () => {
     const given = { order_number: 7, branch: 'north' };
     expect(await echo(z.strictObject({ order_number: orderNumber })).call(given)).toEqual({

@@ -41,8 +41,11 @@ export function readLeniently(value: unknown, wanted: unknown): unknown {
   }
 }
 
+/** Digits that a number can't hold stay text, for the schema to refuse: rounded, they would be another order's. */
 function numberFrom(value: unknown): unknown {
-  return typeof value === 'string' && decimal.test(value.trim()) ? Number(value) : value;
+  if (typeof value !== 'string' || !decimal.test(value.trim())) return value;
+  const number = Number(value);
+  return /^[+-]?\d+$/.test(value.trim()) && !Number.isSafeInteger(number) ? value : number;
 }
 
 function switchFrom(value: unknown): unknown {
