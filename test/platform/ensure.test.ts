@@ -190,6 +190,11 @@ describe('subscriptions.ensure', () => {
       'whsec_b3RoZXI= # subscription other, until 2099-01-01T00:00:00.000Z',
       ['secret_not_in_file'],
     ],
+    [
+      'its own secret that has expired',
+      'whsec_b3du # subscription ID, until 2020-01-01T00:00:00.000Z',
+      ['secret_not_in_file'],
+    ],
     ['a secret without a comment', 'whsec_b3RoZXI=', []],
     ['a secret of an unnamed subscription', 'whsec_b3RoZXI= # subscription unknown', []],
     ['a secret with a comment of its own', 'whsec_b3RoZXI= # of the subscription calls', []],

@@ -241,11 +241,25 @@ describe('secretFile', () => {
   it.each([
     ['is not there', undefined, 'ENOENT'],
     ['holds no secret', '# none yet\n', 'it holds no secret'],
+    [
+      'holds an expired secret only',
+      'whsec_YQ== # subscription sub_1, until 2020-01-01T00:00:00.000Z\n',
+      'every secret in it has expired',
+    ],
   ])('is refused with a sentence when it %s', (_case, text, cause) => {
     const file = newFile(text);
     const reading = () => readSecretFile(file);
     expect(reading).toThrow(ConfigError);
     expect(reading).toThrow(new RegExp(`^The secrets file ${file} .*${cause}`));
+  });
+
+  it('is read without the secrets that have expired', () => {
+    const file = newFile(
+      'whsec_YQ== # subscription sub_1\n' +
+        'whsec_Yg== # subscription sub_1, until 2999-01-01T00:00:00.000Z\n' +
+        'whsec_Yw== # subscription sub_1, until 2020-01-01T00:00:00.000Z\n',
+    );
+    expect(readSecretFile(file)).toEqual(['whsec_YQ==', 'whsec_Yg==']);
   });
 
   it('is read by `ringback serve` as by us, and loses nothing, whatever was in it', async () => {

@@ -11,12 +11,13 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { configError, ringbackError } from '../../errors/errors.ts';
-import type { Clock } from '../../kit/clock.ts';
+import { type Clock, systemClock } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { isMissing, linkTarget } from '../../kit/link-target.ts';
 import { FileLock } from './file-lock.ts';
 import {
   type NewSecret,
+  isNeeded,
   mayBelongTo,
   parseSecretLines,
   textOfSecrets,
@@ -24,23 +25,25 @@ import {
 } from './secret-lines.ts';
 
 /**
- * The secrets in a file, newest first. Use it in a function as a receiver's option `secrets`: the receiver calls the
+ * The secrets in a file, newest first, without those that have expired. Use it in a function as a receiver's option `secrets`: the receiver calls the
  * function again when a signature doesn't verify, so that a rotation through the client reaches it without a restart.
  *
- * @throws ConfigError `secrets_file_unreadable` when the file can't be read or holds no secret
+ * @throws ConfigError `secrets_file_unreadable` when the file can't be read or holds no secret that counts
  * @example createReceiver({ secrets: () => readSecretFile('./secrets') });
  */
 export function readSecretFile(file: string): readonly string[] {
-  const secrets = parseSecretLines(readOrRefuse(file)).secrets.map(({ secret }) => secret);
-  if (secrets.length > 0) return secrets;
-  throw configError('secrets_file_unreadable', { file, cause: 'it holds no secret' });
+  const { secrets } = parseSecretLines(readOrRefuse(file));
+  const needed = secrets.filter((line) => isNeeded(line, systemClock.now()));
+  if (needed.length > 0) return needed.map(({ secret }) => secret);
+  const cause = secrets.length === 0 ? 'it holds no secret' : 'every secret in it has expired';
+  throw configError('secrets_file_unreadable', { file, cause });
 }
 
-/** Whether the file can be read and has a secret that may be this subscription's. */
-export function mayHoldSecretOf(file: string, subscriptionId: string): boolean {
+/** Whether the file can be read and has a secret that may be this subscription's and has not expired. */
+export function mayHoldSecretOf(file: string, subscriptionId: string, now: number): boolean {
   try {
-    return parseSecretLines(readFileSync(file, 'utf8')).secrets.some((line) =>
-      mayBelongTo(line, subscriptionId),
+    return parseSecretLines(readFileSync(file, 'utf8')).secrets.some(
+      (line) => mayBelongTo(line, subscriptionId) && isNeeded(line, now),
     );
   } catch {
     return false;

@@ -65,11 +65,16 @@ export function withNewSecret(
   const owner = ownerComment(issued.subscriptionId);
   const until = new Date(issued.previousExpiresAt ?? now + lastAttempts).toISOString();
   const older = secrets
-    .filter(({ secret, comment }) => secret !== issued.secret && (untilOf(comment) ?? Infinity) > now)
+    .filter((line) => line.secret !== issued.secret && isNeeded(line, now))
     .map((line) =>
       isReplaced(line, secrets, issued) ? { ...line, comment: `${owner}, until ${until}` } : line,
     );
   return { remarks, secrets: [{ secret: issued.secret, comment: owner }, ...older] };
+}
+
+/** Whether the platform may still sign with a secret: it may not once the time in its comment is over. */
+export function isNeeded({ comment }: SecretLine, now: number): boolean {
+  return (untilOf(comment) ?? Infinity) > now;
 }
 
 /** Whether the new secret replaces this one. */

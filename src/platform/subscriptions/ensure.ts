@@ -2,7 +2,6 @@ import { ensureOne } from '../requests/ensure-one.ts';
 import { type SubscriptionWarning, warningsOf } from './checks.ts';
 import type { SubscriptionPatch, WholeSubscription } from './fields.ts';
 import { differenceOf } from './merge.ts';
-import { missingInFile } from './missing-secret.ts';
 import type { Subscription } from './subscription.ts';
 import type { SubscriptionResult } from './writer.ts';
 
@@ -20,6 +19,8 @@ interface EnsureParts {
   readonly read: (id: string) => Promise<Subscription>;
   readonly create: () => Promise<SubscriptionResult>;
   readonly update: (id: string, patch: SubscriptionPatch) => Promise<SubscriptionResult>;
+  /** Warns if the subscription is signed, but its secret is not where it should be. */
+  readonly missingInFile: (subscription: Subscription) => readonly SubscriptionWarning[];
   /** Writes warnings to the log. */
   readonly report: (subscriptionId: string, warnings: readonly SubscriptionWarning[]) => void;
 }
@@ -27,13 +28,12 @@ interface EnsureParts {
 /** Creates the subscription of this name, or changes what differs about it, or does nothing. */
 export function ensureSubscription(
   wanted: WantedSubscription,
-  secretFile: string | undefined,
   parts: EnsureParts,
 ): Promise<EnsuredSubscription> {
   return ensureOne<Subscription, EnsuredSubscription>({
     find: () => findByName(wanted.name, parts.list()),
     create: async () => ({ ...(await parts.create()), outcome: 'created' }),
-    bringUp: async ({ id }) => bringUp(wanted, await parts.read(id), secretFile, parts),
+    bringUp: async ({ id }) => bringUp(wanted, await parts.read(id), parts),
   });
 }
 
@@ -50,7 +50,6 @@ async function findByName(
 async function bringUp(
   wanted: WantedSubscription,
   current: Subscription,
-  secretFile: string | undefined,
   parts: EnsureParts,
 ): Promise<EnsuredSubscription> {
   const patch = differenceOf(wanted, current);
@@ -58,7 +57,7 @@ async function bringUp(
   const { signing_enabled: isSigned, headers = {} } = current;
   const warnings = [
     ...warningsOf(wanted, { enable_signed_webhooks: isSigned, headers }),
-    ...missingInFile(current, secretFile),
+    ...parts.missingInFile(current),
   ];
   parts.report(current.id, warnings);
   return { subscription: current, secret: undefined, warnings, outcome: 'unchanged' };

@@ -9,6 +9,8 @@ interface Written {
   /** Whether signing was turned on, so that a secret should have come. */
   readonly awaitsSecret: boolean;
   readonly secretFile: string | undefined;
+  /** The wall clock's time, in milliseconds: what has expired by then is no secret. */
+  readonly now: number;
 }
 
 /** Warnings about an answer without a secret: the platform should have issued one, or did so before. */
@@ -16,8 +18,9 @@ export function missingSecret({
   subscription,
   awaitsSecret,
   secretFile,
+  now,
 }: Written): readonly SubscriptionWarning[] {
-  return awaitsSecret ? [secretMissing] : missingInFile(subscription, secretFile);
+  return awaitsSecret ? [secretMissing] : missingInFile(subscription, secretFile, now);
 }
 
 /**
@@ -27,8 +30,9 @@ export function missingSecret({
 export function missingInFile(
   { id, signing_enabled: isSigned }: Subscription,
   file: string | undefined,
+  now: number,
 ): readonly SubscriptionWarning[] {
-  if (file === undefined || !isSigned || mayHoldSecretOf(file, id)) return [];
+  if (file === undefined || !isSigned || mayHoldSecretOf(file, id, now)) return [];
   const warning: SubscriptionWarning = {
     code: 'secret_not_in_file',
     message:

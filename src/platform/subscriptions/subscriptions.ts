@@ -210,12 +210,13 @@ export class Subscriptions {
     const checkedOptions = parseStrictly(updateOptionsSchema, options, operation);
     const { unknownFields: _onlyForUpdates, ...secretOptions } = checkedOptions;
     const { signal, secretFile } = secretOptions;
-    return ensureSubscription(checked, secretFile, {
+    return ensureSubscription(checked, {
       list: () => everyItem(operation, (token) => this.#requests.page(operation, 100, token, signal)),
       read: (id) => this.#requests.get(operation, id, signal),
       create: () =>
         this.#writer.create(operation, newSchema.parse(checked) as WholeSubscription, secretOptions),
       update: (id, patch) => this.#update('ensure', id, patch, options, checked),
+      missingInFile: (subscription) => this.#writer.missingInFile(subscription, secretFile),
       report: (id, warnings) => this.#writer.report(operation, id, warnings),
     });
   }

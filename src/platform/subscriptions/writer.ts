@@ -8,7 +8,7 @@ import { type SecretOptions, keepingSecret } from '../secrets/keep-secret.ts';
 import { type SubscriptionWarning, warningsOf } from './checks.ts';
 import type { SubscriptionPatch, UpdateOptions, WholeSubscription } from './fields.ts';
 import { differenceOf, wholeWith } from './merge.ts';
-import { missingSecret } from './missing-secret.ts';
+import { missingInFile, missingSecret } from './missing-secret.ts';
 import {
   type SubscriptionRequests,
   ifCreatedInDoubt,
@@ -149,11 +149,20 @@ export class SubscriptionWriter {
       ...warningsOf(given, whole),
       ...notStored(whole, subscription),
       ...(secret === undefined
-        ? missingSecret({ subscription, awaitsSecret, secretFile: options.secretFile })
+        ? missingSecret({ subscription, awaitsSecret, secretFile: options.secretFile, now: this.#now })
         : []),
     ];
     this.report(operation, subscription.id, warnings);
     return { subscription, secret, warnings };
+  }
+
+  /** Warns if the subscription is signed, but the file has no secret of it that is still needed. */
+  missingInFile(subscription: Subscription, secretFile: string | undefined): readonly SubscriptionWarning[] {
+    return missingInFile(subscription, secretFile, this.#now);
+  }
+
+  get #now(): number {
+    return this.#connection.clock.now();
   }
 
   /** Writes warnings to the log. */
