@@ -240,7 +240,7 @@ export const problems = {
     `The event should have been handled within ${d.waited} ms, but ${d.state.replace(/\.$/, '')}. ` +
     (d.fix ?? "Look at what the handler waits for, or allow more time, as with { within: '10s' }."),
   update_unsafe: (d: { cause: string; fix: string }) =>
-    'An update should send every field of the subscription back, because what is left out is cleared, but ' +
+    'An update should send every field back, because what is left out is cleared, but ' +
     `${d.cause}. Nothing was changed. ${d.fix}`,
   secret_file_unwritable: (d: { file: string; cause: string }) =>
     `The file ${d.file} should be able to take a new signing secret, but: ${d.cause}. Nothing was asked of the ` +

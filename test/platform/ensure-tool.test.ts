@@ -143,6 +143,38 @@ describe('customTools.ensure', () => {
     expect(received.map(({ method }) => method)).toEqual(['GET', 'POST', 'GET']);
   });
 
+  const { headers: _headers, parameters: _parameters, ...bareApi } = info.api;
+  const bare: NewCustomTool = { ...wanted, additional_tool_info: { ...info, api: bareApi } };
+  const storedWith = (value: string): object =>
+    withApi({
+      endpoint: 'https://before.example.com',
+      headers: { 'x-tool-key': value },
+      parameters: { fixed_params: { pin: { description: 'Which', value } } },
+    });
+
+  it("passes the platform's refusal on without the credentials that it sent back", async () => {
+    const stored = { json: storedWith('hunter33') };
+    const refusal = { error: 'bad', message: 'hunter33 is wrong', details: { key: 'hunter33' } };
+    const { url } = await standIn({ json: { tools: [stored.json] } }, stored, { status: 400, json: refusal });
+    const error = await platformError(clientOf(url).platform.customTools.ensure('agent_1', bare));
+    expect(error.message).toContain('[hidden] is wrong');
+    expect(error.details).toEqual({ key: '[hidden]' });
+  });
+
+  it('does not send masked credentials back, which would replace the real ones', async () => {
+    const stored = storedWith('ab***yz');
+    const list = { json: { tools: [stored] } };
+    const { url, received } = await standIn(list, { json: stored }, list, { json: stored });
+    const { customTools } = clientOf(url).platform;
+    await expect(customTools.ensure('agent_1', bare)).rejects.toMatchObject({
+      code: 'update_unsafe',
+      message: expect.stringContaining('masked'),
+    });
+    expect(received.map(({ method }) => method)).toEqual(['GET', 'GET']);
+    const given = withApi({ parameters: { fixed_params: {} } });
+    expect(await customTools.ensure('agent_1', given)).toMatchObject({ outcome: 'updated' });
+  });
+
   it('checks the tool before it asks anything', async () => {
     const { url, received } = await standIn({ json: { tools: [] } });
     const wrong = { ...wanted, messages: {} } as NewCustomTool;

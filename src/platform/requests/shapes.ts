@@ -10,6 +10,9 @@ export type OpenEnumeration<Known extends string> = Known | (string & Record<nev
 /** Names of fields in answers that no request sets: times, ids and counts. */
 export const readOnlyName = /(^|_)(at|id|by|count)$/;
 
+/** Texts that a platform may answer in place of a credential. */
+export const masked = /\*{3}|•{3}|^\[?(redacted|masked|hidden)\]?$/i;
+
 /**
  * The body of an answer in the given shape.
  *

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from '../../errors/option-problems.ts';
 
 /** The function that the model sees (platform document, CustomTool). */
 export interface ToolFunction {
@@ -118,3 +119,20 @@ export const customToolShape = z.looseObject({
   created_at: z.string().optional(),
   updated_at: z.string().optional(),
 }) satisfies z.ZodType<CustomTool>;
+
+/**
+ * The credentials in a tool, of which no error may contain one, although the platform's answer may quote them. A tool that
+ * the platform answered may have any form.
+ */
+export function credentialsIn(tool: unknown): readonly string[] {
+  const api = fieldsOf(fieldsOf(fieldsOf(tool)['additional_tool_info'])['api']);
+  const fixed = Object.values(fieldsOf(fieldsOf(api['parameters'])['fixed_params']));
+  return [...Object.values(fieldsOf(api['headers'])), ...fixed.map((entry) => fieldsOf(entry)['value'])]
+    .filter((value) => typeof value === 'string' || typeof value === 'number')
+    .map(String);
+}
+
+/** The fields of what may be an object. */
+export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
+}

@@ -7,7 +7,13 @@ import {
   readPageOptions,
 } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
-import { type CustomTool, type NewCustomTool, customToolShape, newToolSchema } from './custom-tool.ts';
+import {
+  type CustomTool,
+  type NewCustomTool,
+  credentialsIn,
+  customToolShape,
+  newToolSchema,
+} from './custom-tool.ts';
 import { type EnsuredCustomTool, ensureTool } from './ensure-tool.ts';
 import { everyItem, pageQuery, pageToken } from '../requests/pages.ts';
 import { pathPart } from '../requests/address.ts';
@@ -84,7 +90,7 @@ export class CustomTools {
    * given, such as a message, stay as they are; parameters and headers are replaced as a whole. Only its creation is in
    * the platform's document: the rest was seen in use.
    *
-   * @throws as `create` does
+   * @throws as `create` does; RingbackError `update_unsafe` when it would send masked credentials back
    * @example
    * const { outcome } = await platform.customTools.ensure(
    *   'agent_1',
@@ -96,18 +102,18 @@ export class CustomTools {
     const wanted = parseStrictly(newToolSchema, tool, operation, 'tool') as NewCustomTool;
     const { signal } = readCallOptions(options, operation);
     const path = collection(agentId, operation);
-    const write = { operation, signal, confidential: credentialsIn(wanted) };
+    const write = (body: unknown) => ({ operation, signal, body, confidential: credentialsIn(body) });
     return ensureTool(wanted, {
       list: () => this.#list(operation, agentId, 100, signal),
       read: (id) => this.#get(operation, agentId, id, signal),
       create: () =>
         this.#connection.send(
-          { ...write, method: 'POST', path, body: wanted, ifInDoubt: ifCreatedInDoubt },
+          { ...write(wanted), method: 'POST', path, ifInDoubt: ifCreatedInDoubt },
           customToolShape,
         ),
       update: (id, whole) =>
         this.#connection.send(
-          { ...write, method: 'PUT', path: member(agentId, id, operation), body: whole },
+          { ...write(whole), method: 'PUT', path: member(agentId, id, operation) },
           customToolShape,
         ),
     });
@@ -138,12 +144,6 @@ export class CustomTools {
     const path = member(agentId, toolId, operation);
     return this.#connection.send({ operation, method: 'GET', path, signal }, customToolShape);
   }
-}
-
-/** The credentials in a tool, which the platform's answer may quote and no error may contain. */
-function credentialsIn({ additional_tool_info: { api } }: NewCustomTool): readonly string[] {
-  const fixed = Object.values(api.parameters?.fixed_params ?? {}).map(({ value }) => value);
-  return [...Object.values(api.headers ?? {}), ...fixed];
 }
 
 /** The path of an agent's tools, with a slash at its end, as in the platform's document. */

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject } from '../../errors/option-problems.ts';
+import { ringbackError } from '../../errors/errors.ts';
 import { ensureOne } from '../requests/ensure-one.ts';
-import { readOnlyName } from '../requests/shapes.ts';
-import type { CustomTool, NewCustomTool } from './custom-tool.ts';
+import { masked, readOnlyName } from '../requests/shapes.ts';
+import { type CustomTool, type NewCustomTool, credentialsIn, fieldsOf } from './custom-tool.ts';
 
 /** The result of `customTools.ensure`. */
 export interface EnsuredCustomTool {
@@ -33,6 +33,7 @@ export function ensureTool(tool: NewCustomTool, parts: EnsureToolParts): Promise
       const present = withoutReadOnly(current);
       const whole = toolWith(present, wanted);
       if (isDeepStrictEqual(whole, present)) return { tool: current, outcome: 'unchanged' };
+      refuseMasked(whole, wanted);
       return { tool: await parts.update(id, whole), outcome: 'updated' };
     },
   });
@@ -81,6 +82,12 @@ function toolWith(present: Fields, wanted: NewCustomTool): Fields {
   };
 }
 
-function fieldsOf(value: unknown): Fields {
-  return isObject(value) ? value : {};
+/** Sent back, a masked value would replace the credential. */
+function refuseMasked(whole: Fields, wanted: NewCustomTool): void {
+  const given = new Set(credentialsIn(wanted));
+  if (!credentialsIn(whole).some((value) => masked.test(value) && !given.has(value))) return;
+  throw ringbackError('update_unsafe', {
+    cause: 'the platform shows the values of headers or fixed parameters masked, so they would be lost',
+    fix: 'Give them in the tool.',
+  });
 }

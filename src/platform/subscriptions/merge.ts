@@ -5,7 +5,7 @@
 import { type RingbackError, ringbackError } from '../../errors/errors.ts';
 import { defined } from '../../kit/values.ts';
 import { oneLine } from '../requests/redact.ts';
-import { readOnlyName } from '../requests/shapes.ts';
+import { masked, readOnlyName } from '../requests/shapes.ts';
 import {
   type SubscriptionPatch,
   type UnknownFields,
@@ -18,8 +18,6 @@ type Answered = Readonly<Record<string, unknown>>;
 
 const requestFields = Object.keys(subscriptionFields) as (keyof WholeSubscription)[];
 const optionalFields = new Set<string>(['description', 'headers', 'agent_ids', 'workspace_ids']);
-/** Texts that a platform may answer in place of a credential. */
-const masked = /\*{3}|•{3}|^\[?(redacted|masked|hidden)\]?$/i;
 const listOfScope: ReadonlyMap<string, keyof WholeSubscription> = new Map([
   ['AGENT', 'agent_ids'],
   ['WORKSPACE', 'workspace_ids'],
