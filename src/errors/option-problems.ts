@@ -57,10 +57,7 @@ function problemOf(
   return configError('option_invalid', {
     option: path.length === 0 ? `${where}(${argument})` : `${path.join('.')}${inCall(where)}`,
     expected: expectedBy(issue, schema, path),
-    found:
-      path.some((key) => credentialOptions.has(key)) && typeof found === 'string'
-        ? describeCredential(found)
-        : describe(found),
+    found: path.some((key) => credentialOptions.has(key)) ? describeCredential(found) : describe(found),
   });
 }
 
@@ -131,8 +128,10 @@ function quote(text: string): string {
   return `${JSON.stringify(`${beginning}…`)} (${characters.length} characters)`;
 }
 
-function describeCredential(value: string): string {
-  return value === '' ? 'empty' : 'of type string';
+/** A number may be a PIN. */
+function describeCredential(value: unknown): string {
+  if (value === '') return 'empty';
+  return ['string', 'number', 'boolean'].includes(typeof value) ? `of type ${typeof value}` : describe(value);
 }
 
 /** A schema made of a function that returns undefined for values it can't read; `expected` goes into the sentence. */

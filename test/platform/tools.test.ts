@@ -178,6 +178,12 @@ describe('a definition', () => {
     ['another method', { method: 'TRACE' }, /method in registration should be 'GET', 'POST'/],
     ['an empty header', { headers: { 'x-key': '' } }, /headers\.x-key in registration .* but is empty/],
     ['a line break in a header', { headers: { 'x-key': 'a\r\nb: c' } }, /but is of type string/],
+    ['a number in a header', { headers: { 'x-key': 83_726_150 } }, /headers\.x-key .* but is of type number/],
+    [
+      'a number as the value of a fixed parameter',
+      { fixedParams: { pin: { description: 'd', value: 83_726_150 } } },
+      /fixedParams\.pin\.value .* but is of type number/,
+    ],
     [
       'a fixed parameter that is a parameter',
       { fixedParams: { order_number: { description: 'd', value: 'v' } } },
