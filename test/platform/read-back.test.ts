@@ -34,6 +34,12 @@ describe('calls.get', () => {
     const { url } = await standIn({ json: { _id: 'call_1', call_status: null, messages: null, added: 1 } });
     expect(await clientOf(url).platform.calls.get('call_1')).toMatchObject({ _id: 'call_1', added: 1 });
   });
+
+  it('takes a transcript with entries that have no text or no role', async () => {
+    const messages = [{ role: 'user', content: 'Hello' }, { role: 'agent', tool_calls: [] }, {}];
+    const { url } = await standIn({ json: { _id: 'call_1', messages } });
+    expect((await clientOf(url).platform.calls.get('call_1')).messages).toEqual(messages);
+  });
 });
 
 describe('analyses.get', () => {

@@ -29,7 +29,7 @@ const callShape = z.looseObject({
   call_duration_seconds: z.number().nullish(),
   call_finish_reason: z.string().nullish(),
   ai_agent_id: z.string().nullish(),
-  messages: z.array(z.looseObject({ role: z.unknown(), content: z.unknown() })).nullish(),
+  messages: z.array(z.looseObject({})).nullish(),
 }) satisfies z.ZodType<PlatformCall>;
 
 /** Calls, read back. Not in the platform's document. */
