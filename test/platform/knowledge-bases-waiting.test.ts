@@ -101,6 +101,42 @@ describe('documents.completed', () => {
     expect(await platformError(waiting)).toMatchObject({ status: 503, code: 'db' });
   });
 
+  it('does not ask again before the platform wants to be asked', async () => {
+    const refusal = {
+      status: 429,
+      headers: { 'retry-after': '45' },
+      json: { error: 'rate', message: 'slow' },
+    };
+    const { url, received } = await standIn(refusal, { json: completed });
+    const { platform, waits } = clientOf(url);
+    expect(await platform.documents.completed('kb_1', 'doc_1')).toEqual(completed);
+    expect(waits).toEqual([45_000]);
+    expect(received).toHaveLength(2);
+  });
+
+  it('ends at once when the platform wants to be asked after its deadline', async () => {
+    const refusal = {
+      status: 429,
+      headers: { 'retry-after': '45' },
+      json: { error: 'rate', message: 'slow' },
+    };
+    const { url } = await standIn(refusal);
+    const { platform, waits } = clientOf(url);
+    const error = await platformError(platform.documents.completed('kb_1', 'doc_1', { timeout: '40s' }));
+    expect(error).toMatchObject({ code: 'rate', retryAfter: 45_000 });
+    expect(waits).toEqual([]);
+  });
+
+  it('asks once with a timeout of 0, and makes no attempts that would begin after its deadline', async () => {
+    const { url, received } = await standIn({ status: 503, json: { error: 'db', message: 'down' } });
+    const { platform, waits } = clientOf(url);
+    await platformError(platform.documents.completed('kb_1', 'doc_1', { timeout: 0 }));
+    expect(received).toHaveLength(1);
+    // The second attempt after half of 500 ms; the third would begin 500 ms later. The last is asked for at the deadline.
+    await platformError(platform.documents.completed('kb_1', 'doc_1', { timeout: '700ms' }));
+    expect(waits).toEqual([250, 450]);
+  });
+
   it('ends when its signal is aborted while it waits', async () => {
     const clock = new ManualClock();
     const { url, received } = await standIn({ json: document('queued') });

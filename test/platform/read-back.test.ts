@@ -79,6 +79,23 @@ describe('analyses.get', () => {
     expect(received).toHaveLength(4);
   });
 
+  it('makes no further attempt after its deadline', async () => {
+    const { url, received } = await standIn({ status: 503, headers: { 'retry-after': '2' }, json: {} });
+    const { platform, waits } = clientOf(url);
+    const asked = platform.analyses.get('agent_1', 'call_1', { timeout: '1s' });
+    expect(await platformError(asked)).toMatchObject({ status: 503, retryAfter: 2_000 });
+    expect(waits).toEqual([]);
+    expect(received).toHaveLength(1);
+  });
+
+  it('does not ask for an analysis before the platform wants to be asked', async () => {
+    const early = { status: 404, headers: { 'retry-after': '7' }, json: {} };
+    const { url } = await standIn(early, { json: { data: { items: [{ name: 'a' }] } } });
+    const { platform, waits } = clientOf(url);
+    expect(await platform.analyses.get('agent_1', 'call_1')).toMatchObject({ items: [{ name: 'a' }] });
+    expect(waits).toEqual([7_000]);
+  });
+
   it('asks once without timeout', async () => {
     const { platform, call } = await afterCall('unanalysed');
     expect(await platformError(platform.analyses.get('agent_1', call.callId, { timeout: 0 }))).toMatchObject({

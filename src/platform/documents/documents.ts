@@ -11,7 +11,7 @@ import {
 import type { Connection } from '../requests/connection.ts';
 import { everyItem, pageQuery, pageToken } from '../requests/pages.ts';
 import { PlatformError } from '../requests/platform-error.ts';
-import { undone } from '../requests/request.ts';
+import { type PlatformRequest, undone } from '../requests/request.ts';
 import { type WaitOptions, untilReady, waitOptionsSchema } from '../requests/until-ready.ts';
 import { type KnowledgeBasePaths, filledPath } from '../resources/knowledge-base-paths.ts';
 import { type KnowledgeDocument, documentShape } from './document.ts';
@@ -116,7 +116,7 @@ export class Documents {
   ): Promise<KnowledgeDocument> {
     const operation = 'documents.get';
     const { signal } = readCallOptions(options, operation);
-    return this.#get(operation, idsOf(knowledgeBaseId, documentId, operation), signal);
+    return this.#get(operation, idsOf(knowledgeBaseId, documentId, operation), { signal });
   }
 
   /** Deletes a document: it is no longer found. Not in the platform's document. @throws PlatformError 404 when there is none */
@@ -144,7 +144,10 @@ export class Documents {
     const operation = 'documents.completed';
     const waiting = parseStrictly(completedSchema, options, operation);
     const ids = idsOf(knowledgeBaseId, documentId, operation);
-    return untilReady(this.#connection.clock, waiting, () => this.#ask(operation, ids, waiting.signal));
+    const { signal } = waiting;
+    return untilReady(this.#connection.clock, waiting, (deadline) =>
+      this.#ask(operation, ids, { signal, deadline }),
+    );
   }
 
   /**
@@ -202,19 +205,15 @@ export class Documents {
     );
   }
 
-  #get(operation: string, ids: Ids, signal: AbortSignal | undefined): Promise<KnowledgeDocument> {
+  #get(operation: string, ids: Ids, ending: Ending): Promise<KnowledgeDocument> {
     const path = filledPath(this.#paths.getDocument, ids);
-    return this.#connection.send({ operation, method: 'GET', path, signal }, documentShape);
+    return this.#connection.send({ operation, method: 'GET', path, ...ending }, documentShape);
   }
 
   /** The completed document, or the error that says that it isn't completed. */
-  async #ask(
-    operation: string,
-    ids: Ids,
-    signal: AbortSignal | undefined,
-  ): Promise<KnowledgeDocument | PlatformError> {
+  async #ask(operation: string, ids: Ids, ending: Ending): Promise<KnowledgeDocument | PlatformError> {
     try {
-      const document = await this.#get(operation, ids, signal);
+      const document = await this.#get(operation, ids, ending);
       if (document.status === 'completed') return document;
       if (document.status === 'failed') throw ingestionFailed(operation, document);
       return notCompleted(operation, document);
@@ -225,6 +224,9 @@ export class Documents {
     }
   }
 }
+
+/** What ends a request before its attempts are used up. */
+type Ending = Pick<PlatformRequest, 'signal' | 'deadline'>;
 
 /** The ids in the path of a document, encoded. */
 interface Ids {

@@ -27,6 +27,8 @@ export interface PlatformRequest {
    * have issued a secret, which it shows only once.
    */
   readonly mustBeAnswered?: boolean;
+  /** When to give up: no further attempt begins from then on. On the clock that never jumps, in milliseconds. */
+  readonly deadline?: number;
   /** Statuses after which the request is not tried again, because the operation handles them itself. */
   readonly finalStatuses?: readonly number[];
   /** What to do if nobody knows whether the platform has carried out this write. @default to look before repeating it */

@@ -15,14 +15,15 @@ export function waitBefore(
   request: PlatformRequest,
   error: unknown,
   attempt: number,
-  { retry, random }: Pick<ResolvedPlatformOptions, 'retry' | 'random'>,
+  { retry, random, clock }: Pick<ResolvedPlatformOptions, 'retry' | 'random' | 'clock'>,
 ): number | undefined {
   if (attempt >= retry.attempts || !(error instanceof PlatformError) || !mayPass(request, error))
     return undefined;
-  const jitter = backoffAfter(attempt, retry, random);
-  if (error.retryAfter === undefined) return jitter;
+  const { retryAfter = 0 } = error;
+  if (retryAfter > retry.cap) return undefined;
   // Jitter is added, since all clients that got the same second would otherwise come back at once.
-  return error.retryAfter > retry.cap ? undefined : Math.min(error.retryAfter + jitter, retry.cap);
+  const delay = Math.min(retryAfter + backoffAfter(attempt, retry, random), retry.cap);
+  return clock.elapsed() + delay < (request.deadline ?? Infinity) ? delay : undefined;
 }
 
 function mayPass(request: PlatformRequest, error: PlatformError): boolean {

@@ -8,7 +8,7 @@ import { wait } from './retry.ts';
 
 /** Options of operations that wait for what the platform is still working on. */
 export interface WaitOptions extends CallOptions {
-  /** How long to wait in all; 0 asks once. */
+  /** How long to wait in all, not counting the last request; 0 asks once. */
   readonly timeout?: Duration;
   /** How long to wait before asking again. @default '2s' */
   readonly interval?: Duration;
@@ -28,19 +28,21 @@ type Waiting = z.output<ReturnType<typeof waitOptionsSchema>>;
 
 /**
  * Asks until the answer is no error. `ask` resolves to the error that says what is not ready: it is thrown if the time is
- * over. What `ask` throws ends the wait at once.
+ * over, or will be before the platform wants to be asked again. What `ask` throws ends the wait at once. `ask` makes no
+ * further attempts after the deadline that it gets.
  */
 export async function untilReady<Answer>(
   clock: Clock,
   { timeout, interval, signal }: Waiting,
-  ask: () => Promise<Answer | PlatformError>,
+  ask: (deadline: number) => Promise<Answer | PlatformError>,
 ): Promise<Answer> {
   const deadline = clock.elapsed() + timeout;
   for (;;) {
-    const answer = await ask();
+    const answer = await ask(deadline);
     if (!(answer instanceof PlatformError)) return answer;
+    const { retryAfter = 0 } = answer;
     const left = deadline - clock.elapsed();
-    if (left <= 0) throw answer;
-    await wait(clock, Math.min(interval, left), signal);
+    if (left <= 0 || retryAfter > left) throw answer;
+    await wait(clock, Math.min(Math.max(interval, retryAfter), left), signal);
   }
 }

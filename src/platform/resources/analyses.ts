@@ -4,6 +4,7 @@ import { parseStrictly } from '../../errors/option-problems.ts';
 import type { Connection } from '../requests/connection.ts';
 import { pathPart } from '../requests/address.ts';
 import { PlatformError } from '../requests/platform-error.ts';
+import type { PlatformRequest } from '../requests/request.ts';
 import { type WaitOptions, untilReady, waitOptionsSchema } from '../requests/until-ready.ts';
 
 /** One finding of a call's analysis. */
@@ -71,18 +72,19 @@ export class Analyses {
     const waiting = parseStrictly(optionsSchema, options, operation);
     const agentPart = pathPart(agentId, 'agentId', operation);
     const path = `/v2/ai-agents/${agentPart}/postcall-analysis/results/${pathPart(callId, 'callId', operation)}`;
-    return untilReady(this.#connection.clock, waiting, () => this.#ask(operation, path, waiting.signal));
+    return untilReady(this.#connection.clock, waiting, (deadline) =>
+      this.#ask({ operation, method: 'GET', path, signal: waiting.signal, deadline }),
+    );
   }
 
   /** The analysis, or the error that says that it isn't ready. */
-  async #ask(
-    operation: string,
-    path: string,
-    signal: AbortSignal | undefined,
-  ): Promise<Analysis | PlatformError> {
-    const request = { operation, method: 'GET', path, signal, finalStatuses: notReadyStatuses } as const;
+  async #ask(request: PlatformRequest): Promise<Analysis | PlatformError> {
+    const { operation } = request;
     try {
-      const { data } = await this.#connection.send(request, answerShape);
+      const { data } = await this.#connection.send(
+        { ...request, finalStatuses: notReadyStatuses },
+        answerShape,
+      );
       if (data?.items && data.items.length > 0) return { ...data, items: data.items };
       return notReady(operation, 'an analysis without items', undefined);
     } catch (error) {
@@ -102,6 +104,7 @@ function notReady(operation: string, answered: string, error: PlatformError | un
       status: error?.status ?? 200,
       details: error?.details,
       requestId: error?.requestId,
+      retryAfter: error?.retryAfter,
     },
   );
 }
