@@ -20,6 +20,7 @@ describe('an error about a write says that it may have been carried out', () => 
     ['after a broken connection', reset],
     ['after 408', { status: 408, json: {} }],
     ['after 500', { status: 500, json: {} }],
+    ['after 503 that does not ask to come back', { status: 503, json: {} }],
     ['after 502', { status: 502, body: '<h1>Bad</h1>' }],
     ['after 504', { status: 504, json: {} }],
     ['after 524', { status: 524, json: {} }],
@@ -150,8 +151,14 @@ describe('an error says nothing of it', () => {
     expect(message).not.toContain(inDoubt);
   });
 
-  test.each([400, 409, 429, 501, 503])('about a write that was refused with %i', async (status) => {
-    const { url } = await standIn({ status, json: {} });
+  test.each<[number, Record<string, string>]>([
+    [400, {}],
+    [409, {}],
+    [429, {}],
+    [501, {}],
+    [503, { 'retry-after': '1' }],
+  ])('about a write that was refused with %i', async (status, headers) => {
+    const { url } = await standIn({ status, headers, json: {} });
     const { message } = await platformError(clientOf(url).platform.subscriptions.create(wanted));
     expect(message).not.toContain(inDoubt);
   });

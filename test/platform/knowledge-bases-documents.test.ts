@@ -144,16 +144,18 @@ describe.each<[string, (documents: Documents) => Promise<unknown>]>([
   ['crawl', (documents) => documents.crawl('kb_1', urls)],
 ])('a submission by documents.%s', (_, submit) => {
   it.each([429, 503])('is sent again, the same, after an answer of %i: it was not taken', async (status) => {
-    const { url, received } = await standIn({ status, json: {} }, { status: 202, json: queued });
+    const refusal = { status, headers: { 'retry-after': '1' }, json: {} };
+    const { url, received } = await standIn(refusal, { status: 202, json: queued });
     const { platform, waits } = clientOf(url);
     expect(await submit(platform.documents)).toEqual(queued);
-    expect(waits).toEqual([250]);
+    expect(waits).toEqual([1_250]);
     expect(received[1]?.body).toBe(received[0]?.body);
   });
 
   it.each([
     ['without an answer', reset],
     ['with 500', { status: 500, json: {} }],
+    ['with 503 that does not ask to come back', { status: 503, json: {} }],
     ['with 504', { status: 504, json: {} }],
     ['in another form', { status: 202, json: { id: 'doc_1' } }],
   ])('is not sent again if it ends %s: it would make a second document', async (_how, answer) => {

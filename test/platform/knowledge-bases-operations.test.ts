@@ -102,8 +102,9 @@ describe('knowledgeBases', () => {
     expect(received).toHaveLength(1);
   });
 
-  test('a creation that was answered with 503 is', async () => {
-    const { url, received } = await standIn({ status: 503, json: {} }, { status: 201, json: kb });
+  test('a creation that was answered with 503 and a time to come back is', async () => {
+    const refusal = { status: 503, headers: { 'retry-after': '1' }, json: {} };
+    const { url, received } = await standIn(refusal, { status: 201, json: kb });
     expect(await clientOf(url).platform.knowledgeBases.create({ name: 'a' })).toMatchObject(kb);
     expect(received).toHaveLength(2);
   });

@@ -145,7 +145,7 @@ describe.each<[string, (documents: Documents) => Promise<unknown>]>([
 ])('documents.%s makes no second document', (operation, submit) => {
   test('after answers of 503', async () => {
     const { sandbox, platform } = await sandboxAndPlatform({ retry: { base: 0 } });
-    sandbox.fail(`documents.${operation}`, 3);
+    sandbox.fail(`documents.${operation}`, 3, { retryAfter: 0 });
     await submit(platform.documents);
     expect(await everything(platform.documents.list('kb_1'))).toHaveLength(1);
   });

@@ -234,7 +234,8 @@ describe('documents.refresh', () => {
   });
 
   it('is patient with a database failure in between', async () => {
-    const { url } = await standIn(gone, { status: 503, json: {} }, { status: 202, json: fresh });
+    const refusal = { status: 503, headers: { 'retry-after': '1' }, json: {} };
+    const { url } = await standIn(gone, refusal, { status: 202, json: fresh });
     expect(await clientOf(url).platform.documents.refresh('kb_1', 'doc_1', file)).toEqual(fresh);
   });
 

@@ -25,7 +25,7 @@ describe('what is tried again', () => {
     const { sandbox, platform } = await sandboxAndPlatform({ retry: { base: 0 } });
     sandbox.fail('knowledge-bases', 3);
     expect(await platform.knowledgeBases.get('kb_1')).toMatchObject({ id: 'kb_1' });
-    sandbox.fail('subscriptions.create', 3);
+    sandbox.fail('subscriptions.create', 3, { retryAfter: 0 });
     const wanted = { name: 'calls', url: 'https://calls.example.com' };
     expect(await platform.subscriptions.create(wanted)).toMatchObject({ subscription: { name: 'calls' } });
   });
@@ -112,6 +112,7 @@ describe('what is not tried again', () => {
     ['with 408', { status: 408, json: {} }],
     ['with 500', { status: 500, json: {} }],
     ['with 502', { status: 502, json: {} }],
+    ['with 503 that does not ask to come back', { status: 503, json: {} }],
     ['by a broken connection', reset],
   ])('a write that is answered %s: it may have been done', async (_, answer) => {
     const { url, received } = await standIn(answer);

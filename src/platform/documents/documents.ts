@@ -11,7 +11,7 @@ import {
 import type { Connection } from '../requests/connection.ts';
 import { everyItem, pageQuery, pageToken } from '../requests/pages.ts';
 import { PlatformError } from '../requests/platform-error.ts';
-import { type PlatformRequest, undone } from '../requests/request.ts';
+import type { PlatformRequest } from '../requests/request.ts';
 import { type WaitOptions, untilReady, waitOptionsSchema } from '../requests/until-ready.ts';
 import { type KnowledgeBasePaths, filledPath } from '../resources/knowledge-base-paths.ts';
 import { type KnowledgeDocument, documentShape } from './document.ts';
@@ -30,6 +30,9 @@ export interface CompletedOptions extends WaitOptions {
   /** How long to wait for the document; 0 asks once. @default '10m' */
   readonly timeout?: Duration;
 }
+
+/** Answers that ask to come back later, and say nothing of the document. */
+const outlasted: ReadonlySet<unknown> = new Set([429, 503]);
 
 const completedSchema = waitOptionsSchema(600_000);
 const listShape = z.looseObject({ documents: z.array(documentShape), next_page_token: pageToken });
@@ -218,8 +221,7 @@ export class Documents {
       if (document.status === 'failed') throw ingestionFailed(operation, document);
       return notCompleted(operation, document);
     } catch (error) {
-      // A platform that asks to come back later says nothing of the document.
-      if (error instanceof PlatformError && undone.has(error.status ?? 0)) return error;
+      if (error instanceof PlatformError && outlasted.has(error.status)) return error;
       throw error;
     }
   }

@@ -45,7 +45,8 @@ export function refusalOf(
   const body = readBody(status, bodyOf(answer, redact));
   const message = body.message === undefined ? '' : `: ${oneLine(body.message).replace(/\.$/, '')}`;
   const code = oneLine(body.code);
-  const doubt = leavesOpen(status) ? doubtAbout(request) : '';
+  const retryAfter = readRetryAfter(headers.get('retry-after'), now);
+  const doubt = leavesOpen(status, retryAfter) ? doubtAbout(request) : '';
   const requestId = body.requestId ?? headers.get('x-request-id') ?? undefined;
   return new PlatformError(
     [
@@ -60,7 +61,7 @@ export function refusalOf(
       status,
       details: body.details,
       requestId: requestId === undefined ? undefined : oneLine(redact(requestId)),
-      retryAfter: readRetryAfter(headers.get('retry-after'), now),
+      retryAfter,
     },
   );
 }

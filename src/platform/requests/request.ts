@@ -65,16 +65,22 @@ export function doubtAbout(request: AskedFor): string {
 
 /** Statuses after which a read is tried again, because the failure may pass. */
 export const passing: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
-/** Those of them that say that nothing was done. */
-export const undone: ReadonlySet<number> = new Set([429, 503]);
 
-/** Other statuses of the server's that say so: it doesn't know the method, or the version of HTTP. */
+/**
+ * Whether an answer says that nothing was done. 503 does so only if it asks to come back later: without that, it may be of
+ * a database that failed when the work was done, or of a proxy that lost the connection after it had passed the request on.
+ */
+export function isUndone(status: number, retryAfter: number | undefined): boolean {
+  return status === 429 || (status === 503 && retryAfter !== undefined);
+}
+
+/** Statuses of the server's that say so as well: it doesn't know the method, or the version of HTTP. */
 const unknown: ReadonlySet<number> = new Set([501, 505]);
 /** Redirects that are the usual answer to a write that was carried out: look there for what came of it. */
 const elsewhere: ReadonlySet<number> = new Set([302, 303]);
 
 /** Whether an error with this status leaves open whether a write was carried out. */
-export function leavesOpen(status: number): boolean {
+export function leavesOpen(status: number, retryAfter?: number): boolean {
   if (status < 500) return status === 408 || elsewhere.has(status);
-  return !undone.has(status) && !unknown.has(status);
+  return !isUndone(status, retryAfter) && !unknown.has(status);
 }

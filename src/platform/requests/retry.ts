@@ -2,14 +2,15 @@ import { backoffAfter } from '../../kit/backoff.ts';
 import { type Clock, refProcess, pause } from '../../kit/clock.ts';
 import type { ResolvedPlatformOptions } from '../options.ts';
 import { PlatformError } from './platform-error.ts';
-import { type PlatformRequest, isRead, passing, undone } from './request.ts';
+import { type PlatformRequest, isRead, isUndone, passing } from './request.ts';
 
 /**
  * How long to wait before the next attempt, in milliseconds; undefined when there is none.
  *
  * Reads are tried again after every failure that may pass. A write is tried again only if it was certainly not done: it
- * was never sent, or the answer was 429 or 503, which refuse it before any work. After a timeout, a broken connection
- * or a 500 it may have been done, and another attempt could leave a second subscription or tool.
+ * was never sent, or the answer was 429, or 503 with a `Retry-After`, which refuse it before any work. After a timeout, a
+ * broken connection, a 500 or another 503 it may have been done, and another attempt could leave a second subscription or
+ * tool.
  */
 export function waitBefore(
   request: PlatformRequest,
@@ -28,12 +29,12 @@ export function waitBefore(
 
 function mayPass(request: PlatformRequest, error: PlatformError): boolean {
   const { finalStatuses = [] } = request;
-  const { status, code, neverSent } = error;
+  const { status, code, neverSent, retryAfter } = error;
   const mayBeRepeated = isRead(request);
   if (status === undefined)
     return neverSent || (mayBeRepeated && (code === 'unreachable' || code === 'timeout'));
   if (finalStatuses.includes(status)) return false;
-  return undone.has(status) || (mayBeRepeated && passing.has(status));
+  return isUndone(status, retryAfter) || (mayBeRepeated && passing.has(status));
 }
 
 /** The error of the last attempt. If there were several, its message says how many. */
