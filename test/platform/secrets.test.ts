@@ -111,6 +111,34 @@ describe('onSecret', () => {
     await platform.subscriptions.pause(subscription.id, { onSecret });
   });
 
+  it('may itself write to the subscription that the secret is of', async () => {
+    const { platform } = await sandboxAndPlatform();
+    const { id } = await created(platform);
+    await platform.subscriptions.rotateSecret(id, {
+      onSecret: async ({ subscriptionId }) => void (await platform.subscriptions.pause(subscriptionId)),
+    });
+    expect(await platform.subscriptions.get(id)).toMatchObject({ active: false });
+  });
+
+  it('is given the secrets of one subscription in their order, without holding up its other writes', async () => {
+    const expires = { previous_secret_expires_at: '2026-01-04T00:00:00.000Z' };
+    const { url, received } = await standIn(
+      { json: { secret: 'whsec_one', ...expires } },
+      { json: { secret: 'whsec_two', ...expires } },
+      { status: 204 },
+    );
+    const { subscriptions } = clientOf(url).platform;
+    const steps: string[] = [];
+    const onSecret = async ({ secret }: SecretToKeep) => {
+      steps.push(`${secret} begins`);
+      await expect.poll(() => received.length).toBe(3);
+      steps.push(`${secret} ends`);
+    };
+    const rotate = () => subscriptions.rotateSecret('sub_1', { onSecret });
+    await Promise.all([rotate(), rotate(), subscriptions.delete('sub_1')]);
+    expect(steps).toEqual(['whsec_one begins', 'whsec_one ends', 'whsec_two begins', 'whsec_two ends']);
+  });
+
   it('fails: the error has the secret, and does not print it', async () => {
     const { platform } = await sandboxAndPlatform();
     const onSecret = ({ secret }: SecretToKeep) =>

@@ -225,3 +225,29 @@ describe('the states of a subscription', () => {
     });
   });
 });
+
+test('a write that waits for another one ends with its signal, and what comes later goes on waiting', async () => {
+  const held: (() => void)[] = [];
+  const { url: address, received } = await standIn(
+    (response) => void held.push(() => response.end(JSON.stringify(answered))),
+    { json: answered },
+  );
+  const { subscriptions } = clientOf(address).platform;
+  const first = subscriptions.pause('sub_1');
+  await expect.poll(() => held.length).toBe(1);
+  const controller = new AbortController();
+  const second = subscriptions.pause('sub_1', { signal: controller.signal });
+  const third = subscriptions.delete('sub_1');
+  controller.abort(new Error('enough'));
+  await expect(second).rejects.toThrow('enough');
+  // Another subscription waits for nobody: by its answer, a request of the third would have come too.
+  await subscriptions.delete('sub_2');
+  held[0]?.();
+  await Promise.all([first, third]);
+  expect(received.map(({ method, url: path }) => `${method} ${path.slice(-5)}`)).toEqual([
+    'GET sub_1',
+    'DELETE sub_2',
+    'PUT sub_1',
+    'DELETE sub_1',
+  ]);
+});

@@ -46,6 +46,8 @@ export interface Issuance<Result> {
 export interface Issuing<Result> {
   /** Undefined when it is only in the answer, as after a creation. */
   readonly subscriptionId: string | undefined;
+  /** Called before `onSecret` is, which may wait for another operation on the same subscription. */
+  readonly release?: (() => void) | undefined;
   /** Asks the platform. Accepts any answer: an unexpected field beside the secret must not be a reason to lose it. */
   readonly ask: () => Promise<unknown>;
   /** Reads the answer, from which the secret has been taken out, if there was one. */
@@ -60,7 +62,7 @@ export interface Issuing<Result> {
 export async function keepingSecret<Result>(
   { onSecret, secretFile, signal }: SecretOptions,
   clock: Clock,
-  { subscriptionId, ask, read }: Issuing<Result>,
+  { subscriptionId, release, ask, read }: Issuing<Result>,
 ): Promise<Issuance<Result>> {
   const file = secretFile === undefined ? undefined : await SecretFile.open(secretFile, clock, signal);
   try {
@@ -71,7 +73,7 @@ export async function keepingSecret<Result>(
       subscriptionId: subscriptionId ?? textOf(rest, 'id'),
       previousSecretExpiresAt: textOf(rest, 'previous_secret_expires_at'),
     };
-    const isKept = await keep(issued, file, onSecret, clock.now());
+    const isKept = await keep(issued, { file, release, onSecret }, clock.now());
     try {
       return { result: read(rest, true), secret: new IssuedSecret(secret) };
     } catch (error) {
@@ -82,14 +84,18 @@ export async function keepingSecret<Result>(
   }
 }
 
+/** Where a secret is stored, in this order. */
+interface Keepers extends Pick<SecretOptions, 'onSecret'>, Pick<Issuing<unknown>, 'release'> {
+  readonly file: SecretFile | undefined;
+}
+
 /**
  * Stores the secret in each place, also if another place failed: one copy is enough. Resolves to whether there was a file
  * or an `onSecret` to store it with.
  */
 async function keep(
   issued: IssuedParts,
-  file: SecretFile | undefined,
-  onSecret: SecretOptions['onSecret'],
+  { file, release, onSecret }: Keepers,
   now: number,
 ): Promise<boolean> {
   const kept = { ...issued, subscriptionId: issued.subscriptionId ?? unnamedSubscription };
@@ -104,6 +110,7 @@ async function keep(
   await store(() =>
     file?.write({ ...kept, previousExpiresAt: expiryOf(issued.previousSecretExpiresAt) }, now),
   );
+  release?.();
   await store(() => onSecret?.(kept));
   if (failures.length > 0) throw new SecretNotKeptError(failures.join('; '), issued);
   return file !== undefined || onSecret !== undefined;

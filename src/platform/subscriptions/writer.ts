@@ -4,9 +4,10 @@ import type { Connection } from '../requests/connection.ts';
 import type { AskedFor } from '../requests/request.ts';
 import { inShape } from '../requests/shapes.ts';
 import type { IssuedSecret } from '../secrets/issued-secret.ts';
-import { type SecretOptions, keepingSecret } from '../secrets/keep-secret.ts';
+import { type SecretOptions, type SecretToKeep, keepingSecret } from '../secrets/keep-secret.ts';
 import { type SubscriptionWarning, warningsOf } from './checks.ts';
 import type { SubscriptionPatch, UpdateOptions, WholeSubscription } from './fields.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
 import { differenceOf, wholeWith } from './merge.ts';
 import { missingInFile, missingSecret } from './missing-secret.ts';
 import {
@@ -57,6 +58,8 @@ interface Writing {
 export class SubscriptionWriter {
   readonly #requests: SubscriptionRequests;
   readonly #mutex = new KeyedMutex();
+  /** Of the calls of `onSecret`: what keeps one secret for each subscription must get the newest one last. */
+  readonly #handover = new KeyedMutex();
   readonly #connection: Connection;
 
   constructor(requests: SubscriptionRequests, connection: Connection) {
@@ -86,7 +89,7 @@ export class SubscriptionWriter {
     // Whether it is signed by now is not known.
     const ifInDoubt = whole.enable_signed_webhooks ? ifSignedInDoubt : undefined;
     const writing = { operation, id, given: whole, whole, awaitsSecret: false, ifInDoubt };
-    return this.#mutex.run(id, () => this.#put(writing, id, options));
+    return this.#mutex.run(id, options.signal, (release) => this.#put(writing, id, options, release));
   }
 
   update(
@@ -96,27 +99,33 @@ export class SubscriptionWriter {
     { unknownFields, ...options }: UpdateOptions,
     given: SubscriptionPatch = patch,
   ): Promise<SubscriptionResult> {
-    return this.#mutex.run(id, async () => {
+    return this.#mutex.run(id, options.signal, async (release) => {
       const current = await this.#requests.read(operation, id, options.signal);
       const whole = wholeWith(current, patch, unknownFields);
       const awaitsSecret = whole.enable_signed_webhooks && current['signing_enabled'] === false;
       const ifInDoubt = awaitsSecret ? ifSignedInDoubt : undefined;
-      return this.#put({ operation, id, given, whole, awaitsSecret, ifInDoubt }, id, options);
+      return this.#put({ operation, id, given, whole, awaitsSecret, ifInDoubt }, id, options, release);
     });
   }
 
   delete(operation: string, id: string, { signal }: CallOptions): Promise<void> {
-    return this.#mutex.run(id, () => this.#requests.delete(operation, id, signal));
+    return this.#mutex.run(id, signal, () => this.#requests.delete(operation, id, signal));
   }
 
   rotate(operation: string, id: string, options: SecretOptions): Promise<RotatedSecret> {
-    return this.#mutex.run(id, () => this.#rotate(operation, id, options));
+    return this.#mutex.run(id, options.signal, (release) => this.#rotate(operation, id, options, release));
   }
 
-  async #rotate(operation: string, id: string, options: SecretOptions): Promise<RotatedSecret> {
+  async #rotate(
+    operation: string,
+    id: string,
+    options: SecretOptions,
+    release: () => void,
+  ): Promise<RotatedSecret> {
     const request = { operation, method: 'POST', ifInDoubt: ifRotatedInDoubt } as const;
-    const { result, secret } = await keepingSecret(options, this.#connection.clock, {
+    const { result, secret } = await keepingSecret(this.#inOrder(id, options), this.#connection.clock, {
       subscriptionId: id,
+      release,
       ask: () => this.#requests.rotate(operation, id, options.signal),
       read: (answer, isCarriedOut) => inShape(rotatedShape, answer, { ...request, isCarriedOut }),
     });
@@ -125,22 +134,34 @@ export class SubscriptionWriter {
     return { secret, previousSecretExpiresAt: result.previous_secret_expires_at };
   }
 
-  #put(writing: Writing, id: string, options: SecretOptions): Promise<SubscriptionResult> {
+  #put(
+    writing: Writing,
+    id: string,
+    options: SecretOptions,
+    release: () => void,
+  ): Promise<SubscriptionResult> {
     const { operation, whole, ifInDoubt } = writing;
-    return this.#write(writing, options, () =>
-      this.#requests.put(operation, id, whole, { ifInDoubt, signal: options.signal }),
-    );
+    const ask = () => this.#requests.put(operation, id, whole, { ifInDoubt, signal: options.signal });
+    return this.#write(writing, this.#inOrder(id, options), ask, release);
+  }
+
+  #inOrder(id: string, { onSecret, ...options }: SecretOptions): SecretOptions {
+    if (onSecret === undefined) return options;
+    const inOrder = (issued: SecretToKeep) => this.#handover.run(id, undefined, async () => onSecret(issued));
+    return { ...options, onSecret: inOrder };
   }
 
   async #write(
     writing: Writing,
     options: SecretOptions,
     ask: () => Promise<unknown>,
+    release?: () => void,
   ): Promise<SubscriptionResult> {
     const { operation, id, given, whole, awaitsSecret, ifInDoubt } = writing;
     const request: AskedFor = { operation, method: id === undefined ? 'POST' : 'PUT', ifInDoubt };
     const { result: subscription, secret } = await keepingSecret(options, this.#connection.clock, {
       subscriptionId: id,
+      release,
       ask,
       read: (answer, isCarriedOut) =>
         inShape(subscriptionShape, answer, { ...request, isCarriedOut }) as Subscription,
@@ -181,21 +202,4 @@ function notStored(whole: WholeSubscription, subscription: Subscription): readon
     `The platform should have stored the subscription as it was sent, but its answer differs in ${fields.join(', ')}. ` +
     'Read it again, and look whether somebody else changes it as well.';
   return [{ code: 'not_stored', message }];
-}
-
-/** Runs work under the same key one after the other, because it must not overlap. */
-class KeyedMutex {
-  readonly #last = new Map<string, Promise<unknown>>();
-
-  /** Does the work once all earlier work of this key has ended, whether it succeeded or failed. */
-  async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
-    const before = this.#last.get(key);
-    const own = before === undefined ? work() : before.then(work, work);
-    this.#last.set(key, own);
-    try {
-      return await own;
-    } finally {
-      if (this.#last.get(key) === own) this.#last.delete(key);
-    }
-  }
 }
