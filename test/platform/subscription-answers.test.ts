@@ -1,6 +1,6 @@
 /** What the client makes of subscriptions whose values the platform's document leaves open. */
 import { expect, it, test } from 'vitest';
-import { answered, clientOf, standIn } from './support.ts';
+import { answered, clientOf, everything, standIn } from './support.ts';
 
 const read = async (stored: object) => {
   const { url } = await standIn({ json: stored });
@@ -35,6 +35,16 @@ test.each([
     code: 'unexpected_answer',
     details: [{ path: `retry_policy.${field}`, problem: expect.any(String) }],
   });
+});
+
+test.each([
+  ['absent', undefined],
+  ['null', null],
+])('events that are %s are all events, and hide no other subscription', async (_, events) => {
+  const bare = { ...answered, id: 'sub_2', name: 'other', events };
+  const { url } = await standIn({ json: { data: [bare, answered], next_page_token: null } });
+  const listed = await everything(clientOf(url).platform.subscriptions.list());
+  expect(listed.map((subscription) => subscription.events)).toEqual([[], ['*']]);
 });
 
 test.each(['headers', 'description', 'agent_ids', 'workspace_ids'])('%s may be absent', async (field) => {

@@ -19,6 +19,7 @@ export interface Subscription {
   readonly id: string;
   readonly name: string;
   readonly url: string;
+  /** Empty for all events. */
   readonly events: readonly string[];
   readonly active: boolean;
   /** Whether it has a signing secret. */
@@ -54,7 +55,11 @@ export const subscriptionShape = z.looseObject({
   id: z.string(),
   name: z.string(),
   url: z.string(),
-  events: texts,
+  // The document doesn't say that a subscription must have any, and one that has none must not hide all others of a list.
+  events: texts
+    .nullable()
+    .default([])
+    .transform((events) => events ?? []),
   active: z.boolean(),
   signing_enabled: z.boolean(),
   organization_id: unset(z.string()),
