@@ -125,6 +125,7 @@ describe('subscriptions.update refuses, and sends nothing', () => {
       /agent_ids in a form/,
     ],
     ['agents that are missing', { ...answered, scope: 'AGENT' }, /scope is AGENT, but .* no agent_ids/],
+    ['agents that are null', { ...answered, scope: 'AGENT', agent_ids: null }, /no agent_ids/],
     ['workspaces that are missing', { ...answered, scope: 'WORKSPACE' }, /no workspace_ids/],
     ['no state of signing', { ...answered, signing_enabled: undefined }, /no signing_enabled/],
     ['events that are no list', { ...answered, events: 'all' }, /events in a form/],

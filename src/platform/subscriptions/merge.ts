@@ -79,7 +79,7 @@ function refuseUnknown(current: Answered, unknownFields: UnknownFields): void {
 function refuseLostScope(current: Answered, patch: SubscriptionPatch): void {
   const { scope } = current;
   const list = typeof scope === 'string' ? listOfScope.get(scope) : undefined;
-  if (list === undefined || current[list] !== undefined || patch[list] !== undefined) return;
+  if (list === undefined || (current[list] ?? patch[list] ?? undefined) !== undefined) return;
   throw unsafe(`its scope is ${scope as string}, but the platform's answer has no ${list}`, named(list));
 }
 
