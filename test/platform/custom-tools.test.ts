@@ -28,6 +28,13 @@ describe('customTools', () => {
     expect(JSON.parse(received[0]?.body ?? '')).toEqual(registration);
   });
 
+  it('may have null for what is unset', async () => {
+    const unset = { openai_tool: null, additional_tool_info: null, created_at: null, updated_at: null };
+    const { url } = await standIn({ status: 201, json: { ...unset, tool_id: 'find_order' } });
+    const { customTools } = clientOf(url).platform;
+    expect(await customTools.create('agent_1', registration)).toEqual({ tool_id: 'find_order' });
+  });
+
   it('need nothing that the document leaves open', async () => {
     const { platform } = await sandboxAndPlatform();
     const least: NewCustomTool = {

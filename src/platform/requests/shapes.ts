@@ -10,6 +10,11 @@ export type OpenEnumeration<Known extends string> = Known | (string & Record<nev
 /** Names of fields in answers that no request sets: times, ids and counts. */
 export const readOnlyName = /(^|_)(at|id|by|count)$/;
 
+/** The document says that unset fields are absent. A field that is null is read as unset as well. */
+export function unset<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
+
 /** Texts that a platform may answer in place of a credential. */
 export const masked = /\*{3}|•{3}|^\[?(redacted|masked|hidden)\]?$/i;
 

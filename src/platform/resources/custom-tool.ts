@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../../errors/option-problems.ts';
+import { unset } from '../requests/shapes.ts';
 
 /** The function that the model sees (platform document, CustomTool). */
 export interface ToolFunction {
@@ -114,10 +115,10 @@ export const newToolSchema = z.strictObject({
 /** The shape in which an answered tool is read. */
 export const customToolShape = z.looseObject({
   tool_id: z.string(),
-  openai_tool: z.looseObject({}).optional(),
-  additional_tool_info: z.looseObject({}).optional(),
-  created_at: z.string().optional(),
-  updated_at: z.string().optional(),
+  openai_tool: unset(z.looseObject({})),
+  additional_tool_info: unset(z.looseObject({})),
+  created_at: unset(z.string()),
+  updated_at: unset(z.string()),
 }) satisfies z.ZodType<CustomTool>;
 
 /**

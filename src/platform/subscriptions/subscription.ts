@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { OpenEnumeration } from '../requests/shapes.ts';
+import { type OpenEnumeration, unset } from '../requests/shapes.ts';
 
 /** How failed attempts are repeated (platform document, WebhookSubscription). */
 export interface SubscriptionRetryPolicy {
@@ -44,11 +44,6 @@ export interface Subscription {
 }
 
 const texts = z.array(z.string());
-
-/** The document says that unset fields are absent. A field that is null is read as unset as well. */
-function unset<Schema extends z.ZodType>(schema: Schema) {
-  return schema.nullish().transform((value) => value ?? undefined);
-}
 
 /** The shape in which an answered subscription is read. */
 export const subscriptionShape = z.looseObject({
