@@ -99,6 +99,7 @@ describe('customTools.ensure', () => {
     const stored = {
       ...wanted,
       labels: ['sales'],
+      voice_id: 'voice_1',
       created_at: '2026-01-01T00:00:00Z',
       additional_tool_info: { ...info, region: 'eu', api: { ...info.api, retries: 2 } },
     };
@@ -108,6 +109,7 @@ describe('customTools.ensure', () => {
     await platform.customTools.ensure('agent_1', moved);
     const {
       labels,
+      voice_id: voice,
       additional_tool_info: sentInfo,
       ...sent
     } = JSON.parse(received[2]?.body ?? '') as typeof stored;
@@ -116,6 +118,7 @@ describe('customTools.ensure', () => {
       url: '/v2/ai-agents/agent_1/custom-tools/find_order',
     });
     expect(labels).toEqual(['sales']);
+    expect(voice).toBe('voice_1');
     expect(sentInfo).toMatchObject({
       region: 'eu',
       api: { retries: 2, endpoint: 'https://other.example.com' },

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ringbackError } from '../../errors/errors.ts';
 import { ensureOne } from '../requests/ensure-one.ts';
-import { masked, readOnlyName } from '../requests/shapes.ts';
+import { masked } from '../requests/shapes.ts';
 import { type CustomTool, type NewCustomTool, credentialsIn, fieldsOf } from './custom-tool.ts';
 
 /** The result of `customTools.ensure`. */
@@ -50,10 +50,9 @@ async function findTool(
   return undefined;
 }
 
-function withoutReadOnly(current: CustomTool): Fields {
-  return Object.fromEntries(
-    Object.entries(current).filter(([name]) => name === 'tool_id' || !readOnlyName.test(name)),
-  );
+/** Without what is only in answers (platform document, CustomTool). Any other field might be one that a PUT would clear. */
+function withoutReadOnly({ created_at: _created, updated_at: _updated, ...present }: CustomTool): Fields {
+  return present;
 }
 
 /**
