@@ -58,6 +58,19 @@ describe('doctor, at the platform', () => {
     expect((await found())['subscription']).toMatch(both);
   });
 
+  it.each([[['old', 'new']], [['new', 'old']]])('judges the active one of two: %j', async (names) => {
+    const { create, found } = await subscribed({ name: 'elsewhere', url: 'https://other.example.com/' });
+    for (const name of names) {
+      const old = name === 'old' && { active: false, enable_signed_webhooks: false };
+      await create({ name, ...old });
+    }
+    expect(await found()).toMatchObject({
+      subscription: expect.stringMatching(/^warning: "new", "old" all deliver here/),
+      active: 'ok: the subscription is active',
+      signed: 'ok: the subscription is signed',
+    });
+  });
+
   it.each([
     [
       ['CallHandler.CallEnd'],

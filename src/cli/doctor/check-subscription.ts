@@ -34,7 +34,10 @@ export async function checkSubscription(
 }
 
 function judged(all: readonly Subscription[], url: URL, hasSecrets: boolean): readonly Finding[] {
-  const [here, ...others] = all.filter((subscription) => hrefOf(subscription.url) === url.href);
+  // An active one first: beside it, one that is paused keeps nothing from being delivered.
+  const [here, ...others] = all
+    .filter((subscription) => hrefOf(subscription.url) === url.href)
+    .toSorted((left, right) => Number(right.active) - Number(left.active));
   if (here === undefined) {
     const hint = 'create one, or correct its url.';
     return [
