@@ -27,6 +27,13 @@ describe('subscriptions.ensure', () => {
     });
   });
 
+  it('takes fields that are undefined for fields that are not given, each time', async () => {
+    const { platform } = await sandboxAndPlatform();
+    const given = { ...wanted, active: undefined, headers: undefined } as unknown as WantedSubscription;
+    expect(await platform.subscriptions.ensure(given)).toMatchObject({ outcome: 'created' });
+    expect(await platform.subscriptions.ensure(given)).toMatchObject({ outcome: 'unchanged' });
+  });
+
   it.each(['name', 'url'])('is asked for with a %s', async (field) => {
     const { platform } = await sandboxAndPlatform();
     const asking = platform.subscriptions.ensure({ ...wanted, [field]: undefined });

@@ -1,4 +1,5 @@
 import { parseStrictly } from '../../errors/option-problems.ts';
+import { defined } from '../../kit/values.ts';
 import {
   type CallOptions,
   type PageOptions,
@@ -206,7 +207,10 @@ export class Subscriptions {
   async ensure(wanted: WantedSubscription, options: UpdateOptions = {}): Promise<EnsuredSubscription> {
     const operation = 'subscriptions.ensure';
     const place = { operation, argument: 'subscription' };
-    const checked = readFields(wantedSchema, wanted, updateOptionsSchema, place) as WantedSubscription;
+    // A field that is undefined counts as not given, as it does when the subscription is created.
+    const checked = defined(
+      readFields(wantedSchema, wanted, updateOptionsSchema, place),
+    ) as WantedSubscription;
     const checkedOptions = parseStrictly(updateOptionsSchema, options, operation);
     const { unknownFields: _onlyForUpdates, ...secretOptions } = checkedOptions;
     const { signal, secretFile } = secretOptions;
