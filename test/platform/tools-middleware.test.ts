@@ -65,6 +65,19 @@ async function answered(url: string, request: RequestInit): Promise<{ status: nu
   return { status: response.status, json: await response.json() };
 }
 
+test('the signal of a call is not aborted by its answer', async () => {
+  const signals: AbortSignal[] = [];
+  const middleware = toolMiddleware([doing((signal) => ({ count: signals.push(signal) }))], { headers: key });
+  const closed = Promise.withResolvers<void>();
+  const port = await listening((request, response) => {
+    middleware(request, response);
+    response.once('close', closed.resolve);
+  });
+  expect((await answered(`http://127.0.0.1:${port}`, { method: 'POST', headers: json })).status).toBe(200);
+  await closed.promise;
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+});
+
 const digits = '1234567890123456789';
 const text = z.string();
 

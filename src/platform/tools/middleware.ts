@@ -99,7 +99,10 @@ function called(
   { clock, timeout }: ToolMiddlewareParts,
 ): Promise<unknown> {
   return withDeadline(clock, timeout, async (stop) => {
-    response.once('close', () => stop.abort(new ToolRefusal('broken_off')));
+    response.once('close', () => {
+      // An answer that has been given is closed as well, and the tool may still be at work with its signal.
+      if (!response.writableEnded) stop.abort(new ToolRefusal('broken_off'));
+    });
     const args = await readArguments(request, stop.signal);
     return tool.call(args, { signal: stop.signal });
   });
