@@ -58,6 +58,17 @@ describe('an issued secret', () => {
     expect(result.secret?.fingerprint).toMatch(/^[0-9a-f]{8}$/);
   });
 
+  it('is not lost when the logger fails', async () => {
+    const warn = () => {
+      throw new Error('the log is full');
+    };
+    const { platform } = await sandboxAndPlatform({ logger: { debug: () => {}, warn } });
+    const local = { ...wanted, url: 'http://localhost/' };
+    const { secret, warnings } = await platform.subscriptions.create(local);
+    expect(secret?.reveal()).toMatch(/^whsec_.+/);
+    expect(warnings).toHaveLength(2);
+  });
+
   it('is taken out of the answer by whatever name it comes', async () => {
     const { url } = await standIn({
       json: { ...answered, signing_secret: 'whsec_dGVzdA==', name: 'whsec_name' },

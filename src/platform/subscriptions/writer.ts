@@ -188,8 +188,12 @@ export class SubscriptionWriter {
 
   /** Writes warnings to the log. */
   report(operation: string, subscriptionId: string, warnings: readonly SubscriptionWarning[]): void {
-    for (const { code, message } of warnings) {
-      this.#connection.logger.warn({ operation, subscriptionId, code }, message);
+    try {
+      for (const { code, message } of warnings) {
+        this.#connection.logger.warn({ operation, subscriptionId, code }, message);
+      }
+    } catch {
+      // The warnings are in the result, and so is a secret, perhaps nowhere else.
     }
   }
 }
