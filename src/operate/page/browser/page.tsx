@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { AccessContext, type Access, loadAccess } from './api/access.ts';
 import { followChanges } from './api/changes.ts';
 import { type Refusal, refusalOf } from './api/client.ts';
+import { OpenDialog } from './parts/change-button.tsx';
 import { Navigation } from './parts/navigation.tsx';
 import { Notice } from './parts/notice.tsx';
 import { Empty, Refused } from './parts/standing.tsx';
@@ -63,6 +64,7 @@ export function Page() {
             <Empty title="The address names nothing.">Choose a view on the side.</Empty>
           </>
         )}
+        <OpenDialog />
       </main>
     </AccessContext.Provider>
   );

@@ -27,17 +27,30 @@ export interface ChangeProps {
   readonly isPrimary?: boolean;
 }
 
+let open: (props: ChangeProps) => void = () => {};
+
 export function ChangeButton(props: ChangeProps) {
-  const [isOpen, setIsOpen] = useState(false);
   const looks = props.isDangerous ? 'danger' : props.isPrimary ? 'primary' : '';
   return (
-    <>
-      <button type="button" class={looks} onClick={() => setIsOpen(true)}>
-        {props.label}…
-      </button>
-      {isOpen && <ChangeDialog {...props} close={() => setIsOpen(false)} />}
-    </>
+    <button type="button" class={looks} onClick={() => open(props)}>
+      {props.label}…
+    </button>
   );
+}
+
+/**
+ * The dialog that is open. It is outside of the view, and keeps what its button was when it was pressed: the view goes on
+ * showing what others do, but what was asked is what is done, and a reason that is being typed stays.
+ */
+export function OpenDialog() {
+  const [opened, setOpened] = useState<ChangeProps>();
+  useEffect(() => {
+    open = setOpened;
+    const close = () => setOpened(undefined);
+    addEventListener('hashchange', close);
+    return () => removeEventListener('hashchange', close);
+  }, []);
+  return opened && <ChangeDialog {...opened} close={() => setOpened(undefined)} />;
 }
 
 type Preview =

@@ -16,7 +16,8 @@ export interface ReplayOptions {
 /** How many runs of which handlers. */
 export function inWords({ runs, events, handlers }: ChangedRuns): string {
   const each = Object.entries(handlers).map(([name, count]) => `${name}: ${count}`);
-  return `${counted(runs, 'run')} of ${counted(events, 'event')} (${each.join(', ')})`;
+  const which = each.length === 0 ? '' : ` (${each.join(', ')})`;
+  return `${counted(runs, 'run')} of ${counted(events, 'event')}${which}`;
 }
 
 /** What has become of it. */

@@ -1,0 +1,52 @@
+/** What an operator does with the page while others act, and while answers are late or lost. */
+import { expect, test } from 'vitest';
+import { browserForTests } from '../../support/browser.ts';
+import { bodyOf, deliver } from '../../support/deliveries.ts';
+import { started } from '../../support/receiver.ts';
+
+const { open } = browserForTests();
+
+test('a dialog does what it has said, whatever others do while it is open', async () => {
+  const ran: string[] = [];
+  let isDown = true;
+  const { receiver, logs } = await started({}, (r) => {
+    r.on('*', { name: 'crm', retry: { attempts: 1 } }, () => {
+      if (isDown) throw new Error('the CRM is down');
+    });
+    r.on('*', { name: 'charge' }, ({ traceId }) => void ran.push(traceId));
+  });
+  for (const traceId of ['first', 'second']) await deliver(receiver, bodyOf({ traceId }));
+  await logs.until('run_dead', 2);
+  await expect.poll(() => ran.length).toBe(2);
+  isDown = false;
+  const { page, goTo, complaints } = await open(receiver);
+  const dialog = page.getByRole('dialog');
+
+  await goTo('/events/first');
+  await page.getByRole('button', { name: 'Replay…' }).click();
+  await dialog.getByText('1 run of 1 event (crm: 1) would be run again.').waitFor();
+  await receiver.events.replay({ traceId: 'first', state: 'dead' });
+  await page.locator('.title .state-done').waitFor();
+  await dialog.getByRole('button', { name: 'Replay' }).click();
+  await page.getByRole('status').getByText('Replayed: 0 runs of 0 events.').waitFor();
+  expect(ran).toHaveLength(2);
+
+  await goTo('/events/second');
+  await page.getByRole('button', { name: 'Dismiss…' }).click();
+  await dialog.getByLabel('Reason').fill('entered by hand');
+  await receiver.events.replay({ traceId: 'second', state: 'dead' });
+  await page.locator('.title .state-done').waitFor();
+  expect(await dialog.getByLabel('Reason').inputValue()).toBe('entered by hand');
+
+  await goTo('/handlers');
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('row', { name: /^crm/ }).getByRole('button', { name: 'Pause…' }).click();
+  await dialog.getByLabel('Reason').fill('the CRM moves');
+  await receiver.handlers.pause('crm', { by: 'bob' });
+  await page.getByText('by bob').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('status').getByText('crm is paused.').waitFor();
+  const { handlers } = await receiver.handlers.list();
+  expect(handlers.find(({ name }) => name === 'crm')?.pause).toBeDefined();
+  expect(complaints).toEqual([]);
+});
