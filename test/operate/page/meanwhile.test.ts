@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';
 import { bodyOf, deliver } from '../../support/deliveries.ts';
+import { Gate } from '../../support/gate.ts';
+import { operated } from '../../support/operated.ts';
 import { started } from '../../support/receiver.ts';
 
 const { open } = browserForTests();
@@ -48,5 +50,31 @@ test('a dialog does what it has said, whatever others do while it is open', asyn
   await page.getByRole('status').getByText('crm is paused.').waitFor();
   const { handlers } = await receiver.handlers.list();
   expect(handlers.find(({ name }) => name === 'crm')?.pause).toBeDefined();
+  expect(complaints).toEqual([]);
+});
+
+test('a bulk replay shows nothing of what was counted with other values', async () => {
+  const { receiver } = await operated();
+  await deliver(receiver, bodyOf({ callId: 'call-2' }));
+  const { page, goTo, complaints } = await open(receiver);
+  await goTo('/replay?callId=call-1');
+  const late = new Gate();
+  await page.route('**/events/replay', async (route) => {
+    if (route.request().postData()?.includes('call-1')) await late.pass();
+    await route.continue();
+  });
+  const lateAnswer = page.waitForResponse(
+    (answer) => answer.request().postData()?.includes('call-1') === true,
+  );
+  const show = page.getByRole('button', { name: 'Show what would run' });
+  await show.click();
+  await late.reached;
+  await page.getByLabel('Call', { exact: true }).fill('call-2');
+  await show.click();
+  await page.getByText('1 run of 1 event').waitFor();
+  late.open();
+  await (await lateAnswer).finished();
+  await page.getByRole('button', { name: 'Replay…' }).click();
+  await page.getByRole('dialog').getByText('1 run of 1 event (crm: 1) would be run again.').waitFor();
   expect(complaints).toEqual([]);
 });

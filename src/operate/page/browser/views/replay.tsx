@@ -19,11 +19,16 @@ interface Tried {
   readonly found: ChangedRuns;
 }
 
+/** What would run with some values; neither is there while it is being counted. */
+interface Attempt {
+  readonly values: Values;
+  readonly tried?: Tried;
+  readonly refusal?: Refusal;
+}
+
 export function ReplayView({ query }: Place) {
   const [values, setValues] = useState<Values>(query);
-  const [tried, setTried] = useState<Tried>();
-  const [refusal, setRefusal] = useState<Refusal>();
-  const [isBusy, setIsBusy] = useState(false);
+  const [latest, setLatest] = useState<Attempt>();
   if (!useAccess().mayDo('replay'))
     return (
       <>
@@ -32,23 +37,21 @@ export function ReplayView({ query }: Place) {
       </>
     );
 
-  const set = (name: string, value: string) => {
-    setValues({ ...values, [name]: value });
-    // What was counted is no longer what would run.
-    setTried(undefined);
-  };
+  const set = (name: string, value: string) => setValues({ ...values, [name]: value });
   const attempt = async () => {
-    setIsBusy(true);
-    setRefusal(undefined);
+    setLatest({ values });
     const { filter, options } = askedOf(values);
+    const end = (outcome: Omit<Attempt, 'values'>) =>
+      setLatest((now) => (now?.values === values ? { values, ...outcome } : now));
     try {
-      setTried({ filter, options, found: await tryReplay(filter, options) });
+      end({ tried: { filter, options, found: await tryReplay(filter, options) } });
     } catch (error) {
-      setTried(undefined);
-      setRefusal(refusalOf(error));
+      end({ refusal: refusalOf(error) });
     }
-    setIsBusy(false);
   };
+  // What was counted with other values is not what would run, also if its answer is late.
+  const { tried, refusal } = latest?.values === values ? latest : {};
+  const isBusy = latest?.values === values && !tried && !refusal;
 
   return (
     <>
