@@ -78,3 +78,25 @@ test('a bulk replay shows nothing of what was counted with other values', async 
   await page.getByRole('dialog').getByText('1 run of 1 event (crm: 1) would be run again.').waitFor();
   expect(complaints).toEqual([]);
 });
+
+test('when the answer to a change is lost, the page says that it may have been done', async () => {
+  const { receiver, mend } = await operated();
+  mend();
+  const { page, goTo } = await open(receiver);
+  await goTo('/failures');
+  let changes = 0;
+  await page.route('**/events/replay', async (route) => {
+    if (route.request().postData()?.includes('dryRun') === true) return route.continue();
+    changes += 1;
+    await route.fetch();
+    return route.abort();
+  });
+  await page.getByRole('button', { name: 'Replay…' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('would be run again').waitFor();
+  await dialog.getByRole('button', { name: 'Replay' }).click();
+  const said = 'The receiver does not answer. It is not known whether this was done.';
+  await dialog.getByRole('alert').getByText(said).waitFor();
+  expect(changes).toBe(1);
+  expect((await receiver.audit.list()).entries).toMatchObject([{ action: 'replay', runs: 1 }]);
+});

@@ -10,11 +10,21 @@ export class Refusal extends Error {
     this.status = status;
     this.code = code;
   }
+
+  /** Whether the receiver has said nothing: nothing answered, or what is in front of it failed. */
+  get isSilence(): boolean {
+    return this.status === 0 || (this.code === 'no_answer' && this.status >= 500);
+  }
 }
 
-/** What is told of an error: what the API answered, or why it could not be asked. */
-export function refusalOf(error: unknown): Refusal {
-  return error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error));
+/**
+ * What is told of an error: what the API answered, or why it could not be asked. `ifSilent`: what it means that the receiver
+ * has said nothing.
+ */
+export function refusalOf(error: unknown, ifSilent?: string): Refusal {
+  const refusal = error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error));
+  if (ifSilent === undefined || !refusal.isSilence) return refusal;
+  return new Refusal(refusal.status, refusal.code, `${refusal.message} ${ifSilent}`);
 }
 
 /** An answer, and its tag to ask later whether it has changed. */
@@ -25,6 +35,8 @@ export interface Answer<T> {
 
 /** How long an answer is waited for, in milliseconds: over a connection that has died, none ever comes. */
 const longestWait = 30_000;
+/** The same for a change, which may take long: all of the quarantine is checked in one. */
+const longestChange = 120_000;
 
 /** The answer to a GET; undefined if it still has the tag. */
 export async function get<T>(
@@ -36,7 +48,7 @@ export async function get<T>(
     signal: AbortSignal.any([AbortSignal.timeout(longestWait), ...(signal ? [signal] : [])]),
   });
   if (response.status === 304) return undefined;
-  return { data: (await response.json()) as T, tag: response.headers.get('etag') ?? undefined };
+  return { data: await jsonOf<T>(response), tag: response.headers.get('etag') ?? undefined };
 }
 
 /** Changes something. The header is what a page of another site can't send. */
@@ -48,8 +60,9 @@ export async function change<T>(
     method,
     headers: { 'x-ringback-request': '1', 'content-type': 'application/json' },
     ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(longestChange),
   });
-  return (await response.json()) as T;
+  return jsonOf<T>(response);
 }
 
 /** A path with what is in it written so that it stays one segment. */
@@ -72,10 +85,19 @@ async function ask(path: string, init: RequestInit): Promise<Response> {
   try {
     response = await fetch(`api${path}`, { ...init, cache: 'no-store' });
   } catch {
-    throw new Refusal(0, 'unreachable', 'The receiver does not answer. This page tries again by itself.');
+    throw new Refusal(0, 'unreachable', 'The receiver does not answer.');
   }
   if (response.ok || response.status === 304) return response;
   throw await refusalIn(response);
+}
+
+/** The JSON of an answer, which may be cut on its way. */
+async function jsonOf<T>(response: Response): Promise<T> {
+  try {
+    return (await response.json()) as T;
+  } catch {
+    throw new Refusal(0, 'cut', 'The answer of the receiver has not come to its end.');
+  }
 }
 
 async function refusalIn(response: Response): Promise<Refusal> {

@@ -43,7 +43,7 @@ export function useResource<T>(path: string | undefined, topics: readonly string
         else if (latest.current.refusal && before) setKnown({ path, answer: before });
       } catch (error) {
         if (abort.signal.aborted) return;
-        const refusal = refusalOf(error);
+        const refusal = refusalOf(error, 'This page tries again by itself.');
         setKnown({ path, ...(before && refusal.status === 0 && { answer: before }), refusal });
       } finally {
         isAsking = false;

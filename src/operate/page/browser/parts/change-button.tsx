@@ -53,6 +53,8 @@ export function OpenDialog() {
   return opened && <ChangeDialog {...opened} close={() => setOpened(undefined)} />;
 }
 
+const unknown = 'It is not known whether this was done. Look at the audit list before you try it again.';
+
 type Preview =
   | { readonly kind: 'counting' }
   | { readonly kind: 'known'; readonly text: string }
@@ -90,7 +92,7 @@ function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () =>
       // What was acted on may be gone with its button: reading goes on at the top of the view.
       document.querySelector<HTMLElement>('main h1')?.focus();
     } catch (error) {
-      setRefusal(refusalOf(error));
+      setRefusal(refusalOf(error, unknown));
       setIsBusy(false);
     }
   };
