@@ -139,12 +139,20 @@ function Input({
   );
 }
 
+/** By the parts of the local time: an offset in whole minutes is wrong for the years before there were time zones. */
 function toLocalInput(iso: string): string {
   const time = new Date(iso);
-  if (iso === '' || Number.isNaN(time.getTime())) return '';
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  if (Number.isNaN(time.getTime())) return '';
+  const day = [padded(time.getFullYear(), 4), padded(time.getMonth() + 1), padded(time.getDate())].join('-');
+  return `${day}T${padded(time.getHours())}:${padded(time.getMinutes())}`;
 }
 
+function padded(part: number, length = 2): string {
+  return String(part).padStart(length, '0');
+}
+
+/** While a year is being typed, it may be one that no time is in. */
 function fromLocalInput(local: string): string {
-  return local === '' ? '' : new Date(local).toISOString();
+  const time = new Date(local);
+  return Number.isNaN(time.getTime()) ? '' : time.toISOString();
 }

@@ -1,0 +1,23 @@
+/** How an operator narrows down what a view shows: the conditions are in the address, and on the screen. */
+import { expect, test } from 'vitest';
+import { browserForTests } from '../../support/browser.ts';
+import { operated } from '../../support/operated.ts';
+
+const { open } = browserForTests();
+
+test('a time is typed part by part, and one that can not be shown is refused in words', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  await goTo('/events');
+  const since = page.getByLabel('Arrived since');
+  await since.fill('2026-11-27T10:45');
+  await since.press('Tab');
+  await page.keyboard.press('Tab');
+  // On its way the year is 2, 20 and 202, when Berlin was 53 minutes and 28 seconds ahead.
+  for (const digit of '2025') await page.keyboard.press(digit);
+  expect(await since.inputValue()).toBe('2025-11-27T10:45');
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.hash.includes('since=2025-11-27T09%3A45%3A00.000Z'));
+  await goTo('/events?since=%2B275760-09-13T00:00:00.000Z');
+  await page.getByRole('alert').getByText('The option since').waitFor();
+});
