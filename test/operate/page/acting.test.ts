@@ -170,6 +170,7 @@ describe('changing', () => {
     await page.getByRole('button', { name: 'Discard…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click();
     await page.getByText('The quarantine is empty.').waitFor();
+    await page.getByRole('status').getByText('Discarded delivery 1.').waitFor();
     expect((await receiver.counts()).quarantine.notAuthentic).toBe(0);
   });
 

@@ -3,16 +3,19 @@ import { useEffect, useState } from 'preact/hooks';
 
 let show: (text: string) => void = () => {};
 
-/** Says something until the viewer goes on or something else is said. */
+const nothing = { text: '', place: '' };
+
+/** Says something until the viewer goes on from here or something else is said. */
 export function say(text: string): void {
   show(text);
 }
 
 export function Notice() {
-  const [text, setText] = useState('');
+  const [{ text }, setSaid] = useState(nothing);
   useEffect(() => {
-    show = setText;
-    const clear = () => setText('');
+    show = (said) => setSaid({ text: said, place: location.hash });
+    // Of the way to where something was said, the browser tells afterwards.
+    const clear = () => setSaid((said) => (said.place === location.hash ? said : nothing));
     addEventListener('hashchange', clear);
     return () => removeEventListener('hashchange', clear);
   }, []);
@@ -21,7 +24,7 @@ export function Notice() {
       {text !== '' && (
         <p>
           <span dir="auto">{text}</span>
-          <button type="button" aria-label="Close this message" onClick={() => setText('')}>
+          <button type="button" aria-label="Close this message" onClick={() => setSaid(nothing)}>
             ×
           </button>
         </p>
