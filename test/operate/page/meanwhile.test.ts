@@ -100,3 +100,41 @@ test('when the answer to a change is lost, the page says that it may have been d
   expect(changes).toBe(1);
   expect((await receiver.audit.list()).entries).toMatchObject([{ action: 'replay', runs: 1 }]);
 });
+
+test('whoever closes a dialog while it works is told what becomes of it, and stays where they are', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  const dialog = page.getByRole('dialog');
+  const [refused, done] = [new Gate(), new Gate()];
+  await page.route('**/events/dismiss', async (route) => {
+    if (route.request().postData()?.includes('dryRun') === true) return route.continue();
+    await refused.pass();
+    return route.fulfill({ status: 500, json: { error: { code: 'internal', message: 'It failed.' } } });
+  });
+  await page.route('**/quarantine/1', async (route) => {
+    if (route.request().method() === 'DELETE') await done.pass();
+    await route.continue();
+  });
+
+  await goTo('/failures');
+  await page.getByRole('button', { name: 'Dismiss…' }).click();
+  await dialog.getByText('would be dismissed').waitFor();
+  await dialog.getByLabel('Reason').fill('entered by hand');
+  await dialog.getByRole('button', { name: 'Dismiss' }).click();
+  await refused.reached;
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  refused.open();
+  await page.getByRole('status').getByText('Dismiss: It failed.').waitFor();
+
+  await goTo('/quarantine/1');
+  await page.getByRole('button', { name: 'Discard…' }).click();
+  await dialog.getByRole('button', { name: 'Discard' }).click();
+  await done.reached;
+  expect(await dialog.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await goTo('/events');
+  done.open();
+  await page.getByRole('status').getByText('Discarded delivery 1.').waitFor();
+  expect(new URL(page.url()).hash).toBe('#/events');
+});

@@ -2,12 +2,19 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { changed } from '../api/changes.ts';
 import { type Refusal, refusalOf } from '../api/client.ts';
+import { goTo } from '../router.ts';
 import { say } from './notice.tsx';
 import { Refused } from './standing.tsx';
 
 /** What the body of a change says about why it is made. */
 export interface Why {
   readonly reason?: string;
+}
+
+/** What was done, in words, and where it is seen. */
+export interface Done {
+  readonly text: string;
+  readonly seenAt: readonly string[];
 }
 
 export interface ChangeProps {
@@ -20,7 +27,7 @@ export interface ChangeProps {
   /** Says what would change, by a dry run. Text means that it may be done; undefined that there is nothing to do. */
   readonly preview?: () => Promise<string | undefined>;
   /** Does it, and says what was done. It is given the reason, if there is one. */
-  readonly act: (why: Why) => Promise<string>;
+  readonly act: (why: Why) => Promise<string | Done>;
   /** Whether a reason must be given. It may be in any case. */
   readonly isReasonRequired?: boolean;
   readonly isDangerous?: boolean;
@@ -80,19 +87,27 @@ function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () =>
     // Asked once, when the dialog opens.
   }, []);
 
+  /** Whoever has closed it, or has gone elsewhere, is told what became of it, and is led nowhere. */
+  const isOpen = () => dialog.current?.open === true;
+  const leave = (done: string | Done) => {
+    dialog.current?.close();
+    // What was acted on may be gone with its button: reading goes on at the top of the view.
+    document.querySelector<HTMLElement>('main h1')?.focus();
+    if (typeof done !== 'string') goTo(done.seenAt);
+  };
   const submit = async () => {
     setIsBusy(true);
     setRefusal(undefined);
     try {
       const given = reason.trim();
       const done = await act(given === '' ? {} : { reason: given });
-      dialog.current?.close();
-      say(done);
+      if (isOpen()) leave(done);
+      say(typeof done === 'string' ? done : done.text);
       changed();
-      // What was acted on may be gone with its button: reading goes on at the top of the view.
-      document.querySelector<HTMLElement>('main h1')?.focus();
     } catch (error) {
-      setRefusal(refusalOf(error, unknown));
+      const refused = refusalOf(error, unknown);
+      if (!isOpen()) say(`${props.label}: ${refused.message}`);
+      setRefusal(refused);
       setIsBusy(false);
     }
   };
@@ -127,7 +142,7 @@ function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () =>
         {refusal && <Refused refusal={refusal} />}
         <div class="buttons">
           <button type="button" onClick={() => dialog.current?.close()}>
-            Cancel
+            {isBusy ? 'Close' : 'Cancel'}
           </button>
           <button type="submit" class={props.isDangerous ? 'danger' : 'primary'} disabled={!isReady}>
             {isBusy ? 'Working…' : props.label}

@@ -7,7 +7,7 @@ import { ChangeButton } from '../parts/change-button.tsx';
 import { size } from '../parts/format.ts';
 import { Loaded } from '../parts/standing.tsx';
 import { Fact, Facts, Foreign, State, Time } from '../parts/text.tsx';
-import { goTo, linkTo } from '../router.ts';
+import { linkTo } from '../router.ts';
 import { whyOf } from './quarantine-reasons.ts';
 
 export function DeliveryView({ id }: { readonly id: string }) {
@@ -77,10 +77,11 @@ function Changes({ id, path }: { readonly id: number; readonly path: string }) {
           const { status, traceId } = await change<{ status: string; traceId: string }>(`${path}/release`, {
             body: why,
           });
-          goTo(['events', traceId]);
-          return status === 'duplicate'
+          const isCopy = status === 'duplicate';
+          const text = isCopy
             ? 'It was a copy of this event, which is stored already.'
             : 'Released: it is this event now.';
+          return { text, seenAt: ['events', traceId] };
         }}
       />
       <ChangeButton
@@ -90,8 +91,7 @@ function Changes({ id, path }: { readonly id: number; readonly path: string }) {
         text="It is removed for good."
         act={async ({ reason }) => {
           await change(withQuery(path, { reason }), { method: 'DELETE' });
-          goTo(['quarantine']);
-          return `Discarded delivery ${id}.`;
+          return { text: `Discarded delivery ${id}.`, seenAt: ['quarantine'] };
         }}
       />
     </>
