@@ -59,13 +59,8 @@ export function Body({ path, isBase64 = false }: { readonly path: string; readon
   );
 }
 
-/** The bytes as text. What is JSON is set out; what is no text is shown as far as it is. */
+/** The bytes as text, as they came: set out anew, JSON would lose digits and spaces, which a signature depends on. */
 function fromBase64(encoded: string): string {
   const bytes = Uint8Array.from(atob(encoded), (character) => character.codePointAt(0) ?? 0);
-  const text = new TextDecoder().decode(bytes);
-  try {
-    return JSON.stringify(JSON.parse(text), undefined, 2);
-  } catch {
-    return text;
-  }
+  return new TextDecoder().decode(bytes);
 }
