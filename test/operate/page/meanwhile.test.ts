@@ -138,3 +138,18 @@ test('whoever closes a dialog while it works is told what becomes of it, and sta
   await page.getByRole('status').getByText('Discarded delivery 1.').waitFor();
   expect(new URL(page.url()).hash).toBe('#/events');
 });
+
+test('what is shown stays while something in front of the receiver fails', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  await goTo('/events/trace-ended');
+  await page.getByRole('button', { name: 'Show body' }).click();
+  await page.getByLabel('The body').waitFor();
+  await page.route('**/events/trace-ended', (route) => route.fulfill({ status: 502 }));
+  await deliver(receiver, bodyOf());
+  const alert = page.getByRole('alert');
+  await alert.getByText('answered with 502. This page tries again by itself.').waitFor();
+  expect(await page.getByLabel('The body').count()).toBe(1);
+  await page.unroute('**/events/trace-ended');
+  await alert.waitFor({ state: 'detached' });
+});

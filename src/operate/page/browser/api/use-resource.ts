@@ -44,7 +44,7 @@ export function useResource<T>(path: string | undefined, topics: readonly string
       } catch (error) {
         if (abort.signal.aborted) return;
         const refusal = refusalOf(error, 'This page tries again by itself.');
-        setKnown({ path, ...(before && refusal.status === 0 && { answer: before }), refusal });
+        setKnown({ path, ...(before && isPassing(refusal) && { answer: before }), refusal });
       } finally {
         isAsking = false;
       }
@@ -69,4 +69,9 @@ export function useResource<T>(path: string | undefined, topics: readonly string
     refusal: isCurrent ? known.refusal : undefined,
     reload,
   };
+}
+
+/** Whether it says nothing about what is asked for, which stays as it is known. */
+function isPassing({ status }: Refusal): boolean {
+  return status === 0 || status === 429 || status >= 500;
 }
