@@ -21,3 +21,27 @@ test('a time is typed part by part, and one that can not be shown is refused in 
   await goTo('/events?since=%2B275760-09-13T00:00:00.000Z');
   await page.getByRole('alert').getByText('The option since').waitFor();
 });
+
+test('every condition of an address is shown, stays when another is chosen, and goes with the address', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  const [group] = await receiver.failures.list();
+  const condition = page.getByLabel('Group of failures');
+  await goTo('/failures');
+  await page.getByRole('link', { name: 'all its events' }).click();
+  expect(await condition.inputValue()).toBe(group?.id);
+  await page.getByLabel('State').selectOption('');
+  await page.waitForURL((url) => !url.hash.includes('state='));
+  expect(await condition.inputValue()).toBe(group?.id);
+  await condition.fill('');
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await condition.waitFor({ state: 'detached' });
+
+  await goTo('/replay?callId=call-1');
+  await page.getByRole('button', { name: 'Show what would run' }).click();
+  await page.getByRole('heading', { name: 'What would run' }).waitFor();
+  await goTo(`/replay?failure=${group?.id}`);
+  expect(await condition.inputValue()).toBe(group?.id);
+  expect(await page.getByLabel('Call', { exact: true }).inputValue()).toBe('');
+  expect(await page.getByRole('heading', { name: 'What would run' }).count()).toBe(0);
+});

@@ -17,8 +17,7 @@ const eventNames = [
   'callAnalysis.pcaCompleted',
 ];
 
-/** What events can be found by. */
-export const eventFields: readonly Field[] = [
+const fields: readonly Field[] = [
   { name: 'traceId', label: 'Trace id' },
   { name: 'callId', label: 'Call' },
   { name: 'eventName', label: 'Event', proposals: eventNames },
@@ -29,6 +28,11 @@ export const eventFields: readonly Field[] = [
   { name: 'until', label: 'Arrived before', isTime: true },
 ];
 
+/** What events can be found by. Nobody types the id of a group of failures: it comes with the way from there. */
+export function eventFields({ failure }: Place['query']): readonly Field[] {
+  return failure ? [...fields, { name: 'failure', label: 'Group of failures' }] : fields;
+}
+
 export function EventsView({ query }: Place) {
   const path = withQuery('/events', { ...query, limit: pageSize });
   const resource = useResource<Found>(path, ['events']);
@@ -36,7 +40,7 @@ export function EventsView({ query }: Place) {
   return (
     <>
       <h1 tabIndex={-1}>Events</h1>
-      <FilterForm view="events" fields={eventFields} query={query} />
+      <FilterForm view="events" fields={eventFields(query)} query={query} />
       <Loaded resource={resource}>
         {({ events, cursor }) =>
           events.length === 0 ? (

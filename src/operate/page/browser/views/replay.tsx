@@ -65,7 +65,7 @@ export function ReplayView({ query }: Place) {
       >
         <h2>Which events</h2>
         <div class="filter">
-          <FilterFields fields={eventFields} values={values} set={set} />
+          <FilterFields fields={eventFields(query)} values={values} set={set} />
         </div>
         <h2>How</h2>
         <div class="filter">

@@ -18,7 +18,8 @@ const lists: Readonly<Record<string, (place: Place) => ComponentChild>> = {
   events: (place) => <EventsView {...place} />,
   calls: (place) => <CallsView {...place} />,
   failures: (place) => <FailuresView {...place} />,
-  replay: (place) => <ReplayView {...place} />,
+  // Another address is another question: what was typed and counted for the one is not for the next.
+  replay: (place) => <ReplayView key={JSON.stringify(place.query)} {...place} />,
   quarantine: (place) => <QuarantineView {...place} />,
   handlers: () => <HandlersView />,
   drift: () => <DriftView />,
