@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';
-import { bodyOf, deliver } from '../../support/deliveries.ts';
+import { bodyOf, deliver, deliverAll } from '../../support/deliveries.ts';
 import { operated } from '../../support/operated.ts';
 import { started } from '../../support/receiver.ts';
 
@@ -70,6 +70,27 @@ test.each([
     expect([place, await page.evaluate(`${root}.scrollWidth - ${root}.clientWidth`)]).toEqual([place, 0]);
   }
   expect(complaints).toEqual([]);
+});
+
+test('of a call with many events, the latest are listed, and older ones that have dead letters', async () => {
+  const { receiver, logs } = await started({}, (r) =>
+    r.on('*', { name: 'crm', retry: { attempts: 1 } }, ({ traceId }) => {
+      if (traceId === 'oldest') throw new Error('the CRM is down');
+    }),
+  );
+  await deliver(receiver, bodyOf({ traceId: 'oldest', callId: 'call-1' }));
+  await logs.until('run_dead');
+  const others = Array.from({ length: 201 }, (_, place) =>
+    bodyOf({ traceId: `later-${place}`, callId: 'call-1' }),
+  );
+  await deliverAll(receiver, others);
+  const { page, goTo } = await open(receiver);
+  await goTo('/calls/call-1');
+  await page.getByRole('region', { name: 'Events' }).getByText('oldest').waitFor();
+  await page.getByRole('button', { name: 'Dismiss…' }).waitFor();
+  await page.getByText('The latest 200, and older ones that have dead letters.').waitFor();
+  await page.getByRole('link', { name: 'All events of this call' }).click();
+  await page.getByRole('link', { name: 'Older →' }).waitFor();
 });
 
 describe('what is not there', () => {

@@ -1,19 +1,34 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { get, pathOf, withQuery } from './client.ts';
 import type { Event, Events } from './shapes.ts';
 import { useResource } from './use-resource.ts';
 
+/** How many events of a call are listed, the latest. */
+export const mostListed = 200;
 /** How many events of a call are asked for their attempts: more would be more requests than the drawing is worth. */
 const mostAsked = 20;
 
+export interface EventsOfCall {
+  readonly events: readonly Event[];
+  /** Whether there are older ones. Of these, only those with dead letters are here: they wait for somebody. */
+  readonly isCut: boolean;
+}
+
 /** The events of a call with their runs; with the failed attempts of those where something failed, as they come. */
-export function useEventsOfCall(callId: string): readonly Event[] {
-  const { data } = useResource<Events>(withQuery('/events', { callId, limit: 200 }), ['events', 'failures']);
+export function useEventsOfCall(callId: string): EventsOfCall {
+  const latest = useEvents({ callId });
+  const isCut = latest?.cursor !== undefined;
+  const dead = useEvents(isCut ? { callId, state: 'dead' } : undefined);
+  const listed = useMemo(() => {
+    const known = latest?.events ?? [];
+    const traceIds = new Set(known.map(({ traceId }) => traceId));
+    return [...known, ...(dead?.events ?? []).filter(({ traceId }) => !traceIds.has(traceId))];
+  }, [latest, dead]);
   const [whole, setWhole] = useState<ReadonlyMap<string, Event>>(new Map());
 
   useEffect(() => {
     const abort = new AbortController();
-    const failed = (data?.events ?? []).filter(({ runs }) => runs.some(({ attempts }) => attempts > 0));
+    const failed = listed.filter(({ runs }) => runs.some(({ attempts }) => attempts > 0));
     const asked = failed.slice(0, mostAsked).map(async ({ traceId }) => {
       const found = await get<Event>(`/events${pathOf(traceId)}`, { signal: abort.signal });
       return found?.data;
@@ -24,7 +39,12 @@ export function useEventsOfCall(callId: string): readonly Event[] {
       return setWhole(new Map(found.map((event) => [event.traceId, event])));
     });
     return () => abort.abort();
-  }, [data]);
+  }, [listed]);
 
-  return (data?.events ?? []).map((event) => whole.get(event.traceId) ?? event);
+  return { events: listed.map((event) => whole.get(event.traceId) ?? event), isCut };
+}
+
+function useEvents(filter: Readonly<Record<string, string>> | undefined): Events | undefined {
+  const path = filter && withQuery('/events', { ...filter, limit: mostListed });
+  return useResource<Events>(path, ['events', 'failures']).data;
 }

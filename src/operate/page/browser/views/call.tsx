@@ -1,7 +1,7 @@
 import { useAccess } from '../api/access.ts';
 import { change, pathOf } from '../api/client.ts';
 import type { Call, Erased } from '../api/shapes.ts';
-import { useEventsOfCall } from '../api/use-call.ts';
+import { mostListed, useEventsOfCall } from '../api/use-call.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton, type Why } from '../parts/change-button.tsx';
 import { counted, duration } from '../parts/format.ts';
@@ -24,7 +24,7 @@ export function CallView({ callId }: { readonly callId: string }) {
 
 function OneCall({ call }: { readonly call: Call }) {
   const { callId, status, durationMs } = call;
-  const events = useEventsOfCall(callId);
+  const { events, isCut } = useEventsOfCall(callId);
   const isDead = events.some(({ runs }) => runs.some(({ state }) => state === 'dead'));
   return (
     <>
@@ -67,6 +67,12 @@ function OneCall({ call }: { readonly call: Call }) {
         )}
       </Facts>
       <h2>Events</h2>
+      {isCut && (
+        <p class="faint">
+          The latest {mostListed}, and older ones that have dead letters.{' '}
+          <a href={linkTo(['events'], { callId })}>All events of this call</a>
+        </p>
+      )}
       <EventTable events={events} isOfCall />
     </>
   );
