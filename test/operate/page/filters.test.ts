@@ -45,3 +45,15 @@ test('every condition of an address is shown, stays when another is chosen, and 
   expect(await page.getByLabel('Call', { exact: true }).inputValue()).toBe('');
   expect(await page.getByRole('heading', { name: 'What would run' }).count()).toBe(0);
 });
+
+test('the way back from a call that was found by its id leads to the calls', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  await goTo('/calls');
+  await page.getByLabel('Call', { exact: true }).fill('call-1');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Call call-1' }).waitFor();
+  await page.goBack();
+  await page.getByRole('heading', { name: 'Calls' }).waitFor();
+  expect(new URL(page.url()).hash).toBe('#/calls');
+});

@@ -27,6 +27,11 @@ export function goTo(
   location.hash = linkTo(path, query);
 }
 
+/** Goes to a place instead of this one, from which the way back would lead there again. */
+export function goOn(path: readonly (string | number)[]): void {
+  location.replace(linkTo(path));
+}
+
 /** The place that the address names; one that can't be read is the overview. */
 export function usePlace(): Place {
   const [hash, setHash] = useState(location.hash);

@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks';
 import { withQuery } from '../api/client.ts';
 import type { Calls as Found } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
@@ -7,7 +8,7 @@ import { Pages, pageSize } from '../parts/pages.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
-import { type Place, goTo, linkTo } from '../router.ts';
+import { type Place, goOn, linkTo } from '../router.ts';
 
 const fields: readonly Field[] = [
   { name: 'callId', label: 'Call' },
@@ -23,7 +24,9 @@ export function CallsView({ query: { callId, ...query } }: Place) {
     'events',
   ]);
   // A call is found by its whole id only: then there is nothing to list.
-  if (callId) goTo(['calls', callId]);
+  useEffect(() => {
+    if (callId) goOn(['calls', callId]);
+  }, [callId]);
   return (
     <>
       <h1 tabIndex={-1}>Calls</h1>
