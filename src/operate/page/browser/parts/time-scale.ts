@@ -2,6 +2,7 @@
 
 /** A scale from times to places between 0 and 1. */
 export interface TimeScale {
+  /** The place of one of the times. */
   readonly placeOf: (time: number) => number;
   /** Places where much time without anything is left out. */
   readonly breaks: readonly number[];
@@ -35,14 +36,10 @@ export function timeScale(times: readonly number[]): TimeScale {
   const total = sum(lengths) || 1;
   const places = [0];
   for (const length of lengths) places.push((places.at(-1) ?? 0) + length / total);
+  // A call may have thousands of times, and each is asked for more than once.
+  const known = new Map(sorted.map((time, at) => [time, places[at] ?? 0]));
 
-  const placeOf = (time: number) => {
-    const after = sorted.findIndex((known) => known >= time);
-    if (after <= 0) return after === 0 ? 0 : 1;
-    const [from = 0, to = 1] = [sorted[after - 1], sorted[after]];
-    const [start = 0, end = 1] = [places[after - 1], places[after]];
-    return start + ((time - from) / (to - from)) * (end - start);
-  };
+  const placeOf = (time: number) => known.get(time) ?? 0;
   const breaks = [...broken].map((place) => ((places[place] ?? 0) + (places[place + 1] ?? 0)) / 2);
   return { placeOf, breaks, ticks: ticksOf(sorted, placeOf) };
 }
