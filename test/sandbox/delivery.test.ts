@@ -27,6 +27,7 @@ test('a delivery has the method, the headers and the signature of the document, 
       'X-Webhook-Event': 'not ours to set',
       'Content-Length': '3',
       'Transfer-Encoding': 'chunked',
+      Trailer: 'Expires',
     },
   });
   const call = await sandbox.calls.play({ scenario: 'completed' });

@@ -21,7 +21,7 @@ interface RequestParts {
 }
 
 /** The headers that frame the body. A subscription's own ones could contradict the body that is sent. */
-const framingHeaders = new Set(['connection', 'content-length', 'transfer-encoding']);
+const framingHeaders = new Set(['connection', 'content-length', 'trailer', 'transfer-encoding']);
 
 /**
  * The request of one attempt: the subscription's own headers, those that the service sets, and the signature (platform
