@@ -69,7 +69,7 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
   const search = new Search(database, (model) => embedderFor(model, embeddings));
   const customTools = new CustomTools(database);
   const subscriptions = new Subscriptions(database);
-  const writes = new BatchedWrites(database.connection, clock);
+  const writes = new BatchedWrites(database.connection, { clock, logger });
   const attempts = new Attempts(database, writes);
   const outbox = new Outbox(database, writes);
   const played = new PlayedCalls(database, writes);

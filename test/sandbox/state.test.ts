@@ -1,10 +1,13 @@
 import BetterSqlite from 'better-sqlite3';
 import { writeFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createSandbox } from '../../src/sandbox/index.ts';
 import { foundInFiles } from '../support/files.ts';
+import { Logs } from '../support/logs.ts';
 import { createReceiver } from '../support/public.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
+import { subscribed } from './delivery-subscription.ts';
+import { destination } from './destination.ts';
 import { ask, startedSandbox, subscription, subscriptionPath as path } from './support.ts';
 import { twoTenants } from './tenants.ts';
 
@@ -57,6 +60,28 @@ describe('the key of a new database', () => {
   it('is not made when there is a seed, which has its own', async () => {
     expect((await startedSandbox({ seed: twoTenants })).apiKey).toBeUndefined();
   });
+});
+
+it('goes on delivering while its disk is full, and writes what has happened when there is room', async () => {
+  const database = temporaryDatabase();
+  const logs = new Logs();
+  const pragma = vi.spyOn(BetterSqlite.prototype, 'pragma');
+  const sandbox = await startedSandbox({ speed: 10_000, database, logger: logs.logger });
+  const connection = pragma.mock.contexts[0] as BetterSqlite.Database;
+  pragma.mockRestore();
+  const { url, received } = await destination();
+  await subscribed(sandbox, url);
+  const calls = Array.from({ length: 50 }, () => sandbox.calls.begin({ scenario: 'completed' }));
+  const pages = connection.pragma('page_count', { simple: true });
+  connection.pragma(`max_page_count = ${String(pages)}`);
+  await sandbox.deliveries.settled();
+  expect(received.length).toBeGreaterThanOrEqual(calls.length);
+  await expect.poll(() => logs.lines).toContainEqual(expect.objectContaining({ event: 'writes_failed' }));
+  connection.pragma('max_page_count = 1000000');
+  expect(sandbox.attempts.list()).toHaveLength(received.length);
+  await sandbox.stop();
+  const again = await startedSandbox({ database });
+  expect(again.attempts.list()).toHaveLength(received.length);
 });
 
 describe('a database that is not to be used', () => {

@@ -102,7 +102,7 @@ export class DeliveryEngine {
     this.#timers.clear();
     this.#sender.close();
     await Promise.all(this.#attempts);
-    this.#parts.writes.flush();
+    this.#parts.writes.end();
     this.#unsettled.end();
   }
 
