@@ -102,13 +102,16 @@ describe('looking', () => {
   });
 
   test('bodies and headers come if they are asked for', async () => {
-    const { ask } = await inbox();
+    const { ask, receiver } = await inbox();
     expect(await ask('GET', '/events/trace-done?body=true')).toMatchObject({
       json: { body: { traceId: 'trace-done' }, headers: { 'content-type': expect.anything() } },
     });
     const { json } = await ask('GET', '/quarantine/1?body=true');
     const { body } = json as { body: string };
     expect(JSON.parse(Buffer.from(body, 'base64').toString())).toMatchObject({ traceId: 'trace-forged' });
+    expect(await ask('GET', '/quarantine/0x1?body=true')).toMatchObject({ json: { id: 1, body } });
+    const { entries } = await receiver.audit.list();
+    expect(entries.map(({ what }) => what)).toEqual(['delivery 1', 'trace-done']);
   });
 
   test('pages follow each other by their cursor, and one that has not changed is not sent again', async () => {

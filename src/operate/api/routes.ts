@@ -262,7 +262,7 @@ export const routes: readonly Route[] = [
     act: async ({ quarantine, audit }, asked) => {
       const whole = await quarantine.get(Number(asked.id));
       const found = whole && { ...whole, body: Buffer.from(whole.body).toString('base64') };
-      return shown(found, asked, audit, `delivery ${asked.id}`);
+      return shown(found, asked, audit, `delivery ${Number(asked.id)}`);
     },
   },
   {
