@@ -139,9 +139,21 @@ test('whoever closes a dialog while it works is told what becomes of it, and sta
   expect(new URL(page.url()).hash).toBe('#/events');
 });
 
-test('what is shown stays while something in front of the receiver fails', async () => {
+test('what is shown stays while it is asked for anew, and while something in front of the receiver fails', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);
+  await goTo('/');
+  const nextMinute = new Gate();
+  await page.route('**/history*', async (route) => {
+    await nextMinute.pass();
+    await route.continue();
+  });
+  await page.clock.setFixedTime(Date.now() + 60_000);
+  await deliver(receiver, bodyOf());
+  await nextMinute.reached;
+  expect(await page.locator('.plots').count()).toBe(1);
+  nextMinute.open();
+
   await goTo('/events/trace-ended');
   await page.getByRole('button', { name: 'Show body' }).click();
   await page.getByLabel('The body').waitFor();
@@ -151,5 +163,6 @@ test('what is shown stays while something in front of the receiver fails', async
   await alert.getByText('answered with 502. This page tries again by itself.').waitFor();
   expect(await page.getByLabel('The body').count()).toBe(1);
   await page.unroute('**/events/trace-ended');
+  await deliver(receiver, bodyOf());
   await alert.waitFor({ state: 'detached' });
 });

@@ -1,7 +1,8 @@
 /** What came in and what became of it, over time. */
+import { useRef } from 'preact/hooks';
 import { withQuery } from '../api/client.ts';
 import type { History, HistoryPoint } from '../api/shapes.ts';
-import { useResource } from '../api/use-resource.ts';
+import { type Resource, useResource } from '../api/use-resource.ts';
 import { duration, number, shortNumber } from '../parts/format.ts';
 import { type Series, Plot } from '../parts/plot.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
@@ -23,7 +24,7 @@ export function Plots({ range: asked }: { readonly range: string }) {
   const until = Math.floor(Date.now() / step) * step + step;
   const since = until - length;
   const path = withQuery('/history', { resolution, since: new Date(since).toISOString() });
-  const resource = useResource<History>(path, ['history']);
+  const resource = useKept(range, useResource<History>(path, ['history']));
   return (
     <section aria-labelledby="plots-title">
       <div class="title">
@@ -55,6 +56,13 @@ export function Plots({ range: asked }: { readonly range: string }) {
       </Loaded>
     </section>
   );
+}
+
+/** With each step there is another address: until it is answered, what is known of the range stays. */
+function useKept(range: Range, resource: Resource<History>): Resource<History> {
+  const kept = useRef({ range, data: resource.data });
+  if (resource.data || kept.current.range !== range) kept.current = { range, data: resource.data };
+  return { ...resource, data: kept.current.data };
 }
 
 interface Grid {
