@@ -115,6 +115,18 @@ describe('changing', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('a group of more dead letters than are counted says so', async () => {
+    const { receiver } = await operated();
+    const { page, goTo } = await open(receiver);
+    const groups = (await receiver.failures.list()).map((group) => ({ ...group, dead: 10_000 }));
+    await page.route('**/api/failures', (route) => route.fulfill({ json: { groups } }));
+    await goTo('/failures');
+    await page.getByText('10,000 or more dead').waitFor();
+    await page.getByRole('button', { name: 'Dismiss…' }).click();
+    await page.getByRole('heading', { name: 'Dismiss 10,000 or more dead letters of crm?' }).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   test('a bulk replay shows what would run before it runs', async () => {
     const { receiver, mend } = await operated();
     const { page, goTo } = await open(receiver);

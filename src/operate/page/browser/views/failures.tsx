@@ -5,12 +5,15 @@ import type { FailureGroup } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from '../parts/change-button.tsx';
 import { FilterForm } from '../parts/filter-form.tsx';
-import { counted, number } from '../parts/format.ts';
+import { number } from '../parts/format.ts';
 import { Dismiss, type Filter, Replay } from '../parts/run-changes.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { Foreign, Time } from '../parts/text.tsx';
 import { type Place, linkTo } from '../router.ts';
+
+/** How many dead letters of a group the receiver counts at most. */
+const mostCounted = 10_000;
 
 export function FailuresView({ query }: Place) {
   return (
@@ -51,12 +54,18 @@ function Group({ group }: { readonly group: FailureGroup }) {
   const { id, handler, cause, place, message, dead, retrying, traceId, mutedAt } = group;
   const filter: Filter = { handler, failure: id };
   const deadOnes = { ...filter, state: 'dead' };
-  const what = `${counted(dead, 'dead letter')} of ${handler}`;
+  const orMore = dead >= mostCounted ? ' or more' : '';
+  const what = `${number(dead)}${orMore} ${dead === 1 ? 'dead letter' : 'dead letters'} of ${handler}`;
   return (
     <li class="group">
       <div class="group-head">
         <strong dir="auto">{handler}</strong>
-        {dead > 0 && <span class="state state-dead">{number(dead)} dead</span>}
+        {dead > 0 && (
+          <span class="state state-dead">
+            {number(dead)}
+            {orMore} dead
+          </span>
+        )}
         {retrying > 0 && <span class="state state-retry">{number(retrying)} retrying</span>}
         {mutedAt !== undefined && <span class="state">muted</span>}
         <Sparkline counts={group.lastDay} />
