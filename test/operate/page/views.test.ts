@@ -110,6 +110,8 @@ describe('what is not there', () => {
     const { page, goTo } = await open(receiver);
     await goTo('/events/no-such-trace');
     await page.getByRole('alert').getByText('There is nothing at /events/no-such-trace').waitFor();
+    await goTo('/calls/..');
+    await page.getByRole('alert').getByText('No address can have the id "." or ".."').waitFor();
     await goTo('/nothing');
     await page.getByRole('heading', { name: 'There is no such view' }).waitFor();
   });

@@ -80,7 +80,16 @@ export function withQuery(
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
 }
 
+/** A segment that a browser takes for a folder, however it is written. */
+const folder = /\/\.\.?(?=[/?]|$)/;
+
 async function ask(path: string, init: RequestInit): Promise<Response> {
+  if (folder.test(path))
+    throw new Refusal(
+      404,
+      'unaddressable',
+      'No address can have the id "." or "..": the command ringback inbox shows it.',
+    );
   let response: Response;
   try {
     response = await fetch(`api${path}`, { ...init, cache: 'no-store' });
