@@ -273,6 +273,27 @@ describe('alerts', () => {
     expect(states()).toEqual(['no_deliveries raised', 'no_deliveries over']);
   });
 
+  test('tell when none has come in an hour of the clock, if one came in each of the week before', async () => {
+    const clock = new ManualClock(Math.floor(Date.now() / hour) * hour);
+    const { send, look, told, states } = await watched({}, { clock });
+    for (let count = 0; count <= 7 * 24; count += 1) {
+      await send(`good-${count}`);
+      await look(hour - minute);
+    }
+    expect(told).toEqual([]);
+    // One at the beginning of an hour and one at the end of the next is nothing unusual.
+    await look(55 * minute);
+    expect(told).toEqual([]);
+    await look(5 * minute);
+    expect(states()).toEqual(['no_deliveries raised']);
+    expect(told[0]?.message).toMatch(
+      /^No delivery was accepted for 6\d min, and in the two weeks before, there was one in each hour: /,
+    );
+    await send('good-200');
+    await look();
+    expect(states()).toEqual(['no_deliveries raised', 'no_deliveries over']);
+  });
+
   test('tell when no delivery has come for as long as was set, and not before the first', async () => {
     const { send, look, told, states } = await watched({ noDeliveries: '30m' });
     await look(hour);

@@ -61,14 +61,24 @@ function secretSuspected({ isSecretSuspected }: Facts): Maybe {
 function noDeliveries({ minutes, hours, now }: Facts, { noDeliveries: from }: Thresholds): Maybe {
   const quiet = sinceLastDelivery(minutes, hours, now);
   const usual = from === 'unusual' ? longestPause(hours, now) : undefined;
-  const limit = from === 'unusual' ? usual && Math.max(hour, usual * 1.5 + hour) : from;
+  const limit = from === 'unusual' ? unusualFrom(usual) : from;
   if (quiet === undefined || limit === undefined || limit === false || quiet < limit) return undefined;
-  const before = usual === undefined ? '' : `, longer than in the two weeks before (${inWords(usual)})`;
-  const message = `No delivery was accepted for ${inWords(quiet)}${before}: is the subscription still there?`;
+  const message = `No delivery was accepted for ${inWords(quiet)}${comparedTo(usual)}: is the subscription still there?`;
   return { name: 'no_deliveries', subject: '', message };
 }
 
 const hour = 3_600_000;
+
+/** 0 is usual where one comes in each hour: then an hour of the clock without any is not. */
+function unusualFrom(usual: number | undefined): number | undefined {
+  return usual === undefined ? undefined : usual * 1.5 + hour;
+}
+
+function comparedTo(usual: number | undefined): string {
+  if (usual === undefined) return '';
+  if (usual === 0) return ', and in the two weeks before, there was one in each hour';
+  return `, longer than in the two weeks before (${inWords(usual)})`;
+}
 
 function drift({ newDrift }: Facts): Maybe {
   if (newDrift === 0) return undefined;
