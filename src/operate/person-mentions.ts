@@ -11,8 +11,13 @@ const maxDigits = 15;
 
 /** What may stand between the digits of a number that is written for people. */
 const separators = '[\\s().\\-/\\u2010-\\u2015]{0,3}';
-/** Dates, in which no number is looked for: `2026-01-15 10` has enough digits, and the separators of a number. */
-const dates = /\b\d{4}-\d\d-\d\d(?:[T ]\d\d(?::\d\d(?::\d\d(?:\.\d+)?)?(?:[+-]\d\d:?\d\d(?!\d))?)?)?/g;
+/**
+ * Dates and times, in which no number is looked for: `2026-01-15 10` has enough digits, and the separators of a number.
+ * `0466-12-3456` is none: many countries write their numbers so.
+ */
+const date = String.raw`\b(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!-?\d)`;
+const time = String.raw`[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[+-]\d\d:?\d\d(?!\d))?`;
+const dates = new RegExp(`${date}(?:${time})?`, 'g');
 
 /**
  * Returns a function that finds a phone number, however its digits are separated, with or without `+` or `00`;

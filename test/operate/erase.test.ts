@@ -128,6 +128,29 @@ describe('receiver.erase', () => {
     expect(await receiver.erase({ phoneNumber: '202 601 1510' })).toMatchObject({ events: 0, calls: 0 });
   });
 
+  test('takes no number for a date that is written like one', async () => {
+    const { receiver } = await started();
+    const written = [
+      ['0466123456', '0466-12-3456'],
+      ['0466123457', '2026-01-15 0466-12-3457'],
+      ['0466123458', '2026-01-15-0466123458'],
+      ['0475123456', '0475-12-34-56'],
+      ['0475123457', '0475-12-34 57'],
+      ['+491511234567', '+49 1511-23-4567'],
+      ['+491511234568', '+49 1511-23-45-68'],
+      ['2012111234', '2012-11-1234'],
+      ['2012111235', '2012-11-12-35'],
+      ['0301234567', '2026-01-15 030 1234567'],
+      ['0301234568', '2026-01-15 10:30 030-1234568'],
+    ] as const;
+    for (const [index, [, from]] of written.entries())
+      await deliver(receiver, bodyOf({ callId: `call-${index}`, payload: { from } }));
+    await settled(receiver);
+    const found = written.map(async ([phoneNumber]) => receiver.erase({ phoneNumber, dryRun: true }));
+    const callIds = (await Promise.all(found)).map((erased) => erased.callIds);
+    expect(callIds).toEqual(written.map((_, index) => [`call-${index}`]));
+  });
+
   test('takes no number behind a country code for the same number without one', async () => {
     const { receiver } = await started();
     const others = ['+1 555 0100 123', '+44-555-0100-123', '0044 (555) 0100 123', '+3815550100123'];
