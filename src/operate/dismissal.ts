@@ -10,7 +10,7 @@ import { requireCondition } from './replay.ts';
 
 /** How to dismiss. */
 export interface DismissOptions {
-  /** Only runs of this handler. @default the filter's `handler`, else every handler */
+  /** Only runs of this handler. @default the filter's `handler` or that of its `failure`, else every handler */
   readonly only?: string | undefined;
   /** Who dismisses them; kept in the reason of each run, and in the audit list. @default nobody is named */
   readonly by?: string | undefined;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readBytes } from '../events/read-bytes.ts';
 import type { Headers } from '../events/model.ts';
 import { type Instant, listOptions, parseStrictly } from '../errors/option-problems.ts';
-import type { KeptFailure } from '../store/failure-store.ts';
+import type { FailureStore, KeptFailure } from '../store/failure-store.ts';
 import type { EventFilter as KeptEventFilter, KeptEvent, KeptRun } from '../store/event-store.ts';
 import type { AuditStore } from '../store/audit-store.ts';
 import type { Clock } from '../kit/clock.ts';
@@ -18,6 +18,7 @@ import {
   replayOptionsSchema,
   replayWork,
   requireReplayable,
+  withHandlerOf,
 } from './replay.ts';
 
 /** Which events; every condition that is given must hold. */
@@ -75,6 +76,7 @@ export interface WholeInboxEvent extends InboxEvent {
 /** What the events of an inbox work with. */
 export interface InboxEventsParts extends ReplayParts {
   readonly entries: AuditStore;
+  readonly failures: Pick<FailureStore, 'named'>;
   readonly audit: Audit;
   readonly clock: Clock;
   /** @throws RingbackError unless the receiver runs */
@@ -166,8 +168,9 @@ export class InboxEvents {
   /** @internal Resolves as soon as the replay has an id. */
   async beginReplay(filter: EventFilter, options: ReplayOptions): Promise<BegunBulkAction> {
     this.#parts.requireStarted('events.replay()');
-    const which = parseStrictly(replayFilterSchema, filter, 'events.replay', 'filter');
+    const given = parseStrictly(replayFilterSchema, filter, 'events.replay', 'filter');
     const { dryRun, by, reason, ...terms } = parseStrictly(replayOptionsSchema, options, 'events.replay');
+    const which = await withHandlerOf(this.#parts.failures, given);
     requireReplayable(which, terms, this.#parts.handlerNames());
     const work = replayWork(this.#parts, which, terms);
     if (dryRun) return { id: undefined, ended: this.bulk.preview(work) };
@@ -192,8 +195,9 @@ export class InboxEvents {
   /** @internal Resolves as soon as the dismissal has an id. */
   async beginDismissal(filter: EventFilter, options: DismissOptions): Promise<BegunBulkAction> {
     this.#parts.requireStarted('events.dismiss()');
-    const which = parseStrictly(replayFilterSchema, filter, 'events.dismiss', 'filter');
+    const given = parseStrictly(replayFilterSchema, filter, 'events.dismiss', 'filter');
     const { dryRun, ...terms } = parseStrictly(dismissOptionsSchema, options, 'events.dismiss');
+    const which = await withHandlerOf(this.#parts.failures, given);
     requireDismissible(which, terms, this.#parts.handlerNames());
     const work = dismissalWork(this.#parts, which, terms);
     if (dryRun) return { id: undefined, ended: this.bulk.preview(work) };

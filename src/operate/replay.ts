@@ -14,14 +14,15 @@ import {
   type StoredEvent,
   joinKey,
 } from '../store/event-store.ts';
+import type { FailureStore } from '../store/failure-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { BulkWork } from './bulk/bulk-work.ts';
 
 /** How to replay. */
 export interface ReplayOptions {
   /**
-   * Only this handler, also for events that it has never seen. @default the filter's `handler`, else every handler that takes
-   * the event now
+   * Only this handler, also for events that it has never seen. @default the filter's `handler` or that of
+   * its `failure`, else every handler that takes the event now
    */
   readonly only?: string | undefined;
   /** Runs nothing, and returns what would be run. @default false */
@@ -78,6 +79,16 @@ export const replayOptionsSchema = z.strictObject({
 interface ReplayTerms {
   readonly only?: string | undefined;
   readonly rate?: number | undefined;
+}
+
+/** With the handler whose runs have failed alike: the other runs of their events are left alone. */
+export async function withHandlerOf(
+  failures: Pick<FailureStore, 'named'>,
+  filter: EventFilter,
+): Promise<EventFilter> {
+  if (filter.failure === undefined || filter.handler !== undefined) return filter;
+  const [group] = await failures.named([filter.failure]);
+  return group ? { ...filter, handler: group.handler } : filter;
 }
 
 /** Refuses a replay of everything, and one for a handler that isn't registered: its runs might wait forever. */

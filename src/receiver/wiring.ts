@@ -220,6 +220,7 @@ function buildEvents(
   return new InboxEvents({
     store: store.events,
     entries: store.audit,
+    failures: store.failures,
     audit,
     decoder,
     telemetry,

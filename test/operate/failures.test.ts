@@ -114,6 +114,27 @@ describe('groups of failures', () => {
     expect((await receiver.events.list({ failure: idOf(2) })).events).toEqual([]);
   });
 
+  test('are acted on without the other dead letters of their events', async () => {
+    const { receiver, logs } = await started({ alerts: { deadLetters: false } }, (r) => {
+      for (const name of ['crm', 'charge-card'])
+        r.on('*', { name, retry: { attempts: 1 } }, () => Promise.reject(new Error(`${name} is down`)));
+    });
+    await deliver(receiver, bodyOf({ traceId: 'a' }));
+    await deliver(receiver, bodyOf({ traceId: 'b' }));
+    await logs.until('run_dead', 4);
+    const groups = await receiver.failures.list();
+    const failure = groups.find(({ handler }) => handler === 'crm')?.id ?? '';
+    const filter = { state: 'dead', failure } as const;
+    const ofCrm = { events: 2, runs: 2, handlers: { crm: 2 } };
+    expect(await receiver.events.replay(filter, { dryRun: true })).toMatchObject(ofCrm);
+    expect(await receiver.events.replay(filter)).toMatchObject(ofCrm);
+    await logs.until('run_dead', 6);
+    expect(await receiver.events.dismiss(filter, { reason: 'by hand', dryRun: true })).toMatchObject(ofCrm);
+    expect(await receiver.events.dismiss(filter, { reason: 'by hand' })).toMatchObject(ofCrm);
+    expect(await receiver.failures.list()).toMatchObject([{ handler: 'charge-card', dead: 2 }]);
+    await expect(receiver.events.dismiss({ failure }, { reason: 'by hand' })).rejects.toThrow('crm');
+  });
+
   test('say how often they have failed in each hour of the last day', async () => {
     const clock = new ManualClock(Date.parse('2026-03-01T10:30:00Z'));
     const { receiver, logs } = await started({ clock, alerts: { deadLetters: false } }, (r) =>
