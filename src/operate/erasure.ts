@@ -4,7 +4,8 @@ import type { Audit } from './audit.ts';
 import { IdMentions } from './id-mentions.ts';
 import type { Mentions } from './person-mentions.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { Kept, KeptIn, RetentionStore } from '../store/retention-store.ts';
+import type { HandlerStore } from '../store/handler-store.ts';
+import type { ErasureStep, Kept, KeptIn, RetentionStore } from '../store/retention-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** What was erased, and whether it is also gone from the files. */
@@ -26,6 +27,7 @@ export interface Erased {
 /** What erasing works with. */
 export interface ErasureParts {
   readonly store: RetentionStore;
+  readonly pauses: Pick<HandlerStore, 'paused' | 'erasePause'>;
   readonly audit: Audit;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
@@ -44,6 +46,11 @@ interface Found {
   readonly events: readonly number[];
   /** Whether something mentions what is to be erased, or one of the calls that are erased with it. */
   readonly mentions: Mentions;
+}
+
+/** Which events were erased. */
+interface ErasedEvents extends Pick<Erased, 'events' | 'runs' | 'callIds'> {
+  readonly traceIds: IdMentions;
 }
 
 /** Erases what a person asks to have erased, everywhere in the inbox and in its files. */
@@ -68,8 +75,9 @@ export class Erasure {
   }
 
   async #erase(found: Found, compact: boolean | undefined): Promise<Erased> {
-    const quarantined = await this.#eraseBeside(found);
-    const { callIds, ...events } = await this.#eraseEvents(found);
+    const quarantined = await this.#eraseQuarantined(found);
+    const { callIds, traceIds, ...events } = await this.#eraseEvents(found);
+    await this.#eraseBeside((content) => found.mentions(content) || traceIds.isIn(content));
     const counts = { ...events, calls: callIds.length, quarantined };
     const scrubbed = (await this.#parts.store.compact?.({ rewrite: compact })) ?? {
       checkpointed: true,
@@ -120,38 +128,45 @@ export class Erasure {
     return { ...total, calls: callIds.length, callIds, quarantined, checkpointed: false, compacted: false };
   }
 
-  /** Erases what is kept beside the events: deliveries in quarantine, and what the audit list and the groups of failures say. */
-  async #eraseBeside({ mentions }: Found): Promise<number> {
-    const { store } = this.#parts;
+  async #eraseQuarantined({ mentions }: Found): Promise<number> {
     let quarantined = 0;
     for await (const { key } of this.#mentioning('quarantine', mentions)) {
-      quarantined += await store.eraseQuarantined([key]);
+      quarantined += await this.#parts.store.eraseQuarantined([key]);
     }
-    for await (const { key } of this.#mentioning('audit', mentions)) await store.eraseAudit([key]);
-    for await (const { key } of this.#mentioning('failure_groups', mentions))
-      await store.eraseFailureGroups([key]);
     return quarantined;
   }
 
-  async #eraseEvents({ calls, events }: Found): Promise<Pick<Erased, 'events' | 'runs' | 'callIds'>> {
-    const { store, clock, traceIds } = this.#parts;
-    const erased = { events: 0, runs: 0 };
+  /** Erases what people and failures have said: in the audit list, in the groups of failures, and in pauses. */
+  async #eraseBeside(mentions: Mentions): Promise<void> {
+    const { store, pauses } = this.#parts;
+    for await (const { key } of this.#mentioning('audit', mentions)) await store.eraseAudit([key]);
+    for await (const { key } of this.#mentioning('failure_groups', mentions))
+      await store.eraseFailureGroups([key]);
+    for (const { handler, by = '', reason = '' } of await pauses.paused())
+      if (mentions(by) || mentions(reason)) await pauses.erasePause(handler);
+  }
+
+  async #eraseEvents({ calls, events }: Found): Promise<ErasedEvents> {
+    const { store, clock, traceIds: remembered } = this.#parts;
+    const erased = { events: 0, runs: 0, traceIds: new IdMentions() };
+    const add = ({ events: count, runs, traceIds }: ErasureStep) => {
+      erased.events += count;
+      erased.runs += runs;
+      for (const traceId of traceIds) erased.traceIds.add(traceId);
+    };
     const callIds: string[] = [];
     for (const callId of calls) {
       const before = erased.events;
       for (let hasMore = true; hasMore;) {
-        const step = await store.eraseCall(callId, clock.now() + traceIds);
-        erased.events += step.events;
-        erased.runs += step.runs;
+        const step = await store.eraseCall(callId, clock.now() + remembered);
+        add(step);
         hasMore = step.hasMore;
       }
       if (erased.events > before) callIds.push(callId);
     }
     for (let start = 0; start < events.length; start += eventsAtOnce) {
       const some = events.slice(start, start + eventsAtOnce);
-      const step = await store.eraseEvents(some, clock.now() + traceIds);
-      erased.events += step.events;
-      erased.runs += step.runs;
+      add(await store.eraseEvents(some, clock.now() + remembered));
     }
     return { ...erased, callIds };
   }

@@ -290,6 +290,7 @@ function buildKeeping({
   const { retention: periods, clock } = options;
   const keeping = { store: store.retention, telemetry, clock };
   const { requireStarted } = hooks;
-  const erasure = new Erasure({ ...keeping, audit, requireStarted, traceIds: periods.traceIds });
+  const { traceIds } = periods;
+  const erasure = new Erasure({ ...keeping, pauses: store.handlers, audit, requireStarted, traceIds });
   return { erasure, retention: new Retention({ ...keeping, periods, onCleaned: () => erasure.finish() }) };
 }

@@ -41,6 +41,8 @@ export interface HandlerStore {
   pause(pause: HandlerPause): Promise<HandlerPause>;
   /** Ends a pause. Resolves to whether there was one. */
   resume(handler: string): Promise<boolean>;
+  /** Removes from a pause who asked for it, and why. */
+  erasePause(handler: string): Promise<void>;
   /** Every pause, by handler. */
   paused(): Promise<readonly HandlerPause[]>;
   /**

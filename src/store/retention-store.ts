@@ -50,6 +50,8 @@ export interface ErasureStep {
   readonly events: number;
   /** Stored runs, dead letters included. */
   readonly runs: number;
+  /** Of the events that were removed. */
+  readonly traceIds: readonly string[];
   /** Whether another step is needed. */
   readonly hasMore: boolean;
 }
@@ -78,7 +80,10 @@ export interface CompactOptions {
 
 /** Every method but `compact` takes a bounded time, so that deliveries are recorded in between. */
 export interface RetentionStore {
-  /** Removes some of what has been kept long enough. Identities of removed events stay until `traceIdsUntil`. */
+  /**
+   * Removes some of what has been kept long enough. Identities of removed events stay until `traceIdsUntil`. What a group of
+   * failures says goes with the last event that has a run of it that is not done; so it does with what is erased.
+   */
   clean(limits: RetentionLimits, after: string | undefined): Promise<CleaningStep>;
 
   /** Looks at what is kept, in order of the keys, after `after`. */

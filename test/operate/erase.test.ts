@@ -186,6 +186,29 @@ describe('receiver.erase', () => {
     expect(erased).toMatchObject({ events: 1, runs: 1, quarantined: 1 });
   });
 
+  test('erases what failures have said of the call, and people of its events', async () => {
+    const database = temporaryDatabase();
+    const { receiver, logs } = await started({ database }, (r) =>
+      r.on('*', { name: 'crm' }, () => Promise.reject(new Discard('Anna Schmidt is no customer'))),
+    );
+    await deliver(receiver, bodyOf({ callId: 'call-1', traceId: 'trace-1', payload: { from: phone } }));
+    await logs.until('run_dead');
+    expect(await receiver.failures.list()).toMatchObject([{ message: 'Anna Schmidt is no customer' }]);
+    const account = { by: 'ann', reason: 'Anna Schmidt has called' };
+    await receiver.events.replay({ traceId: 'trace-1' }, account);
+    await logs.until('run_dead', 2);
+    await receiver.handlers.pause('crm', { by: 'ann', reason: `${phone} has called` });
+    await receiver.erase({ phoneNumber: phone });
+    const { entries } = await receiver.audit.list();
+    const erased = { by: undefined, reason: undefined };
+    const kept = entries.map(({ action, by, reason }) => ({ action, by, reason }));
+    expect(kept).toEqual(['erase', 'pause', 'replay'].map((action) => ({ action, ...erased })));
+    expect(JSON.stringify(entries)).not.toContain('trace-1');
+    const { handlers } = await receiver.handlers.list();
+    expect(handlers).toMatchObject([{ name: 'crm', pause: { since: expect.any(Date), ...erased } }]);
+    expect(foundInFiles(database, ['Anna Schmidt', 'trace-1', phone])).toEqual([]);
+  });
+
   test('leaves a call alone whose id only begins or ends alike', async () => {
     const { receiver } = await started();
     await deliver(receiver, bodyOf({ callId: 'call-12' }));

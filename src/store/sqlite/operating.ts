@@ -42,6 +42,7 @@ export const failuresOn = (access: Access): FailureStore => ({
 export const handlersOn = (access: Access): HandlerStore => ({
   pause: (pause) => access.write('pauseHandler', [pause]),
   resume: (handler) => access.write('resumeHandler', [handler]),
+  erasePause: (handler) => access.write('erasePause', [handler]),
   paused: () => access.read(({ handlers }) => handlers.paused()),
   reserveStarts: (slots) => access.write('reserveStarts', [slots, access.clock.now()]),
   runs: () => access.read(({ handlers }) => handlers.runs()),

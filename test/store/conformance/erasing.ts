@@ -85,6 +85,15 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       expect(await record(store, records[0] ?? eventOf('none'))).toBe('duplicate');
     });
 
+    test('says which events it has erased', async () => {
+      const store = await opened();
+      const events = [eventOf('a', callOf('call-1')), eventOf('b', callOf('call-1')), eventOf('c')];
+      const keys = (await claimedOf(store, ...events)).map(({ sequence }) => sequence);
+      const { traceIds } = await store.retention.eraseCall('call-1', traceIdsUntil);
+      expect(traceIds.toSorted()).toEqual(['a', 'b']);
+      expect(await store.retention.eraseEvents(keys, traceIdsUntil)).toMatchObject({ traceIds: ['c'] });
+    });
+
     test('what is claimed can be erased as well, and its settlement is lost', async () => {
       const store = await opened();
       const run = await claimedRun(store, eventOf('a', callOf('call-1')));
@@ -171,6 +180,31 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       expect(await store.failures.groups({ handler: undefined, limit: 1 })).toMatchObject([
         { id: 'g', message: '' },
       ]);
+    });
+
+    test('with the last event that has failed in some way goes what the group of it says, until one fails so again', async () => {
+      const store = await opened();
+      const failure = {
+        group: 'g',
+        cause: 'Error',
+        place: undefined,
+        reason: 'r',
+        message: 'no anna',
+        duration: 1,
+      };
+      const fail = async (traceId: string) => {
+        const run = await claimedRun(store, eventOf(traceId, callOf(`call of ${traceId}`)));
+        await store.settle(run, endOf(dead, { failure }));
+      };
+      const said = async () => textOf(only(await lookAt(store, 'failure_groups')));
+      await fail('a');
+      await fail('b');
+      await eraseCall(store, 'call of a');
+      expect(await said()).toBe('no anna');
+      await eraseCall(store, 'call of b');
+      expect(await said()).toBe('');
+      await fail('c');
+      expect(await said()).toBe('no anna');
     });
 
     test('erases from a replay who asked for it, why, and for what, and leaves it what it has requeued', async () => {

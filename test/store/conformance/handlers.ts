@@ -18,6 +18,14 @@ export function describeHandlers(name: string, opened: () => Promise<Store>): vo
       expect(await store.handlers.paused()).toEqual([pauseOf('apple')]);
     });
 
+    test('a pause of which is erased who and why holds on', async () => {
+      const store = await opened();
+      await store.handlers.pause({ ...pauseOf('crm'), by: 'ann', reason: 'anna has called' });
+      await store.handlers.pause({ ...pauseOf('mail'), by: 'bob' });
+      await store.handlers.erasePause('crm');
+      expect(await store.handlers.paused()).toEqual([pauseOf('crm'), { ...pauseOf('mail'), by: 'bob' }]);
+    });
+
     test('of two pauses the first holds, also if they come at once', async () => {
       const store = await opened();
       const pauses = await Promise.all([

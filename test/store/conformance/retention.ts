@@ -5,6 +5,7 @@ import type { Store } from '../../../src/store/store.ts';
 import {
   claimDue,
   claimedOf,
+  claimedRun,
   dead,
   done,
   dueAt,
@@ -69,6 +70,26 @@ export function describeRetention(name: string, opened: () => Promise<Store>): v
       expect(await clean(store, { doneBefore: 9_000, deadBefore: 4_000 })).toMatchObject({ events: 0 });
       await clean(store, { doneBefore: 9_000, deadBefore: 4_001 });
       expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
+    });
+
+    test('with the last dead letter that has failed in some way goes what the group of it says', async () => {
+      const store = await opened();
+      const failure = {
+        group: 'g',
+        cause: 'Error',
+        place: undefined,
+        reason: 'r',
+        message: 'm',
+        duration: 1,
+      };
+      const muted = async () => (await store.failures.named(['g'])).map(({ isMuted }) => isMuted);
+      await store.settle(await claimedRun(store, eventOf('a')), endOf(dead, { failure, decidedAt: 4_000 }));
+      await store.failures.mute('g', 5_000);
+      const messages = async () => (await store.retention.look('failure_groups', 0)).found;
+      expect(await messages()).toMatchObject([{ contents: ['m'] }]);
+      await clean(store, { deadBefore: 4_001 });
+      expect(await messages()).toMatchObject([{ contents: [''] }]);
+      expect(await muted()).toEqual([true]);
     });
 
     test('removes deliveries from quarantine by their arrival', async () => {

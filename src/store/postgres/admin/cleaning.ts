@@ -21,12 +21,12 @@ export async function clean(
   limits: RetentionLimits,
   after: string | undefined,
 ): Promise<CleaningStep> {
-  const { last, ...removed } = await cleanEvents(session, limits, after);
+  const { events, runs, last } = await cleanEvents(session, limits, after);
   const quarantined = await cleanQuarantine(session, limits);
   const traceIds = await forgetTraceIds(session, limits);
   const hasMore = quarantined === quarantinedAtOnce || traceIds === traceIdsAtOnce;
   const next = last ? `${last.receivedAt}:${last.sequence}` : hasMore ? (after ?? '-1:0') : undefined;
-  return { ...removed, quarantined, traceIds, next };
+  return { events, runs, quarantined, traceIds, next };
 }
 
 /** `last`: the last event that was looked at, if there may be others after it. */
@@ -34,7 +34,7 @@ async function cleanEvents(
   session: Session,
   limits: RetentionLimits,
   after: string | undefined,
-): Promise<Removed & { readonly last: EventRow | undefined }> {
+): Promise<Omit<Removed, 'traceIds'> & { readonly last: EventRow | undefined }> {
   const found = await oldest(session, limits, after);
   const last = found.length === eventsAtOnce ? found.at(-1) : undefined;
   // Most steps remove nothing, and need no lock.

@@ -1,10 +1,12 @@
 import type { Sequence } from '../../sequence.ts';
+import { fromText } from '../connection/text.ts';
 import type { Transaction } from '../connection/transaction.ts';
 
-/** How many events and stored runs were removed. */
+/** What was removed: how many events and stored runs, and the events' trace ids. */
 export interface Removed {
   readonly events: number;
   readonly runs: number;
+  readonly traceIds: readonly string[];
 }
 
 /**
@@ -17,14 +19,15 @@ export async function lockReplaysAndRemovals(transaction: Transaction): Promise<
 
 /**
  * Removes events and all that belongs to them. Their identities stay, so that a copy that comes late is still a duplicate; what
- * a call's joins remember is removed with the call's last event. `lockReplaysAndRemovals` comes first.
+ * a call's joins remember is removed with the call's last event. What a group of failures says may be what one event has said,
+ * and goes when no run has failed like this any more. `lockReplaysAndRemovals` comes first.
  */
 export async function removeEvents(
   transaction: Transaction,
   sequences: readonly Sequence[],
   traceIdsUntil: number,
 ): Promise<Removed> {
-  if (sequences.length === 0) return { events: 0, runs: 0 };
+  if (sequences.length === 0) return { events: 0, runs: 0, traceIds: [] };
   // Whoever stores a run of one of them has committed it, or waits for the removal, and then stores nothing.
   await transaction.query(
     'select 1 from ringback.events where sequence = any ($1) order by sequence for update',
@@ -44,13 +47,19 @@ export async function removeEvents(
   ]);
   for (const table of ['waiting', 'claims', 'crash_counts', 'failures', 'bodies'])
     await transaction.query(`delete from ringback.${table} where sequence = any ($1)`, [sequences]);
-  const events = await transaction.query<{ call_id: string | null }>(
-    'delete from ringback.events where sequence = any ($1) returning call_id',
+  const events = await transaction.query<{ call_id: string | null; trace_id: string }>(
+    'delete from ringback.events where sequence = any ($1) returning call_id, trace_id',
     [sequences],
   );
   const calls = new Set(events.map(({ call_id: callId }) => callId).filter((callId) => callId !== null));
   await forgetCalls(transaction, [...calls]);
-  return { events: events.length, runs: runs.length };
+  if (runs.length > 0)
+    await transaction.query(
+      `update ringback.failure_groups set message = '' where message <> '' and not exists (
+         select from ringback.runs where failure = fingerprint)`,
+    );
+  const traceIds = events.map(({ trace_id: traceId }) => fromText(traceId));
+  return { events: events.length, runs: runs.length, traceIds };
 }
 
 /** Forgets what the joins of calls remember of which no event is left. Texts are as Postgres keeps them. */

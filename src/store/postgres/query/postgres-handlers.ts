@@ -40,6 +40,13 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
     return rows.length > 0;
   },
 
+  async erasePause(handler: string): Promise<void> {
+    await session.query(
+      'update ringback.paused_handlers set paused_by = null, reason = null where handler = $1',
+      [toText(handler)],
+    );
+  },
+
   // Behind slow settlements, a pause would come late, and each heartbeat waits for it.
   paused: () => pausedHandlers(session.heartbeats, heartbeatTimeout),
 

@@ -29,16 +29,17 @@ export async function keepFailure(
   await keepGroup(transaction, [failure.group, handler, cause, place, toText(failure.message), now]);
 }
 
-/** A group that is there already is only read: many processes settle runs of it at the same time. */
+/** A group that says already what it is about is only read: many processes settle runs of it at the same time. */
 async function keepGroup(transaction: Transaction, values: readonly unknown[]): Promise<void> {
-  const [fingerprint] = values;
-  const known = await transaction.query('select 1 from ringback.failure_groups where fingerprint = $1', [
-    fingerprint,
-  ]);
+  const [fingerprint, , , , message] = values;
+  const known = await transaction.query(
+    "select 1 from ringback.failure_groups where fingerprint = $1 and (message <> '' or $2 = '')",
+    [fingerprint, message],
+  );
   if (known.length > 0) return;
   await transaction.query(
     `insert into ringback.failure_groups (fingerprint, handler, cause, place, message, first_seen_at)
-     values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
+     values ($1, $2, $3, $4, $5, $6) on conflict (fingerprint) do update set message = excluded.message`,
     values,
   );
   await transaction.query(

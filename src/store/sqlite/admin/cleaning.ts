@@ -76,7 +76,7 @@ export function prepareCleaning(database: Database.Database, remove: Remove) {
 
     step(limits: RetentionLimits, after: string | undefined): CleaningStep {
       const { events, next } = look(limits, after);
-      const removed = remove(
+      const { events: removed, runs } = remove(
         events.filter((event) => mayGo(event, limits)),
         limits.traceIdsUntil,
       );
@@ -87,7 +87,8 @@ export function prepareCleaning(database: Database.Database, remove: Remove) {
       const isFull = old.length === quarantinedAtOnce || bytesOf(old) >= bytesAtOnce;
       const hasMore = isFull || traceIds.length === traceIdsAtOnce;
       return {
-        ...removed,
+        events: removed,
+        runs,
         quarantined: old.length,
         traceIds: traceIds.length,
         next: next ?? (hasMore ? (after ?? '-1:0') : undefined),

@@ -22,18 +22,22 @@ interface FoundEvent {
   readonly body: Buffer;
 }
 
+/** What was removed: how many events and stored runs, and the events' trace ids. */
+interface Removed {
+  readonly events: number;
+  readonly runs: number;
+  readonly traceIds: readonly string[];
+}
+
 /** Removes events and all that belongs to them, inside a transaction of the caller's. */
-export type Remove = (
-  events: readonly Removable[],
-  traceIdsUntil: number,
-) => { events: number; runs: number };
+export type Remove = (events: readonly Removable[], traceIdsUntil: number) => Removed;
 
 /** Forgets what the joins of a call remember, unless an event of the call is left. */
 export type ForgetCall = (callId: string) => void;
 
 /**
- * An event's runs are removed with it, and what a call's joins remember is removed with the call's last event. The
- * event's identities stay, so that a copy that comes late is still a duplicate.
+ * An event's runs are removed with it, and what a call's joins remember is removed with the call's last event. What a group of
+ * failures says may be what one event has said, and goes when no run has failed like this any more. The event's identities stay, so that a copy that comes late is still a duplicate.
  */
 export function prepareRemoval(database: Database.Database): { remove: Remove; forgetCall: ForgetCall } {
   const select = database.prepare(`
@@ -52,6 +56,10 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
   const count = database.prepare('update event_totals set events = events - ?');
   const anyJoin = database.prepare('select 1 from joins where call_id = ? limit 1');
   const anyOfCall = database.prepare(`select 1 ${fromEventsOfCall} limit 1`);
+  const silenceGroups = database.prepare(`
+    update failure_groups set message = '' where id in (
+      select id from failure_groups where message <> ''
+        and not exists (select 1 from runs where failure = fingerprint))`);
   const deleteJoins = database.prepare('delete from joins where call_id = ?');
 
   const forgetCall = (callId: string): void => {
@@ -62,7 +70,7 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
 
   const key = newIdentityKey();
   const remove: Remove = (events, until) => {
-    let removed = 0;
+    const traceIds: string[] = [];
     let runs = 0;
     for (const { sequence } of events) {
       const found = select.get(sequence) as FoundEvent | undefined;
@@ -72,13 +80,14 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
       if (found.key !== null) deleteIndexed.run({ key: found.key, sequence });
       runs += deleteRuns.run(sequence).changes;
       for (const statement of deleteFrom) statement.run(sequence);
-      removed += 1;
+      traceIds.push(found.traceId);
     }
-    if (removed > 0) count.run(removed);
+    if (traceIds.length > 0) count.run(traceIds.length);
+    if (runs > 0) silenceGroups.run();
     for (const callId of new Set(events.map((event) => event.callId))) {
       if (callId !== null) forgetCall(callId);
     }
-    return { events: removed, runs };
+    return { events: traceIds.length, runs, traceIds };
   };
   return { remove, forgetCall };
 }

@@ -8,6 +8,9 @@ export function prepareHandlers(database: Database.Database) {
     'insert into paused_handlers values (@handler, @since, @by, @reason) on conflict do nothing',
   );
   const resume = database.prepare('delete from paused_handlers where handler = ?');
+  const erase = database.prepare(
+    'update paused_handlers set paused_by = null, reason = null where handler = ?',
+  );
   const reserve = database
     .prepare(
       `insert into handler_rates values (@handler, @now + @length) on conflict do update
@@ -41,6 +44,7 @@ export function prepareHandlers(database: Database.Database) {
       return listPaused().find(({ handler }) => handler === row.handler) ?? row;
     },
     resume: (handler: string): boolean => resume.run(handler).changes > 0,
+    erase: (handler: string): void => void erase.run(handler),
     reserveStarts({ handler, count, gap }: StartSlots, now: number): number {
       const length = count * gap;
       const nextAt = reserve.get({ handler, now, length, longest: longestDelay(gap) }) as number;

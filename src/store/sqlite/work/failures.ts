@@ -28,7 +28,8 @@ export function prepareFailures(database: Database.Database) {
   );
   const insertGroup = database.prepare(`
     insert into failure_groups (fingerprint, handler, cause, place, message, first_seen_at)
-    values (@group, @handler, @cause, @place, @message, @at) on conflict do nothing`);
+    values (@group, @handler, @cause, @place, @message, @at)
+    on conflict do update set message = excluded.message where message = ''`);
   const removeGroups = database.prepare(`
     delete from failure_groups where id <= (select max(id) from failure_groups) - ${maxGroups}
       and not exists (select 1 from runs where failure = fingerprint)`);

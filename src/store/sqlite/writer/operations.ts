@@ -130,6 +130,10 @@ export function operationsOn(verbs: Verbs) {
       scrubbing.want();
       erasure.eraseAudit(ids);
     },
+    erasePause(handler: string): void {
+      scrubbing.want();
+      verbs.handlers.erase(handler);
+    },
     /** Not inside a transaction: see `isOutside`. */
     scrub: (options: { readonly compact: boolean }) => scrubbing.scrub(options),
   };
