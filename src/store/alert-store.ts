@@ -8,11 +8,17 @@ export interface KeptAlert {
   readonly since: number;
   /** How it stands, in a sentence. */
   readonly message: string;
+  /** When a process last found it. */
+  readonly foundAt: number;
+  /** Whether somebody was notified of it, and not only the log. */
+  readonly isNotified: boolean;
 }
 
 /** An alert that has been found. */
-export interface FoundAlert extends Omit<KeptAlert, 'since'> {
+export interface FoundAlert extends Pick<KeptAlert, 'name' | 'subject' | 'message'> {
   readonly now: number;
+  /** Whether the caller notifies somebody, and not only the log: nobody is, of what only others' logs have told of. */
+  readonly notifies: boolean;
   /** One that was last told of before this is told of again. */
   readonly toldBefore: number;
 }
@@ -30,10 +36,13 @@ export interface AlertStore {
    * lately.
    */
   raise(alert: FoundAlert): Promise<ToTell | undefined>;
-  /** The caller could not tell of it: whoever finds it next does. */
+  /** The caller could not notify anybody: whoever finds it next, and can, does. */
   untold(name: string, subject: string): Promise<void>;
-  /** Ends an alert. Resolves to whether it is for the caller to tell of that: it was raised, and had been told of. */
-  end(name: string, subject: string): Promise<boolean>;
+  /**
+   * Ends an alert. Resolves to what is for the caller to tell of: whether somebody had been notified of it; to undefined if it was
+   * not raised.
+   */
+  end(name: string, subject: string): Promise<Pick<KeptAlert, 'isNotified'> | undefined>;
   /** In order of their names and subjects. */
   list(): Promise<readonly KeptAlert[]>;
   /** How many runs are dead letters of groups that are not muted, counted up to a limit. */

@@ -14,12 +14,17 @@ const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 /** A receiver whose handler fails as the trace id says, with what was told. */
 async function watched(
   alerts: ReceiverOptions['alerts'] = {},
-  { clock = new ManualClock(), database = temporaryDatabase() } = {},
+  { clock = new ManualClock(), database = temporaryDatabase(), notifies = true } = {},
 ) {
   const told: Alert[] = [];
   const notify = (alert: Alert) => void told.push(alert);
   const { receiver, logs } = await started(
-    { clock, database, random: () => 0.5, alerts: { freeDisk: false, notify, ...alerts } },
+    {
+      clock,
+      database,
+      random: () => 0.5,
+      alerts: { freeDisk: false, ...(notifies && { notify }), ...alerts },
+    },
     (r) =>
       r.on('*', { name: 'crm', retry: { base: '400d', cap: '400d' } }, ({ traceId }) => {
         if (traceId.startsWith('bad')) throw new Discard('no');
@@ -338,6 +343,56 @@ describe('alerts', () => {
     await one.receiver.events.dismiss({ state: 'dead' }, { reason: 'no' });
     await one.look();
     await expect.poll(() => one.told.length + other.told.length).toBe(2);
+  });
+
+  test('are told although a process that notifies nobody finds them first, for a reason of its own', async () => {
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    await watched({}, { clock, database, notifies: false });
+    const telling = await watched({ deadLetters: 2 }, { clock, database });
+    const states = async () => {
+      await telling.look();
+      return telling.states();
+    };
+    const raised = () => telling.receiver.alerts.list();
+    await telling.send('bad-1');
+    await expect.poll(async () => (await telling.receiver.counts()).runs.dead).toBe(1);
+    await expect.poll(async () => (await states(), await raised())).toHaveLength(1);
+    for (let count = 0; count < 6; count += 1) expect(await states()).toEqual([]);
+    await telling.send('bad-2');
+    await expect.poll(async () => (await telling.receiver.counts()).runs.dead).toBe(2);
+    await expect.poll(states).toEqual(['dead_letters raised']);
+    for (let count = 0; count < 6; count += 1) expect(await states()).toEqual(['dead_letters raised']);
+    await telling.receiver.events.dismiss({ state: 'dead' }, { reason: 'no' });
+    await expect.poll(states).toEqual(['dead_letters raised', 'dead_letters over']);
+    expect(await raised()).toEqual([]);
+  });
+
+  test('of a secret are not over while another process, with another secret, finds them', async () => {
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    const [one, other] = [await watched({}, { clock, database }), await watched({}, { clock, database })];
+    await one.send('good-1');
+    for (let count = 0; count < 5; count += 1) await one.send(`good-${count + 2}`, { secrets: otherSecret });
+    const states = async (traceId: string) => {
+      await other.send(traceId);
+      await one.look();
+      return [...one.states(), ...other.states()];
+    };
+    await expect.poll(() => states('good-9')).toEqual(['secret_suspected raised']);
+    for (let count = 10; count < 16; count += 1)
+      expect(await states(`good-${count}`)).toEqual(['secret_suspected raised']);
+    await one.receiver.stop();
+    const left = async () => {
+      await other.send('good-20');
+      await other.look();
+      return other.receiver.alerts.list();
+    };
+    await expect.poll(left).toEqual([]);
+    expect([...one.states(), ...other.states()]).toEqual([
+      'secret_suspected raised',
+      'secret_suspected over',
+    ]);
   });
 
   test('that are told to a function that never ends hold up no stop', async () => {

@@ -29,14 +29,21 @@ export interface AlertsParts {
   readonly requireStarted: (method: string) => void;
 }
 
-const hour = 3_600_000;
+const minute = 60_000;
+const hour = 60 * minute;
 const day = 24 * hour;
+/** After how long an alert is over that another process has found: it may have seen what is not to be seen here. */
+const goneAfter = 3 * minute;
+/** The same, if this process can't notify those who were notified of it: one that can is to end it. */
+const leftAfter = 5 * minute;
 
 /** Looks once a minute for what is worth waking somebody, and tells of it once. */
 export class Alerts {
   readonly #parts: AlertsParts;
   readonly #stop = new AbortController();
   readonly #telling = new Set<Promise<void>>();
+  /** What the last look has found. */
+  #found: readonly Condition[] = [];
 
   /** @internal */
   constructor(parts: AlertsParts) {
@@ -61,10 +68,15 @@ export class Alerts {
       const facts = await this.#look();
       const found = conditionsOf(facts, this.#parts.thresholds);
       const raised = (await this.#parts.store.alerts.list()).filter(isKnown);
+      const foundBefore = this.#found;
+      this.#found = found;
       for (const condition of found) await this.#raise(condition, facts.now);
       const unknown = unknownIn(facts);
-      for (const alert of raised)
-        if (!unknown.includes(alert.name) && !found.some((one) => isSame(one, alert))) await this.#end(alert);
+      for (const alert of raised) {
+        const isThere = unknown.includes(alert.name) || found.some((one) => isSame(one, alert));
+        const wasFound = foundBefore.some((one) => isSame(one, alert));
+        if (!isThere && this.#mayEnd(alert, { wasFound, now: facts.now })) await this.#end(alert);
+      }
     } catch (error) {
       this.#parts.telemetry.report('alert_failed', { cause: messageOf(error) });
     }
@@ -104,8 +116,16 @@ export class Alerts {
   }
 
   async #raise({ name, subject, message }: Condition, now: number): Promise<void> {
-    const { store, remind } = this.#parts;
-    const toTell = await store.alerts.raise({ name, subject, message, now, toldBefore: now - remind });
+    const { store, remind, notify } = this.#parts;
+    const notifies = notify !== undefined;
+    const toTell = await store.alerts.raise({
+      name,
+      subject,
+      message,
+      now,
+      notifies,
+      toldBefore: now - remind,
+    });
     if (!toTell) return;
     const { since, isNew } = toTell;
     const state = isNew ? 'raised' : 'reminded';
@@ -120,11 +140,22 @@ export class Alerts {
     });
   }
 
+  #mayEnd(
+    { foundAt, isNotified }: KeptAlert,
+    { wasFound, now }: { readonly wasFound: boolean; readonly now: number },
+  ): boolean {
+    const isForOthers = isNotified && this.#parts.notify === undefined;
+    if (wasFound && !isForOthers) return true;
+    return Math.abs(now - foundAt) >= (isForOthers ? leftAfter : goneAfter);
+  }
+
   async #end(alert: KeptAlert & { readonly name: AlertName }): Promise<void> {
     const { store, telemetry, clock } = this.#parts;
     const { name, subject, since } = alert;
-    if (!(await store.alerts.end(name, subject))) return;
+    const ended = await store.alerts.end(name, subject);
+    if (!ended) return;
     telemetry.report('alert_over', { alert: name, ...about(name, subject) });
+    if (!ended.isNotified) return;
     const message = `It is over, after ${inWords(Math.max(0, clock.now() - since))}.`;
     this.#tell({ ...alertOf(alert), message, state: 'over' }, async () => {});
   }
@@ -158,7 +189,12 @@ function isSame(one: Condition, other: KeptAlert): boolean {
   return one.name === other.name && one.subject === other.subject;
 }
 
-function alertOf({ name, subject, since, message }: KeptAlert & { readonly name: AlertName }): RaisedAlert {
+function alertOf({
+  name,
+  subject,
+  since,
+  message,
+}: Pick<KeptAlert, 'subject' | 'since' | 'message'> & { readonly name: AlertName }): RaisedAlert {
   return { name, subject: subject === '' ? undefined : subject, since: new Date(since), message };
 }
 

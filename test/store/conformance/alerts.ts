@@ -9,6 +9,7 @@ const found = (changes: Partial<FoundAlert> = {}): FoundAlert => ({
   subject: 'crm',
   message: '5 have failed.',
   now: 100,
+  notifies: true,
   toldBefore: 0,
   ...changes,
 });
@@ -31,7 +32,7 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
       expect(raised.filter((told) => told !== undefined)).toEqual([{ since: 100, isNew: true }]);
       expect(await alerts.raise(found({ now: 200 }))).toBeUndefined();
       const ended = await Promise.all(Array.from({ length: 8 }, () => alerts.end('handler_failing', 'crm')));
-      expect(ended.filter((isTold) => isTold)).toHaveLength(1);
+      expect(ended.filter((one) => one !== undefined)).toEqual([{ isNotified: true }]);
       expect(await alerts.list()).toEqual([]);
     });
 
@@ -51,13 +52,40 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
       await alerts.raise(found({ subject: 'board', now: 150 }));
       await alerts.raise(found({ name: 'drift', subject: '', now: 160 }));
       await alerts.raise(found({ message: '7 have failed.', now: 200 }));
+      const other = { message: '5 have failed.', isNotified: true };
       expect(await alerts.list()).toEqual([
-        { name: 'drift', subject: '', since: 160, message: '5 have failed.' },
-        { name: 'handler_failing', subject: 'board', since: 150, message: '5 have failed.' },
-        { name: 'handler_failing', subject: 'crm', since: 100, message: '7 have failed.' },
+        { ...other, name: 'drift', subject: '', since: 160, foundAt: 160 },
+        { ...other, name: 'handler_failing', subject: 'board', since: 150, foundAt: 150 },
+        {
+          name: 'handler_failing',
+          subject: 'crm',
+          since: 100,
+          message: '7 have failed.',
+          foundAt: 200,
+          isNotified: true,
+        },
       ]);
       await alerts.end('handler_failing', 'board');
       expect((await alerts.list()).map(({ subject }) => subject)).toEqual(['', 'crm']);
+    });
+
+    test('has somebody notified of an alert that only a log has told of, and nobody of its end before', async () => {
+      const { alerts } = await opened();
+      const [logged, toNotify] = [{ notifies: false }, { since: 100, isNew: true }];
+      expect(await alerts.raise(found(logged))).toEqual(toNotify);
+      expect(await alerts.raise(found({ ...logged, now: 200 }))).toBeUndefined();
+      expect(await alerts.list()).toMatchObject([{ isNotified: false, foundAt: 200 }]);
+      expect(await alerts.raise(found({ now: 300, toldBefore: 1 }))).toEqual(toNotify);
+      expect(await alerts.raise(found({ now: 400, toldBefore: 1 }))).toBeUndefined();
+      expect(await alerts.list()).toMatchObject([{ isNotified: true }]);
+      expect(await alerts.raise(found({ ...logged, now: 500, toldBefore: 300 }))).toBeUndefined();
+      expect(await alerts.raise(found({ ...logged, now: 500, toldBefore: 301 }))).toMatchObject({
+        isNew: false,
+      });
+      expect(await alerts.raise(found({ now: 500, toldBefore: 301 }))).toMatchObject({ isNew: false });
+      await alerts.end('handler_failing', 'crm');
+      await alerts.raise(found(logged));
+      expect(await alerts.end('handler_failing', 'crm')).toEqual({ isNotified: false });
     });
 
     test('has an alert told again that nobody could be told of, and its end then by nobody', async () => {
@@ -66,7 +94,8 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
       await alerts.untold('handler_failing', 'crm');
       expect(await alerts.raise(found({ now: 200, toldBefore: 1 }))).toEqual({ since: 100, isNew: true });
       await alerts.untold('handler_failing', 'crm');
-      expect(await alerts.end('handler_failing', 'crm')).toBe(false);
+      expect(await alerts.end('handler_failing', 'crm')).toEqual({ isNotified: false });
+      expect(await alerts.end('handler_failing', 'crm')).toBeUndefined();
     });
 
     test('counts dead letters up to a limit, without those of groups that are muted', async () => {

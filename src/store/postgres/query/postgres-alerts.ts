@@ -5,46 +5,58 @@ import { oneRow } from '../connection/transaction.ts';
 
 /** Which alerts are raised, in Postgres. */
 export const alertsOn = (session: Session): AlertStore => ({
-  async raise({ name, subject, message, now, toldBefore }: FoundAlert): Promise<ToTell | undefined> {
+  async raise({
+    name,
+    subject,
+    message,
+    now,
+    notifies,
+    toldBefore,
+  }: FoundAlert): Promise<ToTell | undefined> {
+    const toldAt = notifies ? 'notified_at' : 'told_at';
     const key = [name, toText(subject)];
     return session.write(async (transaction) => {
       const [before] = await transaction.query<{ told_at: number }>(
-        'select told_at from ringback.alerts where name = $1 and subject = $2 for update',
+        `select ${toldAt} as told_at from ringback.alerts where name = $1 and subject = $2 for update`,
         key,
       );
       const [told] = await transaction.query<{ since: number }>(
-        `insert into ringback.alerts as a (name, subject, since, told_at, message) values ($1, $2, $3, $3, $4)
-         on conflict (name, subject) do update set told_at = $3, message = $4 where a.told_at < $5
+        `insert into ringback.alerts as a (name, subject, since, told_at, notified_at, found_at, message)
+         values ($1, $2, $3, $3, $4, $3, $5)
+         on conflict (name, subject) do update set told_at = $3, notified_at = greatest(a.notified_at, $4),
+           found_at = $3, message = $5
+         where a.${toldAt} < $6
          returning since`,
-        [...key, now, toText(message), toldBefore],
+        [...key, now, notifies ? now : 0, toText(message), toldBefore],
       );
       if (!told)
         await transaction.query(
-          'update ringback.alerts set message = $3 where name = $1 and subject = $2 and message <> $3',
-          [...key, toText(message)],
+          'update ringback.alerts set found_at = $3, message = $4 where name = $1 and subject = $2',
+          [...key, now, toText(message)],
         );
       return told && { since: told.since, isNew: (before?.told_at ?? 0) === 0 };
     });
   },
 
   async untold(name: string, subject: string): Promise<void> {
-    await session.query('update ringback.alerts set told_at = 0 where name = $1 and subject = $2', [
+    await session.query('update ringback.alerts set notified_at = 0 where name = $1 and subject = $2', [
       name,
       toText(subject),
     ]);
   },
 
-  async end(name: string, subject: string): Promise<boolean> {
-    const [ended] = await session.query<{ isTold: boolean }>(
-      'delete from ringback.alerts where name = $1 and subject = $2 returning told_at > 0 as "isTold"',
+  async end(name: string, subject: string): Promise<Pick<KeptAlert, 'isNotified'> | undefined> {
+    const [ended] = await session.query<Pick<KeptAlert, 'isNotified'>>(
+      'delete from ringback.alerts where name = $1 and subject = $2 returning notified_at > 0 as "isNotified"',
       [name, toText(subject)],
     );
-    return ended?.isTold === true;
+    return ended;
   },
 
   list(): Promise<readonly KeptAlert[]> {
     return session.query<KeptAlert>(
-      'select name, subject, since, message from ringback.alerts order by name, subject',
+      `select name, subject, since, message, found_at as "foundAt", notified_at > 0 as "isNotified"
+       from ringback.alerts order by name, subject`,
     );
   },
 

@@ -1,23 +1,33 @@
 import type Database from 'better-sqlite3';
 import type { FoundAlert, KeptAlert, ToTell } from '../../alert-store.ts';
+import { asInteger } from '../connection/parameters.ts';
 
 /** Which alerts are raised. All but `list` and `deadRuns` run inside a transaction of the caller's. */
 export function prepareAlerts(database: Database.Database) {
-  const toldAt = database.prepare('select told_at from alerts where name = ? and subject = ?').pluck();
+  const toldAt = database
+    .prepare(
+      `select iif(${asInteger('@notifies')}, notified_at, told_at) from alerts where name = @name and subject = @subject`,
+    )
+    .pluck();
   const raise = database
     .prepare(`
-      insert into alerts (name, subject, since, told_at, message) values (@name, @subject, @now, @now, @message)
-      on conflict do update set told_at = @now, message = @message where told_at < @toldBefore
+      insert into alerts (name, subject, since, told_at, notified_at, found_at, message)
+      values (@name, @subject, @now, @now, iif(${asInteger('@notifies')}, @now, 0), @now, @message)
+      on conflict do update set told_at = @now, notified_at = max(notified_at, excluded.notified_at), found_at = @now,
+        message = @message
+      where iif(${asInteger('@notifies')}, notified_at, told_at) < @toldBefore
       returning since`)
     .pluck();
   const update = database.prepare(
-    'update alerts set message = @message where name = @name and subject = @subject and message <> @message',
+    'update alerts set found_at = @now, message = @message where name = @name and subject = @subject',
   );
-  const untold = database.prepare('update alerts set told_at = 0 where name = ? and subject = ?');
+  const untold = database.prepare('update alerts set notified_at = 0 where name = ? and subject = ?');
   const end = database
-    .prepare('delete from alerts where name = ? and subject = ? returning told_at > 0')
+    .prepare('delete from alerts where name = ? and subject = ? returning notified_at > 0')
     .pluck();
-  const list = database.prepare('select name, subject, since, message from alerts order by name, subject');
+  const list = database.prepare(`
+    select name, subject, since, message, found_at as foundAt, notified_at > 0 as isNotified
+    from alerts order by name, subject`);
   const deadRuns = database
     .prepare(
       // Group by group: of one that is muted there may be a million, which are not gone through.
@@ -29,16 +39,23 @@ export function prepareAlerts(database: Database.Database) {
 
   return {
     raise(alert: FoundAlert): ToTell | undefined {
-      const { name, subject, message } = alert;
-      const isNew = !toldAt.get(name, subject);
-      const since = raise.get(alert) as number | undefined;
+      const found = { ...alert, notifies: Number(alert.notifies) };
+      const isNew = !toldAt.get(found);
+      const since = raise.get(found) as number | undefined;
       if (since !== undefined) return { since, isNew };
-      update.run({ name, subject, message });
+      update.run(found);
       return undefined;
     },
     untold: (name: string, subject: string): void => void untold.run(name, subject),
-    end: (name: string, subject: string): boolean => end.get(name, subject) === 1,
-    list: () => list.all() as KeptAlert[],
+    end(name: string, subject: string): Pick<KeptAlert, 'isNotified'> | undefined {
+      const isNotified = end.get(name, subject);
+      return isNotified === undefined ? undefined : { isNotified: isNotified === 1 };
+    },
+    list: (): KeptAlert[] =>
+      (list.all() as (Omit<KeptAlert, 'isNotified'> & { readonly isNotified: number })[]).map((alert) => ({
+        ...alert,
+        isNotified: alert.isNotified === 1,
+      })),
     deadRuns: (limit: number) => deadRuns.get(limit) as number,
   };
 }

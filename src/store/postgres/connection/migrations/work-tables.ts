@@ -209,13 +209,15 @@ export const workTables = `
     primary key (resolution, at, name)
   );
 
-  -- Which alerts are raised, and when somebody was last told of each.
+  -- Which alerts are raised, when a process last told of each, when one last notified somebody, and when one last found it.
   create table ringback.alerts (
-    name    text collate "C" not null,
-    subject text collate "C" not null,
-    since   bigint not null,
-    told_at bigint not null,
-    message text not null,
+    name        text collate "C" not null,
+    subject     text collate "C" not null,
+    since       bigint not null,
+    told_at     bigint not null,
+    notified_at bigint not null,
+    found_at    bigint not null,
+    message     text not null,
     primary key (name, subject)
   );
 

@@ -239,13 +239,15 @@ export const schema1 = `
     primary key (resolution, at, name)
   ) without rowid;
 
-  -- Which alerts are raised, and when somebody was last told of each.
+  -- Which alerts are raised, when a process last told of each, when one last notified somebody, and when one last found it.
   create table alerts (
-    name    text not null,
-    subject text not null,
-    since   integer not null,
-    told_at integer not null,
-    message text not null,
+    name        text not null,
+    subject     text not null,
+    since       integer not null,
+    told_at     integer not null,
+    notified_at integer not null,
+    found_at    integer not null,
+    message     text not null,
     primary key (name, subject)
   ) without rowid;
 
