@@ -9,6 +9,8 @@ import type { Attempt, Release, ReleaseParts, Verified } from './release.ts';
 
 /** How many different new events prove that the platform signs in another scheme than the one that is pinned. */
 const eventsNeeded = 2;
+/** How many events are looked at in one step. */
+const eventsAtOnce = 100;
 
 /** A delivery in quarantine that is an event and verifies in a known scheme, but not in the one that is pinned. */
 interface Candidate {
@@ -71,10 +73,20 @@ export class SchemeChange {
     for (const candidates of byProof.values()) {
       const since = arrivalOfEnough(candidates);
       if (since === undefined) continue;
-      const { events } = await this.#parts.events.list({ since: since + 1 }, { limit: 1, before: undefined });
-      if (events.length === 0) return candidates;
+      if (!(await this.#hasLetIn(since + 1))) return candidates;
     }
     return [];
+  }
+
+  /** Whether the pinned scheme has let an event in since then: one that was read back from the platform has no signature. */
+  async #hasLetIn(since: number): Promise<boolean> {
+    let before: string | undefined;
+    do {
+      const page = await this.#parts.events.list({ since }, { limit: eventsAtOnce, before });
+      if (page.events.some(({ source }) => source !== 'reconciled')) return true;
+      before = page.cursor;
+    } while (before !== undefined);
+    return false;
   }
 
   async #candidates(): Promise<readonly Candidate[]> {

@@ -46,6 +46,19 @@ describe('quarantine.reverify, when the platform signs in another scheme than th
     expect(await receiver.quarantine.reverify()).toMatchObject({ unreadable: 1, remaining: 1 });
   });
 
+  test('does so although events were read back from the platform meanwhile', async () => {
+    const { receiver, clock, send } = await pinned();
+    for (let index = 0; index < 2; index += 1) await send(platform);
+    clock.advance(1_000);
+    const start = new Date(clock.now() - 60_000).toISOString();
+    const call = { _id: 'call-1', call_status: 'ongoing', call_start_time: start };
+    const [calls, analyses] = [{ get: async () => call }, { get: async () => ({}) }];
+    const reconciled = await receiver.reconcile({ since: '2h', ids: () => ['call-1'], calls, analyses });
+    expect(reconciled.recorded).toBe(1);
+    expect(await receiver.quarantine.reverify()).toMatchObject({ released: 2, remaining: 0 });
+    expect(await send(platform)).toBe('accepted');
+  });
+
   test('does so for the other processes too, at the next delivery that they would refuse', async () => {
     const database = temporaryDatabase();
     const { send } = await pinned({ database });
