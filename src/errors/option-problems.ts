@@ -5,7 +5,7 @@ import { type ConfigError, configError } from './errors.ts';
 import { type Clock, systemClock } from '../kit/clock.ts';
 import { headerName, headerValue } from '../kit/header-fields.ts';
 import { closest } from '../kit/closest-name.ts';
-import { parseTimestamp } from '../kit/time.ts';
+import { parseInstant } from '../kit/time.ts';
 
 /** How many options a sentence names when it asks for an object of them. */
 const maxNamed = 5;
@@ -175,13 +175,16 @@ export const givenText = z
   .min(1, 'text that is not empty')
   .refine((value) => value.trim() !== '', 'text that is not empty');
 
-/** A time given by a user: a Date, milliseconds since 1970, or a text in ISO 8601. */
+/** A time given by a user: a Date, milliseconds since 1970, or a text in ISO 8601; a date alone begins at midnight UTC. */
 export type Instant = Date | number | string;
+
+const instantExpected =
+  'a Date, milliseconds since 1970, or ISO 8601, such as 2026-01-31T12:00:00Z or 2026-01-31';
 
 /** The options that every list has besides its own filters; times become milliseconds. */
 export const listOptions = {
-  since: checked('a Date, milliseconds since 1970, or ISO 8601', readInstant).optional(),
-  until: checked('a Date, milliseconds since 1970, or ISO 8601', readInstant).optional(),
+  since: checked(instantExpected, readInstant).optional(),
+  until: checked(instantExpected, readInstant).optional(),
   limit: z
     .int('a whole number from 1 to 1000')
     .min(1, 'a whole number from 1 to 1000')
@@ -194,11 +197,14 @@ export const listOptions = {
 };
 
 function readInstant(value: unknown): number | undefined {
-  if (typeof value === 'string') {
-    const instant = parseTimestamp(value);
-    return instant === undefined ? undefined : Number(instant / 1_000_000n);
-  }
+  if (typeof value === 'string') return readDate(value.trim());
   // Test runners have a Date of their own.
   const milliseconds = types.isDate(value) ? value.getTime() : value;
   return typeof milliseconds === 'number' && Number.isFinite(milliseconds) ? milliseconds : undefined;
+}
+
+/** Digits without dashes are refused: 20260131 is meant as a date, and would be read as seconds since 1970. */
+function readDate(text: string): number | undefined {
+  if (!/^\d{4}-/.test(text)) return undefined;
+  return parseInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text)?.milliseconds;
 }

@@ -112,6 +112,8 @@ describe('events.list', () => {
       [{ since: new Date(begin + hour) }, ['new', 'open', 'dead']],
       [{ until: new Date(begin + hour).toISOString() }, ['done']],
       [{ since: begin + hour, until: begin + 2 * hour }, ['dead']],
+      [{ since: '2020-01-31', until: '2199-12-31' }, ['new', 'open', 'dead', 'done']],
+      [{ since: '2199-12-31' }, []],
       [{ traceId: 'trace-d' }, []],
       [{ traceId: 'trace-dead' }, ['dead']],
       [{ traceId: '%' }, []],
@@ -166,6 +168,9 @@ describe('events.list', () => {
       "state in events.list should be 'new', 'open', 'done' or 'dead', but is \"failed\"",
     ],
     [{ since: 'yesterday' }, 'since in events.list should be a Date, milliseconds since 1970, or ISO 8601'],
+    [{ since: '20991231' }, 'such as 2026-01-31T12:00:00Z or 2026-01-31, but is "20991231"'],
+    [{ until: '1767225600' }, 'such as 2026-01-31T12:00:00Z or 2026-01-31, but is "1767225600"'],
+    [{ since: '2026-02-30' }, 'but is "2026-02-30"'],
     [{ limit: 1_001 }, 'limit in events.list should be a whole number from 1 to 1000'],
     [{ cursor: 'x' }, 'cursor in events.list should be the cursor of another page'],
   ])('refuses %j and says why', async (query, sentence) => {
