@@ -37,9 +37,21 @@ export function plainReaderOf(schema: z.core.$ZodType): PlainReader {
 const neverPlain: PlainReader = () => unusual;
 
 function textReader({ checks = [] }: z.core.$ZodStringDef): PlainReader {
-  const patterns = checks.map(({ _zod }) => (_zod.def as Partial<z.core.$ZodCheckRegexDef>).pattern);
-  return (value) =>
-    typeof value === 'string' && patterns.every((pattern) => pattern?.test(value)) ? value : unusual;
+  const passes = checks.map(({ _zod }) => checkOf(_zod.def));
+  return (value) => (typeof value === 'string' && passes.every((pass) => pass(value)) ? value : unusual);
+}
+
+type TextCheck = Partial<
+  Pick<z.core.$ZodCheckRegexDef, 'pattern'> &
+    Pick<z.core.$ZodCheckMaxLengthDef, 'maximum'> &
+    Pick<z.core.$ZodCustomDef<string>, 'fn'>
+>;
+
+/** Of a check of another kind, every text is unusual. */
+function checkOf(def: z.core.$ZodCheckDef): (text: string) => boolean {
+  const { pattern, maximum, fn } = def as TextCheck;
+  if (maximum !== undefined) return (text) => text.length <= maximum;
+  return (text) => pattern?.test(text) ?? fn?.(text) === true;
 }
 
 function optionalReader(read: PlainReader): PlainReader {

@@ -5,6 +5,7 @@
  * the fields is in `payloads.ts`.
  */
 import { z } from 'zod';
+import { maxId } from './ids.ts';
 import { eventNames } from './names.ts';
 import type { KnownEventName } from './names.ts';
 
@@ -19,10 +20,21 @@ function lenientObject<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.Zod
 /** An id, however it is sent. */
 const id = () => z.union([z.string(), z.number()], { error: 'string or number' }).transform(String);
 
-/** An id that an event is useless without. A blank one identifies nothing. */
-const requiredId = () => {
+const notBlank = (error: string) => z.string().regex(/\S/, { error });
+
+/** A text or number that an event is useless without. A blank one says nothing. */
+const required = () => {
   const error = 'string (not blank) or number';
-  return z.union([z.string().regex(/\S/, { error }), z.number()], { error }).transform(String);
+  return z.union([notBlank(error), z.number()], { error }).transform(String);
+};
+
+/** The id of the call, if it can be read as one: one that can't belongs to no call. */
+const callId = () => {
+  const error = `string (not blank, at most ${maxId} characters) or number`;
+  const text = notBlank(error)
+    .max(maxId, { error })
+    .refine((value) => value.isWellFormed(), { error });
+  return z.union([text, z.number()], { error }).transform(String);
 };
 
 /** A string with known values; any other is accepted too. */
@@ -44,7 +56,7 @@ function optional<Schema extends z.ZodType>(schema: Schema) {
 const instant = () => z.union([z.string(), z.number()], { error: 'string or number' });
 
 const callFields = {
-  call_id: requiredId().describe('Call id; stable identity of the call. Its format is not fixed.'),
+  call_id: callId().describe('Call id; stable identity of the call. Its format is not fixed.'),
   agent_id: optional(id()).describe('Id of the AI agent.'),
   status: optional(openEnum('success')).describe('Status. Other values may come.'),
 };
@@ -95,7 +107,7 @@ const callMetadata = lenientObject({
 export const callTransferredPayload = lenientObject({
   ...callFields,
   status: optional(openEnum('pending', 'initiated', 'success', 'failed')).describe('State of the transfer.'),
-  transfer_to: requiredId().describe('Destination: a SIP address, a phone number or an internal extension.'),
+  transfer_to: required().describe('Destination: a SIP address, a phone number or an internal extension.'),
   caller: optional(caller).describe('The caller.'),
   call_summary: optional(callSummary).describe('The call before the transfer.'),
   transcript: optional(z.array(transcriptItem)).describe('Complete transcript.'),

@@ -143,6 +143,12 @@ describe('what a JSON Schema cannot say', () => {
       valid: false,
     },
     {
+      what: 'nor in the id of a call',
+      text: '{"call_id":"half \\ud800","transfer_to":"1001"}',
+      taken: false,
+      valid: true,
+    },
+    {
       what: 'a character beyond 16 bits counts as two',
       text: JSON.stringify({ call_id: {}, _id: '😀'.repeat(257), transfer_to: 'x' }),
       taken: false,

@@ -93,13 +93,15 @@ interface Change {
   readonly fields: Fields;
 }
 
-/** Each field with each of the values. */
+/** Each field with each of the values. A schema can't tell half of a pair, which is in no id of a call. */
 function changesOf(fields: Fields, paths: readonly Path[]): Change[] {
   return paths.flatMap((path) =>
-    values.map((value) => ({
-      what: told({ [path.join('.')]: value }),
-      fields: changed(fields, path, value),
-    })),
+    values
+      .filter((value) => value !== halfOfPair || path.at(-1) !== 'call_id')
+      .map((value) => ({
+        what: told({ [path.join('.')]: value }),
+        fields: changed(fields, path, value),
+      })),
   );
 }
 

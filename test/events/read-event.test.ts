@@ -175,6 +175,8 @@ describe('issues', () => {
   it.each([
     ['a call without its id', {}, ['payload.call_id']],
     ['a blank call id', { call_id: ' ' }, ['payload.call_id']],
+    ['a call id that is too long', { call_id: 'c'.repeat(513) }, ['payload.call_id']],
+    ['a call id with half of a pair', { call_id: 'c\ud800' }, ['payload.call_id']],
     ['a call id that is an object', { call_id: {} }, ['payload.call_id']],
     ['a status of another type than promised', { call_id: 'c', status: 5 }, ['payload.status']],
   ])('name the path of %s, never the value', (_name, payload, paths) => {
