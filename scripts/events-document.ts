@@ -45,7 +45,7 @@ ${knownEventNames.map((name) => `| \`${name}\` | ${occasions[name].when} |`).joi
 | \`payload\` | the payload, typed by the event's name; the same shape whether it was sent flat or wrapped |
 | \`body\` | the JSON exactly as it was sent |
 | \`occurredAt\`, \`occurredAtNs\` | when it happened: a Date, and nanoseconds as a bigint. A flat transfer has no such field in its body: the header's counts, which may be the time of the delivery |
-| \`occurredAtSource\` | where that time was found: \`body\`, \`header\` or \`arrival\` |
+| \`occurredAtSource\` | where that time was found: \`body\`, \`header\` or \`arrival\`; 0 and what can't be read count as none |
 | \`timestamp\` | the timestamp as it was sent |
 | \`issues\` | what the payload lacks of what its name promises: an event with issues goes to the [fallback](handlers.md#the-fallback) |
 

@@ -1,5 +1,5 @@
 import { eventNames } from '../events/names.ts';
-import { parseInstant } from '../kit/time.ts';
+import { parseKnownTime } from '../kit/time.ts';
 import type { CallEvent, OccurredAtSource } from '../events/model.ts';
 
 /** What one event says about its call. Stored with the event, so that a call is computed without reading bodies. */
@@ -182,7 +182,7 @@ function dateOf(milliseconds: number | undefined): Date | undefined {
 }
 
 function millisecondsOf(value: unknown): number | undefined {
-  return parseInstant(value)?.milliseconds;
+  return parseKnownTime(value)?.milliseconds;
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,5 +1,5 @@
 import type { CallEvent, EventSource, Headers } from './model.ts';
-import { type Instant, nanosecondsOf, parseInstant } from '../kit/time.ts';
+import { type Instant, nanosecondsOf, parseKnownTime } from '../kit/time.ts';
 import { firstId, headerOf, idUnder, readId, readTraceId } from './ids.ts';
 import { eventNames, unknownEventName } from './names.ts';
 import { readPayload, unwrapPayload } from './read-payload.ts';
@@ -93,9 +93,9 @@ function readTime(body: Fields, headers: Headers, receivedAt: number): EventTime
   const inBody = body['timestamp'];
   const inHeader = headerOf(headers, 'x-webhook-timestamp');
   const timestamp = typeof inBody === 'string' || typeof inBody === 'number' ? inBody : inHeader;
-  const bodyTime = parseInstant(inBody);
+  const bodyTime = parseKnownTime(inBody);
   if (bodyTime !== undefined) return { timestamp, instant: bodyTime, source: 'body' };
-  const headerTime = parseInstant(inHeader);
+  const headerTime = parseKnownTime(inHeader);
   if (headerTime !== undefined) return { timestamp, instant: headerTime, source: 'header' };
   const arrival = { milliseconds: Math.trunc(receivedAt), nanoseconds: 0 };
   return { timestamp, instant: arrival, source: 'arrival' };

@@ -65,6 +65,12 @@ export function parseInstant(value: unknown): Instant | undefined {
   return parseDecimal(text) ?? parseIso(text);
 }
 
+/** Reads the time at which something has happened. Zero, in whatever form, stands for no time at all. */
+export function parseKnownTime(value: unknown): Instant | undefined {
+  const instant = parseInstant(value);
+  return instant && instant.milliseconds > 0 ? instant : undefined;
+}
+
 /** Reads the plain form by its digits: each delivery has several times, and `Date.parse` takes twice as long. */
 function millisecondsOfPlain(text: string): number {
   const pair = (place: number) => digitAt(text, place) * 10 + digitAt(text, place + 1);

@@ -186,6 +186,19 @@ describe("a call's record", () => {
     });
   });
 
+  test('takes zero for no time at all', async () => {
+    const { receiver } = await started({ tolerance });
+    const metadata = { call_start_time: 0, call_end_time: '2026-01-01T00:00:00Z' };
+    await tell(receiver, {
+      name: 'transferred',
+      callId: 'call-1',
+      traceId: 't-1',
+      timestamp: '2026-01-01T00:00:00Z',
+      payload: { metadata },
+    });
+    expect(await receiver.calls.get('call-1')).toMatchObject({ startedAt: undefined, durationMs: undefined });
+  });
+
   test('is what ctx.call() gives, events included that have arrived since', async () => {
     const statuses: unknown[] = [];
     const { receiver, logs } = await started({}, (r) =>

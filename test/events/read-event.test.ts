@@ -211,7 +211,7 @@ describe('the time', () => {
     });
   });
 
-  it.each([undefined, null, 'a moment ago', -5, {}])(
+  it.each([undefined, null, 'a moment ago', -5, 0, '0', '1970-01-01T00:00:00Z', {}])(
     'is the one of the header when the body has %j',
     (timestamp) => {
       const event = read({ timestamp }, header);
@@ -229,6 +229,7 @@ describe('the time', () => {
       occurredAtSource: 'arrival',
     });
     expect(read({}).timestamp).toBeUndefined();
+    expect(read({}, { 'x-webhook-timestamp': '0' }).occurredAtSource).toBe('arrival');
   });
 });
 
