@@ -47,7 +47,7 @@ const optionsSchema = z.strictObject({
  * @example
  * await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1' }));
  * const { runs } = await handled(receiver, 'trace-1', { within: '2s' });
- * expect(runs).toEqual([]); // nothing failed
+ * expect(runs).toEqual([]); // nothing failed: whether a handler ran at all, only what it has done shows
  */
 export async function handled(
   receiver: Pick<Receiver, 'events'>,

@@ -7,10 +7,12 @@ import { testSecret } from './delivery.ts';
 
 /**
  * The sentence for a mistake that would let a test pass wrongly, or fail it without a reason: an event name that is
- * probably misspelled, a receiver that was never started, or a body that was sent as the JSON of a Buffer. Undefined for
- * all other log lines.
+ * probably misspelled, an event that no handler gets because its payload lacks something, a receiver that was never started, or
+ * a body that was sent as the JSON of a Buffer. Undefined for all other log lines.
  */
-function mistakeIn({ event, reason, fix, msg, handler, eventName, meant }: Record<string, unknown>) {
+function mistakeIn(line: Record<string, unknown>) {
+  const { event, reason, fix, msg, handler, eventName, meant, traceId, issues } = line;
+  if (event === 'event_incomplete') return `${String(msg)} ${JSON.stringify({ traceId, eventName, issues })}`;
   if (event === 'event_name_unknown')
     return `${String(msg)} ${JSON.stringify({ handler, eventName, meant })}`;
   const isMistake = reason === 'not_open' || fix === jsonOfBufferFix;
@@ -28,9 +30,10 @@ function setUpLogger(): Logger {
 }
 
 /**
- * A receiver for tests: its inbox is in memory, its secret is `testSecret`, and it takes plain HTTP. It logs only three
- * mistakes of a test, on the console: a handler for a name that is close to a known one, a receiver that was never
- * started, and a Buffer that supertest has turned into JSON. Every option of `createReceiver` can be given, and replaces these. Register handlers, then `await start()`.
+ * A receiver for tests: its inbox is in memory, its secret is `testSecret`, and it takes plain HTTP. It logs only four
+ * mistakes of a test, on the console: a handler for a name that is close to a known one, an event that no handler gets because
+ * its payload lacks something, a receiver that was never started, and a Buffer that supertest has turned into JSON. Every option
+ * of `createReceiver` can be given, and replaces these. Register handlers, then `await start()`.
  *
  * @example
  * const receiver = testReceiver();

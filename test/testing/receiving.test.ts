@@ -92,6 +92,24 @@ describe('the console of a test', () => {
   });
 });
 
+describe('an event that no handler gets because its payload lacks something', () => {
+  it('is told of on the console: nothing has failed, and nothing has run', async () => {
+    const warn = vi.spyOn(console, 'warn').mockReturnValue();
+    onTestFinished(() => warn.mockRestore());
+    const receiver = testReceiver().on('CallHandler.CallEnded', () => {
+      throw new Error('always');
+    });
+    await started(receiver);
+    const payload = { call_id: 'call-1', status: 5 };
+    const event = { traceId: 'trace-1', eventName: 'CallHandler.CallEnded', payload };
+    await deliver(receiver, buildDelivery(event));
+    expect((await handled(receiver, 'trace-1')).runs).toEqual([]);
+    expect(warn.mock.calls).toEqual([
+      [expect.stringMatching(/^ringback: .* no typed handler gets .*"trace-1".*\["payload\.status"\]/)],
+    ]);
+  });
+});
+
 describe('handled', () => {
   it('gives the event, with what has become of its runs', async () => {
     const receiver = testReceiver().on('*', { name: 'well' }, () => {});
