@@ -11,6 +11,7 @@ import {
   isSpanContextValid,
   trace,
 } from '@opentelemetry/api';
+import { causeOf } from '../dispatch/outcomes.ts';
 import { isError } from '../kit/error-text.ts';
 import { type AttemptSpan, type TracedAttempt, type Tracer, untraced } from '../kit/tracing.ts';
 import { isSampled } from './sampling.ts';
@@ -29,7 +30,7 @@ export function tracerOf(tracer: OtelTracer): Tracer {
         span.setAttributes({ 'messaging.message.id': taken.traceId, 'ringback.outcome': taken.status });
         return taken;
       } catch (error) {
-        fail(span, causeOf(error));
+        fail(span, codeOf(error));
         throw error;
       } finally {
         span.end();
@@ -105,7 +106,8 @@ function fail(span: Span, cause: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
-function causeOf(error: unknown): string {
+/** Of an error of the intake: those are our own. */
+function codeOf(error: unknown): string {
   if (isError(error) && 'code' in error && typeof error.code === 'string') return error.code;
   return isError(error) ? error.name : typeof error;
 }

@@ -137,6 +137,23 @@ describe('traces', () => {
     expect(JSON.stringify(spans)).not.toContain('Ann');
   });
 
+  test('say of an error in ctx.commit its class, and no code that may hold anything', async () => {
+    const { spans, named, tracerProvider } = await collector();
+    const { receiver, logs } = await started({}, (r) => {
+      instrument(r, { tracerProvider });
+      r.on('*', { name: 'crm' }, (_event, { commit }) =>
+        commit(() => {
+          throw Object.assign(new TypeError('no'), { code: 'the customer Ann is unknown' });
+        }),
+      );
+    });
+    await deliver(receiver, bodyOf());
+    await logs.until('run_retry');
+    const [settle] = await named('settle');
+    expect(settle && attributesOf(settle)).toMatchObject({ 'error.type': 'TypeError' });
+    expect(JSON.stringify(spans)).not.toContain('Ann');
+  });
+
   describe('of a part of all deliveries', () => {
     const deliveries = 64;
 
