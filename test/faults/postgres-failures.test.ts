@@ -75,6 +75,19 @@ test('of a database, nothing comes back from the network', async () => {
   await survives({ connectionString: url.href, schema: 'ringback' }, async () => proxy.silence());
 });
 
+test('of a database, its synchronous standby is gone, so that no commit ends', async () => {
+  const server = await ownPostgres();
+  const waitFor = (standby: string) =>
+    withClient(server.url, async (client) => {
+      await client.query(`alter system set synchronous_standby_names = '${standby}'`);
+      await client.query('select pg_reload_conf()');
+    });
+  await survives({ connectionString: server.url, schema: 'ringback' }, async () => {
+    await waitFor('gone');
+    return () => waitFor('');
+  });
+});
+
 test('of a database, it is down, and has lost its connections', async () => {
   const server = await ownPostgres();
   await survives({ connectionString: server.url, schema: 'ringback' }, async () => {

@@ -172,8 +172,10 @@ function reconciledKey({ record: { eventName, callId } }: EventToRecord): Buffer
 /**
  * Resolves when the database would take a delivery, and rejects when it would not. It writes as a delivery does, and takes it
  * back: a database that can be read may still be a standby, or have a full disk. No identity is empty, so that no event is in
- * the way.
+ * the way. Only the savepoint is rolled back, for nothing but a commit waits for a synchronous standby.
  */
 export async function probe(intake: Transaction): Promise<void> {
-  await intake.query("begin; insert into ringback.identities (identity) values (''); rollback");
+  await intake.query(
+    `begin; savepoint probe; insert into ringback.identities (identity) values (''); rollback to probe; commit`,
+  );
 }
