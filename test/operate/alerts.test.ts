@@ -308,6 +308,13 @@ describe('alerts', () => {
     expect(told).toEqual([]);
     await look(2 * minute);
     expect(states()).toEqual(['no_deliveries raised']);
+    // Longer than what is looked at: nothing has come all the same.
+    await look(15 * day);
+    await look();
+    expect(states()).not.toContain('no_deliveries over');
+    await send('good-2');
+    await look();
+    expect(states().at(-1)).toBe('no_deliveries over');
   });
 
   test('tell of what the platform sends anew, for a day', async () => {

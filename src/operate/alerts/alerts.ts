@@ -71,7 +71,7 @@ export class Alerts {
       const foundBefore = this.#found;
       this.#found = found;
       for (const condition of found) await this.#raise(condition, facts.now);
-      const unknown = unknownIn(facts);
+      const unknown = unknownIn(facts, this.#parts.thresholds);
       for (const alert of raised) {
         const isThere = unknown.includes(alert.name) || found.some((one) => isSame(one, alert));
         const wasFound = foundBefore.some((one) => isSame(one, alert));

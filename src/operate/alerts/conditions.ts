@@ -27,9 +27,17 @@ export function conditionsOf(facts: Facts, thresholds: Thresholds): readonly Con
   ].filter((condition) => condition !== undefined);
 }
 
-/** Those of which nothing can be said here: another process may know more. */
-export function unknownIn({ isSecretSuspected, freeDisk }: Facts): readonly AlertName[] {
+/**
+ * Those of which nothing can be said here: another process may know more, or the last delivery is so long ago that the history
+ * doesn't have it.
+ */
+export function unknownIn(
+  { isSecretSuspected, minutes, hours, now, freeDisk }: Facts,
+  { noDeliveries: from }: Thresholds,
+): readonly AlertName[] {
+  const isSilent = from !== false && sinceLastDelivery(minutes, hours, now) === undefined;
   return [
+    ...(isSilent ? (['no_deliveries'] as const) : []),
     ...(isSecretSuspected === undefined ? (['secret_suspected'] as const) : []),
     ...(freeDisk === undefined ? (['disk'] as const) : []),
   ];
