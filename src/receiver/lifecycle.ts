@@ -89,7 +89,7 @@ export class Lifecycle {
   async stop(options: StopOptions): Promise<void> {
     const { drain } = parseStrictly(stopSchema, options, 'stop');
     this.#reportShort(shortDurationsIn(stopSchema, options));
-    if (this.#state === 'created') await this.#closeUnstarted();
+    if (this.#state === 'created') this.#stopping = this.#closeUnstarted();
     // A start that fails rejects to its own caller, and closes what it opened.
     if (this.#state === 'starting') await this.#untilStarted(drain);
     if (this.#state === 'started') this.#stopping = this.#drain(drain);
@@ -176,8 +176,8 @@ export class Lifecycle {
 
   /** A later `start` is refused: a signal that comes while an app is set up must not be lost. */
   async #closeUnstarted(): Promise<void> {
-    if (this.#isInboxOpen || this.#isDatabaseLent) await this.#close();
     this.#state = 'stopped';
+    if (this.#isInboxOpen || this.#isDatabaseLent) await this.#close();
   }
 
   async #close(): Promise<void> {

@@ -4,6 +4,7 @@ import { faultyStore } from '../faults/faulty-store.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { address, bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
+import { isOnPostgres } from '../support/inbox.ts';
 import { made, started } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -156,6 +157,14 @@ describe('stop', () => {
     await receiver.stop();
     await expect(receiver.start()).rejects.toMatchObject({ code: 'receiver_stopped' });
     expect(receiver.isReady).toBe(false);
+  });
+
+  test.skipIf(isOnPostgres)('with a lent database is not lost before it has ended', async () => {
+    const { receiver } = made({ database: temporaryDatabase() });
+    receiver.database.exec('create table orders (id text)');
+    const stopping = receiver.stop();
+    await expect(receiver.start()).rejects.toMatchObject({ code: 'receiver_stopped' });
+    await stopping;
   });
 
   test('without timeout does not wait for the pause before a write is tried again', async () => {
