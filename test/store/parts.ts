@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { ProgressStep } from '../../src/store/audit-store.ts';
 import type { EventRecord } from '../../src/store/event-record.ts';
+import type { Failure } from '../../src/store/failure-store.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../../src/store/claims.ts';
 import type { RunEnd, RunState, Store } from '../../src/store/store.ts';
 
@@ -60,6 +61,11 @@ export async function firstStep(store: Store): Promise<ProgressStep> {
 /** How an attempt ended, by default the first. */
 export function endOf(state: RunState, parts: Partial<RunEnd> = {}): RunEnd {
   return { state, attempts: 1, decidedAt: presentTime, ...parts };
+}
+
+/** A failed attempt, of the only group, whose error said this. */
+export function failureOf(message: string): Failure {
+  return { group: 'g', cause: 'Error', place: undefined, reason: 'r', message, duration: 1 };
 }
 
 /** Claims the handler's due runs, by default up to ten that are due by the present. */

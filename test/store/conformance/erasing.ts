@@ -12,6 +12,7 @@ import {
   endOf,
   endSiblings,
   eventOf,
+  failureOf,
   handlerOf,
   only,
   presentTime,
@@ -164,14 +165,7 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
     test('erases what a group of failures says', async () => {
       const store = await opened();
       const dying = await claimedRun(store, eventOf('a'));
-      const failure = {
-        group: 'g',
-        cause: 'Error',
-        place: undefined,
-        reason: 'r',
-        message: 'no anna',
-        duration: 1,
-      };
+      const failure = failureOf('no anna');
       await store.settle(dying, endOf(dead, { failure }));
       const kept = only(await lookAt(store, 'failure_groups'));
       expect(textOf(kept)).toContain('no anna');
@@ -184,14 +178,7 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
 
     test('with the last event that has failed in some way goes what the group of it says, until one fails so again', async () => {
       const store = await opened();
-      const failure = {
-        group: 'g',
-        cause: 'Error',
-        place: undefined,
-        reason: 'r',
-        message: 'no anna',
-        duration: 1,
-      };
+      const failure = failureOf('no anna');
       const fail = async (traceId: string) => {
         const run = await claimedRun(store, eventOf(traceId, callOf(`call of ${traceId}`)));
         await store.settle(run, endOf(dead, { failure }));

@@ -11,6 +11,7 @@ import {
   dueAt,
   endOf,
   eventOf,
+  failureOf,
   handlerOf,
   only,
   record,
@@ -74,14 +75,7 @@ export function describeRetention(name: string, opened: () => Promise<Store>): v
 
     test('with the last dead letter that has failed in some way goes what the group of it says', async () => {
       const store = await opened();
-      const failure = {
-        group: 'g',
-        cause: 'Error',
-        place: undefined,
-        reason: 'r',
-        message: 'm',
-        duration: 1,
-      };
+      const failure = failureOf('m');
       const muted = async () => (await store.failures.named(['g'])).map(({ isMuted }) => isMuted);
       await store.settle(await claimedRun(store, eventOf('a')), endOf(dead, { failure, decidedAt: 4_000 }));
       await store.failures.mute('g', 5_000);
