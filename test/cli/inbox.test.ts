@@ -88,9 +88,7 @@ describe('ringback inbox', () => {
 
   it('lets nothing that others have written move the cursor', async () => {
     const cwd = await inboxWithTrouble();
-    const database = new Database(join(cwd, 'ringback.db'));
-    database.prepare('insert into alerts values (?, ?, 1, 1, ?)').run('disk', '', 'a\u001B[2Jb\u202Ec\nd');
-    database.close();
+    raise(cwd, 'a\u001B[2Jb\u202Ec\nd');
     const { stdout } = await ringback(['inbox', 'alerts'], { env: {}, cwd, terminal: 100 });
     expect(stdout.split('\n')[1]).toBe('1970-01-01T00:00:00Z  disk   -        a·[2Jb·c·d');
   });
@@ -99,9 +97,7 @@ describe('ringback inbox', () => {
     const cwd = await inboxWithTrouble();
     const nothing = await ringback(['inbox', 'alerts'], { env: {}, cwd });
     expect(nothing).toMatchObject({ code: 0, stdout: '', stderr: 'ringback: no alert is raised\n' });
-    const database = new Database(join(cwd, 'ringback.db'));
-    database.exec("insert into alerts values ('disk', '', 1, 1, 'It is full.')");
-    database.close();
+    raise(cwd, 'It is full.');
     expect(await linesOf(cwd, 'alerts')).toEqual([
       { name: 'disk', since: '1970-01-01T00:00:00.001Z', message: 'It is full.' },
     ]);
@@ -295,3 +291,14 @@ describe('ringback inbox', () => {
     }
   });
 });
+
+/** As another process of the inbox raises an alert. */
+function raise(cwd: string, message: string): void {
+  const database = new Database(join(cwd, 'ringback.db'));
+  database
+    .prepare(
+      `insert into alerts (name, subject, since, told_at, notified_at, found_at, message) values ('disk', '', 1, 1, 0, 1, ?)`,
+    )
+    .run(message);
+  database.close();
+}
