@@ -25,8 +25,9 @@ import {
 } from './secret-lines.ts';
 
 /**
- * The secrets in a file, newest first, without those that have expired. Use it in a function as a receiver's option `secrets`: the receiver calls the
- * function again when a signature doesn't verify, so that a rotation through the client reaches it without a restart.
+ * The secrets in a file, newest first, without those that have expired. Use it in a function as a receiver's option
+ * `secrets`: the receiver calls the function again when a signature doesn't verify, so that a rotation through the client
+ * reaches it without a restart.
  *
  * @throws ConfigError `secrets_file_unreadable` when the file can't be read or holds no secret that counts
  * @example createReceiver({ secrets: () => readSecretFile('./secrets') });
