@@ -11,6 +11,7 @@ import { Gate } from '../support/gate.ts';
 import { Logs } from '../support/logs.ts';
 import { ownPostgres, testDatabase, withClient } from '../support/postgres.ts';
 import { createReceiver } from '../support/public.ts';
+import { losesStandby } from '../support/synchronous-standby.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 
 interface Inbox {
@@ -77,15 +78,7 @@ test('of a database, nothing comes back from the network', async () => {
 
 test('of a database, its synchronous standby is gone, so that no commit ends', async () => {
   const server = await ownPostgres();
-  const waitFor = (standby: string) =>
-    withClient(server.url, async (client) => {
-      await client.query(`alter system set synchronous_standby_names = '${standby}'`);
-      await client.query('select pg_reload_conf()');
-    });
-  await survives({ connectionString: server.url, schema: 'ringback' }, async () => {
-    await waitFor('gone');
-    return () => waitFor('');
-  });
+  await survives({ connectionString: server.url, schema: 'ringback' }, () => losesStandby(server.url));
 });
 
 test('of a database, it is down, and has lost its connections', async () => {

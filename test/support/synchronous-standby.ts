@@ -1,0 +1,39 @@
+import { Client } from 'pg';
+import { expect } from 'vitest';
+
+/** Its WAL has to be flushed by a standby, although it changes nothing. */
+const smallestCommit = "select pg_logical_emit_message(true, 'test', '')";
+
+/**
+ * Lets a server wait with each commit for a standby that isn't there. Resolves when a commit has been seen to wait: the server
+ * takes the setting over some time after it has been told. Call the result to go on without a standby.
+ */
+export async function losesStandby(connectionString: string): Promise<() => Promise<void>> {
+  const [watcher, committer] = [new Client({ connectionString }), new Client({ connectionString })];
+  await Promise.all([watcher.connect(), committer.connect()]);
+  const waitFor = async (standby: string) => {
+    await watcher.query(`alter system set synchronous_standby_names = '${standby}'`);
+    await watcher.query('select pg_reload_conf()');
+  };
+  await waitFor('gone');
+  const over = new AbortController();
+  const commits = (async () => {
+    while (!over.signal.aborted) await committer.query(smallestCommit);
+  })();
+  await expect.poll(async () => waitingForStandby(watcher)).not.toBe(0);
+  return async () => {
+    over.abort();
+    await waitFor('');
+    await commits;
+    await Promise.all([watcher.end(), committer.end()]);
+  };
+}
+
+/** How many commits wait for a standby. `like`: only those of statements of which this is a part. */
+export async function waitingForStandby(client: Client, like = ''): Promise<number> {
+  const { rows } = await client.query<{ waiting: number }>(
+    "select count(*)::int as waiting from pg_stat_activity where wait_event = 'SyncRep' and query like $1",
+    [`%${like}%`],
+  );
+  return rows[0]?.waiting ?? 0;
+}
