@@ -18,7 +18,7 @@ export type PostgresTransaction = PoolClient;
 export interface PostgresOptions {
   /**
    * A URL such as `postgres://user:password@host:5432/app`. Ringback makes its own connections: at most 12 a process, 2 of
-   * them for deliveries alone.
+   * them for deliveries alone, and one more while a statement isn't answered.
    */
   connectionString?: string | undefined;
   /**

@@ -1,27 +1,33 @@
 import type { Pool, PoolClient } from 'pg';
-import type { Clock } from '../../../kit/clock.ts';
+import { type Clock, inTime } from '../../../kit/clock.ts';
 import {
   type PoolLimits,
   type PostgresPlace,
   heartbeatConnections,
   intakeConnections,
   placeName,
-  poolOptions,
   workConnections,
 } from './place.ts';
-import { Statements, driver, isConflict } from './statement.ts';
+import { type Limit, TakenConnection, makePool } from './pool.ts';
+import { Statements, isConflict } from './statement.ts';
 import {
   type Connections,
   type LendingTransaction,
   type Transaction,
   TransactionAttempt,
 } from './transaction.ts';
+import { type Backend, Unanswered } from './unanswered.ts';
+
+/** How long each connection may still be waited for, and used, when the store is to close, in milliseconds. */
+const closeTimeout = 3_000;
 
 /** How many times a transaction is tried at the most if the database ends it because of others. */
 const maxConflicts = 10;
 
-function newStore() {
-  return { stop: new AbortController(), incarnation: undefined as string | undefined };
+function newStore(place: PostgresPlace, clock: Clock) {
+  const stop = new AbortController();
+  const unanswered = new Unanswered(place, clock, stop.signal);
+  return { stop, unanswered, incarnation: undefined as string | undefined };
 }
 
 /** The connections to the database. None of them keeps anything from one transaction to the next. */
@@ -32,12 +38,12 @@ export class Session implements Connections {
   readonly #place: PostgresPlace;
   readonly #limits: PoolLimits;
   /** What all sessions of a store have in common. */
-  readonly #store: { readonly stop: AbortController; incarnation: string | undefined };
+  readonly #store: ReturnType<typeof newStore>;
   #pool: Pool | undefined;
   #intakePool: Pool | undefined;
   #heartbeats: Session | undefined;
 
-  constructor(place: PostgresPlace, clock: Clock, limits = workConnections, store = newStore()) {
+  constructor(place: PostgresPlace, clock: Clock, limits = workConnections, store = newStore(place, clock)) {
     this.#place = place;
     this.#limits = limits;
     this.#store = store;
@@ -47,7 +53,7 @@ export class Session implements Connections {
   }
 
   get pool(): Pool {
-    this.#pool ??= this.#place.pool ?? this.#ownPool(this.#limits);
+    this.#pool ??= this.#place.pool ?? makePool(this.#place.connectionString, this.#limits);
     return this.#pool;
   }
 
@@ -56,8 +62,8 @@ export class Session implements Connections {
    * all of them.
    */
   get intake(): Transaction {
-    this.#intakePool ??= this.#place.pool ?? this.#ownPool(intakeConnections);
-    return this.on(this.#intakePool);
+    this.#intakePool ??= this.#place.pool ?? makePool(this.#place.connectionString, intakeConnections);
+    return this.#single(this.#intakePool);
   }
 
   /**
@@ -83,7 +89,7 @@ export class Session implements Connections {
 
   /** One statement by itself. */
   query<Row>(text: string, values?: readonly unknown[], timeout?: number): Promise<Row[]> {
-    return this.on(this.pool).query(text, values, timeout);
+    return this.#single(this.pool).query(text, values, timeout);
   }
 
   /**
@@ -106,34 +112,76 @@ export class Session implements Connections {
     return this.#store.stop.signal;
   }
 
+  /** From now on, what the database doesn't answer soon fails: it may wait for a lock that is never given. */
   abandon(): void {
     this.#store.stop.abort();
   }
 
+  take(pool = this.pool): Promise<TakenConnection> {
+    return TakenConnection.from(pool, this.#onceAbandoned);
+  }
+
   /** Ends the store's own connections; those of the user stay. */
   async close(): Promise<void> {
+    this.abandon();
     const pools = [this.#pool, this.#intakePool].filter((pool) => pool !== this.#place.pool);
     [this.#pool, this.#intakePool] = [undefined, undefined];
-    for (const pool of pools) await pool?.end();
+    const late = () => new Error('the database has not answered');
+    const ended = Promise.all(pools.map(async (pool) => pool?.end()));
+    await inTime(this.clock, closeTimeout, ended, late).catch(() => {});
     await this.#heartbeats?.close();
     this.#heartbeats = undefined;
+    await this.#store.unanswered.close();
   }
 
   /** What is sent on a connection goes to the inbox's schema, and numbers come back as such. */
-  on(connection: Pool | PoolClient): Transaction {
+  on(client: PoolClient): Transaction {
     return {
       query: async <Row>(text: string, values: readonly unknown[] = [], timeout?: number) => {
-        const { rows } = await connection.query(this.statements.of(text, values, timeout));
+        const { rows } = await client.query(this.statements.of(text, values, timeout));
         return rows as Row[];
       },
     };
   }
 
-  #ownPool(limits: PoolLimits): Pool {
-    const { Pool } = driver();
-    const pool = new Pool(poolOptions(this.#place.connectionString ?? '', limits));
-    // An idle connection that is lost is replaced by the next one that is asked for.
-    pool.on('error', () => {});
-    return pool;
+  giveBack(connection: TakenConnection, error: Error, backend?: Backend): void {
+    this.#store.unanswered.giveBack(connection, error, backend);
   }
+
+  readonly #onceAbandoned: Limit = (onLate) => {
+    let cancel: (() => void) | undefined;
+    const begin = (): void => {
+      cancel = this.clock.after(closeTimeout, onLate);
+    };
+    if (this.signal.aborted) begin();
+    else this.signal.addEventListener('abort', begin);
+    return () => {
+      cancel?.();
+      this.signal.removeEventListener('abort', begin);
+    };
+  };
+
+  /** Each statement by itself, on any connection of the pool. */
+  #single(pool: Pool): Transaction {
+    return {
+      query: async <Row>(text: string, values?: readonly unknown[], timeout?: number) => {
+        const connection = await this.take(pool);
+        try {
+          const rows = await this.on(connection.client).query<Row>(text, values, timeout);
+          connection.release();
+          return rows;
+        } catch (error) {
+          const statement = this.statements.inSchema(text);
+          this.giveBack(connection, error as Error, backendOf(connection.client, statement));
+          throw error;
+        }
+      },
+    };
+  }
+}
+
+/** What the database has told of itself when the connection was made. The driver's types don't have it. */
+function backendOf(client: PoolClient, statement: string): Backend | undefined {
+  const { processID } = client as { readonly processID?: number | null };
+  return typeof processID === 'number' ? { pid: processID, statement } : undefined;
 }

@@ -87,6 +87,11 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+/** Whether an error is the database's answer, after which it is done with the statement. */
+export function isAnswer(error: unknown): boolean {
+  return error instanceof driver().DatabaseError;
+}
+
 /** Whether a write failed because of its values, and would fail again. Nothing was written. */
 export function isInvalidData(error: unknown): boolean {
   // A value that isn't even of its type never reaches the database.

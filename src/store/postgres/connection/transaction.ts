@@ -1,7 +1,9 @@
-import type { Pool, PoolClient } from 'pg';
+import type { PoolClient } from 'pg';
 import { ringbackError } from '../../../errors/errors.ts';
 import { inTime } from '../../../kit/clock.ts';
 import { type Begun, type OutcomeSource, commitOutcomeOf } from './in-doubt.ts';
+import type { TakenConnection } from './pool.ts';
+import type { Backend } from './unanswered.ts';
 
 /** How long ROLLBACK may wait for a statement that still runs, in milliseconds, before its backend is terminated. */
 export const rollbackTimeout = 1_000;
@@ -31,9 +33,11 @@ export interface LendingTransaction extends Transaction {
 
 /** Where transactions are made. */
 export interface Connections extends OutcomeSource {
-  readonly pool: Pool;
   readonly incarnation: string | undefined;
+  take(): Promise<TakenConnection>;
   on(client: PoolClient): Transaction;
+  /** Gives a connection back that failed with an error. `backend`: what may go on, unless the error is an answer. */
+  giveBack(connection: TakenConnection, error: Error, backend?: Backend): void;
 }
 
 /**
@@ -48,10 +52,7 @@ interface Ended<T> {
 /** A transaction that is made once. It is committed when `work` has resolved, and rolled back if it rejects. */
 export class TransactionAttempt {
   readonly #connections: Connections;
-  #begun: Begun | undefined;
   #isLent = false;
-  /** A statement of it went on after its end. */
-  #goesOn = false;
 
   constructor(connections: Connections) {
     this.#connections = connections;
@@ -62,11 +63,7 @@ export class TransactionAttempt {
   }
 
   async run<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<T> {
-    // A statement that goes on is ended when the transaction's own connection is back in the pool, or gone.
-    const { result, doubt } = await this.#onConnection(work).catch(async (error: unknown) => {
-      await this.#terminate();
-      throw error;
-    });
+    const { result, doubt } = await this.#onConnection(work);
     // Asked when its connection is back in the pool: as many transactions as the pool has connections may be in doubt at once,
     // and none of them could ask if each kept its own.
     if (doubt && (await commitOutcomeOf(this.#connections, doubt.begun, doubt.cause)) === 'aborted')
@@ -76,13 +73,11 @@ export class TransactionAttempt {
 
   async #onConnection<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<Ended<T>> {
     let broken: Error | undefined;
-    // A connection that is lost while nobody waits for it must not end the process.
-    const onError = (error: Error) => {
-      broken = error;
-    };
-    const client = await connected(this.#connections.pool, onError);
+    let begun: Begun | undefined;
+    const connection = await this.#connections.take();
+    const { client } = connection;
     try {
-      const begun = await this.#begin(client);
+      begun = await this.#begin(client);
       const result = await work(this.#lending(client));
       if (this.#isLent) await this.#requireStillOpen(client, begun);
       const cause = await committed(client);
@@ -90,12 +85,13 @@ export class TransactionAttempt {
       broken = cause;
       return { result, doubt: { begun, cause } };
     } catch (error) {
-      broken = (await this.#rolledBack(client)) ?? broken;
+      broken = await this.#rolledBack(client);
       throw error;
     } finally {
-      client.removeListener('error', onError);
-      // A connection in an unknown state is not given back: its next user would be inside of this transaction.
-      client.release(broken);
+      broken ??= connection.lostBy;
+      // A connection in an unknown state must not be taken by others: they would be inside of this transaction.
+      if (broken) this.#connections.giveBack(connection, broken, begun && backendOf(begun));
+      else connection.release();
     }
   }
 
@@ -117,8 +113,7 @@ export class TransactionAttempt {
       'begin isolation level read committed; select pg_current_xact_id()::text as id, pg_backend_pid() as backend',
     );
     const [, { rows }] = results as [unknown, { readonly rows: [Pick<Begun, 'id' | 'backend'>] }];
-    this.#begun = { ...rows[0], incarnation };
-    return this.#begun;
+    return { ...rows[0], incarnation };
   }
 
   /** Fails if the user's function has ended the transaction, or a statement of it has failed and the function went on. */
@@ -134,26 +129,14 @@ export class TransactionAttempt {
     const late = new Error('a statement went on after the end of its transaction');
     return inTime(this.#connections.clock, rollbackTimeout, client.query('rollback'), () => late).then(
       () => undefined,
-      (error: Error) => {
-        this.#goesOn = error === late;
-        return error;
-      },
+      (error: Error) => error,
     );
-  }
-
-  /**
-   * Ends the backend whose statement goes on, and keeps its locks. As many transactions as the pool has connections may have to
-   * do that at once. Not if the backend is a pooler's, and runs another transaction by then.
-   */
-  async #terminate(): Promise<void> {
-    if (!this.#goesOn || !this.#begun) return;
-    const { id, backend } = this.#begun;
-    await this.#connections.query(terminateBackend, [backend, id]).catch(() => {});
   }
 }
 
-const terminateBackend = `
-  select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and backend_xid = $2::text::xid8::xid`;
+function backendOf({ id, backend }: Begun): Backend {
+  return { pid: backend, transaction: id };
+}
 
 /** Commits. Returns the error that came instead of the answer, if any. */
 function committed(client: PoolClient): Promise<Error | undefined> {
@@ -161,18 +144,4 @@ function committed(client: PoolClient): Promise<Error | undefined> {
     () => undefined,
     (error: Error) => error,
   );
-}
-
-/**
- * Takes a connection, and listens for its errors from inside the pool's callback: the pool has just stopped listening, and an
- * error that nobody listens for would end the process.
- */
-function connected(pool: Pool, onError: (error: Error) => void): Promise<PoolClient> {
-  return new Promise((resolve, reject) => {
-    pool.connect((error, client) => {
-      if (!client) return reject(error ?? new Error('there is no connection'));
-      client.on('error', onError);
-      resolve(client);
-    });
-  });
 }
