@@ -4,6 +4,7 @@ import type { Audit } from './audit.ts';
 import { IdMentions } from './id-mentions.ts';
 import type { Mentions } from './person-mentions.ts';
 import type { Clock } from '../kit/clock.ts';
+import type { EventStore } from '../store/event-store.ts';
 import type { HandlerStore } from '../store/handler-store.ts';
 import type { ErasureStep, Kept, KeptIn, RetentionStore } from '../store/retention-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
@@ -27,6 +28,7 @@ export interface Erased {
 /** What erasing works with. */
 export interface ErasureParts {
   readonly store: RetentionStore;
+  readonly events: Pick<EventStore, 'list'>;
   readonly pauses: Pick<HandlerStore, 'paused' | 'erasePause'>;
   readonly audit: Audit;
   readonly telemetry: Telemetry;
@@ -76,7 +78,11 @@ export class Erasure {
 
   async #erase(found: Found, compact: boolean | undefined): Promise<Erased> {
     const quarantined = await this.#eraseQuarantined(found);
+    const listed = await this.#traceIdsOf(found.calls);
+    // Before the events as well: if this ends in the middle, the next erasure finds neither calls nor trace ids by them.
+    await this.#eraseBeside((content) => found.mentions(content) || listed.isIn(content));
     const { callIds, traceIds, ...events } = await this.#eraseEvents(found);
+    // Runs may have failed meanwhile.
     await this.#eraseBeside((content) => found.mentions(content) || traceIds.isIn(content));
     const counts = { ...events, calls: callIds.length, quarantined };
     const scrubbed = (await this.#parts.store.compact?.({ rewrite: compact })) ?? {
@@ -126,6 +132,19 @@ export class Erasure {
     let quarantined = 0;
     for await (const _ of this.#mentioning('quarantine', mentions)) quarantined += 1;
     return { ...total, calls: callIds.length, callIds, quarantined, checkpointed: false, compacted: false };
+  }
+
+  async #traceIdsOf(calls: ReadonlySet<string>): Promise<IdMentions> {
+    const traceIds = new IdMentions();
+    for (const callId of calls) {
+      let before: string | undefined;
+      do {
+        const page = await this.#parts.events.list({ callId }, { limit: eventsAtOnce, before });
+        for (const { traceId } of page.events) traceIds.add(traceId);
+        before = page.cursor;
+      } while (before !== undefined);
+    }
+    return traceIds;
   }
 
   async #eraseQuarantined({ mentions }: Found): Promise<number> {

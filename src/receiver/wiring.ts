@@ -291,6 +291,13 @@ function buildKeeping({
   const keeping = { store: store.retention, telemetry, clock };
   const { requireStarted } = hooks;
   const { traceIds } = periods;
-  const erasure = new Erasure({ ...keeping, pauses: store.handlers, audit, requireStarted, traceIds });
+  const erasure = new Erasure({
+    ...keeping,
+    events: store.events,
+    pauses: store.handlers,
+    audit,
+    requireStarted,
+    traceIds,
+  });
   return { erasure, retention: new Retention({ ...keeping, periods, onCleaned: () => erasure.finish() }) };
 }

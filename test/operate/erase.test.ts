@@ -1,14 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
+import type { RetentionStore } from '../../src/store/retention-store.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { type Answer, bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { foundInFiles } from '../support/files.ts';
 import { Gate } from '../support/gate.ts';
-import { isOnPostgres } from '../support/inbox.ts';
+import { isOnPostgres, storeIn } from '../support/inbox.ts';
 import { Script } from '../support/process.ts';
-import { Discard, type Receiver } from '../support/public.ts';
+import { Discard, type Receiver, type Store } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
+import type { Work } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const phone = '+15550100123';
@@ -24,6 +26,28 @@ function talkative(receiver: Receiver) {
 
 async function settled(receiver: Receiver) {
   while ((await receiver.counts()).events.new > 0) await turn();
+}
+
+/** A store of which the connection is lost once, when this step of an erasure has been done. */
+function failingOnce(store: Store, verb: keyof RetentionStore): Store {
+  let isLost = false;
+  const around = <T extends object>(target: T, change: (name: PropertyKey, value: unknown) => unknown): T =>
+    new Proxy(target, {
+      get(_, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        return change(name, typeof value === 'function' ? value.bind(target) : value);
+      },
+    });
+  const retention = around(store.retention, (name, value) =>
+    name !== verb || isLost
+      ? value
+      : async (...given: unknown[]) => {
+          isLost = true;
+          await (value as Work)(...given);
+          throw new Error('The connection is lost.');
+        },
+  );
+  return around(store, (name, value) => (name === 'retention' ? retention : value));
 }
 
 /** Moves time on until `work` has ended. */
@@ -207,6 +231,19 @@ describe('receiver.erase', () => {
     const { handlers } = await receiver.handlers.list();
     expect(handlers).toMatchObject([{ name: 'crm', pause: { since: expect.any(Date), ...erased } }]);
     expect(foundInFiles(database, ['Anna Schmidt', 'trace-1', phone])).toEqual([]);
+  });
+
+  test('that ended in the middle is completed by the next, also where only ids of the person are', async () => {
+    const clock = new ManualClock();
+    const database = failingOnce(storeIn(temporaryDatabase(), clock), 'eraseCall');
+    const { receiver } = await started({ clock, database });
+    await deliver(receiver, bodyOf({ callId: 'call-1', traceId: 'trace-1', payload: { from: phone } }));
+    for (const filter of [{ callId: 'call-1' }, { traceId: 'trace-1' }])
+      await receiver.events.replay(filter, { by: 'ann', reason: 'Anna Schmidt has called' });
+    await expect(receiver.erase({ phoneNumber: phone })).rejects.toThrow('The connection is lost.');
+    expect(await receiver.erase({ phoneNumber: phone })).toMatchObject({ events: 0 });
+    const { entries } = await receiver.audit.list();
+    expect(JSON.stringify(entries)).not.toMatch(/Anna|call-1|trace-1/);
   });
 
   test('leaves a call alone whose id only begins or ends alike', async () => {
