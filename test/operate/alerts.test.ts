@@ -292,11 +292,21 @@ describe('alerts', () => {
     await look(5 * minute);
     expect(states()).toEqual(['no_deliveries raised']);
     expect(told[0]?.message).toMatch(
-      /^No delivery was accepted for 6\d min, and in the two weeks before, there was one in each hour: /,
+      /^No delivery was accepted for 6\d min, and as long as any came, there was one in each hour: /,
     );
+    // Of what came before, first no more than an hour is looked at, and then nothing.
+    for (const pause of [14 * day - 3 * hour, hour, hour, hour]) await look(pause);
+    expect(states()).not.toContain('no_deliveries over');
     await send('good-200');
     await look();
-    expect(states()).toEqual(['no_deliveries raised', 'no_deliveries over']);
+    expect(states().at(-1)).toBe('no_deliveries over');
+  });
+
+  test('tell of no delivery that is missed where one was only tried', async () => {
+    const { send, look, told } = await watched();
+    await send('good-1');
+    for (const pause of [hour, 6 * day, day, day]) await look(pause);
+    expect(told).toEqual([]);
   });
 
   test('tell when no delivery has come for as long as was set, and not before the first', async () => {

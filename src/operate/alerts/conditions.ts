@@ -29,13 +29,15 @@ export function conditionsOf(facts: Facts, thresholds: Thresholds): readonly Con
 
 /**
  * Those of which nothing can be said here: another process may know more, or the last delivery is so long ago that the history
- * doesn't have it.
+ * doesn't have it, or not what was usual before it.
  */
 export function unknownIn(
   { isSecretSuspected, minutes, hours, now, freeDisk }: Facts,
   { noDeliveries: from }: Thresholds,
 ): readonly AlertName[] {
-  const isSilent = from !== false && sinceLastDelivery(minutes, hours, now) === undefined;
+  const quiet = sinceLastDelivery(minutes, hours, now);
+  const isUsualUnknown = from === 'unusual' && longestPause(hours, now) === undefined;
+  const isSilent = from !== false && (quiet === undefined || (isUsualUnknown && quiet >= hour));
   return [
     ...(isSilent ? (['no_deliveries'] as const) : []),
     ...(isSecretSuspected === undefined ? (['secret_suspected'] as const) : []),
@@ -84,7 +86,7 @@ function unusualFrom(usual: number | undefined): number | undefined {
 
 function comparedTo(usual: number | undefined): string {
   if (usual === undefined) return '';
-  if (usual === 0) return ', and in the two weeks before, there was one in each hour';
+  if (usual === 0) return ', and as long as any came, there was one in each hour';
   return `, longer than in the two weeks before (${inWords(usual)})`;
 }
 

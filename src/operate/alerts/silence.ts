@@ -23,12 +23,12 @@ export function sinceLastDelivery(
 
 /**
  * The longest time between two deliveries in what is known, not counting the present one; undefined while less than a week is
- * known. Measured in whole hours.
+ * known, or all came within one hour: they have no time between them. Measured in whole hours.
  */
 export function longestPause(hours: readonly HistoryRow[], now: number): number | undefined {
   const times = timesOf(hours);
   const first = times[0];
-  if (first === undefined || now - first < known) return undefined;
+  if (first === undefined || times.length < 2 || now - first < known) return undefined;
   const pauses = times.slice(1).map((at, place) => at - (times[place] ?? at) - hour);
   return Math.max(0, ...pauses);
 }
