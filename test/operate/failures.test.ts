@@ -135,6 +135,13 @@ describe('groups of failures', () => {
     await expect(receiver.events.dismiss({ failure }, { reason: 'by hand' })).rejects.toThrow('crm');
   });
 
+  test('are none of an id that a database may not take as it is', async () => {
+    const { receiver } = await started();
+    const filter = { state: 'dead', failure: 'no\0group' } as const;
+    expect(await receiver.events.replay(filter)).toMatchObject({ events: 0 });
+    expect(await receiver.events.dismiss(filter, { reason: 'by hand' })).toMatchObject({ events: 0 });
+  });
+
   test('say how often they have failed in each hour of the last day', async () => {
     const clock = new ManualClock(Date.parse('2026-03-01T10:30:00Z'));
     const { receiver, logs } = await started({ clock, alerts: { deadLetters: false } }, (r) =>

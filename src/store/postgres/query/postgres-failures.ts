@@ -51,7 +51,7 @@ export const failuresOn = (session: Session): FailureStore => ({
     const rows = await session.query<NamedGroup>(
       `select fingerprint as id, handler, cause, muted_at is not null as "isMuted" from ringback.failure_groups
        where fingerprint = any ($1)`,
-      [ids],
+      [ids.map(toText)],
     );
     return rows.map((row) => ({ ...row, handler: fromText(row.handler), cause: fromText(row.cause) }));
   },
