@@ -37,6 +37,13 @@ const goneAfter = 3 * minute;
 /** The same, if this process can't notify those who were notified of it: one that can is to end it. */
 const leftAfter = 5 * minute;
 
+/** That a process has found an alert. */
+interface Finding {
+  readonly foundAt: number;
+  /** On this process's clock that never jumps, in milliseconds. */
+  readonly knownSince: number;
+}
+
 /** Looks once a minute for what is worth waking somebody, and tells of it once. */
 export class Alerts {
   readonly #parts: AlertsParts;
@@ -44,6 +51,8 @@ export class Alerts {
   readonly #telling = new Set<Promise<void>>();
   /** What the last look has found. */
   #found: readonly Condition[] = [];
+  /** Of each raised alert, the last finding that is known of, and since when. */
+  #findings: ReadonlyMap<string, Finding> = new Map();
 
   /** @internal */
   constructor(parts: AlertsParts) {
@@ -70,12 +79,13 @@ export class Alerts {
       const raised = (await this.#parts.store.alerts.list()).filter(isKnown);
       const foundBefore = this.#found;
       this.#found = found;
+      this.#findings = this.#findingsOf(raised);
       for (const condition of found) await this.#raise(condition, facts.now);
       const unknown = unknownIn(facts, this.#parts.thresholds);
       for (const alert of raised) {
         const isThere = unknown.includes(alert.name) || found.some((one) => isSame(one, alert));
         const wasFound = foundBefore.some((one) => isSame(one, alert));
-        if (!isThere && this.#mayEnd(alert, { wasFound, now: facts.now })) await this.#end(alert);
+        if (!isThere && this.#mayEnd(alert, wasFound)) await this.#end(alert);
       }
     } catch (error) {
       this.#parts.telemetry.report('alert_failed', { cause: messageOf(error) });
@@ -140,13 +150,24 @@ export class Alerts {
     });
   }
 
-  #mayEnd(
-    { foundAt, isNotified }: KeptAlert,
-    { wasFound, now }: { readonly wasFound: boolean; readonly now: number },
-  ): boolean {
-    const isForOthers = isNotified && this.#parts.notify === undefined;
+  /** By this process's own clock: when another machine says that it has found an alert, its clock may be off by more. */
+  #findingsOf(raised: readonly KeptAlert[]): ReadonlyMap<string, Finding> {
+    const knownSince = this.#parts.clock.elapsed();
+    return new Map(
+      raised.map((alert) => {
+        const known = this.#findings.get(keyOf(alert));
+        const { foundAt } = alert;
+        return [keyOf(alert), known?.foundAt === foundAt ? known : { foundAt, knownSince }];
+      }),
+    );
+  }
+
+  #mayEnd(alert: KeptAlert, wasFound: boolean): boolean {
+    const isForOthers = alert.isNotified && this.#parts.notify === undefined;
     if (wasFound && !isForOthers) return true;
-    return Math.abs(now - foundAt) >= (isForOthers ? leftAfter : goneAfter);
+    const finding = this.#findings.get(keyOf(alert));
+    const unfoundFor = finding ? this.#parts.clock.elapsed() - finding.knownSince : 0;
+    return unfoundFor >= (isForOthers ? leftAfter : goneAfter);
   }
 
   async #end(alert: KeptAlert & { readonly name: AlertName }): Promise<void> {
@@ -178,6 +199,10 @@ export class Alerts {
 /** The alerts that are raised in an inbox, whoever looks. */
 export async function raisedAlerts(alerts: AlertStore): Promise<readonly RaisedAlert[]> {
   return (await alerts.list()).filter(isKnown).map(alertOf);
+}
+
+function keyOf({ name, subject }: KeptAlert): string {
+  return `${name} ${subject}`;
 }
 
 /** Another version may know others. */
