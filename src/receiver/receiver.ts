@@ -265,7 +265,7 @@ export class Receiver<Transaction = UserDatabase> {
    * app.use('/ringback/api', api.middleware());
    */
   api(options: { readonly authorize: Authorize }): Mounted {
-    return blameCaller(this, 'api', () => this.#mounted(apiHandler, options.authorize));
+    return blameCaller(this, 'api', () => this.#mounted(apiHandler, options?.authorize));
   }
 
   /**
@@ -278,7 +278,7 @@ export class Receiver<Transaction = UserDatabase> {
    * app.use('/ringback', page.middleware());
    */
   page(options: { readonly authorize: Authorize }): Mounted {
-    return blameCaller(this, 'page', () => this.#mounted(pageHandler, options.authorize));
+    return blameCaller(this, 'page', () => this.#mounted(pageHandler, options?.authorize));
   }
 
   #mounted(handlerOf: (parts: ApiParts) => ApiHandler, authorize: Authorize): Mounted {

@@ -1,4 +1,5 @@
-import { ringbackError } from '../errors/errors.ts';
+import { configError, ringbackError } from '../errors/errors.ts';
+import { describe, hasMethods, isObject } from '../errors/option-problems.ts';
 import { fetchCauseOf, metPlainHttp } from '../kit/error-text.ts';
 import { jsonOrText, sentOnce } from '../kit/http-bodies.ts';
 import type { Receiver } from '../receiver/receiver.ts';
@@ -18,13 +19,17 @@ const timeout = 30_000;
  * Delivers in-process, without a socket, as if over HTTPS.
  *
  * @param url What the delivery is addressed to; only its protocol and its host count.
+ * @throws ConfigError for what is no receiver, or no delivery
  * @example expect(await deliver(receiver, buildDelivery('call-ended'))).toMatchObject({ status: 200 });
  */
 export async function deliver(
   receiver: Pick<Receiver, 'fetch'>,
-  { body, headers }: SignedDelivery,
+  delivery: SignedDelivery,
   url = 'https://receiver.test/',
 ): Promise<DeliveryAnswer> {
+  if (!hasMethods(receiver, ['fetch']))
+    throw wrongArgument('deliver(receiver)', 'what createReceiver or testReceiver has returned', receiver);
+  const { body, headers } = checkedDelivery(delivery, 'deliver');
   const request = { method: 'POST', headers: { ...headers }, body: new Uint8Array(body) };
   return answerOf(await receiver.fetch(new Request(url, request)));
 }
@@ -32,13 +37,11 @@ export async function deliver(
 /**
  * Delivers over HTTP or HTTPS.
  *
- * @throws RingbackError `delivery_unsent` when there is no answer
+ * @throws RingbackError `delivery_unsent` when there is no answer; ConfigError for what is no delivery
  * @example await deliverTo('http://127.0.0.1:8080/webhooks', buildDelivery('call-ended'));
  */
-export async function deliverTo(
-  url: string | URL,
-  { body, headers }: SignedDelivery,
-): Promise<DeliveryAnswer> {
+export async function deliverTo(url: string | URL, delivery: SignedDelivery): Promise<DeliveryAnswer> {
+  const { body, headers } = checkedDelivery(delivery, 'deliverTo');
   try {
     const signal = AbortSignal.timeout(timeout);
     const request = sentOnce(new Uint8Array(body), headers);
@@ -52,4 +55,16 @@ export async function deliverTo(
 async function answerOf(response: Response): Promise<DeliveryAnswer> {
   const text = await response.text();
   return { status: response.status, body: jsonOrText(text) };
+}
+
+/** Refuses what would be sent as an empty body, such as a fixture's name: the answer would be a 401 that explains nothing. */
+function checkedDelivery(delivery: SignedDelivery, where: string): SignedDelivery {
+  // A test runner's bytes may be of another realm, where instanceof says nothing.
+  if (isObject(delivery) && ArrayBuffer.isView(delivery['body']) && isObject(delivery['headers']))
+    return delivery;
+  throw wrongArgument(`${where}(delivery)`, 'what buildDelivery has returned', delivery);
+}
+
+function wrongArgument(option: string, expected: string, found: unknown) {
+  return configError('option_invalid', { option, expected, found: describe(found) });
 }

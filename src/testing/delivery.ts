@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { decodeBody, isRecord } from '../events/decoding.ts';
 import { firstId } from '../events/ids.ts';
 import { systemClock } from '../kit/clock.ts';
-import { parseStrictly } from '../errors/option-problems.ts';
+import { configError } from '../errors/errors.ts';
+import { describe, isObject, parseStrictly } from '../errors/option-problems.ts';
 import type { Scheme } from '../events/model.ts';
 import type { SchemeName } from '../signature/schemes.ts';
 import type { Secrets } from '../signature/secrets.ts';
@@ -57,7 +58,7 @@ const optionsSchema = z
 /**
  * Makes a signed delivery, as the platform would send it now.
  *
- * @throws RingbackError `fixture_unknown`; ConfigError for an invalid secret or scheme
+ * @throws RingbackError `fixture_unknown`; ConfigError for an invalid source, secret or scheme
  * @example
  * const delivery = buildDelivery('call-ended', { callId: 'call_42', traceId: 'trace-1' });
  * await request(app).post('/webhooks').set(delivery.headers).send(delivery.body.toString());
@@ -84,10 +85,20 @@ export function buildDelivery(source: DeliverySource, options: DeliveryOptions =
 
 function unsigned(source: DeliverySource): SignedDelivery {
   if (typeof source === 'string') return fixture(source);
+  if (!isObject(source)) throw noSource(source);
   if (source instanceof Uint8Array) return fromBody(Buffer.from(source));
   if (isFixture(source)) return source;
   // Sent as a body, the file of a fixture would be accepted: as an event without a name, and with another trace id.
   return readFixture('', source) ?? fromBody(Buffer.from(JSON.stringify(source)));
+}
+
+/** Without types, a misspelled field of a test's own object is the most common source that is none. */
+function noSource(source: unknown) {
+  return configError('option_invalid', {
+    option: 'buildDelivery(source)',
+    expected: "a fixture's name, an object to be sent as JSON, or raw bytes",
+    found: describe(source),
+  });
 }
 
 function isFixture(source: Fixture | Readonly<Record<string, unknown>>): source is Fixture {

@@ -284,6 +284,7 @@ describe('who may do what', () => {
     const { receiver } = made();
     expect(() => receiver.api({} as never)).toThrow(ConfigError);
     expect(() => receiver.api({} as never)).toThrow("a function that answers 'all'");
+    expect(() => receiver.api(undefined as never)).toThrow('authorize in receiver.api');
   });
 });
 

@@ -53,6 +53,12 @@ describe('a delivery built from', () => {
     );
   });
 
+  it.each([undefined, null, 42])('%s is refused with a sentence', (source) => {
+    expect(() => buildDelivery(source as never)).toThrow(
+      `The option buildDelivery(source) should be a fixture's name, an object to be sent as JSON, or raw bytes, but is ${source}.`,
+    );
+  });
+
   it('an object is sent as JSON, with the headers that its fields name', () => {
     const delivery = buildDelivery({ traceId: 'trace-1', eventName: 'A.B', payload: {} });
     expect(bodyOf(delivery)).toEqual({ traceId: 'trace-1', eventName: 'A.B', payload: {} });

@@ -37,6 +37,26 @@ describe('a test receiver', () => {
     expect((await deliver(receiver, delivery)).body).toMatchObject({ status: 'duplicate' });
   });
 
+  it.each([
+    ['a name of a fixture', 'call-ended', '"call-ended"'],
+    ['a body that is text', { body: '{}', headers: {} }, 'of type object'],
+    ['nothing', undefined, 'undefined'],
+  ])('refuses %s as a delivery', async (_, delivery, found) => {
+    const sentence = (where: string) =>
+      `The option ${where}(delivery) should be what buildDelivery has returned, but is ${found}.`;
+    await expect(deliver(testReceiver(), delivery as never)).rejects.toThrow(sentence('deliver'));
+    await expect(deliverTo('http://127.0.0.1:1/', delivery as never)).rejects.toThrow(sentence('deliverTo'));
+  });
+
+  it.each([
+    ['an app', express(), 'of type function'],
+    ['nothing', undefined, 'undefined'],
+  ])('refuses %s in its place', async (_, receiver, found) => {
+    await expect(deliver(receiver as never, buildDelivery('call-ended'))).rejects.toThrow(
+      `The option deliver(receiver) should be what createReceiver or testReceiver has returned, but is ${found}.`,
+    );
+  });
+
   it('handles what comes through an app and supertest', async () => {
     const receiver = await started(testReceiver().on('*', () => {}));
     const app = express().use('/webhooks', receiver.middleware());

@@ -85,6 +85,7 @@ describe('who gets it', () => {
     const { receiver } = made();
     expect(() => receiver.page({} as never)).toThrow(ConfigError);
     expect(() => receiver.page({} as never)).toThrow('authorize in receiver.page');
+    expect(() => receiver.page(undefined as never)).toThrow('authorize in receiver.page');
   });
 
   test.each(['/index.html', '/page.ts', '/%2e%2e/package.json', '/..%2fpackage.json', '/page-x.js', '/apix'])(
