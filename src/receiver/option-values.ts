@@ -48,7 +48,7 @@ export const trustProxy = checked(
 );
 export const host = checked('a host name, without scheme, port, path or *', readHostName);
 export const database = checked(
-  "a file, ':memory:', a postgres:// URL, postgres({ … }) of ringback/postgres, or a store",
+  "a file, ':memory:', a postgres:// URL such as postgres://user@host/app?schema=ringback, postgres({ … }) of ringback/postgres, or a store",
   readDatabase,
 );
 export const logger = checked('a pino instance or options for one', readLogger);

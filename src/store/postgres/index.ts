@@ -35,7 +35,7 @@ export interface PostgresOptions {
 }
 
 const expected = {
-  url: 'a URL that begins with postgres:// or postgresql://, with a schema of lower-case letters, digits and _ if it names one',
+  url: 'a URL that begins with postgres:// or postgresql://, with a schema of lower-case letters, digits and _ if it names one, as ?schema=ringback',
   pool: 'a pool of the package pg',
   schema:
     'a name of lower-case letters, digits and _, of at most 63 characters, that does not begin with pg_',

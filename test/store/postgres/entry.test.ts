@@ -133,6 +133,8 @@ test.each([
   'postgres:user:hush@host',
   'mysql://user:hush@host/app',
   'postgres://user:hush@host/app?schema=No',
+  'postgres://user:hush@host/app?shema=calls',
+  'postgres://user:hush@host/app?Schema=calls',
   'postgres://user:hush@',
 ])('the URL %s is refused, and its credentials are not shown', (database) => {
   const make = () => createReceiver({ secrets: secret, database });

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { closest } from '../../../kit/closest-name.ts';
 
 /** Where an inbox in Postgres is. */
 export interface PostgresPlace {
@@ -56,11 +57,17 @@ export function isSchemaName(text: unknown): text is string {
 export function readPlace(url: string): PostgresPlace | undefined {
   if (!/^postgres(ql)?:\/\//i.test(url) || !URL.canParse(url)) return undefined;
   const parsed = new URL(url);
+  if ([...parsed.searchParams.keys()].some(isMisspelledSchema)) return undefined;
   const schema = parsed.searchParams.get(schemaParameter) ?? defaultSchema;
   if (!isSchemaName(schema)) return undefined;
   if (!parsed.searchParams.has(schemaParameter)) return { connectionString: url, pool: undefined, schema };
   parsed.searchParams.delete(schemaParameter);
   return { connectionString: parsed.href, pool: undefined, schema };
+}
+
+/** The driver ignores a parameter that it doesn't know, and the inbox would be the one of another schema. */
+function isMisspelledSchema(parameter: string): boolean {
+  return parameter !== schemaParameter && closest(parameter, [schemaParameter]) !== undefined;
 }
 
 /** The name of the inbox in a sentence for a person: never the user, the password, or the query of the URL. */
