@@ -162,7 +162,7 @@ export const problems = {
     'receiver on it, and try again after ten seconds. If one was killed on another machine or in another container, start ' +
     'a receiver on it and stop it: that takes over what the other had claimed.',
   move_refused: (d: { from: string; to: string; found: string }) =>
-    `The inbox of ${d.from} should be moved to an empty place, but of ${d.to}: ${d.found}. Nothing was changed. Use another ` +
+    `The inbox of ${d.from} should be moved to an empty place, but ${d.to} ${d.found}. Nothing was changed. Use another ` +
     'file or another schema, or remove what is there if nobody needs it.',
   move_incomplete: (d: { from: string; to: string; differences: string }) =>
     `There should be as much in ${d.to} as in ${d.from} after the move, but there are: ${d.differences}. The source is ` +

@@ -74,7 +74,7 @@ describe('ringback inbox replay', () => {
     expect(await replaying).toMatchObject({ state: 'stopped', runs: 1 });
     expect(await ringback(stop, { env, cwd })).toMatchObject({
       stdout: '{"id":1,"stopped":false}',
-      stderr: 'ringback: it did not go on\n',
+      stderr: 'ringback: it was not in progress\n',
     });
     expect(await ringback(['inbox', 'stop', 'one'], { env, cwd })).toMatchObject({ code: 2 });
     await receiver.stop();

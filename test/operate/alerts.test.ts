@@ -97,7 +97,7 @@ describe('alerts', () => {
         subject: undefined,
         state: 'raised',
         since: expect.any(Date),
-        message: '1 run is a dead letter: nobody tries them again.',
+        message: '1 run is a dead letter: nobody tries it again.',
       },
     ]);
     await send('bad-2');
@@ -479,12 +479,12 @@ describe('a webhook of an alert', () => {
     await expect.poll(() => requests.length).toBe(1);
     const [{ headers, body } = { headers: {}, body: '' }] = requests;
     expect(new Webhook(secret).verify(body, headers)).toEqual({
-      text: 'Ringback: dead_letters raised. 1 run is a dead letter: nobody tries them again.',
+      text: 'Ringback: dead_letters raised. 1 run is a dead letter: nobody tries it again.',
       alert: {
         name: 'dead_letters',
         state: 'raised',
         since: expect.stringMatching(/^\d{4}-.*Z$/),
-        message: '1 run is a dead letter: nobody tries them again.',
+        message: '1 run is a dead letter: nobody tries it again.',
       },
     });
   });

@@ -68,6 +68,6 @@ export function addStop(inbox: Command): void {
       const database = await existingInbox(flags);
       const stopped = await withReceiver(database, (receiver) => receiver.events.stop(id, accountOf(flags)));
       await printResult({ id, stopped });
-      if (!stopped) remark('it did not go on');
+      if (!stopped) remark('it was not in progress');
     });
 }

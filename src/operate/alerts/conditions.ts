@@ -50,7 +50,10 @@ type Maybe = Condition | undefined;
 function deadLetters({ deadRuns }: Facts, { deadLetters: from }: Thresholds): Maybe {
   if (from === false || deadRuns < from) return undefined;
   const count = deadRuns >= maxCounted ? `${maxCounted} or more` : String(deadRuns);
-  const message = `${count} ${deadRuns === 1 ? 'run is a dead letter' : 'runs are dead letters'}: nobody tries them again.`;
+  const message =
+    deadRuns === 1
+      ? '1 run is a dead letter: nobody tries it again.'
+      : `${count} runs are dead letters: nobody tries them again.`;
   return { name: 'dead_letters', subject: '', message };
 }
 

@@ -101,14 +101,14 @@ async function beginOrResume(source: MoveSource, target: MoveTarget): Promise<Pr
   const unfinished = await target.progress();
   if (unfinished === undefined) {
     if (Object.values(await target.contents()).some((count) => count > 0))
-      throw refuse('it holds an inbox already, which this one would be mixed with');
+      throw refuse('holds an inbox already, which this one would be mixed with');
     return { from: source.name, contents, numbers, table: keptTableNames[0], after: undefined };
   }
   if (unfinished.from !== source.name)
-    throw refuse(`it holds a part of ${unfinished.from}, from which a move was not finished`);
+    throw refuse(`holds a part of ${unfinished.from}, from which a move was not finished`);
   if (!isSame(unfinished.contents, contents) || !isSame({ ...unfinished.numbers }, { ...numbers }))
     throw refuse(
-      'it holds a part of the inbox as it was when the move began, and a receiver has worked on it since',
+      'holds a part of the inbox as it was when the move began, and a receiver has worked on it since',
     );
   return unfinished;
 }
