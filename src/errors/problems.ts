@@ -75,9 +75,17 @@ export const problems = {
   bulk_action_left: (d: { id: number }) =>
     `The replay or dismissal ${d.id} should go through all of its events, but the receiver was stopped before. It goes on ` +
     'when a receiver is started on this inbox; to end it, stop it: events.stop(id), or ringback inbox stop.',
-  handler_unknown: (d: { name: string; before: string; meant: string | undefined; known: string }) =>
+  handler_unknown: (d: {
+    name: string;
+    before: string;
+    meant: string | undefined;
+    known: string;
+    fix?: string;
+  }) =>
     `The handler "${d.name}" should be registered before ${d.before}, but it is not.` +
-    (d.meant === undefined ? ` The handlers are: ${d.known || 'none'}.` : ` Did you mean "${d.meant}"?`),
+    (d.meant === undefined
+      ? ` The handlers are: ${d.known || 'none'}.${d.fix === undefined ? '' : ` ${d.fix}`}`
+      : ` Did you mean "${d.meant}"?`),
   handler_registered: (d: { name: string }) =>
     `The handler "${d.name}" should be gone before its open runs are dismissed, but it is registered here and will run ` +
     "them. To dismiss its dead letters, say state: 'dead'; to end its open runs, let it throw Discard, or remove it first.",

@@ -144,8 +144,14 @@ export class InboxHandlers {
   async #requireKnown(name: string): Promise<void> {
     const known = (await this.list()).handlers.map((handler) => handler.name);
     if (known.includes(name)) return;
-    const details = { name, before: 'it is paused', meant: closest(name, known), known: known.join(', ') };
-    throw configError('handler_unknown', details);
+    throw configError('handler_unknown', {
+      name,
+      before: 'it is paused',
+      meant: closest(name, known),
+      known: known.join(', '),
+      // Whoever stops everything first, and then pauses, has written the name correctly.
+      fix: 'One is known while a process that has it runs, or while a run of it is not done.',
+    });
   }
 }
 

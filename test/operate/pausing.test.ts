@@ -201,6 +201,13 @@ describe('pausing', () => {
     expect((await receiver.handlers.list()).handlers.some(({ pause }) => pause)).toBe(false);
   });
 
+  test('says when a handler is known, because its name may be right and its process stopped', async () => {
+    const { receiver } = await started({}, () => {});
+    await expect(receiver.handlers.pause('crm')).rejects.toThrow(
+      'it is not. The handlers are: none. One is known while a process that has it runs, or while a run of it is not done.',
+    );
+  });
+
   test('a list says what each handler is registered for', async () => {
     const { receiver } = await started({}, (r) => {
       r.on('CallHandler.*', { name: 'crm', order: 'strict', concurrency: 3, timeout: '5s' }, () => {});
