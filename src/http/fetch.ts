@@ -1,4 +1,6 @@
 import { Readable } from 'node:stream';
+import { configError } from '../errors/errors.ts';
+import { describe } from '../errors/option-problems.ts';
 import type { BodySource, Delivery, Take } from '../events/model.ts';
 
 /** What a Request doesn't say about the connection over which it came, and its server may know. */
@@ -21,12 +23,23 @@ export function fetchHandler(
   take: Take,
 ): (request: Request, connection?: FetchConnection) => Promise<Response> {
   return async (request, connection) => {
+    if (typeof request?.headers?.get !== 'function') throw noRequest(request);
     const delivery = deliveryOf(request, connection);
     const { status, headers, body } = await take(delivery);
     // The rest of a refused body must not be read on: an endless one would be read forever.
     if (delivery.body.kind === 'stream') delivery.body.stream.destroy();
     return new Response(body, { status, headers });
   };
+}
+
+/** A framework's own request is easily taken for a Request, and what it lacks would be a TypeError in our files. */
+function noRequest(request: unknown) {
+  return configError('option_invalid', {
+    option: 'fetch(request)',
+    expected: 'a Request',
+    found: describe(request),
+    fix: 'In Hono, give it context.req.raw; in Express, mount receiver.middleware() instead.',
+  });
 }
 
 function deliveryOf(request: Request, connection: FetchConnection | undefined): Delivery {

@@ -1,4 +1,5 @@
 import { configError } from '../errors/errors.ts';
+import { describe } from '../errors/option-problems.ts';
 import { type Clock, systemClock } from '../kit/clock.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 
@@ -21,6 +22,7 @@ interface Timer {
  * deliveries made now are within the tolerance.
  *
  * @param start What the wall clock shows at first: a Date or milliseconds since 1970.
+ * @throws ConfigError for a start that is no time: all times of the receiver would be none
  * @example
  * const clock = manualClock();
  * const receiver = testReceiver({ clock });
@@ -28,6 +30,12 @@ interface Timer {
  */
 export function manualClock(start: Date | number = systemClock.now()): ManualClock {
   const startedAt = Number(start);
+  if (!Number.isFinite(startedAt))
+    throw configError('option_invalid', {
+      option: 'manualClock(start)',
+      expected: 'a Date or milliseconds since 1970',
+      found: start instanceof Date ? 'an invalid Date' : describe(start),
+    });
   const timers = new Set<Timer>();
   let elapsed = 0;
 

@@ -96,6 +96,16 @@ describe('over Request and Response', () => {
     expect((await receiver.fetch(request('https://192.0.2.1/'))).status).toBe(421);
   });
 
+  test.each([
+    ["a framework's own request", { url: '/', method: 'POST', headers: {} }, 'of type object'],
+    ['nothing', undefined, 'undefined'],
+  ])('%s is refused with a sentence', async (_, given, found) => {
+    const { receiver } = await started();
+    await expect(receiver.fetch(given as never)).rejects.toThrow(
+      `The option fetch(request) should be a Request, but is ${found}. In Hono, give it context.req.raw;`,
+    );
+  });
+
   test('a list of proxies matches nobody, and the fix names what does', async () => {
     const proxied = () => {
       const body = bodyOf();

@@ -346,6 +346,15 @@ describe('a manual clock', () => {
     expect(new Date(clock.now()).toISOString()).toBe('2026-03-02T00:00:00.040Z');
     expect(() => clock.advance('soon' as '1s')).toThrow('advance(duration)');
   });
+
+  it.each([
+    ['a text', '2026-03-02', '"2026-03-02"'],
+    ['a Date that is none', new Date('soon'), 'an invalid Date'],
+  ])('refuses to start at %s', (_, start, found) => {
+    expect(() => manualClock(start as Date)).toThrow(
+      `The option manualClock(start) should be a Date or milliseconds since 1970, but is ${found}.`,
+    );
+  });
 });
 
 describe('deliverTo', () => {
