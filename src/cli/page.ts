@@ -73,7 +73,7 @@ async function show(flags: PageFlags): Promise<void> {
   try {
     await listen(server, { host: '127.0.0.1', port: flags.port ?? 0 });
     process.stdout.write(`${urlOf(server)}${prefix}/\n`);
-    remark('open this address in a browser. Who knows it can change the inbox. Ctrl-C ends it');
+    remark('open this address in a browser. Whoever knows it can change the inbox. Ctrl-C ends it');
     await stopping;
   } finally {
     const closed = new Promise((resolve) => server.close(resolve));
