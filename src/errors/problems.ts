@@ -162,6 +162,9 @@ export const problems = {
     `The database ${d.database} should run statements in read committed unless told otherwise, but runs them in ${d.found}, in ` +
     "which an event could be handled twice. Run alter role … in database … set default_transaction_isolation = 'read " +
     "committed' for the receiver's user, and take the setting out of the URL or the pool if it is there.",
+  database_encoding: (d: { database: string; found: string }) =>
+    `The database ${d.database} should have the encoding UTF8, but has ${d.found}, in which some deliveries could never be stored. ` +
+    "Make another: create database … encoding 'UTF8' template template0.",
   inbox_missing: (d: { database: string }) =>
     `The database ${d.database} should hold an inbox, but no receiver has been started on that schema. Check the URL and its ` +
     'parameter schema, or start the receiver first.',

@@ -31,6 +31,7 @@ describe('doctor, on an inbox in Postgres', () => {
       permissions: 'ok: the user may make the inbox',
       durability: 'ok: synchronous_commit is on, fsync is on',
       isolation: 'ok: statements run in read committed',
+      encoding: 'ok: texts are stored in UTF8',
       'database clock': "ok: this machine's clock agrees with the database's",
       connections: expect.stringMatching(/^ok: \d+ more are possible .*, and a process makes up to 12$/),
     });

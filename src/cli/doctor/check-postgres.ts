@@ -6,7 +6,7 @@ import {
   examinePostgres,
   oldestVersion,
 } from '../../store/postgres/connection/examination.ts';
-import { isSuitable } from '../../store/postgres/connection/isolation.ts';
+import { isSuitable, keepsAllTexts } from '../../store/postgres/connection/suitable-database.ts';
 import { schemaVersion } from '../../store/postgres/connection/migrations/index.ts';
 import type { PostgresPlace } from '../../store/postgres/connection/place.ts';
 import { inboxFinding } from './check-database.ts';
@@ -30,6 +30,7 @@ export async function checkPostgres(place: PostgresPlace, clock: Clock): Promise
       permissionsFinding(found),
       durabilityFinding(found),
       isolationFinding(found),
+      encodingFinding(found),
       ...(found.schema > 0 ? [tuplesFinding(found)] : []),
       transactionFinding(found),
       clockFinding(found),
@@ -113,6 +114,13 @@ function isolationFinding({ server: { isolation } }: PostgresExamination): Findi
         'wrong',
         `${found}: set default_transaction_isolation to read committed for this user (docs/postgres.md).`,
       );
+}
+
+function encodingFinding({ server: { encoding } }: PostgresExamination): Finding {
+  const found = `texts are stored in ${encoding}`;
+  return keepsAllTexts(encoding)
+    ? finding('encoding', 'ok', found)
+    : finding('encoding', 'wrong', `${found}: make a database with the encoding UTF8 (docs/postgres.md).`);
 }
 
 function tuplesFinding({ tuples: { dead, live } }: PostgresExamination): Finding {

@@ -29,6 +29,7 @@ interface Server {
   readonly isReadOnly: boolean;
   /** That of statements by themselves. */
   readonly isolation: string;
+  readonly encoding: string;
   readonly synchronousCommit: string;
   readonly hasSynchronousStandbys: boolean;
   readonly fsync: string;
@@ -104,6 +105,7 @@ const askServer = `
     current_setting('server_version') as "readableVersion",
     current_setting('transaction_read_only') = 'on' as "isReadOnly",
     current_setting('transaction_isolation') as isolation,
+    current_setting('server_encoding') as encoding,
     current_setting('synchronous_commit') as "synchronousCommit",
     current_setting('synchronous_standby_names') <> '' as "hasSynchronousStandbys",
     current_setting('fsync') as fsync,

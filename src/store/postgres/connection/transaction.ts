@@ -105,7 +105,7 @@ export class TransactionAttempt {
 
   /**
    * In one round trip. The isolation is that of the default, unless somebody has changed the database's since the store was
-   * opened: see `requireReadCommitted`.
+   * opened: see `requireSuitable`.
    */
   async #begin(client: PoolClient): Promise<Begun> {
     const { incarnation } = this.#connections;

@@ -61,7 +61,7 @@ import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
 import type { HandlerTerms, RunSelection } from '../../claims.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { toProblem } from '../connection/opening-cause.ts';
-import { requireReadCommitted } from '../connection/isolation.ts';
+import { requireSuitable } from '../connection/suitable-database.ts';
 import { isInvalidData } from '../connection/statement.ts';
 import { migrate } from '../connection/migrations/index.ts';
 import type { Session } from '../connection/session.ts';
@@ -128,7 +128,7 @@ export class Work {
 
   async open(): Promise<void> {
     try {
-      await requireReadCommitted(this.#session);
+      await requireSuitable(this.#session);
       await migrate(this.#session);
       await this.#processes.enter();
     } catch (error) {

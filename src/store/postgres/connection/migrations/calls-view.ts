@@ -4,10 +4,11 @@
  */
 export const callsView = `
   -- What an event says about its call. Characters that Postgres can't keep are written here as in other columns: one event
-  -- that has one must not make the whole view fail.
+  -- that has one must not make the whole view fail. Between dollars a backslash is one, whatever standard_conforming_strings
+  -- says, which somebody may have turned off for an older app.
   create function ringback.facts_of(facts text) returns jsonb language sql immutable parallel safe as $function$
-    select case when strpos(facts, '\\u') = 0 then facts
-      else regexp_replace(facts, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u(0000|d[89a-f][0-9a-f]{2})', '\\1' || chr(57344) || '\\2', 'g')
+    select case when strpos(facts, $$\\u$$) = 0 then facts
+      else regexp_replace(facts, $$(?<!\\\\)((?:\\\\\\\\)*)\\\\u(0000|d[89a-f][0-9a-f]{2})$$, $$\\1$$ || chr(57344) || $$\\2$$, 'g')
     end::jsonb
   $function$;
 

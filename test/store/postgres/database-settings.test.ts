@@ -1,0 +1,50 @@
+/** What a database is set to, beyond what every test's server is: what can't hold an inbox is refused, all else makes no difference. */
+import { expect, onTestFinished, test } from 'vitest';
+import { postgres } from '../../../src/store/postgres/index.ts';
+import { bodyOf, deliver, secret } from '../../support/deliveries.ts';
+import { ownPostgres, testDatabase, withClient } from '../../support/postgres.ts';
+import { createReceiver } from '../../support/public.ts';
+
+function receiverOn(connectionString: string, schema = 'ringback') {
+  const database = postgres({ connectionString, schema });
+  const receiver = createReceiver({ secrets: secret, database, logger: { level: 'silent' } });
+  onTestFinished(() => receiver.stop({ drain: 0 }));
+  return receiver.on('*', () => {});
+}
+
+// In LATIN1, an event with a name in Greek would be refused for ever; in SQL_ASCII, one with U+0000 made the view of calls fail.
+test.each(['LATIN1', 'SQL_ASCII'])(
+  'a database whose encoding is %s is refused with a sentence, and nothing is made',
+  async (encoding) => {
+    const { url } = await ownPostgres();
+    await withClient(url, (client) =>
+      client.query(`create database app encoding '${encoding}' template template0 locale 'C'`),
+    );
+    const app = Object.assign(new URL(url), { pathname: '/app' }).href;
+    await expect(receiverOn(app).start()).rejects.toMatchObject({
+      code: 'database_encoding',
+      message: expect.stringContaining(`has ${encoding}, in which some deliveries could never be stored`),
+    });
+    await withClient(app, async (client) => {
+      const { rowCount } = await client.query("select from pg_namespace where nspname = 'ringback'");
+      expect(rowCount).toBe(0);
+    });
+  },
+);
+
+test('a backslash in a string may be an escape: calls are listed all the same', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const url = new URL(connectionString);
+  url.searchParams.set('options', '-c standard_conforming_strings=off');
+  const receiver = receiverOn(url.href, schema);
+  await receiver.start();
+  const eventName = 'CallHandler.CallTransferred';
+  const payload = { transfer_to: 'a\u0000b\\u0000c' };
+  expect(await deliver(receiver, bodyOf({ eventName, callId: 'call-1', payload }))).toMatchObject({
+    status: 200,
+  });
+  await withClient(url.href, async (client) => {
+    const { rows } = await client.query(`select call_id, transfer_destination from ${schema}.calls`);
+    expect(rows).toEqual([{ call_id: 'call-1', transfer_destination: 'a\ue0000000b\\u0000c' }]);
+  });
+});
