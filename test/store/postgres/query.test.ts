@@ -155,6 +155,8 @@ describe('events in Postgres', () => {
       const { sequence } = only(events);
       const step = { sequences: [sequence], handler: odd, takesDead: true, takesWaiting: true };
       expect(await store.events.wouldDismiss(step)).toEqual([{ sequence, handler: odd }]);
+      // Whoever asks for a group over HTTP writes its id.
+      expect(await store.failures.named([odd])).toEqual([]);
     },
   );
 });
