@@ -66,7 +66,10 @@ const eventsClaimed = `
       group by r.handler) before) as open_runs
   from ${sources} where e.sequence = any ($1) order by e.sequence`;
 
-/** Gives back the events beyond the bound on bytes, and returns the others. */
+/**
+ * Gives back the events beyond the bound on bytes, and returns the others. One that is being removed is not given back: the removal
+ * waits for its claim, and would not see it among those that wait.
+ */
 async function withinBytes(
   transaction: Transaction,
   sequences: readonly number[],
@@ -76,7 +79,7 @@ async function withinBytes(
        select sequence from (
          select sequence, sum(octet_length(body)) over (order by sequence) - octet_length(body) as before
          from ringback.bodies where sequence = any ($1)) sized
-       where before >= $2
+       join ringback.events e using (sequence) where before >= $2 for key share of e skip locked
      ), ended as (delete from ringback.claims c using beyond where c.sequence = beyond.sequence
        returning c.sequence, c.call_id
      )

@@ -43,6 +43,21 @@ export async function endClaim(transaction: Transaction, { process, sequence }: 
   );
 }
 
+/**
+ * Keeps the events that a process has claimed from being removed until the transaction ends. What is given back of an event that is
+ * removed at the same time would wait for ever: no removal sees it any more. Those of which the removal has begun are waited for. A
+ * statement of its own: the next one has a new snapshot, without what was removed.
+ */
+export async function lockEventsOf(transaction: Transaction, process: number): Promise<void> {
+  await transaction.query(
+    `select from ringback.events where sequence = any (array(
+       select sequence from ringback.claims where process = $1
+       union select sequence from ringback.all_owned where process = $1))
+     order by sequence for key share`,
+    [process],
+  );
+}
+
 /** Ranges of sequences: all that the process recorded and claimed between the first and the last. */
 export type Ranges = readonly (readonly [first: number, last: number])[];
 

@@ -2,6 +2,7 @@ import type { Sequence } from '../../sequence.ts';
 import { isInvalidData } from '../connection/statement.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
+import { lockEventsOf } from './holding.ts';
 import type { Recorded } from './record.ts';
 import type { EndedEvents, Processes } from './processes.ts';
 
@@ -119,6 +120,7 @@ export class OwnedEvents {
         'update ringback.processes set recoveries = recoveries + 1 where id = $1 returning recoveries',
         [id],
       );
+      await lockEventsOf(transaction, id);
       await transaction.query(
         `with unknown as materialized (
            select sequence, call_id from ringback.all_owned where process = $1 and sequence <> all ($2::bigint[])

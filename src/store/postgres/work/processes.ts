@@ -3,6 +3,7 @@ import type { Sequence } from '../../sequence.ts';
 import { heartbeatInterval } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
+import { lockEventsOf } from './holding.ts';
 
 /** After how many seconds without a heartbeat a process is taken for dead, by the database's clock: four were missed. */
 export const deadAfter = (4 * heartbeatInterval) / 1_000;
@@ -155,6 +156,7 @@ export class Processes {
           [id, deadAfter],
         );
         if (!gone) return 0;
+        await lockEventsOf(transaction, id);
         if (!gone.isLeaving) await transaction.query(countCrash, [id]);
         const events = await transaction.query(requeueEvents, [id]);
         const runs = await transaction.query(

@@ -1,0 +1,116 @@
+/** An event is removed while what was claimed is given back: an erased call must leave nothing, in which its id would stay. */
+import { Client } from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/kit/clock.ts';
+import { removeEvents } from '../../../src/store/postgres/admin/removal.ts';
+import { Session } from '../../../src/store/postgres/connection/session.ts';
+import type { Sequence } from '../../../src/store/sequence.ts';
+import { eventOf, only, record } from '../parts.ts';
+import { holdNextStatement, openedOnPool, waitsForLock } from './opened-postgres.ts';
+
+const callId = 'call-1';
+
+/** A store, a session that removes, and what is left of the call in both tables of claims. */
+async function inbox() {
+  const opened = await openedOnPool();
+  const { connectionString, schema } = opened;
+  const session = new Session({ connectionString, schema, pool: undefined }, systemClock);
+  onTestFinished(() => session.close());
+  const sequencesIn = async (table: 'events' | 'waiting' | 'claims') => {
+    const rows = await session.query<{ sequence: Sequence }>(`select sequence from ringback.${table}`);
+    return rows.map(({ sequence }) => sequence);
+  };
+  return { ...opened, session, sequencesIn };
+}
+
+/** Removes all events, and ends only when what is begun meanwhile has written, or waits. */
+async function removingWhile(
+  { session, sequencesIn }: Awaited<ReturnType<typeof inbox>>,
+  begin: () => Promise<unknown>,
+): Promise<void> {
+  const sequences = await sequencesIn('events');
+  const meanwhile = await session.write(async (transaction) => {
+    await removeEvents(transaction, sequences, 10_000);
+    const begun = begin();
+    await Promise.race([begun, waitsForLock(session)]);
+    return { begun };
+  });
+  await meanwhile.begun;
+}
+
+async function expectNothingLeft({ sequencesIn }: Awaited<ReturnType<typeof inbox>>): Promise<void> {
+  for (const table of ['events', 'waiting', 'claims'] as const) expect(await sequencesIn(table)).toEqual([]);
+}
+
+test('a process that leaves gives back no event that it has recorded and that is removed meanwhile', async () => {
+  const opened = await inbox();
+  await opened.store.record(eventOf('a', { callId }), true).claimed;
+  await removingWhile(opened, () => opened.store.close());
+  await expectNothingLeft(opened);
+});
+
+test('a process gives back no event that it does not know of and that is removed meanwhile', async () => {
+  const opened = await inbox();
+  const { store, pool } = opened;
+  const sendHeld = holdNextStatement(pool);
+  await expect(store.record(eventOf('a', { callId }), true).written).rejects.toThrow(
+    'the connection is lost',
+  );
+  await sendHeld();
+  await removingWhile(opened, () => store.keepAlive());
+  await expectNothingLeft(opened);
+});
+
+test('a removal sees an event that a process which leaves has just given back', async () => {
+  const opened = await inbox();
+  const { store, session, connectionString, schema } = opened;
+  await record(store, eventOf('a', { callId }));
+  expect(only(await store.claimEvents(1))).toMatchObject({ traceId: 'a' });
+  const other = await lockedTable(connectionString, `"${schema}".ended in exclusive mode`);
+  const leaving = store.close();
+  await waitsForLock(session);
+  const removing = session.write(async (transaction) =>
+    removeEvents(transaction, await opened.sequencesIn('events'), 10_000),
+  );
+  await expect.poll(() => waiters(other)).toBe(2);
+  await other.query('commit');
+  await Promise.all([leaving, removing]);
+  await expectNothingLeft(opened);
+});
+
+test('a removal sees an event that was claimed, and given back for its size', async () => {
+  const opened = await inbox();
+  const { store, session, connectionString, schema } = opened;
+  const body = Buffer.alloc(5 * 1024 * 1024);
+  for (const traceId of ['a', 'b', 'c']) await record(store, eventOf(traceId, { callId, body }));
+  const other = await lockedTable(connectionString, `"${schema}".crash_counts in access exclusive mode`);
+  const claiming = store.claimEvents(3);
+  await waitsForLock(session);
+  const removing = session.write(async (transaction) =>
+    removeEvents(transaction, await opened.sequencesIn('events'), 10_000),
+  );
+  await expect.poll(() => waiters(other)).toBe(2);
+  await other.query('commit');
+  await Promise.all([claiming, removing]);
+  await expectNothingLeft(opened);
+});
+
+/** A connection that keeps others from a table until it commits. */
+async function lockedTable(connectionString: string, table: string): Promise<Client> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query(`begin; lock table ${table}`);
+  return client;
+}
+
+/** How many backends wait for this one, or for one that waits for it. */
+async function waiters(client: Client): Promise<unknown> {
+  const { rows } = await client.query<{ count: number }>(
+    `with recursive waiting (pid) as (
+       select pg_backend_pid() union
+       select a.pid from pg_stat_activity a join waiting w on w.pid = any (pg_blocking_pids(a.pid))
+     ) select count(*)::integer - 1 as count from waiting`,
+  );
+  return rows[0]?.count;
+}
