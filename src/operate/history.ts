@@ -3,6 +3,7 @@ import { type Instant, listOptions, parseStrictly } from '../errors/option-probl
 import type { Activity, Counts } from '../kit/activity.ts';
 import type { Clock } from '../kit/clock.ts';
 import { quantile } from '../kit/histogram.ts';
+import { SetClock } from './set-clock.ts';
 import { type HistoryRow, type HistoryStore, type Resolution, resolutions } from '../store/history-store.ts';
 
 /** What happened in a minute or an hour, in all processes of the inbox. Durations in milliseconds. */
@@ -61,6 +62,7 @@ const minute = resolutions.minute.length;
 /** How much has happened, by minute for two days and by hour for 90. */
 export class History {
   readonly #parts: HistoryParts;
+  readonly #setClock: SetClock;
   #cancel = () => {};
   #writing: Promise<void> = Promise.resolve();
   #isStopped = false;
@@ -68,6 +70,7 @@ export class History {
   /** @internal */
   constructor(parts: HistoryParts) {
     this.#parts = parts;
+    this.#setClock = new SetClock(parts.clock);
   }
 
   /**
@@ -122,13 +125,15 @@ export class History {
   async #write(at: number): Promise<void> {
     const { store, activity } = this.#parts;
     const counts = activity.take();
+    // Also asked when nothing is written: the clock may have been set since the last look.
+    const mayRemove = this.#setClock.mayRemove();
     try {
       const { waiting, oldestWaiting } = await this.#backlog();
       const all = new Map(counts);
       if (waiting > 0) all.set('waiting', waiting);
       if (oldestWaiting !== undefined) all.set('oldest_waiting', oldestWaiting);
       // An inbox where nothing happens is not written to.
-      if (all.size > 0) await store.add(at, all);
+      if (all.size > 0) await store.add(at, all, mayRemove);
     } catch {
       activity.restore(counts);
     }

@@ -1,7 +1,8 @@
 import { messageOf } from '../kit/error-text.ts';
-import { type Clock, distanceOf } from '../kit/clock.ts';
+import type { Clock } from '../kit/clock.ts';
 import type { RetentionLimits, RetentionStore } from '../store/retention-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
+import { SetClock } from './set-clock.ts';
 
 /** How long data is kept, in milliseconds. */
 export interface RetentionPeriods {
@@ -30,11 +31,6 @@ const stepPause = 200;
 const shortestPause = 2_000;
 const maxPause = 60_000;
 
-/** If the wall clock moves further from the monotonic one between two looks, it was set. In milliseconds. */
-const clockTolerance = 60_000;
-/** How long nothing is removed after the wall clock was set, in milliseconds. */
-const pauseAfterClockSet = 3_600_000;
-
 /**
  * Removes data that was kept long enough, in small steps, so that deliveries never wait long for it. Every process that
  * shares the inbox does so; two of them do no harm to each other.
@@ -42,11 +38,8 @@ const pauseAfterClockSet = 3_600_000;
 export class Retention {
   readonly #parts: RetentionParts;
   readonly #pause: number;
+  readonly #setClock: SetClock;
   #after: string | undefined;
-  /** How far the wall clock was from the monotonic one at the last look. */
-  #distance: number;
-  /** From when on the wall clock is trusted, by the monotonic one. */
-  #trustedFrom: number;
   #removed = nothing();
   #cancel = () => {};
   #step: Promise<void> = Promise.resolve();
@@ -55,8 +48,7 @@ export class Retention {
   constructor(parts: RetentionParts) {
     this.#parts = parts;
     const { done, dead, quarantine } = parts.periods;
-    this.#distance = distanceOf(parts.clock);
-    this.#trustedFrom = parts.clock.elapsed();
+    this.#setClock = new SetClock(parts.clock);
     this.#pause = Math.min(maxPause, Math.max(shortestPause, Math.min(done, dead, quarantine) / 10));
   }
 
@@ -83,7 +75,7 @@ export class Retention {
   async #clean(): Promise<void> {
     const { telemetry, onCleaned } = this.#parts;
     try {
-      const isOver = !this.#isClockTrusted() || (await this.#cleanStep());
+      const isOver = !this.#setClock.mayRemove() || (await this.#cleanStep());
       if (!isOver) return this.#plan(stepPause);
       this.#tell();
       await onCleaned();
@@ -99,16 +91,6 @@ export class Retention {
     this.#add(removed);
     this.#after = next;
     return next === undefined;
-  }
-
-  /** Whether the wall clock has not been set lately. It may be wrong, and what is removed by a wrong clock is lost. */
-  #isClockTrusted(): boolean {
-    const { clock } = this.#parts;
-    const distance = distanceOf(clock);
-    const isSet = Math.abs(distance - this.#distance) > clockTolerance;
-    this.#distance = distance;
-    if (isSet) this.#trustedFrom = clock.elapsed() + pauseAfterClockSet;
-    return clock.elapsed() >= this.#trustedFrom;
   }
 
   #limits(): RetentionLimits {

@@ -28,8 +28,8 @@ export interface Backlog {
 }
 
 export interface HistoryStore {
-  /** Adds counts of a time to its minute and its hour, and removes what has been kept long enough. */
-  add(at: number, counts: ReadonlyMap<string, number>): Promise<void>;
+  /** Adds counts of a time to its minute and its hour, and removes what has been kept long enough, if it may. */
+  add(at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean): Promise<void>;
   /** In order of time. `until` is exclusive. */
   list(resolution: Resolution, since: number, until: number): Promise<readonly HistoryRow[]>;
   backlog(now: number): Promise<Backlog>;

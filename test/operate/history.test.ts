@@ -105,4 +105,19 @@ describe('the history', () => {
       )
       .toBe(2);
   });
+
+  // A machine that wakes up years ahead, until its time server corrects it.
+  test('loses nothing to a clock that is set forward by mistake', async () => {
+    const clock = new ManualClock();
+    const { receiver, logs, send } = await working(clock);
+    await send('a');
+    await logs.until('run_done');
+    await endMinute(receiver, clock);
+    clock.setWallClock(365 * 24 * hour);
+    await send('b');
+    await logs.until('run_done', 2);
+    await endMinute(receiver, clock);
+    expect(await receiver.history.list()).toMatchObject([{ accepted: 1 }, { accepted: 1 }]);
+    expect(await receiver.history.list({ resolution: 'hour' })).toHaveLength(2);
+  });
 });

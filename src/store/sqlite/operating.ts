@@ -50,7 +50,7 @@ export const handlersOn = (access: Access): HandlerStore => ({
 });
 
 export const historyOn = (access: Access): HistoryStore => ({
-  add: (at, counts) => access.write('addHistory', [at, counts]),
+  add: (at, counts, mayRemove) => access.write('addHistory', [at, counts, mayRemove]),
   list: (resolution, since, until) => access.read(({ history }) => history.list(resolution, since, until)),
   backlog: (now) => access.read(({ history }) => history.backlog(now)),
 });

@@ -18,11 +18,11 @@ export function describeHistory(name: string, opened: () => Promise<Store>): voi
     test('adds up what is counted, and keeps the most that has waited', async () => {
       const store = await opened();
       await Promise.all([
-        store.history.add(hour + 1, counts),
-        store.history.add(hour + minute - 1, new Map([['waiting', 3]])),
-        store.history.add(hour + 2, counts),
+        store.history.add(hour + 1, counts, true),
+        store.history.add(hour + minute - 1, new Map([['waiting', 3]]), true),
+        store.history.add(hour + 2, counts, true),
       ]);
-      await store.history.add(hour + minute, counts);
+      await store.history.add(hour + minute, counts, true);
       expect(await all(store, 'minute')).toEqual([
         { at: hour, name: 'accepted', count: 4 },
         { at: hour, name: 'waiting', count: 5 },
@@ -39,13 +39,15 @@ export function describeHistory(name: string, opened: () => Promise<Store>): voi
 
     test('keeps minutes for two days and hours for 90', async () => {
       const store = await opened();
-      await store.history.add(0, new Map([['done', 1]]));
-      await store.history.add(2 * day, new Map([['done', 1]]));
+      await store.history.add(0, new Map([['done', 1]]), true);
+      await store.history.add(2 * day, new Map([['done', 1]]), true);
       expect((await all(store, 'minute')).map(({ at }) => at)).toEqual([0, 2 * day]);
-      await store.history.add(2 * day + 1, new Map([['done', 1]]));
+      await store.history.add(2 * day + 1, new Map([['done', 1]]), false);
+      expect(await all(store, 'minute')).toHaveLength(2);
+      await store.history.add(2 * day + 1, new Map([['done', 1]]), true);
       expect((await all(store, 'minute')).map(({ at }) => at)).toEqual([2 * day]);
       expect((await all(store, 'hour')).map(({ at }) => at)).toEqual([0, 2 * day]);
-      await store.history.add(90 * day + 1, new Map([['done', 1]]));
+      await store.history.add(90 * day + 1, new Map([['done', 1]]), true);
       expect((await all(store, 'hour')).map(({ at }) => at)).toEqual([2 * day, 90 * day]);
     });
 

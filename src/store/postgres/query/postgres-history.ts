@@ -14,7 +14,7 @@ import { withDueHandlers } from './overview.ts';
 /** What has happened, by time, in Postgres. */
 export const historyOn = (session: Session): HistoryStore => ({
   /** Names in one order: two processes that add to the same minute would otherwise wait for each other's rows in turn. */
-  async add(at: number, counts: ReadonlyMap<string, number>): Promise<void> {
+  async add(at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean): Promise<void> {
     const names = [...counts.keys()].toSorted();
     await session.write(async (transaction) => {
       for (const [resolution, { length, kept }] of Object.entries(resolutions)) {
@@ -27,6 +27,7 @@ export const historyOn = (session: Session): HistoryStore => ({
              case when h.name = any ($5) then greatest(h.count, excluded.count) else h.count + excluded.count end`,
           [resolution, start, names, values, [...gauges]],
         );
+        if (!mayRemove) continue;
         await transaction.query(
           `delete from ringback.history where (resolution, at, name) in (
              select resolution, at, name from ringback.history where resolution = $1 and at < $2

@@ -35,12 +35,12 @@ export function prepareHistory(database: Database.Database) {
     .pluck();
 
   return {
-    add(at: number, counts: ReadonlyMap<string, number>): void {
+    add(at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean): void {
       for (const [resolution, { length, kept }] of Object.entries(resolutions)) {
         const start = Math.floor(at / length) * length;
         for (const [name, count] of counts)
           (gauges.has(name) ? keepLargest : addCount).run(resolution, start, name, count);
-        remove.run(resolution, at - kept);
+        if (mayRemove) remove.run(resolution, at - kept);
       }
     },
     list: (resolution: Resolution, since: number, until: number) =>

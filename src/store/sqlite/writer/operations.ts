@@ -93,7 +93,8 @@ export function operationsOn(verbs: Verbs) {
 
     addDrift: (rows: readonly DriftRow[]) => verbs.drift.add(rows),
     requeue: (step: ReplayWrite) => replays.requeue(step),
-    addHistory: (at: number, counts: ReadonlyMap<string, number>) => verbs.history.add(at, counts),
+    addHistory: (at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean) =>
+      verbs.history.add(at, counts, mayRemove),
     raiseAlert: (alert: FoundAlert) => verbs.alerts.raise(alert),
     untoldAlert: (name: string, subject: string) => verbs.alerts.untold(name, subject),
     endAlert: (name: string, subject: string) => verbs.alerts.end(name, subject),
