@@ -46,6 +46,17 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
       expect(await alerts.raise(found({ now: 400, toldBefore: 300 }))).toBeUndefined();
     });
 
+    test('lets one tell of it again when that was by a clock that was far ahead', async () => {
+      const { alerts } = await opened();
+      const yearAhead = 365 * 86_400_000;
+      await alerts.raise(found({ now: yearAhead, toldBefore: yearAhead - 100 }));
+      expect(await alerts.raise(found({ now: 200, toldBefore: 100 }))).toMatchObject({ isNew: false });
+      expect(await alerts.raise(found({ now: 250, toldBefore: 150 }))).toBeUndefined();
+      // That of another process is a moment ahead.
+      expect(await alerts.raise(found({ now: 190, toldBefore: 90 }))).toBeUndefined();
+      expect(await alerts.raise(found({ now: 301, toldBefore: 201 }))).toBeDefined();
+    });
+
     test('keeps what an alert says up to date, and knows those of one name by their subjects', async () => {
       const { alerts } = await opened();
       await alerts.raise(found());

@@ -23,9 +23,10 @@ export const alertsOn = (session: Session): AlertStore => ({
       const [told] = await transaction.query<{ since: number }>(
         `insert into ringback.alerts as a (name, subject, since, told_at, notified_at, found_at, message)
          values ($1, $2, $3, $3, $4, $3, $5)
-         on conflict (name, subject) do update set told_at = $3, notified_at = greatest(a.notified_at, $4),
-           found_at = $3, message = $5
-         where a.${toldAt} < $6
+         on conflict (name, subject) do update set told_at = $3, found_at = $3, message = $5,
+           notified_at = case when $4 = 0 then a.notified_at else $4 end
+         -- As far ahead as reminders are apart: it was told by a clock that was wrong.
+         where a.${toldAt} not between $6::bigint and 2 * $3::bigint - $6::bigint
          returning since`,
         [...key, now, notifies ? now : 0, toText(message), toldBefore],
       );

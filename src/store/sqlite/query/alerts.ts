@@ -13,9 +13,10 @@ export function prepareAlerts(database: Database.Database) {
     .prepare(`
       insert into alerts (name, subject, since, told_at, notified_at, found_at, message)
       values (@name, @subject, @now, @now, iif(${asInteger('@notifies')}, @now, 0), @now, @message)
-      on conflict do update set told_at = @now, notified_at = max(notified_at, excluded.notified_at), found_at = @now,
-        message = @message
-      where iif(${asInteger('@notifies')}, notified_at, told_at) < @toldBefore
+      on conflict do update set told_at = @now, notified_at = iif(${asInteger('@notifies')}, @now, notified_at),
+        found_at = @now, message = @message
+      -- As far ahead as reminders are apart: it was told by a clock that was wrong.
+      where iif(${asInteger('@notifies')}, notified_at, told_at) not between @toldBefore and 2 * @now - @toldBefore
       returning since`)
     .pluck();
   const update = database.prepare(
