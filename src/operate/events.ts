@@ -14,6 +14,7 @@ import { type DismissOptions, dismissOptionsSchema, dismissalWork, requireDismis
 import {
   type ReplayOptions,
   type ReplayParts,
+  replayFilter,
   replayFilterSchema,
   replayOptionsSchema,
   replayWork,
@@ -170,7 +171,7 @@ export class InboxEvents {
     this.#parts.requireStarted('events.replay()');
     const given = parseStrictly(replayFilterSchema, filter, 'events.replay', 'filter');
     const { dryRun, by, reason, ...terms } = parseStrictly(replayOptionsSchema, options, 'events.replay');
-    const which = await withHandlerOf(this.#parts.failures, given);
+    const which = await replayFilter(this.#parts.failures, given, terms);
     requireReplayable(which, terms, this.#parts.handlerNames());
     const work = replayWork(this.#parts, which, terms);
     if (dryRun) return { id: undefined, ended: this.bulk.preview(work) };

@@ -91,6 +91,20 @@ export async function withHandlerOf(
   return group ? { ...filter, handler: group.handler } : filter;
 }
 
+/**
+ * Which events are replayed. Of a group of failures, only the dead letters: a run that was done since it was looked for would be
+ * done twice.
+ */
+export async function replayFilter(
+  failures: Pick<FailureStore, 'named'>,
+  filter: EventFilter,
+  { only }: ReplayTerms,
+): Promise<EventFilter> {
+  const which = await withHandlerOf(failures, filter);
+  const isOfGroup = filter.failure !== undefined && filter.handler === undefined && only === undefined;
+  return isOfGroup ? { ...which, state: which.state ?? 'dead' } : which;
+}
+
 /** Refuses a replay of everything, and one for a handler that isn't registered: its runs might wait forever. */
 export function requireReplayable(
   filter: EventFilter,

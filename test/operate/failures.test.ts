@@ -114,6 +114,17 @@ describe('groups of failures', () => {
     expect((await receiver.events.list({ failure: idOf(2) })).events).toEqual([]);
   });
 
+  test('are replayed where they are dead letters, and not where they are retried', async () => {
+    const { receiver } = await failing();
+    const idOf = async (name: string) => (await receiver.failures.list({ handler: name }))[0]?.id ?? '';
+    expect((await receiver.events.list({ failure: await idOf('mail') })).events).toHaveLength(1);
+    expect(await receiver.events.replay({ failure: await idOf('mail') })).toMatchObject({ events: 0 });
+    broken.clear();
+    expect(await receiver.events.replay({ failure: await idOf('crm') })).toMatchObject({
+      handlers: { crm: expect.any(Number) },
+    });
+  });
+
   test('are acted on without the other dead letters of their events', async () => {
     const { receiver, logs } = await started({ alerts: { deadLetters: false } }, (r) => {
       for (const name of ['crm', 'charge-card'])
