@@ -45,7 +45,9 @@ export function readLeniently(value: unknown, wanted: unknown): unknown {
 function numberFrom(value: unknown): unknown {
   if (typeof value !== 'string' || !decimal.test(value.trim())) return value;
   const number = Number(value);
-  return /^[+-]?\d+$/.test(value.trim()) && !Number.isSafeInteger(number) ? value : number;
+  return /^[+-]?\d+(?:\.\d*)?$/.test(value.trim()) && Math.abs(number) > Number.MAX_SAFE_INTEGER
+    ? value
+    : number;
 }
 
 function switchFrom(value: unknown): unknown {
