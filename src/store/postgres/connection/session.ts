@@ -125,13 +125,11 @@ export class Session implements Connections {
   async close(): Promise<void> {
     this.abandon();
     const pools = [this.#pool, this.#intakePool].filter((pool) => pool !== this.#place.pool);
-    [this.#pool, this.#intakePool] = [undefined, undefined];
+    const parts = [this.#heartbeats, this.#store.unanswered];
+    [this.#pool, this.#intakePool, this.#heartbeats] = [undefined, undefined, undefined];
+    const ended = [...pools.map(async (pool) => pool?.end()), ...parts.map(async (part) => part?.close())];
     const late = () => new Error('the database has not answered');
-    const ended = Promise.all(pools.map(async (pool) => pool?.end()));
-    await inTime(this.clock, closeTimeout, ended, late).catch(() => {});
-    await this.#heartbeats?.close();
-    this.#heartbeats = undefined;
-    await this.#store.unanswered.close();
+    await inTime(this.clock, closeTimeout, Promise.all(ended), late).catch(() => {});
   }
 
   /** What is sent on a connection goes to the inbox's schema, and numbers come back as such. */
