@@ -1,6 +1,6 @@
 /** Durations in buckets, so that those of many processes and minutes add up. */
 
-/** The upper ends of the buckets, in milliseconds: each is about half as long again as the one before. */
+/** The upper ends of the buckets, in milliseconds: from 2 ms to 5 s, each is about half as long again as the one before. */
 export const bucketEnds = [
   1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1_200, 2_000, 3_000, 5_000, 10_000, 30_000,
   60_000, 300_000, 3_600_000,

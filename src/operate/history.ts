@@ -16,7 +16,7 @@ export interface HistoryPoint {
   readonly quarantined: number;
   /** By the code of the refusal. */
   readonly refused: Readonly<Record<string, number>>;
-  /** Half of all answers took at most so long. Quantiles are rounded up, by up to a half. */
+  /** Half of all answers took at most so long. Quantiles are rounded up: below 5 s by about half at the most. */
   readonly answerP50: number | undefined;
   readonly answerP99: number | undefined;
   /** Attempts that ended well. */
