@@ -72,7 +72,7 @@ export interface ReceiverOptions<Transaction = UserDatabase> {
     required?: boolean;
     /** The proxies that may say a delivery came over HTTPS, in Express's forms. @default the app's own, else nobody */
     trustProxy?: TrustProxySetting;
-    /** The host names that the receiver answers to. @default any name; an IP address is refused */
+    /** The host names that the receiver answers to. @default any name; where HTTPS is required, no IP address */
     hosts?: string[];
   };
   /**
