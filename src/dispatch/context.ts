@@ -54,9 +54,12 @@ export class AttemptContext implements RunContext {
   static readonly #keyProperty: PropertyDescriptor & ThisType<AttemptContext> = {
     enumerable: true,
     get() {
-      const { traceId, handler } = this.#run.claimed;
-      // As JSON: otherwise two pairs of names could make one text.
-      return digestUuid(JSON.stringify([traceId, handler]));
+      const { join } = this.#run.handler;
+      const { traceId, callId, handler } = this.#run.claimed;
+      // As JSON: otherwise two pairs of names could make one text. A join's run is that of any of its events, while its work
+      // is that on the call.
+      const subject = join && callId !== undefined ? ['call', callId] : [traceId];
+      return digestUuid(JSON.stringify([...subject, handler]));
     },
   };
 

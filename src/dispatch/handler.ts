@@ -50,8 +50,9 @@ export interface RunContext<Transaction = UserDatabase> {
   readonly attempt: number;
   /**
    * A UUID that is the same in each attempt and each replay of this run, and in no other run: it follows from the event's
-   * trace id and the handler's name. Send it along with what `commit` can't reach, such as a request to another service, so
-   * that the other side does it once. A join that runs again after a late event has the same key again.
+   * trace id, of a join from the call's id, and the handler's name. Send it along with what `commit` can't reach, such as a
+   * request to another service, so that the other side does it once. A join that runs again after a late event has the same
+   * key again.
    *
    * @example await fetch(url, { method: 'POST', headers: { 'idempotency-key': ctx.idempotencyKey }, body });
    */

@@ -54,3 +54,23 @@ test('an idempotency key is the same in each attempt and replay of a run, and an
     /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
   );
 });
+
+test("a join's idempotency key is that of its call: the same after a late event, and in a replay of any of its events", async () => {
+  const keys: string[] = [];
+  const { receiver, logs } = await started({}, (r) =>
+    r.onCall({ name: 'one', events: ['First', 'Second'], within: '1ms' }, (call, { idempotencyKey }) => {
+      keys.push(`${call.callId} ${idempotencyKey}`);
+    }),
+  );
+  await deliver(receiver, bodyOf({ traceId: 'trace-1', callId: 'call-1', eventName: 'First' }));
+  await logs.until('run_done');
+  await deliver(receiver, bodyOf({ traceId: 'trace-2', callId: 'call-1', eventName: 'Second' }));
+  await logs.until('run_done', 2);
+  await receiver.events.replay({ traceId: 'trace-2' });
+  await logs.until('run_done', 3);
+  expect(keys.length).toBe(3);
+  expect(new Set(keys).size).toBe(1);
+  await deliver(receiver, bodyOf({ traceId: 'trace-3', callId: 'call-2', eventName: 'First' }));
+  await logs.until('run_done', 4);
+  expect(new Set(keys.map((key) => key.split(' ').at(1))).size).toBe(2);
+});
