@@ -98,8 +98,8 @@ export class Lifecycle {
 
   /** Returns the inbox's database. This opens it, so `stop` must close it even if the receiver was never started. */
   lendDatabase(): NonNullable<Parts['store']['database']> {
-    if (this.#state === 'stopped') throw configError('receiver_stopped');
     const { database, name } = this.parts.store;
+    if (this.#state === 'stopped') throw ringbackError('database_closed', { database: name });
     if (!database) throw ringbackError('database_not_offered', { database: name });
     this.#isDatabaseLent = true;
     return database;

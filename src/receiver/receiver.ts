@@ -292,7 +292,7 @@ export class Receiver<Transaction = UserDatabase> {
    * use opens the database. Handlers write to it with `ctx.commit`. On Postgres, its `transaction` is asynchronous.
    *
    * @throws RingbackError `database_not_offered` for a store without a connection, `database_unreadable`,
-   *   `database_foreign`, `database_newer`; ConfigError after `stop`
+   *   `database_foreign`, `database_newer`, `database_closed` after `stop`
    * @example receiver.database.exec('create table if not exists orders (call_id text primary key)');
    * @example
    * await receiver.database.transaction((tx) => tx.query('create table if not exists orders (call_id text primary key)'));
