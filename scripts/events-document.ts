@@ -39,7 +39,7 @@ ${knownEventNames.map((name) => `| \`${name}\` | ${occasions[name].when} |`).joi
 | \`traceId\` | identity of the event: the body's, else the header's, else \`sha256:\` and the body's digest. Ids and event names have at most 512 characters; a longer one counts as missing |
 | \`source\` | where it comes from: \`delivered\`, or \`reconciled\` if it was [rebuilt](reconcile.md) because its delivery was lost |
 | \`traceIdSource\` | where the trace id was found: \`body\`, \`header\` or \`digest\` |
-| \`eventName\` | the event's name; \`unknown\` if neither body nor header has one |
+| \`eventName\` | the event's name; \`unknown\` if neither body nor header has one, unless the fields are those of a transfer |
 | \`callId\` | identity of the call, or undefined; don't rely on its format |
 | \`organizationId\` | the organization, or undefined |
 | \`payload\` | the payload, typed by the event's name; the same shape whether it was sent flat or wrapped |

@@ -82,7 +82,7 @@ export interface CallEvent<Name extends string = string, Payload = Record<string
   readonly traceIdSource: 'body' | 'header' | 'digest';
   /** `reconciled`: its delivery was lost, and it was rebuilt. Its payload then has the ids and nothing else. */
   readonly source: EventSource;
-  /** For example `CallHandler.CallEnded`; `unknown` when neither body nor header names it. */
+  /** For example `CallHandler.CallEnded`; `unknown` if neither body nor header names it, nor its fields are a transfer's. */
   readonly eventName: Name;
   /** Identity of the call, if the event has one. Its format is the platform's: don't assume any. */
   readonly callId: string | undefined;
