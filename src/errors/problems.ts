@@ -179,7 +179,7 @@ export const problems = {
     `There should be as much in ${d.to} as in ${d.from} after the move, but there are: ${d.differences}. The source is ` +
     'unchanged. If a receiver was started on the new place, stop it, remove what is there, and move again.',
   backup_failed: (d: { to: string; cause: string; fix?: string | undefined }) =>
-    `The copy of the inbox should be written to ${d.to}, but ${d.cause}. Nothing is left there, and the inbox is unchanged. ` +
+    `The copy of the inbox should be written to ${d.to}, but ${d.cause}. No part of the copy is left, and the inbox is unchanged. ` +
     (d.fix ?? 'Name a new file in a folder that you may write to.'),
   backtest_ended: (d: { how: string }) =>
     `The backtest should go on until every event was tried, but its process ended: ${d.how}. See above for what the app ` +

@@ -44,7 +44,7 @@ describe('backup', () => {
     const taken = await ringback(['backup', 'taken.db'], { cwd });
     expect(taken).toMatchObject({ code: 1, stdout: '' });
     expect(taken.stderr).toMatch(
-      /taken\.db, but there is a file of that name already\. Nothing is left there/,
+      /taken\.db, but there is a file of that name already\. No part of the copy is left/,
     );
     const nowhere = await ringback(['backup', 'missing/copy.db'], { cwd });
     expect(nowhere.stderr).toMatch(/but there is no such folder\./);
