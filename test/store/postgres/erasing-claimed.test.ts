@@ -5,18 +5,20 @@ import { systemClock } from '../../../src/kit/clock.ts';
 import { removeEvents } from '../../../src/store/postgres/admin/removal.ts';
 import { Session } from '../../../src/store/postgres/connection/session.ts';
 import type { Sequence } from '../../../src/store/sequence.ts';
-import { eventOf, only, record } from '../parts.ts';
+import { claimDue, dueAt, endOf, eventOf, only, record, runOf } from '../parts.ts';
 import { holdNextStatement, openedOnPool, waitsForLock } from './opened-postgres.ts';
+import { openedAt } from './shared-inbox.ts';
 
 const callId = 'call-1';
+const tables = ['events', 'waiting', 'claims', 'crash_counts'] as const;
 
-/** A store, a session that removes, and what is left of the call in both tables of claims. */
+/** A store, a session that removes, and what is left of the call in the tables of claims and crashes. */
 async function inbox() {
   const opened = await openedOnPool();
   const { connectionString, schema } = opened;
   const session = new Session({ connectionString, schema, pool: undefined }, systemClock);
   onTestFinished(() => session.close());
-  const sequencesIn = async (table: 'events' | 'waiting' | 'claims') => {
+  const sequencesIn = async (table: (typeof tables)[number]) => {
     const rows = await session.query<{ sequence: Sequence }>(`select sequence from ringback.${table}`);
     return rows.map(({ sequence }) => sequence);
   };
@@ -39,7 +41,7 @@ async function removingWhile(
 }
 
 async function expectNothingLeft({ sequencesIn }: Awaited<ReturnType<typeof inbox>>): Promise<void> {
-  for (const table of ['events', 'waiting', 'claims'] as const) expect(await sequencesIn(table)).toEqual([]);
+  for (const table of tables) expect(await sequencesIn(table)).toEqual([]);
 }
 
 test('a process that leaves gives back no event that it has recorded and that is removed meanwhile', async () => {
@@ -92,6 +94,20 @@ test('a removal sees an event that was claimed, and given back for its size', as
   await expect.poll(() => waiters(other)).toBe(2);
   await other.query('commit');
   await Promise.all([claiming, removing]);
+  await expectNothingLeft(opened);
+});
+
+test('a process that takes over a stored run counts no crash of an event that is removed meanwhile', async () => {
+  const opened = await inbox();
+  const { store, session, connectionString, schema } = opened;
+  await record(store, eventOf('a', { callId }));
+  await store.settle(runOf(store, only(await store.claimEvents(1))), endOf(dueAt(0)));
+  expect(await claimDue(store)).toHaveLength(1);
+  const other = await openedAt(connectionString, schema);
+  await session.query(
+    "update ringback.processes set heartbeat_at = heartbeat_at - interval '1 hour' where id = (select min(id) from ringback.processes)",
+  );
+  await removingWhile(opened, () => other.keepAlive());
   await expectNothingLeft(opened);
 });
 

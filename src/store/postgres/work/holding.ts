@@ -45,14 +45,20 @@ export async function endClaim(transaction: Transaction, { process, sequence }: 
 
 /**
  * Keeps the events that a process has claimed from being removed until the transaction ends. What is given back of an event that is
- * removed at the same time would wait for ever: no removal sees it any more. Those of which the removal has begun are waited for. A
+ * removed at the same time would wait for ever: no removal sees it any more. With `withRuns`, also the events of the stored runs that
+ * it has claimed: for whoever is alone with the process, whose settlements would otherwise wait for each other and for the removal. Those of which the removal has begun are waited for. A
  * statement of its own: the next one has a new snapshot, without what was removed.
  */
-export async function lockEventsOf(transaction: Transaction, process: number): Promise<void> {
+export async function lockEventsOf(
+  transaction: Transaction,
+  process: number,
+  { withRuns = false } = {},
+): Promise<void> {
+  const ofRuns = withRuns ? 'union select sequence from ringback.runs where claimed_by = $1' : '';
   await transaction.query(
     `select from ringback.events where sequence = any (array(
        select sequence from ringback.claims where process = $1
-       union select sequence from ringback.all_owned where process = $1))
+       union select sequence from ringback.all_owned where process = $1 ${ofRuns}))
      order by sequence for key share`,
     [process],
   );

@@ -156,7 +156,8 @@ export class Processes {
           [id, deadAfter],
         );
         if (!gone) return 0;
-        await lockEventsOf(transaction, id);
+        // A crash that is counted of an event that is removed would be kept for ever.
+        await lockEventsOf(transaction, id, { withRuns: true });
         if (!gone.isLeaving) await transaction.query(countCrash, [id]);
         const events = await transaction.query(requeueEvents, [id]);
         const runs = await transaction.query(
