@@ -196,11 +196,17 @@ export const listOptions = {
     .optional(),
 };
 
+/** The last time that a Date can have, in milliseconds since 1970. */
+const maxInstant = 8.64e15;
+
 function readInstant(value: unknown): number | undefined {
   if (typeof value === 'string') return readDate(value.trim());
   // Test runners have a Date of their own.
   const milliseconds = types.isDate(value) ? value.getTime() : value;
-  return typeof milliseconds === 'number' && Number.isFinite(milliseconds) ? milliseconds : undefined;
+  if (typeof milliseconds !== 'number' || !Number.isFinite(milliseconds)) return undefined;
+  // Whole milliseconds, as events have them: Postgres takes no others, nor any that are larger. Rounded up, a fraction selects
+  // the same events, since `since` includes its time and `until` does not.
+  return Math.ceil(Math.min(Math.max(milliseconds, -maxInstant), maxInstant));
 }
 
 /** Digits without dashes are refused: 20260131 is meant as a date, and would be read as seconds since 1970. */

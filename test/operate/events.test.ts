@@ -114,6 +114,11 @@ describe('events.list', () => {
       [{ since: begin + hour, until: begin + 2 * hour }, ['dead']],
       [{ since: '2020-01-31', until: '2199-12-31' }, ['new', 'open', 'dead', 'done']],
       [{ since: '2199-12-31' }, []],
+      // `performance.timeOrigin + performance.now()` has fractions, and `Number.MAX_VALUE` is more than Postgres takes.
+      [{ since: begin + hour - 0.5 }, ['new', 'open', 'dead']],
+      [{ since: begin + hour + 0.5 }, ['new', 'open']],
+      [{ until: begin + hour + 0.5 }, ['dead', 'done']],
+      [{ since: -Number.MAX_VALUE, until: Number.MAX_VALUE }, ['new', 'open', 'dead', 'done']],
       [{ traceId: 'trace-d' }, []],
       [{ traceId: 'trace-dead' }, ['dead']],
       [{ traceId: '%' }, []],
