@@ -150,6 +150,14 @@ describe('events.list', () => {
     expect(found).toEqual(expected.toReversed());
   });
 
+  test('takes a cursor far behind the last event for one right behind it', async () => {
+    const { receiver } = await started();
+    await deliver(receiver, bodyOf({ traceId: 'trace-1', callId: 'call-1' }));
+    const cursor = '9'.repeat(15);
+    expect(traceIdsOf(await receiver.events.list({ cursor }))).toEqual(['trace-1']);
+    expect((await receiver.calls.list({ cursor })).calls).toMatchObject([{ callId: 'call-1' }]);
+  });
+
   test.skipIf(isOnPostgres)('finds events however far apart they are', async () => {
     const database = temporaryDatabase();
     const { receiver } = await started({ database });

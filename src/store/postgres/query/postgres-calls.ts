@@ -41,7 +41,9 @@ export class PostgresCalls implements CallStore {
     // One more than asked for tells whether there is another page.
     const wanted = filter.limit + 1;
     const found: ListedCall[] = [];
-    let to = filter.cursor === undefined ? await lastSequence(this.#session) : Number(filter.cursor) - 1;
+    const last = await lastSequence(this.#session);
+    // A cursor may be anybody's text: from far behind the last event, a search would go on for days.
+    let to = filter.cursor === undefined ? last : Math.min(last, Number(filter.cursor) - 1);
     const lowest = await this.#firstSince(filter.since);
     while (to >= lowest && found.length < wanted) {
       const look = windowOf({ from: lowest, to, limit: callsAtOnce, latestFirst: true }, eventsAtOnce);

@@ -39,7 +39,9 @@ export class PostgresEvents implements EventStore {
     { limit, before }: { limit: number; before: string | undefined },
   ): Promise<KeptEventPage> {
     const sequences: Sequence[] = [];
-    let to = before === undefined ? await this.lastSequence() : Number(before) - 1;
+    const last = await this.lastSequence();
+    // A cursor may be anybody's text: from far behind the last event, a search would go on for days.
+    let to = before === undefined ? last : Math.min(last, Number(before) - 1);
     while (sequences.length < limit && to > 0) {
       const range = { from: 1, to, limit: limit - sequences.length, latestFirst: true };
       const found = await findEvents(this.#session, filter, range);
@@ -47,8 +49,8 @@ export class PostgresEvents implements EventStore {
       to = found.reached - 1;
     }
     const events = await summariesOf(this.#session, sequences);
-    const last = sequences.length === limit ? sequences.at(-1) : undefined;
-    return { events, cursor: last === undefined ? undefined : String(last) };
+    const end = sequences.length === limit ? sequences.at(-1) : undefined;
+    return { events, cursor: end === undefined ? undefined : String(end) };
   }
 
   lastSequence(): Promise<Sequence> {
