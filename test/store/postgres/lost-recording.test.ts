@@ -2,7 +2,7 @@ import { Client, type Pool } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { claimedRun, done, endOf, eventOf } from '../parts.ts';
-import { holdNextStatement, openedOnPool } from './opened-postgres.ts';
+import { answerNextStatement, holdNextStatement, openedOnPool } from './opened-postgres.ts';
 import { openedAt } from './shared-inbox.ts';
 
 test('an event that is recorded behind the loss of its connection waits, and is not taken for ended', async () => {
@@ -86,14 +86,12 @@ test('what was claimed behind an uncertain recording goes behind what was record
 function loseNextAnswer(pool: Pool) {
   const written = Promise.withResolvers<void>();
   const told = Promise.withResolvers<void>();
-  const send = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
-  pool.query = async (...args: unknown[]) => {
-    pool.query = send as typeof pool.query;
-    await send(...args);
+  answerNextStatement(pool, async (send) => {
+    await send();
     written.resolve();
     await told.promise;
     throw new Error('the connection is lost');
-  };
+  });
   return { written: written.promise, tell: () => told.resolve() };
 }
 

@@ -46,18 +46,55 @@ export async function openedOnPool(clock: Clock = new ManualClock(presentTime)):
   return { store, pool, connectionString, schema, clients };
 }
 
+type Send = (...args: unknown[]) => Promise<unknown>;
+
+/**
+ * Answers the next statement outside of a transaction in place of the database. `send` sends it on its connection, `resend` on
+ * another one.
+ */
+export function answerNextStatement(
+  pool: Pool,
+  answer: (send: () => Promise<unknown>, resend: () => Promise<unknown>) => Promise<unknown>,
+): void {
+  let isAnswered = false;
+  const connect = pool.connect.bind(pool) as (callback: ConnectCallback) => void;
+  const answering = (client: PoolClient): void => {
+    const send = client.query.bind(client) as Send;
+    client.query = ((...args: unknown[]) => {
+      client.query = send as typeof client.query;
+      const beginsTransaction = typeof args[0] === 'string' && args[0].startsWith('begin');
+      if (isAnswered || beginsTransaction) return send(...args);
+      isAnswered = true;
+      pool.connect = connect as typeof pool.connect;
+      return answer(
+        () => send(...args),
+        () => (pool.query as Send).apply(pool, args),
+      );
+    }) as typeof client.query;
+  };
+  pool.connect = ((callback: ConnectCallback) =>
+    connect((error, client, done) => {
+      if (client) answering(client);
+      callback(error, client, done);
+    })) as typeof pool.connect;
+}
+
+type ConnectCallback = (
+  error: Error | undefined,
+  client: PoolClient | undefined,
+  done: (release?: Error) => void,
+) => void;
+
 /**
  * Has the next statement outside of a transaction fail, as if a pooler had it and lost the connection on which it came. Returns
  * the function that sends it.
  */
 export function holdNextStatement(pool: Pool): () => Promise<unknown> {
-  const send = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
   const held = Promise.withResolvers<() => Promise<unknown>>();
-  pool.query = (...args: unknown[]) => {
-    pool.query = send as typeof pool.query;
-    held.resolve(() => send(...args));
+  answerNextStatement(pool, (_send, resend) => {
+    held.resolve(resend);
     return Promise.reject(new Error('the connection is lost'));
-  };
+  });
   return async () => (await held.promise)();
 }
 

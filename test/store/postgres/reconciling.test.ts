@@ -3,7 +3,7 @@ import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { reconciledOf } from '../conformance/reconciling.ts';
 import { eventOf, presentTime, record } from '../parts.ts';
-import { openedOnPool, openedPostgres } from './opened-postgres.ts';
+import { answerNextStatement, openedOnPool, openedPostgres } from './opened-postgres.ts';
 
 const pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400];
 // As a process does that records in a transaction, and says nothing more.
@@ -62,16 +62,13 @@ test('a reconciled event whose answer is late is placed before what is claimed o
   );
   await other.open();
   onTestFinished(() => other.close());
-  const send = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
   const [written, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const heldUp = async (...args: unknown[]) => {
-    pool.query = send as typeof pool.query;
-    const answer = await send(...args);
+  answerNextStatement(pool, async (send) => {
+    const answer = await send();
     written.resolve();
     await told.promise;
     return answer;
-  };
-  pool.query = heldUp as typeof pool.query;
+  });
   const placed: (string | undefined)[] = [];
   const reconciled = store
     .record(reconciledOf('call-1'), true)
