@@ -6,66 +6,66 @@ import type { FailureStore } from '../failure-store.ts';
 import type { HandlerStore } from '../handler-store.ts';
 import type { HistoryStore } from '../history-store.ts';
 import type { QuarantineStore } from '../quarantine-store.ts';
-import type { Access } from './access.ts';
+import type { Session } from './connection/session.ts';
 import { quarantineRow } from './admin/keep-delivery.ts';
 
-export const alertsOn = (access: Access): AlertStore => ({
-  raise: (alert) => access.write('raiseAlert', [alert]),
-  untold: (name, subject) => access.write('untoldAlert', [name, subject]),
-  end: (name, subject) => access.write('endAlert', [name, subject]),
-  list: () => access.read(({ alerts }) => alerts.list()),
-  deadRuns: (limit) => access.read(({ alerts }) => alerts.deadRuns(limit)),
+export const alertsOn = (session: Session): AlertStore => ({
+  raise: (alert) => session.write('raiseAlert', [alert]),
+  untold: (name, subject) => session.write('untoldAlert', [name, subject]),
+  end: (name, subject) => session.write('endAlert', [name, subject]),
+  list: () => session.read(({ alerts }) => alerts.list()),
+  deadRuns: (limit) => session.read(({ alerts }) => alerts.deadRuns(limit)),
 });
 
-export const auditOn = (access: Access): AuditStore => ({
-  begin: (request) => access.write('beginAudit', [request]),
-  end: (id, now, counts) => access.write('endAudit', [id, now, counts]),
-  get: (id) => access.read(({ audit }) => audit.get(id)),
-  running: () => access.read(({ audit }) => audit.running()),
-  advance: (step) => access.write('advanceAudit', [step]),
-  stop: (id, now) => access.write('stopAudit', [id, now]),
-  list: (page) => access.read(({ audit }) => audit.list(page)),
+export const auditOn = (session: Session): AuditStore => ({
+  begin: (request) => session.write('beginAudit', [request]),
+  end: (id, now, counts) => session.write('endAudit', [id, now, counts]),
+  get: (id) => session.read(({ audit }) => audit.get(id)),
+  running: () => session.read(({ audit }) => audit.running()),
+  advance: (step) => session.write('advanceAudit', [step]),
+  stop: (id, now) => session.write('stopAudit', [id, now]),
+  list: (page) => session.read(({ audit }) => audit.list(page)),
 });
 
-export const driftOn = (access: Access): DriftStore => ({
-  add: (rows) => access.write('addDrift', [rows]),
-  list: () => access.read(({ drift }) => drift.list()),
+export const driftOn = (session: Session): DriftStore => ({
+  add: (rows) => session.write('addDrift', [rows]),
+  list: () => session.read(({ drift }) => drift.list()),
 });
 
-export const failuresOn = (access: Access): FailureStore => ({
-  groups: (query) => access.read(({ failures }) => failures.groups(query)),
-  named: (ids) => access.read(({ failures }) => failures.named(ids)),
-  mute: (id, now) => access.write('muteGroup', [id, now]),
-  unmute: (id) => access.write('unmuteGroup', [id]),
+export const failuresOn = (session: Session): FailureStore => ({
+  groups: (query) => session.read(({ failures }) => failures.groups(query)),
+  named: (ids) => session.read(({ failures }) => failures.named(ids)),
+  mute: (id, now) => session.write('muteGroup', [id, now]),
+  unmute: (id) => session.write('unmuteGroup', [id]),
 });
 
-export const handlersOn = (access: Access): HandlerStore => ({
-  pause: (pause) => access.write('pauseHandler', [pause]),
-  resume: (handler) => access.write('resumeHandler', [handler]),
-  erasePause: (handler) => access.write('erasePause', [handler]),
-  paused: () => access.read(({ handlers }) => handlers.paused()),
-  reserveStarts: (slots) => access.write('reserveStarts', [slots, access.clock.now()]),
-  runs: () => access.read(({ handlers }) => handlers.runs()),
-  processes: () => access.read(({ processes }) => processes.living()),
+export const handlersOn = (session: Session): HandlerStore => ({
+  pause: (pause) => session.write('pauseHandler', [pause]),
+  resume: (handler) => session.write('resumeHandler', [handler]),
+  erasePause: (handler) => session.write('erasePause', [handler]),
+  paused: () => session.read(({ handlers }) => handlers.paused()),
+  reserveStarts: (slots) => session.write('reserveStarts', [slots, session.clock.now()]),
+  runs: () => session.read(({ handlers }) => handlers.runs()),
+  processes: () => session.read(({ processes }) => processes.living()),
 });
 
-export const historyOn = (access: Access): HistoryStore => ({
-  add: (at, counts, mayRemove) => access.write('addHistory', [at, counts, mayRemove]),
-  list: (resolution, since, until) => access.read(({ history }) => history.list(resolution, since, until)),
-  backlog: (now) => access.read(({ history }) => history.backlog(now)),
+export const historyOn = (session: Session): HistoryStore => ({
+  add: (at, counts, mayRemove) => session.write('addHistory', [at, counts, mayRemove]),
+  list: (resolution, since, until) => session.read(({ history }) => history.list(resolution, since, until)),
+  backlog: (now) => session.read(({ history }) => history.backlog(now)),
 });
 
-export const quarantineOn = (access: Access): QuarantineStore => ({
+export const quarantineOn = (session: Session): QuarantineStore => ({
   keep: (record) => {
     // A buffer of its own: the body may be a part of a large one, all of which would be copied.
     const body = Uint8Array.from(record.body);
     const limits = { isAwaited: true, bytes: body.byteLength, transfer: [body.buffer] };
-    return access.write('keepDelivery', [quarantineRow({ ...record, body })], limits);
+    return session.write('keepDelivery', [quarantineRow({ ...record, body })], limits);
   },
-  list: (filter) => access.read(({ quarantine }) => quarantine.list(filter)),
-  get: (id) => access.read(({ quarantine }) => quarantine.get(id)),
-  unauthenticated: () => access.read(({ quarantine }) => quarantine.unauthenticated()),
-  release: (id, record) => access.write('release', [id, record], { bytes: record.body.byteLength }),
-  markUnreadable: (id, reason) => access.write('markUnreadable', [id, reason]),
-  discard: (id) => access.write('discard', [id]),
+  list: (filter) => session.read(({ quarantine }) => quarantine.list(filter)),
+  get: (id) => session.read(({ quarantine }) => quarantine.get(id)),
+  unauthenticated: () => session.read(({ quarantine }) => quarantine.unauthenticated()),
+  release: (id, record) => session.write('release', [id, record], { bytes: record.body.byteLength }),
+  markUnreadable: (id, reason) => session.write('markUnreadable', [id, reason]),
+  discard: (id) => session.write('discard', [id]),
 });

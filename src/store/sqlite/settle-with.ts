@@ -1,6 +1,5 @@
 import type { UserDatabase } from '../../dispatch/handler.ts';
 import { ringbackError } from '../../errors/errors.ts';
-import type { Clock } from '../../kit/clock.ts';
 import { isThenable } from '../../kit/values.ts';
 import type { Settled } from '../claims.ts';
 import { inTransaction, isLockedOut } from './connection/in-transaction.ts';
@@ -19,11 +18,10 @@ export const lockedPause = 20;
  */
 export function settleWith(
   session: Session,
-  clock: Clock,
   rowOf: () => SettlementRow,
   effects: (database: UserDatabase) => unknown,
 ): Promise<Settled> {
-  return withLock(session, clock, (inbox) => {
+  return withLock(session, (inbox) => {
     const result = inbox.verbs.settling.settle(rowOf());
     // The claim is no longer ours: the process that took the run over writes the effects, not this one.
     if (result === 'settled') runScoped(inbox, effects);
@@ -40,14 +38,13 @@ const undone = new Error('the transaction is only a rehearsal');
  */
 export async function rehearse(
   session: Session,
-  clock: Clock,
   effects: (database: UserDatabase) => unknown,
 ): Promise<readonly WrittenRows[]> {
   const { database } = session.opened();
   // Before the transaction, which would undo the triggers with everything else.
   watchWrites(database);
   let written: readonly WrittenRows[] = [];
-  await withLock(session, clock, (inbox): undefined => {
+  await withLock(session, (inbox): undefined => {
     beginCounting(database);
     runScoped(inbox, effects);
     // What a statement of theirs has committed can't be undone.
@@ -61,7 +58,7 @@ export async function rehearse(
 }
 
 /** Runs a transaction with the lock; waits while another process has locked the database. */
-function withLock<T>(session: Session, clock: Clock, operation: (inbox: OpenInbox) => T): Promise<T> {
+function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Promise<T> {
   return new Promise((resolve, reject) => {
     const attempt = (): void => {
       try {
@@ -70,7 +67,7 @@ function withLock<T>(session: Session, clock: Clock, operation: (inbox: OpenInbo
         resolve(inTransaction(inbox.database, () => operation(inbox), { syncs: false }));
       } catch (error) {
         if (!isLockedOut(error) || session.isAbandoned) return reject(error);
-        clock.after(lockedPause, borrow);
+        session.clock.after(lockedPause, borrow);
       }
     };
     // The database may be replaced while this waits: what a timer throws would end the process.

@@ -19,7 +19,6 @@ import type { Sequence } from '../sequence.ts';
 import type { Recording, RunEnd, Store, StoreCounts } from '../store.ts';
 import type { StoreNotice } from '../store-notice.ts';
 import { Unconfirmed } from '../unconfirmed.ts';
-import { Access } from './access.ts';
 import { SqliteRetention } from './admin/sqlite-retention.ts';
 import { Session } from './connection/session.ts';
 import { alertsOn, auditOn, driftOn, failuresOn, handlersOn, historyOn, quarantineOn } from './operating.ts';
@@ -48,8 +47,6 @@ export class SqliteStore implements Store {
   readonly retention: RetentionStore;
   readonly database: InboxDatabase;
   readonly #session: Session;
-  readonly #access: Access;
-  readonly #clock: Clock;
   readonly #claimed = new ClaimedWork();
   readonly #liveness: Liveness;
   readonly #subscribers = new Set<() => void>();
@@ -57,22 +54,19 @@ export class SqliteStore implements Store {
 
   constructor(file: string, clock: Clock) {
     this.name = file;
-    this.#clock = clock;
     this.#session = new Session(absoluteFile(file), clock);
-    this.#liveness = new Liveness(this.#session, clock);
+    this.#liveness = new Liveness(this.#session);
     this.database = this.#session.usersDatabase;
-    const access = new Access(this.#session, clock);
-    this.#access = access;
-    this.calls = new SqliteCalls(access);
-    this.events = new SqliteEvents(access);
-    this.quarantine = quarantineOn(access);
-    this.drift = driftOn(access);
-    this.handlers = handlersOn(access);
-    this.audit = auditOn(access);
-    this.history = historyOn(access);
-    this.alerts = alertsOn(access);
-    this.failures = failuresOn(access);
-    this.retention = new SqliteRetention(access);
+    this.calls = new SqliteCalls(this.#session);
+    this.events = new SqliteEvents(this.#session);
+    this.quarantine = quarantineOn(this.#session);
+    this.drift = driftOn(this.#session);
+    this.handlers = handlersOn(this.#session);
+    this.audit = auditOn(this.#session);
+    this.history = historyOn(this.#session);
+    this.alerts = alertsOn(this.#session);
+    this.failures = failuresOn(this.#session);
+    this.retention = new SqliteRetention(this.#session);
   }
 
   reportTo(report: (notice: StoreNotice) => void): void {
@@ -109,7 +103,7 @@ export class SqliteStore implements Store {
   }
 
   pinnedScheme(): Promise<string | undefined> {
-    return this.#access.read(({ pinnedScheme }) => pinnedScheme.get());
+    return this.#session.read(({ pinnedScheme }) => pinnedScheme.get());
   }
 
   pinScheme(scheme: string, instead?: string): Promise<string> {
@@ -125,7 +119,7 @@ export class SqliteStore implements Store {
   }
 
   claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly ClaimedRun[]> {
-    this.#access.requestCorrection();
+    this.#session.requestCorrection();
     const { name, order } = handler;
     return this.#inOrder('claimRuns', [name, order === 'strict', selection], (found) =>
       found.map((run) => this.#claimed.run(run, handler)),
@@ -142,11 +136,11 @@ export class SqliteStore implements Store {
 
   requeue(run: ClaimedRun): Promise<Settled> {
     const { join } = claimOf(run).handler;
-    this.#access.requestCorrection();
+    this.#session.requestCorrection();
     if (join && run.callId !== undefined && !isStored(run)) return this.#arrive(run, run.callId, join);
     const { attempts } = run;
     return this.#claimed.store(run, attempts, (isLast) =>
-      this.#session.write('requeueRun', [runRow(run, isLast, attempts, this.#clock.now())]),
+      this.#session.write('requeueRun', [runRow(run, isLast, attempts, this.#session.clock.now())]),
     );
   }
 
@@ -155,7 +149,7 @@ export class SqliteStore implements Store {
     const { sequence, handler, eventName } = run;
     const arrival = { sequence, callId, handler, eventName, ...join };
     return this.#claimed.detach(run, (isLast) =>
-      this.#session.write('arrive', [{ ...arrival, isLast }, this.#clock.now()]),
+      this.#session.write('arrive', [{ ...arrival, isLast }, this.#session.clock.now()]),
     );
   }
 
@@ -177,17 +171,17 @@ export class SqliteStore implements Store {
 
   async countAttempt(run: ClaimedRun): Promise<ClaimedRun | undefined> {
     const attempts = await this.#claimed.detach(run, (isLast) =>
-      this.#session.write('countAttempt', [runRow(run, isLast, run.attempts, this.#clock.now())]),
+      this.#session.write('countAttempt', [runRow(run, isLast, run.attempts, this.#session.clock.now())]),
     );
     return attempts === undefined ? undefined : this.#claimed.begun(run, attempts);
   }
 
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
     const write = async (isLast: boolean): Promise<Settled> => {
-      const row = settlementRow(run, end, isLast, this.#clock.now());
+      const row = settlementRow(run, end, isLast, this.#session.clock.now());
       const writer = this.#session.requireWriter();
       if (isOrdinary(row)) return (await writer.endClaim(row.sequence)) ? 'settled' : 'lost';
-      this.#access.requestCorrection();
+      this.#session.requestCorrection();
       return writer.run('settle', [row]);
     };
     if (end.state.kind === 'due') return this.#claimed.store(run, end.attempts, write);
@@ -200,12 +194,7 @@ export class SqliteStore implements Store {
     effects: (database: UserDatabase) => unknown,
   ): Promise<Settled> {
     const settled = await this.#claimed.detach(run, (isLast) =>
-      settleWith(
-        this.#session,
-        this.#clock,
-        () => settlementRow(run, end, isLast, this.#clock.now()),
-        effects,
-      ),
+      settleWith(this.#session, () => settlementRow(run, end, isLast, this.#session.clock.now()), effects),
     );
     try {
       await this.#session.requireWriter().sync();
@@ -217,7 +206,7 @@ export class SqliteStore implements Store {
 
   /** Runs users' effects, undoes them, and resolves to what they would have written: for a backtest, on a copy. */
   rehearse(effects: (database: UserDatabase) => unknown): Promise<readonly WrittenRows[]> {
-    return rehearse(this.#session, this.#clock, effects);
+    return rehearse(this.#session, effects);
   }
 
   async unblock(handler: string, order: Order): Promise<void> {
@@ -246,11 +235,11 @@ export class SqliteStore implements Store {
   }
 
   waitingHandlers(): Promise<readonly string[]> {
-    return this.#access.read(({ overview }) => overview.waitingHandlers());
+    return this.#session.read(({ overview }) => overview.waitingHandlers());
   }
 
   counts(): Promise<StoreCounts> {
-    return this.#access.read(({ overview }) => overview.counts());
+    return this.#session.read(({ overview }) => overview.counts());
   }
 
   /**

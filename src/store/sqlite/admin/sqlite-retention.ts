@@ -11,7 +11,7 @@ import type {
   Scrubbed,
 } from '../../retention-store.ts';
 import type { Sequence } from '../../sequence.ts';
-import type { Access } from '../access.ts';
+import type { Session } from '../connection/session.ts';
 
 /** How long cleaning waits for a locked database, in milliseconds: it can as well be done later. */
 const cleaningTimeout = 1_000;
@@ -28,60 +28,60 @@ const alone = { isAlone: true };
 
 /** Retention and erasure in SQLite. */
 export class SqliteRetention implements RetentionStore {
-  readonly #access: Access;
+  readonly #session: Session;
 
-  constructor(access: Access) {
-    this.#access = access;
+  constructor(session: Session) {
+    this.#session = session;
   }
 
   async clean(limits: RetentionLimits, after: string | undefined): Promise<CleaningStep> {
-    const { hasWork, next } = await this.#access.read(({ cleaning }) => cleaning.hasWork(limits, after));
+    const { hasWork, next } = await this.#session.read(({ cleaning }) => cleaning.hasWork(limits, after));
     if (!hasWork) return { events: 0, runs: 0, quarantined: 0, traceIds: 0, next };
-    return this.#access.write('clean', [limits, after], { ...alone, timeout: cleaningTimeout });
+    return this.#session.write('clean', [limits, after], { ...alone, timeout: cleaningTimeout });
   }
 
   look(where: KeptIn, after: number): Promise<Look> {
-    return this.#access.read(({ erasure }) => erasure.look(where, after));
+    return this.#session.read(({ erasure }) => erasure.look(where, after));
   }
 
   countCall(callId: string): Promise<EventCount> {
-    return this.#access.read(({ erasure }) => erasure.countCall(callId));
+    return this.#session.read(({ erasure }) => erasure.countCall(callId));
   }
 
   countEvents(sequences: readonly Sequence[]): Promise<EventCount> {
-    return this.#access.read(({ erasure }) => erasure.countEvents(sequences));
+    return this.#session.read(({ erasure }) => erasure.countEvents(sequences));
   }
 
   eraseCall(callId: string, traceIdsUntil: number): Promise<ErasureStep> {
-    return this.#access.write('eraseCall', [callId, traceIdsUntil], alone);
+    return this.#session.write('eraseCall', [callId, traceIdsUntil], alone);
   }
 
   eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): Promise<ErasureStep> {
-    return this.#access.write('eraseEvents', [sequences, traceIdsUntil], alone);
+    return this.#session.write('eraseEvents', [sequences, traceIdsUntil], alone);
   }
 
   eraseQuarantined(ids: readonly number[]): Promise<number> {
-    return this.#access.write('eraseQuarantined', [ids], alone);
+    return this.#session.write('eraseQuarantined', [ids], alone);
   }
 
   eraseFailureGroups(ids: readonly number[]): Promise<void> {
-    return this.#access.write('eraseFailureGroups', [ids], alone);
+    return this.#session.write('eraseFailureGroups', [ids], alone);
   }
 
   eraseAudit(ids: readonly number[]): Promise<void> {
-    return this.#access.write('eraseAudit', [ids], alone);
+    return this.#session.write('eraseAudit', [ids], alone);
   }
 
   /** Tries until nothing of the erased data is left in the files, or until that has taken too long. */
   async compact({ rewrite, onlyIfNeeded = false }: CompactOptions): Promise<Scrubbed> {
-    const { clock } = this.#access;
-    const { isWanted, size } = await this.#access.read(({ scrubbing }) => scrubbing.state());
+    const { clock } = this.#session;
+    const { isWanted, size } = await this.#session.read(({ scrubbing }) => scrubbing.state());
     if (onlyIfNeeded && !isWanted) return { checkpointed: true, compacted: true };
     const compact = rewrite ?? size <= maxToRewrite;
     const deadline = onlyIfNeeded ? -Infinity : clock.elapsed() + scrubTimeout;
     let compacted = false;
     for (;;) {
-      const scrubbed: Scrubbed = await this.#access.write('scrub', [{ compact: compact && !compacted }]);
+      const scrubbed: Scrubbed = await this.#session.write('scrub', [{ compact: compact && !compacted }]);
       compacted ||= scrubbed.compacted;
       const isDone = scrubbed.checkpointed && compacted === compact;
       if (isDone || clock.elapsed() >= deadline) return { checkpointed: scrubbed.checkpointed, compacted };

@@ -27,9 +27,9 @@ export class Session {
     opened: () => this.#connected(),
     locked: (work) => this.#locked(() => this.#patiently(() => this.#inPlace(work))),
   });
+  readonly clock: Clock;
   readonly files: FileGuard;
   readonly #file: string;
-  readonly #clock: Clock;
   #report: (notice: StoreNotice) => void = () => {};
   #stayAtExit = () => {};
   #inbox: OpenInbox | undefined;
@@ -41,7 +41,7 @@ export class Session {
 
   constructor(file: string, clock: Clock) {
     this.#file = file;
-    this.#clock = clock;
+    this.clock = clock;
     const onLost = (found: string) => this.#report({ kind: 'replaced', found });
     this.files = new FileGuard(file, () => this.#inbox?.files, onLost);
   }
@@ -62,7 +62,7 @@ export class Session {
       throw toProblem(error, this.#file);
     });
     if (isWalMissing) this.#report({ kind: 'wal_missing' });
-    this.#jumps = new ClockJumps(this.#clock, verbs.dueTimes.corrected());
+    this.#jumps = new ClockJumps(this.clock, verbs.dueTimes.corrected());
     this.#stayAtExit = beforeExit(() => this.#endUnclosed());
   }
 
@@ -99,10 +99,10 @@ export class Session {
   }
 
   /**
-   * Reads in one transaction: each statement by itself would check the file again, and drop its cached pages as soon
-   * as another connection has written.
+   * Reads at once, in one transaction: each statement by itself would check the file again, and drop its cached pages as
+   * soon as another connection has written. In WAL mode a reader never waits.
    */
-  read<T>(operation: (verbs: OpenInbox['verbs']) => T): T {
+  async read<T>(operation: (verbs: OpenInbox['verbs']) => T): Promise<T> {
     const { database, verbs } = this.opened();
     return database.transaction(() => operation(verbs)).deferred();
   }
@@ -189,7 +189,7 @@ export class Session {
     this.#writer = files
       ? new FileWriter(
           { file: this.#file, files: files.ids, process, id: verbs.processes.id },
-          this.#clock,
+          this.clock,
           notices,
         )
       : new MemoryWriter(database, verbs);
@@ -199,13 +199,13 @@ export class Session {
   /** Enters this process among those that share the file. What it held under a former id is given back. */
   #enter(writer: Writer, limits: WriteLimits) {
     const { processes } = this.opened().verbs;
-    return writer.run('enter', [this.#clock.now(), processes.id], limits, ({ id }) => processes.entered(id));
+    return writer.run('enter', [this.clock.now(), processes.id], limits, ({ id }) => processes.entered(id));
   }
 
   async #leave(writer: Writer): Promise<boolean> {
     if (this.opened().verbs.processes.id === 0) return true;
     const jumps = this.#jumps?.look() ?? { agreed: 0, own: 0 };
-    return writer.run('leave', [this.#clock.now(), jumps], { timeout: closeTimeout }).then(
+    return writer.run('leave', [this.clock.now(), jumps], { timeout: closeTimeout }).then(
       () => true,
       () => false,
     );
@@ -224,7 +224,7 @@ export class Session {
    * that is started in this process later.
    */
   #leaveLater(inbox: OpenInbox, writer: Writer | undefined): void {
-    this.#clock.after(leavePause, () => {
+    this.clock.after(leavePause, () => {
       void (async () => {
         if (writer && !(await this.#leave(writer))) return this.#leaveLater(inbox, writer);
         await this.#end(inbox, writer);

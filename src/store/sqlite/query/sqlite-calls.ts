@@ -4,18 +4,18 @@ import { type ListedCall, callPageOf, namesAmong } from '../../shared/call-rows.
 import type { CallFilter, CallPage, CallStore, JoinLookBack, JoinView } from '../../call-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import { type ListPlace, listPlaceOf } from './call-list.ts';
-import type { Access } from '../access.ts';
+import type { Session } from '../connection/session.ts';
 
 /** Calls and joins in SQLite. */
 export class SqliteCalls implements CallStore {
-  readonly #access: Access;
+  readonly #session: Session;
 
-  constructor(access: Access) {
-    this.#access = access;
+  constructor(session: Session) {
+    this.#session = session;
   }
 
   eventsOf(callId: string): Promise<readonly CallEventRow[]> {
-    return this.#access.read(({ callEvents }) => callEvents.eventsOf(callId));
+    return this.#session.read(({ callEvents }) => callEvents.eventsOf(callId));
   }
 
   /** Searches in several steps, between which other work can run: a filter that matches little has to look at much. */
@@ -26,7 +26,9 @@ export class SqliteCalls implements CallStore {
     let place: ListPlace | undefined = listPlaceOf(filter);
     while (place && found.length < wanted) {
       const from: ListPlace = place;
-      const look = await this.#access.read(({ listCalls }) => listCalls(filter, from, wanted - found.length));
+      const look = await this.#session.read(({ listCalls }) =>
+        listCalls(filter, from, wanted - found.length),
+      );
       found.push(...look.calls);
       place = look.next;
       await turn();
@@ -36,13 +38,13 @@ export class SqliteCalls implements CallStore {
 
   async noteSeen(handler: string, callId: string, events: readonly string[]): Promise<JoinView> {
     const rows = await this.eventsOf(callId);
-    const hasSeenAll = await this.#access.write('noteSeen', [handler, callId, namesAmong(rows, events)]);
+    const hasSeenAll = await this.#session.write('noteSeen', [handler, callId, namesAmong(rows, events)]);
     // If the events have been erased meanwhile, there is nothing left to see.
     return { events: rows, isSettled: hasSeenAll || rows.length === 0 };
   }
 
   lookBack(join: JoinLookBack): Promise<Sequence | undefined> {
-    this.#access.requestCorrection();
-    return this.#access.write('lookBack', [join, this.#access.clock.now()]);
+    this.#session.requestCorrection();
+    return this.#session.write('lookBack', [join, this.#session.clock.now()]);
   }
 }

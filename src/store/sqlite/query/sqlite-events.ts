@@ -15,7 +15,7 @@ import type {
 } from '../../event-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Verbs } from '../connection/verbs.ts';
-import type { Access } from '../access.ts';
+import type { Session } from '../connection/session.ts';
 
 /** How many events a replay takes in one transaction at the most. */
 const stretchEvents = 100;
@@ -34,16 +34,16 @@ interface Ahead {
 
 /** Looking at events, replaying them and dismissing their runs, in SQLite. */
 export class SqliteEvents implements EventStore {
-  readonly #access: Access;
+  readonly #session: Session;
   /** By the filter object of each replay, and dropped with it. */
   readonly #ahead = new WeakMap<EventFilter, Ahead>();
 
-  constructor(access: Access) {
-    this.#access = access;
+  constructor(session: Session) {
+    this.#session = session;
   }
 
   get(traceId: string): Promise<KeptEventWithBytes | undefined> {
-    return this.#access.read(({ events }) => events.get(traceId));
+    return this.#session.read(({ events }) => events.get(traceId));
   }
 
   /** Searches in several steps, between which other work can run: a filter that matches little has to look at much. */
@@ -57,23 +57,23 @@ export class SqliteEvents implements EventStore {
     let to = before === undefined ? last : Math.min(last, Number(before) - 1);
     while (sequences.length < limit && to > 0) {
       const range = { from: 1, to, limit: limit - sequences.length, latestFirst: true };
-      const found = await this.#access.read(({ findEvents }) => findEvents(filter, range));
+      const found = await this.#session.read(({ findEvents }) => findEvents(filter, range));
       sequences.push(...found.sequences);
       to = found.reached - 1;
       await turn();
     }
-    const events = await this.#access.read((parts) => parts.events.summaries(sequences));
+    const events = await this.#session.read((parts) => parts.events.summaries(sequences));
     const end = sequences.length === limit ? sequences.at(-1) : undefined;
     return { events, cursor: end === undefined ? undefined : String(end) };
   }
 
   lastSequence(): Promise<Sequence> {
-    return this.#access.read(({ events }) => events.lastSequence());
+    return this.#session.read(({ events }) => events.lastSequence());
   }
 
   async stretch(filter: EventFilter, after: Sequence, upTo: Sequence): Promise<EventStretch> {
     await turn();
-    return this.#access.read(({ events, findEvents }) => {
+    return this.#session.read(({ events, findEvents }) => {
       const ahead = this.#aheadOf(filter, after, upTo) ?? lookAhead(findEvents, filter, after, upTo);
       const next = ahead.sequences.slice(0, stretchEvents);
       const isLast = next.length === ahead.sequences.length;
@@ -90,20 +90,20 @@ export class SqliteEvents implements EventStore {
   }
 
   wouldRequeue(step: ReplayQuestion): Promise<readonly ReplayCandidate[]> {
-    return this.#access.read(({ replays }) => replays.wouldRequeue(step));
+    return this.#session.read(({ replays }) => replays.wouldRequeue(step));
   }
 
   requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[] | undefined> {
-    this.#access.requestCorrection();
-    return this.#access.write('requeue', [step]);
+    this.#session.requestCorrection();
+    return this.#session.write('requeue', [step]);
   }
 
   wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]> {
-    return this.#access.read(({ dismissals }) => dismissals.wouldDismiss(step));
+    return this.#session.read(({ dismissals }) => dismissals.wouldDismiss(step));
   }
 
   dismiss(step: DismissalWrite): Promise<readonly DismissedRun[] | undefined> {
-    return this.#access.write('dismiss', [step]);
+    return this.#session.write('dismiss', [step]);
   }
 
   /** Counts in several steps: no index leads to the runs of a replay, so it goes through all stored runs. */
@@ -112,7 +112,7 @@ export class SqliteEvents implements EventStore {
     const sum = { done: 0, dead: 0, open: 0 };
     for (let from = 1; from <= last; from += lookEvents) {
       const range = { from, to: from + lookEvents - 1 };
-      const found = await this.#access.read(({ replays }) => replays.countIn(replay, range));
+      const found = await this.#session.read(({ replays }) => replays.countIn(replay, range));
       sum.done += found.done;
       sum.dead += found.dead;
       sum.open += found.open;

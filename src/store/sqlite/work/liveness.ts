@@ -1,4 +1,3 @@
-import type { Clock } from '../../../kit/clock.ts';
 import type { Session } from '../connection/session.ts';
 import type { Processes } from './processes.ts';
 
@@ -10,16 +9,14 @@ const announceTimeout = 1_000;
 /** Says that this process lives, and takes over what dead ones held. */
 export class Liveness {
   readonly #session: Session;
-  readonly #clock: Clock;
 
-  constructor(session: Session, clock: Clock) {
+  constructor(session: Session) {
     this.#session = session;
-    this.#clock = clock;
   }
 
   /** Resolves to how many claims were taken over. */
   async keepAlive(): Promise<number> {
-    const askedAt = this.#clock.elapsed();
+    const askedAt = this.#session.clock.elapsed();
     await this.#session.agreeOnClock();
     const { processes, claims } = this.#session.opened().verbs;
     const found = processes.dead();
@@ -43,11 +40,11 @@ export class Liveness {
   /** Writes a heartbeat; resolves to whether that was possible at once. */
   async #beat(processes: Processes, askedAt: number): Promise<boolean> {
     try {
-      await this.#session.write('beat', [this.#clock.now(), processes.countsHeartbeats()]);
+      await this.#session.write('beat', [this.#session.clock.now(), processes.countsHeartbeats()]);
     } catch (error) {
       processes.forgiveMissedHeartbeats();
       throw error;
     }
-    return this.#clock.elapsed() - askedAt <= trustedWait;
+    return this.#session.clock.elapsed() - askedAt <= trustedWait;
   }
 }
