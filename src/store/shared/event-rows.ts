@@ -139,6 +139,32 @@ export interface Found {
   readonly reached: Sequence;
 }
 
+/** Which events a page of a list holds: as many as wanted, the latest first, and before those of the page before it. */
+export interface PageRange {
+  readonly limit: number;
+  /** The cursor of the page before it. */
+  readonly before: string | undefined;
+}
+
+/** Finds the events of a page, in several looks if need be, and the cursor for the next one if the page is full. */
+export async function findPage(
+  { limit, before }: PageRange,
+  lastSequence: () => Promise<Sequence>,
+  find: (range: SearchRange) => Promise<Found>,
+): Promise<{ readonly sequences: readonly Sequence[]; readonly cursor: string | undefined }> {
+  const sequences: Sequence[] = [];
+  const last = await lastSequence();
+  // A cursor may be anybody's text: from far behind the last event, a search would go on for days.
+  let to = before === undefined ? last : Math.min(last, Number(before) - 1);
+  while (sequences.length < limit && to > 0) {
+    const found = await find({ from: 1, to, limit: limit - sequences.length, latestFirst: true });
+    sequences.push(...found.sequences);
+    to = found.reached - 1;
+  }
+  const end = sequences.length === limit ? sequences.at(-1) : undefined;
+  return { sequences, cursor: end === undefined ? undefined : String(end) };
+}
+
 /** The part of a range that one look goes through: at most `size` sequences, counted in the direction of the search. */
 export function windowOf({ from, to, limit, latestFirst }: SearchRange, size: number): SearchRange {
   return latestFirst

@@ -13,6 +13,7 @@ import type {
   ReplayedRuns,
 } from '../../event-store.ts';
 import type { Sequence } from '../../sequence.ts';
+import { type PageRange, findPage } from '../../shared/event-rows.ts';
 import type { Session } from '../connection/session.ts';
 import { dismiss, wouldDismiss } from './dismissals.ts';
 import { findEvents } from './event-search.ts';
@@ -34,23 +35,13 @@ export class PostgresEvents implements EventStore {
     return eventWithTraceId(this.#session, traceId);
   }
 
-  async list(
-    filter: EventFilter,
-    { limit, before }: { limit: number; before: string | undefined },
-  ): Promise<KeptEventPage> {
-    const sequences: Sequence[] = [];
-    const last = await this.lastSequence();
-    // A cursor may be anybody's text: from far behind the last event, a search would go on for days.
-    let to = before === undefined ? last : Math.min(last, Number(before) - 1);
-    while (sequences.length < limit && to > 0) {
-      const range = { from: 1, to, limit: limit - sequences.length, latestFirst: true };
-      const found = await findEvents(this.#session, filter, range);
-      sequences.push(...found.sequences);
-      to = found.reached - 1;
-    }
-    const events = await summariesOf(this.#session, sequences);
-    const end = sequences.length === limit ? sequences.at(-1) : undefined;
-    return { events, cursor: end === undefined ? undefined : String(end) };
+  async list(filter: EventFilter, page: PageRange): Promise<KeptEventPage> {
+    const { sequences, cursor } = await findPage(
+      page,
+      () => this.lastSequence(),
+      (range) => findEvents(this.#session, filter, range),
+    );
+    return { events: await summariesOf(this.#session, sequences), cursor };
   }
 
   lastSequence(): Promise<Sequence> {

@@ -14,6 +14,7 @@ import type {
   ReplayedRuns,
 } from '../../event-store.ts';
 import type { Sequence } from '../../sequence.ts';
+import { type PageRange, findPage } from '../../shared/event-rows.ts';
 import type { Verbs } from '../connection/verbs.ts';
 import type { Session } from '../connection/session.ts';
 
@@ -47,24 +48,17 @@ export class SqliteEvents implements EventStore {
   }
 
   /** Searches in several steps, between which other work can run: a filter that matches little has to look at much. */
-  async list(
-    filter: EventFilter,
-    { limit, before }: { limit: number; before: string | undefined },
-  ): Promise<KeptEventPage> {
-    const sequences: Sequence[] = [];
-    const last = await this.lastSequence();
-    // A cursor may be anybody's text: from far behind the last event, a search would go on for hours.
-    let to = before === undefined ? last : Math.min(last, Number(before) - 1);
-    while (sequences.length < limit && to > 0) {
-      const range = { from: 1, to, limit: limit - sequences.length, latestFirst: true };
-      const found = await this.#session.read(({ findEvents }) => findEvents(filter, range));
-      sequences.push(...found.sequences);
-      to = found.reached - 1;
-      await turn();
-    }
-    const events = await this.#session.read((parts) => parts.events.summaries(sequences));
-    const end = sequences.length === limit ? sequences.at(-1) : undefined;
-    return { events, cursor: end === undefined ? undefined : String(end) };
+  async list(filter: EventFilter, page: PageRange): Promise<KeptEventPage> {
+    const { sequences, cursor } = await findPage(
+      page,
+      () => this.lastSequence(),
+      async (range) => {
+        const found = await this.#session.read(({ findEvents }) => findEvents(filter, range));
+        await turn();
+        return found;
+      },
+    );
+    return { events: await this.#session.read(({ events }) => events.summaries(sequences)), cursor };
   }
 
   lastSequence(): Promise<Sequence> {
