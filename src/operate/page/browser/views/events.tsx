@@ -1,12 +1,11 @@
 import { withQuery } from '../api/client.ts';
-import type { Events as Found } from '../api/shapes.ts';
+import type { Event, Events as Found } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { type Field, FilterForm } from '../parts/filter-form.tsx';
 import { Pages, pageSize } from '../parts/pages.tsx';
-import { Standing } from '../parts/runs.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Foreign, Time } from '../parts/text.tsx';
+import { Foreign, State, Time } from '../parts/text.tsx';
 import { type Place, linkTo } from '../router.ts';
 
 /** The names that are known; others come as well. */
@@ -91,5 +90,25 @@ function CallLink({ callId }: { readonly callId: string | undefined }) {
     <a href={linkTo(['calls', callId])}>
       <Foreign text={callId} isCode />
     </a>
+  );
+}
+
+const worstFirst = ['dead', 'blocked', 'due', 'running', 'done'] as const;
+
+/** How an event stands: in which state its runs are, or the event itself where no run is remembered. */
+function Standing({ event: { state, runs } }: { readonly event: Event }) {
+  if (runs.length === 0) return <State state={state} />;
+  const states = worstFirst.filter((wanted) => runs.some((run) => run.state === wanted));
+  return (
+    <>
+      {states.map((wanted) => {
+        const names = runs.filter((run) => run.state === wanted).map((run) => run.handler);
+        return (
+          <span key={wanted} class={`state state-${wanted}`} dir="auto" title={names.join(', ')}>
+            {wanted}: {names.length > 2 ? `${names.length} handlers` : names.join(', ')}
+          </span>
+        );
+      })}
+    </>
   );
 }

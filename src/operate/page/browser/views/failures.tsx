@@ -5,9 +5,8 @@ import type { FailureGroup } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from '../parts/change-button.tsx';
 import { FilterForm } from '../parts/filter-form.tsx';
-import { number } from '../parts/format.ts';
+import { counted, number } from '../parts/format.ts';
 import { Dismiss, type Filter, Replay } from '../parts/run-changes.tsx';
-import { Sparkline } from '../parts/sparkline.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { Foreign, Time } from '../parts/text.tsx';
 import { type Place, linkTo } from '../router.ts';
@@ -116,5 +115,23 @@ function MuteOrUnmute({ id, isMuted }: { readonly id: string; readonly isMuted: 
         return isMuted ? 'Alerts tell of them again.' : 'Alerts leave them out now.';
       }}
     />
+  );
+}
+
+const [width, height, gap] = [4, 18, 1];
+
+/** How often something has happened in each hour of a day, the present one last. */
+function Sparkline({ counts }: { readonly counts: readonly number[] }) {
+  const most = Math.max(1, ...counts);
+  const sum = counts.reduce((all, count) => all + count, 0);
+  const text = `${counted(sum, 'failed attempt')} in the last day, ${number(counts.at(-1) ?? 0)} in the present hour`;
+  return (
+    <svg class="sparkline" role="img" aria-label={text} width={counts.length * (width + gap)} height={height}>
+      <title>{text}</title>
+      {counts.map((count, hour) => {
+        const bar = count === 0 ? 1 : Math.max(2, (count / most) * height);
+        return <rect key={hour} x={hour * (width + gap)} y={height - bar} width={width} height={bar} />;
+      })}
+    </svg>
   );
 }
