@@ -133,7 +133,6 @@ export interface Handler {
   readonly name: string;
   /** The event names and patterns that it takes; the fallback has none. */
   readonly patterns: readonly string[];
-  readonly isFallback: boolean;
   /** Milliseconds. */
   readonly timeout: number;
   readonly retry: RetryPolicy;

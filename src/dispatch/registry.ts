@@ -85,8 +85,7 @@ export class Registry {
   setFallback(handle: Handler['handle']): void {
     requireFunction('fallback', handle);
     if (this.#fallback) throw configError('fallback_duplicate');
-    const handler = this.#build([], resolveHandlerOptions({ name: fallbackName }), handle);
-    this.#fallback = this.#register({ ...handler, isFallback: true });
+    this.#fallback = this.#register(this.#build([], resolveHandlerOptions({ name: fallbackName }), handle));
   }
 
   /** Names that no known event has, but that are close to a known name: probably misspelled. */
@@ -138,7 +137,6 @@ export class Registry {
     return Object.freeze({
       name: resolved.name ?? patterns.join(','),
       patterns,
-      isFallback: false,
       join: undefined,
       timeout: resolved.timeout ?? this.#defaults.timeout,
       retry: { ...this.#defaults.retry, ...defined(resolved.retry ?? {}) },
