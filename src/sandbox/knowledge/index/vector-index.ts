@@ -62,11 +62,11 @@ export class VectorIndex {
   }
 
   /**
-   * Up to `limit` vectors with a score of at least `minScore`, the most similar first; of the same score, the smaller id.
+   * Up to `limit` vectors, the most similar first; of the same score, the smaller id.
    *
    * @throws RangeError if the vector is longer or shorter than those that are there
    */
-  search(vector: Float32Array, limit: number, minScore = -Infinity): readonly Match[] {
+  search(vector: Float32Array, limit: number): readonly Match[] {
     if (this.size === 0 || limit < 1) return [];
     this.#requireDimensions(vector);
     const query = toUnitLength(vector);
@@ -74,7 +74,7 @@ export class VectorIndex {
     for (let position = 0; position < this.size; position += together) {
       for (const [offset, score] of this.#scoresFrom(position, query).entries()) {
         const id = this.#ids[position + offset];
-        if (id !== undefined && score >= minScore) keep(best, { id, score }, limit);
+        if (id !== undefined) keep(best, { id, score }, limit);
       }
     }
     return best;
