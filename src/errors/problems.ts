@@ -263,6 +263,3 @@ export const problems = {
 
 /** The code of a problem, for programs; the message is for people. */
 export type ProblemCode = keyof typeof problems;
-
-/** Every code a user can meet, for the documents and the test that compares them. */
-export const problemCodes = Object.keys(problems) as ProblemCode[];

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { problemCodes } from '../../src/errors/problems.ts';
+import { problems } from '../../src/errors/problems.ts';
 import { fixes, refusals } from '../../src/errors/refusals.ts';
 import { knownEventNames } from '../../src/events/names.ts';
 import { ConfigError, createReceiver } from '../../src/index.ts';
@@ -94,7 +94,9 @@ describe('the documents and the errors', () => {
   });
 
   it('have every problem, and no other', () => {
-    expect(column(tableRows('docs/errors.md', 'code', 'when'), 0).sort()).toEqual([...problemCodes].sort());
+    expect(column(tableRows('docs/errors.md', 'code', 'when'), 0).sort()).toEqual(
+      Object.keys(problems).sort(),
+    );
   });
 });
 
