@@ -100,12 +100,14 @@ export function holdNextStatement(pool: Pool): () => Promise<unknown> {
 
 /** Waits until a statement in the store's schema waits for a lock. */
 export async function waitsForLock(session: Session): Promise<void> {
-  const pattern = `%${session.statements.schema}%`;
-  for (;;) {
-    const waiting = await session.query(
-      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1 and pid <> pg_backend_pid()",
-      [pattern],
-    );
-    if (waiting.length > 0) return;
-  }
+  while ((await statementsThatWait(session)) === 0);
+}
+
+/** How many statements in the store's schema wait for a lock. */
+export async function statementsThatWait(session: Session): Promise<number> {
+  const waiting = await session.query(
+    "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1 and pid <> pg_backend_pid()",
+    [`%${session.statements.schema}%`],
+  );
+  return waiting.length;
 }
