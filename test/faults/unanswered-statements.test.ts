@@ -1,6 +1,8 @@
 /** What becomes of statements that Postgres doesn't answer in time: it must not be left without connections for anybody. */
 import { Client, Pool } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/kit/clock.ts';
+import { Session } from '../../src/store/postgres/connection/session.ts';
 import { postgres } from '../../src/store/postgres/index.ts';
 import { bodyOf, deliver, secret } from '../support/deliveries.ts';
 import { Logs } from '../support/logs.ts';
@@ -66,6 +68,18 @@ test('a receiver stops while a table is locked, also on a pool whose statements 
   expect((await deliver(receiver, bodyOf({ traceId: 'during' }))).status).toBe(503);
   await receiver.stop({ drain: 0 });
   await client.query('commit');
+});
+
+test('a session that has ended a statement closes no sooner than its connections', async () => {
+  const session = new Session({ ...(await testDatabase()), pool: undefined }, systemClock);
+  await session.heartbeats.query('select');
+  await expect(session.query('select pg_sleep(600)', [], 10)).rejects.toThrow('timeout');
+  let isUsed = true;
+  const use = session.query('select pg_sleep(1)').finally(() => {
+    isUsed = false;
+  });
+  await session.query('select');
+  await Promise.all([session.close().then(() => expect(isUsed).toBe(false)), use]);
 });
 
 async function started(place: { connectionString: string } | { pool: Pool }, schema: string) {

@@ -47,9 +47,11 @@ export class Unanswered {
     else this.#ended(backend).then(discard, discard);
   }
 
+  /** Each session of the store closes it, and a pool takes no second end. */
   async close(): Promise<void> {
-    await this.#ownPool?.end();
+    const pool = this.#ownPool;
     this.#ownPool = undefined;
+    await pool?.end();
   }
 
   /** Resolves when the backend no longer runs what it ran. */
