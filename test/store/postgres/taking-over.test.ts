@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { workConnections } from '../../../src/store/postgres/connection/place.ts';
+import { deadAfter } from '../../../src/store/postgres/work/processes.ts';
 import { heartbeatInterval } from '../../../src/store/timeouts.ts';
 import { testDatabase } from '../../support/postgres.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
@@ -92,6 +93,21 @@ describe('what a process had claimed', () => {
     await client.query('commit');
     await store.keepAlive();
     expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
+  });
+
+  test('is left alone by one that was itself silent, until the others have had the time to be heard', async () => {
+    const inbox = await sharedInbox(2);
+    const { first: store, clock } = inbox;
+    await inbox.stores[1]?.record(eventOf('a'), true).written;
+    await store.keepAlive();
+    // As if the database had been away for all.
+    await inbox.silence(1);
+    clock.advance(30_000);
+    for (let waited = 0; waited < deadAfter * 1_000; waited += heartbeatInterval) {
+      expect(await store.keepAlive()).toEqual({ takenOver: 0 });
+      clock.advance(heartbeatInterval);
+    }
+    expect(await store.keepAlive()).toEqual({ takenOver: 1 });
   });
 
   test('is announced to those that wait for work, as often as it takes', async () => {

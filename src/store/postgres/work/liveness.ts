@@ -4,8 +4,11 @@ import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';
 import type { OwnedEvents } from './owned-events.ts';
-import type { Processes } from './processes.ts';
+import { type Processes, deadAfter } from './processes.ts';
 import type { RecordQueue } from './record-queue.ts';
+
+/** After how long without a heartbeat a process counts as silent itself, in milliseconds: one was missed. */
+const silentAfter = 2 * heartbeatInterval;
 
 /** What liveness is made of. */
 export interface LivenessParts {
@@ -25,6 +28,10 @@ export class Liveness {
   #handlers: readonly string[] | undefined;
   /** When the first run was due, at the last look. */
   #firstDueAt: number | null = null;
+  /** When this process had its last heartbeat, by its own clock that never jumps. */
+  #heartbeatAt: number | undefined;
+  /** From when on others may be taken for dead, by the same clock. */
+  #judgesFrom = 0;
 
   constructor(parts: LivenessParts) {
     this.#parts = parts;
@@ -39,7 +46,7 @@ export class Liveness {
     return this.#withHeartbeats(async () => {
       await this.#recover();
       try {
-        return await this.#parts.processes.takeOver();
+        return await this.#parts.processes.takeOver({ onlyLeaving: !this.#mayJudge });
       } finally {
         await this.#announceWork();
       }
@@ -56,9 +63,22 @@ export class Liveness {
     return () => void this.#subscribers.delete(onWork);
   }
 
-  #heartbeat(): Promise<number | undefined> {
-    const { processes, owned } = this.#parts;
-    return processes.heartbeat(owned.ended());
+  async #heartbeat(): Promise<number | undefined> {
+    const { processes, owned, clock } = this.#parts;
+    const last = await processes.heartbeat(owned.ended());
+    const now = clock.elapsed();
+    if (this.#heartbeatAt !== undefined && now - this.#heartbeatAt > silentAfter)
+      this.#judgesFrom = now + deadAfter * 1_000;
+    this.#heartbeatAt = now;
+    return last;
+  }
+
+  /**
+   * Whether others may be taken for dead. Whoever was silent may not at once: while the database is away, or no commit ends,
+   * all are silent, and the first that is back would take over what the others work on.
+   */
+  get #mayJudge(): boolean {
+    return this.#parts.clock.elapsed() >= this.#judgesFrom;
   }
 
   async #enterAnew(): Promise<void> {

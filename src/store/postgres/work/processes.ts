@@ -108,13 +108,15 @@ export class Processes {
 
   /**
    * Takes over what processes had claimed that have died, or that could not give it back. Resolves to how many claims those had
-   * that died. What can't be taken over of one process must not keep what others had.
+   * that died. What can't be taken over of one process must not keep what others had. With `onlyLeaving`, nobody is taken for
+   * dead.
    */
-  async takeOver(): Promise<number> {
+  async takeOver({ onlyLeaving }: { readonly onlyLeaving: boolean }): Promise<number> {
     const gone = await this.#session.query<{ id: number; isLeaving: boolean }>(
       `select id, is_leaving as "isLeaving" from ringback.processes
-       where id <> $1 and (is_leaving or heartbeat_at < clock_timestamp() - make_interval(secs => $2)) order by id`,
-      [this.id, deadAfter],
+       where id <> $1 and (is_leaving or (not $3 and heartbeat_at < clock_timestamp() - make_interval(secs => $2)))
+       order by id`,
+      [this.id, deadAfter, onlyLeaving],
     );
     const failures: unknown[] = [];
     let takenOver = 0;
