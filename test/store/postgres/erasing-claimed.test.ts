@@ -63,6 +63,24 @@ test('a process gives back no event that it does not know of and that is removed
   await expectNothingLeft(opened);
 });
 
+test('a process that waits for a removal to give back an event can write its heartbeats', async () => {
+  const opened = await inbox();
+  const { store, session, pool } = opened;
+  const sendHeld = holdNextStatement(pool);
+  await expect(store.record(eventOf('a', { callId }), true).written).rejects.toThrow(
+    'the connection is lost',
+  );
+  await sendHeld();
+  const { alive } = await session.write(async (transaction) => {
+    await removeEvents(transaction, await opened.sequencesIn('events'), 10_000);
+    const begun = store.keepAlive();
+    await waitsForLock(session);
+    await session.query('select from ringback.processes for update nowait');
+    return { alive: begun };
+  });
+  await alive;
+});
+
 test('a removal sees an event that a process which leaves has just given back', async () => {
   const opened = await inbox();
   const { store, session, connectionString, schema } = opened;

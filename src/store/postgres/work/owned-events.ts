@@ -116,11 +116,12 @@ export class OwnedEvents {
         [id],
       );
       if (!isOver) return undefined;
+      // First: it may wait for a removal, and with this process's row locked no heartbeat could be written meanwhile.
+      await lockEventsOf(transaction, id);
       const [row] = await transaction.query<{ recoveries: number }>(
         'update ringback.processes set recoveries = recoveries + 1 where id = $1 returning recoveries',
         [id],
       );
-      await lockEventsOf(transaction, id);
       await transaction.query(
         `with unknown as materialized (
            select sequence, call_id from ringback.all_owned where process = $1 and sequence <> all ($2::bigint[])
