@@ -46,6 +46,8 @@ const eventsAtOnce = 100;
 interface Found {
   readonly calls: ReadonlySet<string>;
   readonly events: readonly number[];
+  /** Those of `events`. */
+  readonly traceIds: IdMentions;
   /** Whether something mentions what is to be erased, or one of the calls that are erased with it. */
   readonly mentions: Mentions;
 }
@@ -78,7 +80,7 @@ export class Erasure {
 
   async #erase(found: Found, compact: boolean | undefined): Promise<Erased> {
     const quarantined = await this.#eraseQuarantined(found);
-    const listed = await this.#traceIdsOf(found.calls);
+    const listed = await this.#traceIdsOf(found);
     // Before the events as well: if this ends in the middle, the next erasure finds neither calls nor trace ids by them.
     await this.#eraseBeside((content) => found.mentions(content) || listed.isIn(content));
     const { callIds, traceIds, ...events } = await this.#eraseEvents(found);
@@ -104,18 +106,21 @@ export class Erasure {
     const calls = new Set(callId === undefined ? [] : [callId]);
     const ids = new IdMentions([...calls]);
     const events: number[] = [];
+    const traceIds = new IdMentions();
     for await (const kept of this.#mentioning(
       callId === undefined ? 'events' : 'events_without_call',
       mentions,
     )) {
-      if (kept.callId === undefined) events.push(kept.key);
-      else if (!calls.has(kept.callId)) {
+      if (kept.callId === undefined) {
+        events.push(kept.key);
+        if (kept.traceId !== undefined) traceIds.add(kept.traceId);
+      } else if (!calls.has(kept.callId)) {
         calls.add(kept.callId);
         // One by one: there may be so many calls that all at once would stop the event loop.
         ids.add(kept.callId);
       }
     }
-    return { calls, events, mentions: (content) => mentions(content) || ids.isIn(content) };
+    return { calls, events, traceIds, mentions: (content) => mentions(content) || ids.isIn(content) };
   }
 
   /** Counts what would be erased. */
@@ -134,8 +139,8 @@ export class Erasure {
     return { ...total, calls: callIds.length, callIds, quarantined, checkpointed: false, compacted: false };
   }
 
-  async #traceIdsOf(calls: ReadonlySet<string>): Promise<IdMentions> {
-    const traceIds = new IdMentions();
+  /** Those of the calls' events beside those of the events without a call. */
+  async #traceIdsOf({ calls, traceIds }: Found): Promise<IdMentions> {
     for (const callId of calls) {
       let before: string | undefined;
       do {

@@ -36,6 +36,8 @@ export interface Kept {
   /** An event's sequence, or the id of anything else. */
   readonly key: number;
   readonly callId: string | undefined;
+  /** An event's. */
+  readonly traceId: string | undefined;
   readonly contents: readonly (string | Uint8Array)[];
 }
 

@@ -246,6 +246,18 @@ describe('receiver.erase', () => {
     expect(JSON.stringify(entries)).not.toMatch(/Anna|call-1|trace-1/);
   });
 
+  test('that ended in the middle is completed by the next, also of events without a call', async () => {
+    const clock = new ManualClock();
+    const database = failingOnce(storeIn(temporaryDatabase(), clock), 'eraseEvents');
+    const { receiver } = await started({ clock, database });
+    await deliver(receiver, JSON.stringify({ traceId: 'trace-1', payload: { from: phone } }));
+    await receiver.events.replay({ traceId: 'trace-1' }, { by: 'ann', reason: 'Anna Schmidt has called' });
+    await expect(receiver.erase({ phoneNumber: phone })).rejects.toThrow('The connection is lost.');
+    expect(await receiver.erase({ phoneNumber: phone })).toMatchObject({ events: 0 });
+    const { entries } = await receiver.audit.list();
+    expect(JSON.stringify(entries)).not.toMatch(/Anna|trace-1/);
+  });
+
   test('leaves a call alone whose id only begins or ends alike', async () => {
     const { receiver } = await started();
     await deliver(receiver, bodyOf({ callId: 'call-12' }));

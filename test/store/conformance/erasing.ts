@@ -56,7 +56,9 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       const keys = events.map(({ sequence }) => sequence);
       expect((await lookAt(store, 'events')).map(({ key }) => key)).toEqual(keys);
       expect((await lookAt(store, 'events', keys[0])).map(({ key }) => key)).toEqual(keys.slice(1));
-      expect(await lookAt(store, 'events_without_call')).toMatchObject([{ key: keys[1], callId: undefined }]);
+      expect(await lookAt(store, 'events_without_call')).toMatchObject([
+        { key: keys[1], callId: undefined, traceId: 'b' },
+      ]);
       expect(await lookAt(store, 'events', keys[2])).toEqual([]);
     });
 

@@ -12,6 +12,7 @@ const bytesAtOnce = 4 * 1024 * 1024;
 interface KeptRow {
   readonly key: number;
   readonly call_id: string | null;
+  readonly trace_id: string | null;
   readonly body: Buffer | null;
   readonly text: string | null;
   readonly more: string | null;
@@ -23,7 +24,7 @@ const ofEvent = ['headers', 'facts', 'trace_id', 'event_name', "coalesce(agent_i
   ` || ${newLine} || `,
 );
 const events = (condition: string) => `
-  select sequence as key, call_id, body, ${ofEvent} as text,
+  select sequence as key, call_id, trace_id, body, ${ofEvent} as text,
     (select string_agg(reason, ${newLine}) from (
        select reason from ringback.runs r where r.sequence = e.sequence union all
        select reason from ringback.failures f where f.sequence = e.sequence) reasons) as more
@@ -32,12 +33,12 @@ const events = (condition: string) => `
 const looks: Readonly<Record<KeptIn, string>> = {
   events: events(''),
   events_without_call: events('and call_id is null'),
-  quarantine: `select id as key, null as call_id, body, headers as text, null as more
+  quarantine: `select id as key, null as call_id, null as trace_id, body, headers as text, null as more
     from ringback.quarantine where id > $1 and id <= $2`,
-  audit: `select id as key, null as call_id, null::bytea as body, what as text,
+  audit: `select id as key, null as call_id, null as trace_id, null::bytea as body, what as text,
       coalesce(requested_by, '') || ${newLine} || coalesce(reason, '') as more
     from ringback.audit where id > $1 and id <= $2`,
-  failure_groups: `select id as key, null as call_id, null::bytea as body, message as text, null as more
+  failure_groups: `select id as key, null as call_id, null as trace_id, null::bytea as body, message as text, null as more
     from ringback.failure_groups where id > $1 and id <= $2`,
 };
 
@@ -60,7 +61,7 @@ export async function look(session: Session, where: KeptIn, after: number): Prom
   if (first === null || last === null) return { found: [], next: undefined };
   const until = first - 1 + (where === 'events_without_call' ? passedAtOnce : atOnce);
   const rows = await session.query<KeptRow>(
-    `select key, call_id, body, text, more from (
+    `select key, call_id, trace_id, body, text, more from (
        select *, sum(coalesce(octet_length(body), 0)) over (order by key) - coalesce(octet_length(body), 0) as before
        from (${looks[where]}) looked) sized
      where before < ${bytesAtOnce} order by key limit ${atOnce}`,
@@ -74,7 +75,12 @@ export async function look(session: Session, where: KeptIn, after: number): Prom
 const bytesOf = (rows: readonly KeptRow[]): number =>
   rows.reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
 
-function keptOf({ key, call_id: callId, body, text, more }: KeptRow): Kept {
+function keptOf({ key, call_id: callId, trace_id: traceId, body, text, more }: KeptRow): Kept {
   const texts = [text, more].filter((content) => content !== null).map(fromText);
-  return { key, callId: fromTextOrUndefined(callId), contents: body === null ? texts : [body, ...texts] };
+  return {
+    key,
+    callId: fromTextOrUndefined(callId),
+    traceId: fromTextOrUndefined(traceId),
+    contents: body === null ? texts : [body, ...texts],
+  };
 }

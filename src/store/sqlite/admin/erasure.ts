@@ -19,6 +19,7 @@ const bytesAtOnce = 4 * 1024 * 1024;
 interface KeptRow {
   readonly key: number;
   readonly callId: string | null;
+  readonly traceId: string | null;
   readonly body: Buffer | null;
   readonly text: string | null;
   readonly more: string | null;
@@ -37,20 +38,20 @@ export function prepareErasure(
     select reason from failures f where f.sequence = e.sequence))`;
   const looks: Record<KeptIn, Database.Statement> = {
     events: database.prepare(`
-      select sequence as key, call_id as callId, body, ${kept} as text, ${reasons} as more
+      select sequence as key, call_id as callId, trace_id as traceId, body, ${kept} as text, ${reasons} as more
       from events e join bodies b using (sequence) where sequence > @after and sequence <= @until order by sequence`),
     events_without_call: database.prepare(`
-      select sequence as key, call_id as callId, body, ${kept} as text, ${reasons} as more
+      select sequence as key, call_id as callId, trace_id as traceId, body, ${kept} as text, ${reasons} as more
       from events e join bodies b using (sequence) where sequence > @after and sequence <= @until and call_id is null order by sequence`),
     quarantine: database.prepare(`
-      select id as key, null as callId, body, headers as text, null as more
+      select id as key, null as callId, null as traceId, body, headers as text, null as more
       from quarantine where id > @after and id <= @until order by id`),
     audit: database.prepare(`
-      select id as key, null as callId, null as body, what as text,
+      select id as key, null as callId, null as traceId, null as body, what as text,
         coalesce(requested_by, '') || char(10) || coalesce(reason, '') as more
       from audit where id > @after and id <= @until order by id`),
     failure_groups: database.prepare(`
-      select id as key, null as callId, null as body, message as text, null as more
+      select id as key, null as callId, null as traceId, null as body, message as text, null as more
       from failure_groups where id > @after and id <= @until order by id`),
   };
   const first = (table: string, key: string) =>
@@ -133,10 +134,11 @@ export function prepareErasure(
   };
 }
 
-function keptOf({ key, callId, body, text, more }: KeptRow): Kept {
+function keptOf({ key, callId, traceId, body, text, more }: KeptRow): Kept {
   return {
     key,
     callId: callId ?? undefined,
+    traceId: traceId ?? undefined,
     contents: [body, text, more].filter((content) => content !== null),
   };
 }
