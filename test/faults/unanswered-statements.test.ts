@@ -25,8 +25,9 @@ test('a statement that waits for a lock is ended when it is given up', async () 
     return rows.map(({ pid }) => pid);
   };
   expect((await deliver(receiver, bodyOf({ traceId: 'during' }))).status).toBe(503);
+  // The answer may come sooner: the connection is made for the first delivery.
+  await expect.poll(waiting).not.toEqual([]);
   const [first] = await waiting();
-  expect(first).toBeGreaterThan(0);
   await expect.poll(waiting).not.toContain(first);
   await client.query('commit');
   await expect.poll(async () => (await deliver(receiver, bodyOf({ traceId: 'after' }))).status).toBe(200);
@@ -75,7 +76,7 @@ test('a session that has ended a statement closes no sooner than its connections
   await session.heartbeats.query('select');
   await expect(session.query('select pg_sleep(600)', [], 10)).rejects.toThrow('timeout');
   let isUsed = true;
-  const use = session.query('select pg_sleep(1)').finally(() => {
+  const use = session.query('select pg_sleep(0.2)').finally(() => {
     isUsed = false;
   });
   await session.query('select');
