@@ -433,6 +433,25 @@ describe('alerts', () => {
     },
   );
 
+  test('are reminded of once a day although the clock of another process that finds them is days ahead', async () => {
+    const database = temporaryDatabase();
+    const start = Date.now();
+    const one = await watched({ deadLetters: 1 }, { clock: new ManualClock(start), database });
+    const other = await watched({ deadLetters: 1 }, { clock: new ManualClock(start + 3 * day), database });
+    await one.send('bad-1');
+    await settled(one.receiver, 1);
+    const toldAfter = async (pause: number) => {
+      for (let count = 0; count < 6; count += 1) for (const { look } of [one, other]) await look();
+      const states = [...one.states(), ...other.states()];
+      for (const { clock } of [one, other]) clock.advance(pause);
+      return states;
+    };
+    const [raised, reminded] = ['dead_letters raised', 'dead_letters reminded'];
+    expect(await toldAfter(day)).toEqual([raised, reminded]);
+    await toldAfter(0);
+    expect((await toldAfter(0)).length).toBeLessThanOrEqual(4);
+  });
+
   test('that are told to a function that never ends hold up no stop', async () => {
     const told = Promise.withResolvers<Alert>();
     const notify = (alert: Alert) => {

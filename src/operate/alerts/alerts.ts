@@ -53,6 +53,8 @@ export class Alerts {
   #found: readonly Condition[] = [];
   /** Of each raised alert, the last finding that is known of, and since when. */
   #findings: ReadonlyMap<string, Finding> = new Map();
+  /** When this process has last told of each raised alert, on its clock that never jumps. */
+  readonly #toldAt = new Map<string, number>();
 
   /** @internal */
   constructor(parts: AlertsParts) {
@@ -80,6 +82,7 @@ export class Alerts {
       const foundBefore = this.#found;
       this.#found = found;
       this.#findings = this.#findingsOf(raised);
+      for (const key of this.#toldAt.keys()) if (!this.#findings.has(key)) this.#toldAt.delete(key);
       for (const condition of found) await this.#raise(condition, facts.now);
       const unknown = unknownIn(facts, this.#parts.thresholds);
       for (const alert of raised) {
@@ -126,17 +129,23 @@ export class Alerts {
   }
 
   async #raise({ name, subject, message }: Condition, now: number): Promise<void> {
-    const { store, remind, notify } = this.#parts;
+    const { store, clock, remind, notify } = this.#parts;
     const notifies = notify !== undefined;
+    const key = keyOf({ name, subject });
+    const toldAt = this.#toldAt.get(key);
+    // Processes whose clocks are further apart than reminders would otherwise remind in turn: each takes the other's for wrong.
+    const mayRemind = toldAt === undefined || clock.elapsed() - toldAt >= remind - minute;
     const toTell = await store.alerts.raise({
       name,
       subject,
       message,
       now,
       notifies,
-      toldBefore: now - remind,
+      // That of an alert that nobody could be told of is 0.
+      toldBefore: mayRemind ? now - remind : 1,
     });
     if (!toTell) return;
+    this.#toldAt.set(key, clock.elapsed());
     const { since, isNew } = toTell;
     const state = isNew ? 'raised' : 'reminded';
     this.#parts.telemetry.report('alert_raised', {
@@ -201,7 +210,7 @@ export async function raisedAlerts(alerts: AlertStore): Promise<readonly RaisedA
   return (await alerts.list()).filter(isKnown).map(alertOf);
 }
 
-function keyOf({ name, subject }: KeptAlert): string {
+function keyOf({ name, subject }: Pick<KeptAlert, 'name' | 'subject'>): string {
   return `${name} ${subject}`;
 }
 
