@@ -69,9 +69,13 @@ export function isDecision(returned: unknown): boolean {
 /** The longest delay that a `RetryLater` gets, in milliseconds: 366 days. */
 const maxDelay = 366 * 24 * 3_600_000;
 
-/** The delay that a `RetryLater` asks for; undefined if it isn't a valid number, or the run might never be due. */
+/**
+ * The delay that a `RetryLater` asks for, in whole milliseconds as due times are stored; undefined if it isn't a valid
+ * number, or the run might never be due.
+ */
 function delayOf({ delay }: RetryLater): number | undefined {
-  return delay >= 0 ? Math.min(delay, maxDelay) : undefined;
+  const whole = Math.ceil(Math.min(delay, maxDelay));
+  return whole >= 0 ? whole : undefined;
 }
 
 /** An attempt that a stop has interrupted. */

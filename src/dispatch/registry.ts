@@ -1,4 +1,5 @@
 import { configError } from '../errors/errors.ts';
+import { describe } from '../errors/option-problems.ts';
 import type { Handler } from './handler.ts';
 import { SharedBytes } from '../kit/shared-bytes.ts';
 import { Lanes } from './lanes.ts';
@@ -20,6 +21,9 @@ const maxBytes = 32 * 1024 * 1024;
 
 /** The name under which the fallback's runs are stored. */
 const fallbackName = 'fallback';
+
+/** The longest name of a handler, in bytes: a key of Postgres has room for one beside the longest id of a call. */
+const maxName = 512;
 
 /** The handlers of a receiver. Refuses a second handler with the same name, and any handler after start. */
 export class Registry {
@@ -123,6 +127,7 @@ export class Registry {
 
   #register(handler: Handler, options: HandlerOptions | JoinOptions = {}): Handler {
     const { name } = handler;
+    requireKey(handler);
     if (this.#isClosed) throw configError('handler_too_late', { name });
     if (this.#lanes.some(({ handler: other }) => other.name === name))
       throw configError('handler_duplicate', { name });
@@ -152,6 +157,17 @@ function requireFunction(method: 'on' | 'onCall' | 'fallback', handle: unknown):
   if (typeof handle === 'function') return;
   const found = handle === undefined ? 'no function' : `a handler of type ${typeof handle}`;
   throw configError('handler_invalid', { method, found });
+}
+
+/** Refuses a name that can't be stored as it is: its runs could never be, and would hold their events for ever. */
+function requireKey({ name, join }: Handler): void {
+  if (name.isWellFormed() && Buffer.byteLength(name) <= maxName) return;
+  throw configError('option_invalid', {
+    option: `name in receiver.${join ? 'onCall' : 'on'}`,
+    expected: `a text of at most ${maxName} bytes, without half a surrogate pair`,
+    found: describe(name),
+    fix: 'Without the option, it is the names of the events, joined by a comma: set a short one.',
+  });
 }
 
 /** Refuses any other use of `*`: such a pattern would match nothing, and nobody would notice. */

@@ -31,6 +31,18 @@ export const systemClock: Clock = {
   },
 };
 
+/**
+ * The same clock with a wall time of whole milliseconds, as times are stored: one made of `performance.now()` has
+ * fractions of them.
+ */
+export function inWholeMilliseconds(clock: Clock): Clock {
+  return {
+    now: () => Math.floor(clock.now()),
+    elapsed: () => clock.elapsed(),
+    after: (ms, action) => clock.after(ms, action),
+  };
+}
+
 /** How far the wall clock is from the monotonic one, in milliseconds: it changes only when the wall clock is set. */
 export function distanceOf(clock: Clock): number {
   return clock.now() - clock.elapsed();

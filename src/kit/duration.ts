@@ -7,13 +7,21 @@ const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as con
  */
 export type Duration = number | `${number}${keyof typeof units}`;
 
-/** The milliseconds of a duration, or undefined when it isn't one. Zero counts; negative ones do not. */
+/**
+ * The whole milliseconds of a duration, or undefined when it isn't one. Zero counts; negative ones do not. What is
+ * computed, such as a third of a second, is rounded: due times are stored as whole numbers.
+ */
 export function parseDuration(value: unknown): number | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) && value >= 0 ? value : undefined;
+  if (typeof value === 'number') return Number.isFinite(value) && value >= 0 ? wholeOf(value) : undefined;
   if (typeof value !== 'string') return undefined;
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(value.trim());
   if (!match) return undefined;
-  return Number(match[1]) * units[match[2] as keyof typeof units];
+  return wholeOf(Number(match[1]) * units[match[2] as keyof typeof units]);
+}
+
+/** The least is one: a deadline of zero would let nothing end in time. */
+function wholeOf(milliseconds: number): number {
+  return milliseconds > 0 ? Math.max(1, Math.round(milliseconds)) : 0;
 }
 
 /** The same for what must take some time, such as an attempt: zero does not count. */

@@ -44,7 +44,8 @@ function errorsBehind(thrown: unknown): readonly unknown[] {
   try {
     if (!isError(thrown)) return [];
     const { errors, cause } = thrown as { readonly errors?: unknown; readonly cause?: unknown };
-    const several: readonly unknown[] = Array.isArray(errors) ? errors.slice(0, maxParts) : [];
+    // Copied here: a list of a class of its own may throw as it is gone through.
+    const several: readonly unknown[] = Array.isArray(errors) ? Array.from(errors.slice(0, maxParts)) : [];
     return cause === undefined ? several : [...several, cause];
   } catch {
     return [];

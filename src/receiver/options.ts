@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { UserDatabase } from '../dispatch/handler.ts';
 import { configError } from '../errors/errors.ts';
 import type { Size } from '../kit/bytes.ts';
-import type { Clock, Random } from '../kit/clock.ts';
+import { type Clock, type Random, inWholeMilliseconds } from '../kit/clock.ts';
 import type { Duration } from '../kit/duration.ts';
 import { hasOwnHeader } from '../kit/header-fields.ts';
 import type { TrustProxySetting } from '../kit/trust-proxy.ts';
@@ -213,6 +213,7 @@ export function resolveOptions<Transaction>(options: ReceiverOptions<Transaction
   if (secrets === undefined) requireOwnHeader(resolved.headers, options);
   return Object.freeze({
     ...resolved,
+    clock: inWholeMilliseconds(resolved.clock),
     logger: asLogger(given),
     secrets: secrets === undefined || typeof secrets === 'function' ? secrets : prepareSecrets(secrets),
     schemes: resolveSchemes(signature),

@@ -47,6 +47,22 @@ test.each([8.64e15, 1e300])(
   },
 );
 
+test('an error whose list of errors throws as it is gone through is a failure like any other', async () => {
+  class Unreadable extends Array<unknown> {
+    override [Symbol.iterator](): ArrayIterator<unknown> {
+      throw new Error('not to be gone through');
+    }
+  }
+  const { receiver, logs } = await started({}, (r) =>
+    r.on('*', () => {
+      const errors = new Unreadable();
+      throw Object.assign(new AggregateError([], 'several'), { errors });
+    }),
+  );
+  await deliver(receiver);
+  expect(await logs.until('run_retry')).toMatchObject([{ cause: 'AggregateError' }]);
+});
+
 test.each([
   ['a list', ['secret']],
   ['a symbol', Symbol('secret')],

@@ -37,6 +37,25 @@ describe('a wrong registration', () => {
     expect(codeOf(() => receiver.on('*', { name: 'fallback' }, handler))).toBe('handler_duplicate');
   });
 
+  test.each([
+    ['is too long', 'n'.repeat(513)],
+    ['is too long in bytes', '名'.repeat(171)],
+    ['has half a surrogate pair', 'half \ud83d'],
+  ])('is a name that %s to be a key of the inbox', (_, name) => {
+    const { receiver } = made();
+    expect(codeOf(() => receiver.on('*', { name }, handler))).toBe('option_invalid');
+    const join: JoinOptions = { name, events: ['CallHandler.CallEnded'], within: '1m' };
+    expect(codeOf(() => receiver.onCall(join, handler))).toBe('option_invalid');
+    receiver.on('*', { name: 'n'.repeat(512) }, handler);
+  });
+
+  test('is a list of events that makes too long a name, without another', () => {
+    const { receiver } = made();
+    const events = Array.from({ length: 40 }, (_, index) => `Service.SomethingHappened${index}`);
+    expect(problemOf(() => receiver.on(events, handler))?.message).toContain('set a short one');
+    receiver.on(events, { name: 'all' }, handler);
+  });
+
   test('is a handler, or a fallback, that is registered after start', async () => {
     const { receiver } = await started();
     expect(codeOf(() => receiver.on('*', handler))).toBe('handler_too_late');
