@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Logger } from 'pino';
 import { type CallRecord, callRecordOf } from '../calls/timeline.ts';
 import { joinedCall } from '../calls/joined-call.ts';
@@ -67,6 +68,11 @@ export interface Ended extends Tried {
 export class Attempts {
   readonly #parts: AttemptParts;
   readonly #share: EventLoopShare;
+  /**
+   * Calls a function in the asynchronous context in which the receiver was made. What makes an attempt begin is often
+   * another delivery, whose request must not be what the handler finds in an app's `AsyncLocalStorage`.
+   */
+  readonly #outsideRequests = AsyncLocalStorage.snapshot();
 
   constructor(parts: AttemptParts) {
     this.#parts = parts;
@@ -206,7 +212,8 @@ export class Attempts {
     });
     const callSoFar = () => this.#callSoFar(run);
     const context = new AttemptContext(run, { logger, end, call: callSoFar, commit });
-    const handle = () => span.handle(() => run.handler.handle(subject, context));
+    const call = () => run.handler.handle(subject, context);
+    const handle = () => this.#outsideRequests(() => span.handle(call));
     const invoked = this.#reportingBlocking(run, () => this.#invoke(run, end, backoff, handle));
     onInvoked?.();
     const outcome = await invoked;

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Logger } from 'pino';
 import { type RingbackError, ringbackError } from '../errors/errors.ts';
 import { digestUuid } from '../kit/bytes.ts';
@@ -138,6 +139,8 @@ export class Commit {
   async #commitOnce<Result>(effects: (database: UserDatabase) => Result): Promise<Result> {
     if (typeof effects !== 'function')
       throw ringbackError('commit_not_a_function', { found: typeof effects });
+    // The database may be lent while another function is served, in that one's asynchronous context.
+    const inOwnContext = AsyncLocalStorage.snapshot();
     let result: Result | undefined;
     const keep = (returned: Result): void => {
       // A forgotten `throw`: what was written so far is undone, as if it were there.
@@ -145,7 +148,7 @@ export class Commit {
       result = returned;
     };
     const settled = await this.#settleWith((database) => {
-      const returned = effects(database);
+      const returned = inOwnContext(effects, database);
       if (!isThenable(returned)) return keep(returned);
       return this.#untilEnd(Promise.resolve(returned)).then(keep as (value: unknown) => void);
     });
