@@ -33,9 +33,10 @@ export const systemClock: Clock = {
 
 /**
  * The same clock with a wall time of whole milliseconds, as times are stored: one made of `performance.now()` has
- * fractions of them.
+ * fractions of them. The machine's own has none.
  */
 export function inWholeMilliseconds(clock: Clock): Clock {
+  if (clock.now === systemClock.now) return clock;
   return {
     now: () => Math.floor(clock.now()),
     elapsed: () => clock.elapsed(),

@@ -62,8 +62,10 @@ export function manualClock(start: Date | number = systemClock.now()): ManualClo
   };
 }
 
+/** A number is taken as it is, also a part of a millisecond: only what is stored is rounded. */
 function millisecondsOf(duration: Duration): number {
   const milliseconds = parseDuration(duration);
+  if (milliseconds !== undefined && typeof duration === 'number') return duration;
   if (milliseconds !== undefined) return milliseconds;
   const expected = "milliseconds or a duration such as '90s'";
   throw configError('option_invalid', {
