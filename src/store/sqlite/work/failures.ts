@@ -42,7 +42,7 @@ export function prepareFailures(database: Database.Database) {
     );
   // Group by group and state by state: a million runs may have failed alike, and whoever looks asks again and again.
   const select = database.prepare(`
-    select g.*, trace_id as traceId
+    select id, handler, cause, place, message, dead, retrying, firstSeenAt, lastSeenAt, mutedAt, trace_id as traceId
     from (
       select fingerprint as id, handler, cause, place, message, ${countOf("'dead'")} as dead,
         ${countOf("'due', 'claimed', 'blocked'")} as retrying, first_seen_at as firstSeenAt,
