@@ -175,6 +175,10 @@ export const problems = {
   move_refused: (d: { from: string; to: string; found: string }) =>
     `The inbox of ${d.from} should be moved to an empty place, but ${d.to} ${d.found}. Nothing was changed. Use another ` +
     'file or another schema, or remove what is there if nobody needs it.',
+  move_unfinished: (d: { database: string; from: string }) =>
+    `The inbox in ${d.database} should be whole, but it is a part of ${d.from}, from which a move was not finished: copies of what is ` +
+    'not there yet would be taken for new. Run the same ringback inbox move again, which goes on where it was, and then start the ' +
+    'receiver.',
   move_incomplete: (d: { from: string; to: string; differences: string }) =>
     `There should be as much in ${d.to} as in ${d.from} after the move, but there are: ${d.differences}. The source is ` +
     'unchanged. If a receiver was started on the new place, stop it, remove what is there, and move again.',

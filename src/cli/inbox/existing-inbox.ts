@@ -60,8 +60,8 @@ function requireFile(file: string): void {
 /** Opens an inbox for the work, without a receiver: no handler runs, and retention removes nothing. */
 export async function withInbox<T>(database: string, work: (store: Store) => Promise<T>): Promise<T> {
   const store = storeOf(database, systemClock);
-  await store.open();
   try {
+    await store.open();
     return await work(store);
   } finally {
     await store.close();

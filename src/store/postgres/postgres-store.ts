@@ -54,11 +54,12 @@ export class PostgresStore implements Store<PoolClient> {
   readonly #claimed = new ClaimedWork();
   readonly #clock: Clock;
 
-  constructor(place: PostgresPlace, clock: Clock) {
+  /** `mayBePart`: whether it may be the target of a move that isn't finished. */
+  constructor(place: PostgresPlace, clock: Clock, { mayBePart = false } = {}) {
     this.#clock = clock;
     this.#session = new Session(place, clock);
     this.name = this.#session.name;
-    this.#work = new Work(this.#session, clock);
+    this.#work = new Work(this.#session, clock, mayBePart);
     this.calls = new PostgresCalls(this.#session, clock);
     this.events = new PostgresEvents(this.#session);
     this.quarantine = new PostgresQuarantine(this.#session);

@@ -22,6 +22,8 @@ export async function contentsBy({ table, identity, count }: Counting): Promise<
     runsBlocked: `count(*) from ${table('runs')} where state = 'blocked'`,
     runsDone: `count(*) from ${table('runs')} where state = 'done'`,
     runsDead: `count(*) from ${table('runs')} where state = 'dead'`,
+    // A retry that fails changes nothing else that is counted here.
+    attempts: `cast(coalesce(sum(attempts), 0) as bigint) from ${table('runs')}`,
     joins: `count(*) from ${table('joins')}`,
     crashCounts: `count(*) from ${table('crash_counts')}`,
     quarantine: `count(*) from ${table('quarantine')}`,

@@ -84,10 +84,25 @@ export function move(from: Movable, to: Movable): Promise<Contents> {
   );
 }
 
+/** The name of the setting in which a target has the progress. Without it, an inbox is whole. */
+export const progressSetting = 'move';
+
+/**
+ * Refuses an inbox that is a part of one. A receiver on it would take for new what is already handled where the rest is.
+ *
+ * @param progress The value of the setting, if there is one
+ * @throws RingbackError `move_unfinished`
+ */
+export function requireWhole(database: string, progress: string | undefined): void {
+  if (progress === undefined) return;
+  const { from } = JSON.parse(progress) as Progress;
+  throw ringbackError('move_unfinished', { database, from });
+}
+
 /** Gives back what processes had claimed that have died, as a receiver does. */
 export async function takeOverIn(store: Pick<Store, 'open' | 'keepAlive' | 'close'>): Promise<void> {
-  await store.open();
   try {
+    await store.open();
     await store.keepAlive();
   } finally {
     await store.close();

@@ -52,9 +52,10 @@ export class SqliteStore implements Store {
   readonly #subscribers = new Set<() => void>();
   #dataVersion = 0;
 
-  constructor(file: string, clock: Clock) {
+  /** `mayBePart`: whether it may be the target of a move that isn't finished. */
+  constructor(file: string, clock: Clock, { mayBePart = false } = {}) {
     this.name = file;
-    this.#session = new Session(absoluteFile(file), clock);
+    this.#session = new Session(absoluteFile(file), clock, mayBePart);
     this.#liveness = new Liveness(this.#session);
     this.database = this.#session.usersDatabase;
     this.calls = new SqliteCalls(this.#session);

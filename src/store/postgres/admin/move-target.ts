@@ -1,5 +1,5 @@
 import type { Headers } from '../../../events/model.ts';
-import type { LastNumbers, MoveTarget, Progress } from '../../shared/move.ts';
+import { type LastNumbers, type MoveTarget, type Progress, progressSetting } from '../../shared/move.ts';
 import {
   type ColumnKind,
   type KeptRow,
@@ -21,26 +21,38 @@ const types: Readonly<Record<ColumnKind, string>> = {
 };
 
 /** What is moved into a schema. */
-export function targetOn(session: Session): MoveTarget {
+export function targetOn(
+  session: Session,
+  refuseUse: (transaction: Transaction) => Promise<void>,
+): MoveTarget {
   return {
     name: session.name,
     contents: () => contentsOf(session),
     async progress() {
-      const [row] = await session.query<{ value: string }>(
-        "select value from ringback.settings where name = 'move'",
-      );
-      return row && (JSON.parse(fromText(row.value)) as Progress);
+      const found = await progressOf(session);
+      return found === undefined ? undefined : (JSON.parse(found) as Progress);
     },
     write: (table, rows, progress) =>
       session.write(async (transaction) => {
+        // One may have started since the move began, on what was an empty inbox then.
+        await refuseUse(transaction);
         if (rows.length > 0) await writers[table](transaction, rows);
         await transaction.query(
-          "insert into ringback.settings values ('move', $1) on conflict (name) do update set value = excluded.value",
-          [toText(JSON.stringify(progress))],
+          'insert into ringback.settings values ($1, $2) on conflict (name) do update set value = excluded.value',
+          [progressSetting, toText(JSON.stringify(progress))],
         );
       }),
     finish: (numbers) => session.write((transaction) => finish(transaction, numbers)),
   };
+}
+
+/** How far a move to this schema has come that was not finished, as it was told. */
+export async function progressOf(transaction: Transaction): Promise<string | undefined> {
+  const [row] = await transaction.query<{ value: string }>(
+    'select value from ringback.settings where name = $1',
+    [progressSetting],
+  );
+  return row && fromText(row.value);
 }
 
 type WriteRows = (transaction: Transaction, rows: readonly KeptRow[]) => Promise<unknown>;
@@ -101,5 +113,5 @@ async function finish(transaction: Transaction, { events, ...numbers }: LastNumb
   for (const [table, last] of Object.entries(numbers))
     if (last > 0)
       await transaction.query(`select setval(pg_get_serial_sequence('ringback.${table}', 'id'), $1)`, [last]);
-  await transaction.query("delete from ringback.settings where name = 'move'");
+  await transaction.query('delete from ringback.settings where name = $1', [progressSetting]);
 }

@@ -21,11 +21,9 @@ export class PostgresMove implements Movable {
     this.#clock = clock;
   }
 
-  /** No receiver starts meanwhile: each would first have to enter itself among the processes. */
   asSource<T>(work: (source: MoveSource) => Promise<T>): Promise<T> {
     return this.#alone((session) =>
       session.write(async (transaction) => {
-        await transaction.query('lock table ringback.processes in share mode');
         await this.#refuseUse(transaction);
         return work(sourceOn(transaction, this.name));
       }),
@@ -33,14 +31,21 @@ export class PostgresMove implements Movable {
   }
 
   asTarget<T>(work: (target: MoveTarget) => Promise<T>): Promise<T> {
-    return this.#alone(async (session) => {
-      await this.#refuseUse(session);
-      return work(targetOn(session));
-    });
+    const refuseUse = (transaction: Transaction) => this.#refuseUse(transaction);
+    return this.#alone(
+      async (session) => {
+        await session.write(refuseUse);
+        return work(targetOn(session, refuseUse));
+      },
+      { mayBePart: true },
+    );
   }
 
-  async #alone<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    await takeOverIn(new PostgresStore(this.#place, this.#clock));
+  async #alone<T>(
+    work: (session: Session) => Promise<T>,
+    options?: { readonly mayBePart: boolean },
+  ): Promise<T> {
+    await takeOverIn(new PostgresStore(this.#place, this.#clock, options));
     const session = new Session(this.#place, this.#clock);
     try {
       return await work(session);
@@ -51,7 +56,9 @@ export class PostgresMove implements Movable {
     }
   }
 
+  /** None starts before the transaction has ended: each would first have to enter itself among the processes. */
   async #refuseUse(transaction: Transaction): Promise<void> {
+    await transaction.query('lock table ringback.processes in share mode');
     const processes = await transaction.query('select 1 from ringback.processes limit 1');
     if (processes.length > 0) throw ringbackError('inbox_in_use', { database: this.name });
   }

@@ -60,6 +60,8 @@ import type { Clock } from '../../../kit/clock.ts';
 import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
 import type { HandlerTerms, RunSelection } from '../../claims.ts';
 import type { EventRecord } from '../../event-record.ts';
+import { progressOf } from '../admin/move-target.ts';
+import { requireWhole } from '../../shared/move.ts';
 import { toProblem } from '../connection/opening-cause.ts';
 import { requireSuitable } from '../connection/suitable-database.ts';
 import { isInvalidData } from '../connection/statement.ts';
@@ -86,6 +88,7 @@ import { DeliveriesGoOn, Reconciling } from './reconciling.ts';
 /** What this process records and claims; what becomes of it: `Settling`. */
 export class Work {
   readonly #session: Session;
+  readonly #mayBePart: boolean;
   readonly #processes: Processes;
   readonly #owned: OwnedEvents;
   readonly #ends: ClaimEnds;
@@ -98,8 +101,9 @@ export class Work {
   readonly #reconciling: Reconciling;
   readonly #reconciledKeys: ReconciledKeys = { areNeeded: false };
 
-  constructor(session: Session, clock: Clock) {
+  constructor(session: Session, clock: Clock, mayBePart = false) {
     this.#session = session;
+    this.#mayBePart = mayBePart;
     this.#processes = new Processes(session.heartbeats);
     this.#owned = new OwnedEvents(session.heartbeats, this.#processes);
     this.#ends = new ClaimEnds(session, this.#processes, this.#owned);
@@ -131,6 +135,8 @@ export class Work {
       await requireSuitable(this.#session);
       await migrate(this.#session);
       await this.#processes.enter();
+      // Once it has entered: a move writes nothing where a process is.
+      if (!this.#mayBePart) requireWhole(this.#session.name, await progressOf(this.#session));
     } catch (error) {
       throw toProblem(error, this.#session.name);
     }

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { LastNumbers, MoveTarget, Progress } from '../../shared/move.ts';
+import { type LastNumbers, type MoveTarget, type Progress, progressSetting } from '../../shared/move.ts';
 import { type KeptRow, type KeptTable, columnNames } from '../../shared/kept-tables.ts';
 import { eraOf } from '../dedupe/eras.ts';
 import { callKey } from '../dedupe/call-key.ts';
@@ -10,14 +10,15 @@ import { contentsOf } from './move-source.ts';
 const eraOfTombstones = -1;
 
 /** What is moved into a database. */
-export function targetOn(database: Database.Database, name: string): MoveTarget {
+export function targetOn(database: Database.Database, name: string, refuseUse: () => void): MoveTarget {
   const writeRow = prepareRows(database);
   const endEvents = prepareTotals(database);
-  const selectProgress = database.prepare("select value from settings where name = 'move'").pluck();
   const keepProgress = database.prepare(
-    "insert into settings values ('move', ?) on conflict do update set value = excluded.value",
+    `insert into settings values ('${progressSetting}', ?) on conflict do update set value = excluded.value`,
   );
   const write = database.transaction((table: KeptTable, rows: readonly KeptRow[], progress: Progress) => {
+    // One may have started since the move began, on what was an empty inbox then.
+    refuseUse();
     let added = 0;
     for (const row of rows) added += writeRow[table](row);
     if (table === 'events') endEvents(added, Number(rows.at(-1)?.[0] ?? 0));
@@ -28,12 +29,19 @@ export function targetOn(database: Database.Database, name: string): MoveTarget 
     name,
     contents: () => contentsOf(database),
     async progress() {
-      const found = selectProgress.get() as string | undefined;
+      const found = progressOf(database);
       return found === undefined ? undefined : (JSON.parse(found) as Progress);
     },
     write: async (table, rows, progress) => write.immediate(table, rows, progress),
     finish: async (numbers) => finish(database, numbers),
   };
+}
+
+/** How far a move to this database has come that was not finished, as it is stored. */
+export function progressOf(database: Database.Database): string | undefined {
+  return database.prepare('select value from settings where name = ?').pluck().get(progressSetting) as
+    | string
+    | undefined;
 }
 
 /** How a row of each table is added. Returns how many rows were. */
@@ -101,7 +109,7 @@ function finish(database: Database.Database, { events, ...numbers }: LastNumbers
     'insert into sqlite_sequence select @table, 0 where not exists (select 1 from sqlite_sequence where name = @table)',
   );
   const setLast = database.prepare('update sqlite_sequence set seq = max(seq, @last) where name = @table');
-  const forget = database.prepare("delete from settings where name = 'move'");
+  const forget = database.prepare(`delete from settings where name = '${progressSetting}'`);
   database
     .transaction(() => {
       setEvents.run(events);

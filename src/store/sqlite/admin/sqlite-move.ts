@@ -31,14 +31,21 @@ export class SqliteMove implements Movable {
   }
 
   asTarget<T>(work: (target: MoveTarget) => Promise<T>): Promise<T> {
-    return this.#alone((database) => {
-      this.#refuseUse(database);
-      return work(targetOn(database, this.name));
-    });
+    return this.#alone(
+      (database) => {
+        const refuseUse = () => this.#refuseUse(database);
+        refuseUse();
+        return work(targetOn(database, this.name, refuseUse));
+      },
+      { mayBePart: true },
+    );
   }
 
-  async #alone<T>(work: (database: Database.Database) => Promise<T>): Promise<T> {
-    await takeOverIn(new SqliteStore(this.name, this.#clock));
+  async #alone<T>(
+    work: (database: Database.Database) => Promise<T>,
+    options?: { readonly mayBePart: boolean },
+  ): Promise<T> {
+    await takeOverIn(new SqliteStore(this.name, this.#clock, options));
     const database = openDatabase(this.name);
     try {
       return await work(database);

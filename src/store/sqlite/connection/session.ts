@@ -11,6 +11,8 @@ import { beforeExit } from './before-exit.ts';
 import { openTimeout, problemOf, toProblem } from './connection.ts';
 import { FileGuard } from './file-guard.ts';
 import { type OpenInbox, openInbox } from './open-inbox.ts';
+import { progressOf } from '../admin/move-target.ts';
+import { requireWhole } from '../../shared/move.ts';
 import { setPragma } from './pragma.ts';
 import { inboxDatabase } from './user-database.ts';
 
@@ -30,6 +32,7 @@ export class Session {
   readonly clock: Clock;
   readonly files: FileGuard;
   readonly #file: string;
+  readonly #mayBePart: boolean;
   #report: (notice: StoreNotice) => void = () => {};
   #stayAtExit = () => {};
   #inbox: OpenInbox | undefined;
@@ -39,9 +42,10 @@ export class Session {
   #isClosed = false;
   #isAbandoned = false;
 
-  constructor(file: string, clock: Clock) {
+  constructor(file: string, clock: Clock, mayBePart = false) {
     this.#file = file;
     this.clock = clock;
+    this.#mayBePart = mayBePart;
     const onLost = (found: string) => this.#report({ kind: 'replaced', found });
     this.files = new FileGuard(file, () => this.#inbox?.files, onLost);
   }
@@ -61,6 +65,8 @@ export class Session {
     const { isWalMissing } = await this.#enter(writer, { timeout: openTimeout }).catch((error: unknown) => {
       throw toProblem(error, this.#file);
     });
+    // Once it has entered: a move writes nothing where a process is.
+    if (!this.#mayBePart) requireWhole(this.#file, progressOf(database));
     if (isWalMissing) this.#report({ kind: 'wal_missing' });
     this.#jumps = new ClockJumps(this.clock, verbs.dueTimes.corrected());
     this.#stayAtExit = beforeExit(() => this.#endUnclosed());
