@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { deliverTo } from '../../src/testing/deliver.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
 import { folder, ringback, secret, serve } from './command.ts';
 
 const app = "export default (r) => r.on('*', { name: 'crm' }, () => {});";
@@ -19,10 +22,10 @@ describe('backup', () => {
   it('copies what was acknowledged before, while deliveries are taken, to a file that a receiver goes on with', async () => {
     const cwd = folder({ 'app.mjs': app });
     const url = `${await serve(['--app', 'app.mjs'], { cwd }).url()}/webhooks`;
-    const deliver = (traceId: string) => deliverTo(url, buildDelivery('call-ended', { secret, traceId }));
-    for (let count = 0; count < 50; count += 1) await deliver(`before-${count}`);
+    const send = (traceId: string) => deliverTo(url, buildDelivery('call-ended', { secret, traceId }));
+    for (let count = 0; count < 50; count += 1) await send(`before-${count}`);
     const copied = await during(ringback(['backup', 'copy.db'], { cwd }), async (count) =>
-      expect((await deliver(`during-${count}`)).status).toBe(200),
+      expect((await send(`during-${count}`)).status).toBe(200),
     );
     const copy = join(cwd, 'copy.db');
     expect(copied.code).toBe(0);
@@ -35,6 +38,25 @@ describe('backup', () => {
       const delivery = buildDelivery('call-ended', { secret, traceId: `before-${count}` });
       expect((await deliverTo(again, delivery)).body).toMatchObject({ status: 'duplicate' });
     }
+  });
+
+  it('has nobody work on the copy: what was in flight is handled there, although the process of the original lives', async () => {
+    const [database, copy] = [temporaryDatabase(), temporaryDatabase()];
+    let begun = 0;
+    const { receiver } = await started({ database }, (r) =>
+      r.on('*', { name: 'crm' }, (_, { signal }) => {
+        begun += 1;
+        return new Promise((resolve) => signal.addEventListener('abort', resolve));
+      }),
+    );
+    await deliver(receiver, bodyOf({ traceId: 'in-flight' }));
+    await expect.poll(() => begun).toBe(1);
+    expect(await ringback(['backup', copy, '--database', database])).toMatchObject({ code: 0 });
+    const handled: string[] = [];
+    await started({ database: copy }, (r) =>
+      r.on('*', { name: 'crm' }, ({ traceId }) => void handled.push(traceId)),
+    );
+    await expect.poll(() => handled, { timeout: 20_000 }).toEqual(['in-flight']);
   });
 
   it('never overwrites a file, and leaves nothing where it fails', async () => {

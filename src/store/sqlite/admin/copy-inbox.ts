@@ -5,6 +5,9 @@ import { ringbackError } from '../../../errors/errors.ts';
 import { openingCause } from '../connection/connection.ts';
 import { whyNoInbox } from '../connection/why-no-inbox.ts';
 
+/** No process has such a high number. */
+const noPid = 2 ** 31 - 1;
+
 /** What to do if a copy can't be made that is removed again. */
 export const temporaryFix = 'Set TMPDIR to a folder that you may write to, and that has room for a copy.';
 
@@ -32,6 +35,7 @@ export function copyInbox(file: string, to: string, fix?: string): void {
     }
     const found = whyNoInbox(partial);
     if (found !== undefined) throw new Error(found);
+    endProcessesOf(partial);
     sync(partial);
     // Unlike a rename, this fails if there is a file of that name.
     linkSync(partial, to);
@@ -40,6 +44,22 @@ export function copyInbox(file: string, to: string, fix?: string): void {
   } catch (error) {
     rmSync(partial, { force: true });
     throw ringbackError('backup_failed', { to, cause: copyCause(error), fix });
+  }
+}
+
+/**
+ * The processes that work on the inbox don't work on its copy. There they count as dead, although they live: whoever starts on the
+ * copy would otherwise leave to them what they had claimed. Another boot says so where it is known, and else a process that isn't
+ * there; to another machine, they are silent.
+ */
+function endProcessesOf(copy: string): void {
+  const database = new Database(copy);
+  try {
+    database.exec(
+      `update processes set identity = json_set(identity, '$.boot', 'that of a copy', '$.pid', ${noPid})`,
+    );
+  } finally {
+    database.close();
   }
 }
 
