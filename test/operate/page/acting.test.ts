@@ -115,6 +115,22 @@ describe('changing', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('a dialog that is opened as another closes stays open', async () => {
+    const { receiver } = await operated();
+    const { page, goTo } = await open(receiver);
+    await goTo('/failures');
+    await page.getByRole('button', { name: 'Mute…' }).click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('of the first');
+    // The browser tells of the end of the first when the second is open.
+    await page.evaluate(`
+      document.querySelector('dialog').close();
+      [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Dismiss…').click()`);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('heading', { name: 'Dismiss 1 dead letter of crm?' }).waitFor();
+    await dialog.getByText('would be dismissed').waitFor();
+    expect(await dialog.getByLabel('Reason').inputValue()).toBe('');
+  });
+
   test('a group of more dead letters than are counted says so', async () => {
     const { receiver } = await operated();
     const { page, goTo } = await open(receiver);

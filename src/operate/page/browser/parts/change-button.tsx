@@ -45,19 +45,32 @@ export function ChangeButton(props: ChangeProps) {
   );
 }
 
+interface Opened {
+  readonly id: number;
+  readonly props: ChangeProps;
+}
+
 /**
  * The dialog that is open. It is outside of the view, and keeps what its button was when it was pressed: the view goes on
  * showing what others do, but what was asked is what is done, and a reason that is being typed stays.
  */
 export function OpenDialog() {
-  const [opened, setOpened] = useState<ChangeProps>();
+  const [opened, setOpened] = useState<Opened>();
   useEffect(() => {
-    open = setOpened;
+    let id = 0;
+    open = (props) => {
+      id += 1;
+      setOpened({ id, props });
+    };
     const close = () => setOpened(undefined);
     addEventListener('hashchange', close);
     return () => removeEventListener('hashchange', close);
   }, []);
-  return opened && <ChangeDialog {...opened} close={() => setOpened(undefined)} />;
+  if (!opened) return null;
+  const { id, props } = opened;
+  // The browser says somewhat later that one was closed: another may be open by then.
+  const close = () => setOpened((now) => (now?.id === id ? undefined : now));
+  return <ChangeDialog key={id} {...props} close={close} />;
 }
 
 const unknown = 'It is not known whether this was done. Look at the audit list before you try it again.';
