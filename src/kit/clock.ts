@@ -33,11 +33,12 @@ export const systemClock: Clock = {
 
 /**
  * The same clock with a wall time of whole milliseconds, as times are stored: one made of `performance.now()` has
- * fractions of them. The machine's own has none.
+ * fractions of them. The machine's own has none. What else it can do stays: a manual clock is known by that.
  */
 export function inWholeMilliseconds(clock: Clock): Clock {
   if (clock.now === systemClock.now) return clock;
   return {
+    ...clock,
     now: () => Math.floor(clock.now()),
     elapsed: () => clock.elapsed(),
     after: (ms, action) => clock.after(ms, action),
