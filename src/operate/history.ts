@@ -3,7 +3,7 @@ import { type Instant, listOptions, parseStrictly } from '../errors/option-probl
 import type { Activity, Counts } from '../kit/activity.ts';
 import type { Clock } from '../kit/clock.ts';
 import { quantile } from '../kit/histogram.ts';
-import { SetClock } from './set-clock.ts';
+import { ClockWatch } from './clock-watch.ts';
 import { type HistoryRow, type HistoryStore, type Resolution, resolutions } from '../store/history-store.ts';
 
 /** What happened in a minute or an hour, in all processes of the inbox. Durations in milliseconds. */
@@ -62,7 +62,7 @@ const minute = resolutions.minute.length;
 /** How much has happened, by minute for two days and by hour for 90. */
 export class History {
   readonly #parts: HistoryParts;
-  readonly #setClock: SetClock;
+  readonly #clockWatch: ClockWatch;
   #cancel = () => {};
   #writing: Promise<void> = Promise.resolve();
   #isStopped = false;
@@ -70,7 +70,7 @@ export class History {
   /** @internal */
   constructor(parts: HistoryParts) {
     this.#parts = parts;
-    this.#setClock = new SetClock(parts.clock);
+    this.#clockWatch = new ClockWatch(parts.clock);
   }
 
   /**
@@ -126,7 +126,7 @@ export class History {
     const { store, activity } = this.#parts;
     const counts = activity.take();
     // Also asked when nothing is written: the clock may have been set since the last look.
-    const mayRemove = this.#setClock.mayRemove();
+    const mayRemove = this.#clockWatch.mayRemove();
     try {
       const { waiting, oldestWaiting } = await this.#backlog();
       const all = new Map(counts);

@@ -2,7 +2,7 @@ import { messageOf } from '../kit/error-text.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { RetentionLimits, RetentionStore } from '../store/retention-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import { SetClock } from './set-clock.ts';
+import { ClockWatch } from './clock-watch.ts';
 
 /** How long data is kept, in milliseconds. */
 export interface RetentionPeriods {
@@ -38,7 +38,7 @@ const maxPause = 60_000;
 export class Retention {
   readonly #parts: RetentionParts;
   readonly #pause: number;
-  readonly #setClock: SetClock;
+  readonly #clockWatch: ClockWatch;
   #after: string | undefined;
   #removed = nothing();
   #cancel = () => {};
@@ -48,7 +48,7 @@ export class Retention {
   constructor(parts: RetentionParts) {
     this.#parts = parts;
     const { done, dead, quarantine } = parts.periods;
-    this.#setClock = new SetClock(parts.clock);
+    this.#clockWatch = new ClockWatch(parts.clock);
     this.#pause = Math.min(maxPause, Math.max(shortestPause, Math.min(done, dead, quarantine) / 10));
   }
 
@@ -75,7 +75,7 @@ export class Retention {
   async #clean(): Promise<void> {
     const { telemetry, onCleaned } = this.#parts;
     try {
-      const isOver = !this.#setClock.mayRemove() || (await this.#cleanStep());
+      const isOver = !this.#clockWatch.mayRemove() || (await this.#cleanStep());
       if (!isOver) return this.#plan(stepPause);
       this.#tell();
       await onCleaned();

@@ -6,7 +6,7 @@ const tolerance = 60_000;
 const pauseAfterSet = 3_600_000;
 
 /** Sees when the wall clock is set. It may be wrong, and what is removed by a wrong clock is lost. */
-export class SetClock {
+export class ClockWatch {
   readonly #clock: Clock;
   /** How far the wall clock was from the monotonic one at the last look. */
   #distance: number;
