@@ -40,11 +40,14 @@ export class Unanswered {
     const discard = (): void => connection.discard(error);
     if (isAnswer(error) || connection.lostBy || !backend) return discard();
     const { pool } = this.#place;
-    // Of the user's connections, the one that is given back may be the only one that can be had to end the statement.
-    if (pool) discard();
-    // A database that can't be asked can't be connected to either.
-    if (pool) end(pool, backend).catch(() => {});
-    else this.#ended(backend).then(discard, discard);
+    if (!pool) {
+      // A database that can't be asked can't be connected to either.
+      this.#ended(backend).then(discard, discard);
+      return;
+    }
+    // First: of the user's connections, it may be the only one that can be had to end the statement.
+    discard();
+    end(pool, backend).catch(() => {});
   }
 
   /** Each session of the store closes it, and a pool takes no second end. */
