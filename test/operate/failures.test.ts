@@ -116,15 +116,20 @@ describe('groups of failures', () => {
     expect((await receiver.events.list({ failure: idOf(2) })).events).toEqual([]);
   });
 
-  test('are replayed where they are dead letters, and not where they are retried', async () => {
-    const { receiver } = await failing();
-    const idOf = async (name: string) => (await receiver.failures.list({ handler: name }))[0]?.id ?? '';
-    expect((await receiver.events.list({ failure: await idOf('mail') })).events).toHaveLength(1);
-    expect(await receiver.events.replay({ failure: await idOf('mail') })).toMatchObject({ events: 0 });
-    broken.clear();
-    expect(await receiver.events.replay({ failure: await idOf('crm') })).toMatchObject({
-      handlers: { crm: expect.any(Number) },
-    });
+  test('are replayed without those that were dismissed since they were looked for', async () => {
+    const clock = new ManualClock();
+    const { receiver, logs } = await started({ clock, alerts: { deadLetters: false } }, (r) =>
+      r.on('*', { name: 'crm', retry: { attempts: 1 } }, () => Promise.reject(new Error('down'))),
+    );
+    for (const traceId of ['a', 'b']) await deliver(receiver, bodyOf({ traceId }));
+    await logs.until('run_dead', 2);
+    const failure = (await receiver.failures.list())[0]?.id ?? '';
+    const replaying = receiver.events.replay({ failure }, { rate: 1 });
+    await logs.until('run_dead', 3);
+    await receiver.events.dismiss({ state: 'dead', traceId: 'b' }, { reason: 'by hand' });
+    await clock.runUntil(replaying);
+    expect(await replaying).toMatchObject({ runs: 1 });
+    expect((await receiver.counts()).runs).toMatchObject({ dead: 1 });
   });
 
   test('are acted on without the other dead letters of their events', async () => {

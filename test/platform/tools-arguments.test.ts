@@ -50,7 +50,7 @@ describe('arguments', () => {
   });
 
   test.each([
-    ['a count with a decimal point', { count: '9007199254740993.0' }],
+    ['any number with a decimal point', { price: '9007199254740993.0' }],
     ['a count', { count: '9007199254740993' }],
     ['any number', { price: ' -9007199254740993 ' }],
     ['one of a list', { sizes: '[1, 9007199254740993]' }],
