@@ -2,7 +2,7 @@ import type { Clock } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { StartSlots } from '../store/handler-store.ts';
-import { storePause } from '../store/timeouts.ts';
+import { farthestSlot, storePause } from '../store/timeouts.ts';
 import type { Handler } from './handler.ts';
 
 /** For how long a slot that nobody uses stays good, in milliseconds, if its handler's gap is shorter. */
@@ -83,6 +83,7 @@ export class Rates {
     const count = Math.max(1, Math.min(wanted, Math.floor(reserveAhead / gap)));
     this.#waiting.set(name, () => {});
     const take = (delay: number): void => {
+      if (delay > farthestSlot) return this.#wait(name, delay - farthestSlot);
       const first = clock.elapsed() + delay;
       this.#slots.set(
         name,

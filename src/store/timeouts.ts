@@ -14,3 +14,6 @@ export function recordedInTime<T>(clock: Clock, recorded: Promise<T>): Promise<T
   const late = () => new Error(`the database has not answered within ${recordTimeout} ms`);
   return inTime(clock, recordTimeout, recorded, late);
 }
+
+/** How far ahead the slots of a handler's rate are reserved, in milliseconds: a process that ends takes its slots with it. */
+export const farthestSlot = 10_000;

@@ -1,4 +1,5 @@
 /** Bounds that are the same in every store. First, how much of the disk may be taken by what anyone can send, or name. */
+import { farthestSlot } from '../timeouts.ts';
 
 /**
  * How many differences from the documents are kept, in all and of one event: their names are the sender's to choose, and
@@ -15,9 +16,9 @@ export const maxCounted = 100_000;
 export const maxCountedOfGroup = 10_000;
 
 /**
- * For how long the next slot of a handler's rate may lie ahead at most, in milliseconds: more than many processes at work can
- * have reserved. When the wall clock is set back, the next slot would lie as far ahead as the clock was set.
+ * For how long the next slot of a handler's rate may lie ahead at most, in milliseconds: no process reserves more, see
+ * `reserveStarts`. When the wall clock is set back, the next slot would lie as far ahead as the clock was set.
  */
 export function longestDelay(gap: number): number {
-  return 60 * Math.max(gap, 1_000);
+  return farthestSlot + Math.max(gap, 1_000);
 }

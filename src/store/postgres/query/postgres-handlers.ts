@@ -5,6 +5,7 @@ import type {
   LivingProcess,
   StartSlots,
 } from '../../handler-store.ts';
+import { farthestSlot } from '../../timeouts.ts';
 import { longestDelay, maxCounted } from '../../shared/bounds.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connection/text.ts';
@@ -50,16 +51,19 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
   // Behind slow settlements, a pause would come late, and each heartbeat waits for it.
   paused: () => pausedHandlers(session.heartbeats, heartbeatTimeout),
 
-  async reserveStarts({ handler, count, gap }: StartSlots): Promise<number> {
-    const { delay } = await oneRow<{ delay: number }>(
-      session,
-      `with clock as materialized (select extract(epoch from clock_timestamp()) * 1000 as now)
-       insert into ringback.handler_rates as kept select $1, now + $2 from clock on conflict (handler) do update
-       set next_at = greatest((select now from clock), least(kept.next_at, (select now from clock) + $3)) + $2
-       returning next_at - $2 - (select now from clock) as delay`,
-      [toText(handler), count * gap, longestDelay(gap)],
-    );
-    return delay;
+  reserveStarts({ handler, count, gap }: StartSlots): Promise<number> {
+    return session.write(async (transaction) => {
+      const { delay } = await oneRow<{ delay: number }>(transaction, nextSlot, [
+        toText(handler),
+        longestDelay(gap),
+      ]);
+      if (delay <= farthestSlot)
+        await transaction.query(
+          'update ringback.handler_rates set next_at = next_at + $2 where handler = $1',
+          [toText(handler), count * gap],
+        );
+      return delay;
+    });
   },
 
   async runs(): Promise<readonly HandlerRuns[]> {
@@ -85,6 +89,12 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
     }));
   },
 });
+
+const nextSlot = `
+  with clock as materialized (select (extract(epoch from clock_timestamp()) * 1000)::double precision as now)
+  insert into ringback.handler_rates as kept select $1, now from clock on conflict (handler) do update
+  set next_at = greatest((select now from clock), least(kept.next_at, (select now from clock) + $2))
+  returning next_at - (select now from clock) as delay`;
 
 interface PauseRow {
   readonly handler: string;

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { HandlerPause, HandlerRuns, StartSlots } from '../../handler-store.ts';
 import { longestDelay, maxCounted } from '../../shared/bounds.ts';
+import { farthestSlot } from '../../timeouts.ts';
 
 /** Pauses handlers, and shows what waits for each. */
 export function prepareHandlers(database: Database.Database) {
@@ -11,12 +12,13 @@ export function prepareHandlers(database: Database.Database) {
   const erase = database.prepare(
     'update paused_handlers set paused_by = null, reason = null where handler = ?',
   );
-  const reserve = database
+  const next = database
     .prepare(
-      `insert into handler_rates values (@handler, @now + @length) on conflict do update
-       set next_at = max(@now, min(next_at, @now + @longest)) + @length returning next_at`,
+      `insert into handler_rates values (@handler, @now) on conflict do update
+       set next_at = max(@now, min(next_at, @now + @longest)) returning next_at`,
     )
     .pluck();
+  const reserve = database.prepare('update handler_rates set next_at = next_at + ? where handler = ?');
   const paused = database.prepare(
     'select handler, since, paused_by as "by", reason from paused_handlers order by handler',
   );
@@ -46,9 +48,9 @@ export function prepareHandlers(database: Database.Database) {
     resume: (handler: string): boolean => resume.run(handler).changes > 0,
     erase: (handler: string): void => void erase.run(handler),
     reserveStarts({ handler, count, gap }: StartSlots, now: number): number {
-      const length = count * gap;
-      const nextAt = reserve.get({ handler, now, length, longest: longestDelay(gap) }) as number;
-      return nextAt - length - now;
+      const nextAt = next.get({ handler, now, longest: longestDelay(gap) }) as number;
+      if (nextAt - now <= farthestSlot) reserve.run(count * gap, handler);
+      return nextAt - now;
     },
     paused: listPaused,
     runs: () => runs.all() as HandlerRuns[],
