@@ -55,12 +55,12 @@ export interface LookBackParts {
 export async function lookBack({ name, join }: Handler, parts: LookBackParts): Promise<void> {
   if (!join) return;
   const { store, telemetry, clock, isStopping, stop, onLooked } = parts;
-  const { events, within } = join;
+  const { events, within, runsAgain } = join;
   const since = clock.now() - within;
   let after: Sequence | undefined;
   while (!isStopping()) {
     try {
-      after = await store.calls.lookBack({ handler: name, events, within, since, after });
+      after = await store.calls.lookBack({ handler: name, events, within, runsAgain, since, after });
       onLooked();
       if (after === undefined) return;
     } catch (error) {

@@ -38,8 +38,8 @@ export interface CallStore {
    */
   noteSeen(handler: string, callId: string, events: readonly string[]): Promise<JoinView>;
   /**
-   * Opens the join for calls whose events arrived since `since`, and were claimed by a process in which the join
-   * wasn't registered. Looks at a bounded number of events, and resolves to where the next look begins, or undefined
+   * Does for events that arrived since `since`, and were claimed by a process in which the join wasn't registered, what their
+   * arrival would have done. Looks at a bounded number of events, and resolves to where the next look begins, or undefined
    * at the end.
    */
   lookBack(join: JoinLookBack): Promise<Sequence | undefined>;
@@ -50,6 +50,7 @@ export interface JoinLookBack {
   readonly handler: string;
   readonly events: readonly string[];
   readonly within: number;
+  readonly runsAgain: boolean;
   /** Milliseconds since 1970. */
   readonly since: number;
   /** What the previous look resolved to. */

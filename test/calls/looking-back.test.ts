@@ -154,6 +154,48 @@ describe('events that come out of quarantine', () => {
   });
 });
 
+describe('an event that came while the join was not registered', () => {
+  const others = (receiver: Receiver) => receiver.on('*', { name: 'other' }, () => {});
+  const analysed = async (database: string) => {
+    const { receiver } = await started({ database }, others);
+    await tell(receiver, { ...call, name: 'analysed', traceId: 't-analysed' });
+    await settled(receiver, 't-analysed');
+    await receiver.stop();
+  };
+
+  test('completes a join that waits', async () => {
+    const database = temporaryDatabase();
+    const seen: unknown[] = [];
+    const { receiver } = await started({ database }, joining(seen));
+    await tell(receiver, { ...call, name: 'ended', traceId: 't-ended' });
+    await expect.poll(() => receiver.counts()).toMatchObject({ runs: { due: 1 } });
+    await receiver.stop();
+    await analysed(database);
+    await started({ database }, joining(seen));
+    await expect.poll(() => seen).toEqual([['call-1', true]]);
+  });
+
+  test('is late for a join that was called without it, which runs again, once', async () => {
+    const database = temporaryDatabase();
+    const seen: unknown[] = [];
+    const soon = { ...terms, within: 1 };
+    const { receiver, logs } = await started({ database }, joining(seen, soon));
+    await tell(receiver, { ...call, name: 'ended', traceId: 't-ended' });
+    await logs.until('run_done');
+    await receiver.stop();
+    await analysed(database);
+    for (let starts = 0; starts < 2; starts += 1) {
+      const again = await started({ database }, joining(seen));
+      await expect.poll(() => seen).toHaveLength(2);
+      await again.receiver.stop();
+    }
+    expect(seen).toEqual([
+      ['call-1', false],
+      ['call-1', true],
+    ]);
+  });
+});
+
 describe('two processes', () => {
   test('that share the file fire a join once, whichever of them an event comes to', async () => {
     const database = temporaryDatabase();

@@ -21,10 +21,10 @@ export interface JoinArrival extends JoinTerms {
 }
 
 /** A join of a call, and what it waits for. Its texts are as they came. */
-type JoinOfCall = Pick<JoinLookBack, 'handler' | 'events' | 'within'> & {
+type JoinOfCall = Pick<JoinLookBack, 'handler' | 'events' | 'within' | 'runsAgain'> & {
   readonly callId: string;
-  /** The event that has just arrived, if any. */
-  readonly eventName?: string;
+  /** The event that has arrived. */
+  readonly eventName: string;
 };
 
 /** How many events one look back goes through. */
@@ -32,23 +32,36 @@ const lookSize = 500;
 
 /** Opens the join for the call; or makes it due if no event is missing; or runs it again for a late event. */
 export async function arrive(transaction: Transaction, arrival: JoinArrival): Promise<Settled> {
-  const { sequence, callId, handler, eventName, runsAgain, isLast, now } = arrival;
+  const { sequence, isLast, now } = arrival;
   if (!(await holdsEvent(transaction, arrival))) return 'lost';
-  const join = await lockedJoin(transaction, arrival);
-  if (!join) {
-    if (!(await openJoin(transaction, arrival, sequence, now))) return 'lost';
-  } else if (join.seen === null) {
-    if (await isComplete(transaction, arrival, join.progress)) await makeDue(transaction, arrival);
-  } else if (runsAgain && join.reruns === 0 && !namesIn(fromText(join.seen)).includes(eventName)) {
-    const key = keyOf({ handler, callId });
-    await transaction.query(
-      'update ringback.joins set reruns = reruns + 1 where handler = $1 and call_id = $2',
-      key,
-    );
-    await insertRun(transaction, { handler, callId }, sequence, 0);
-  }
+  if (!(await count(transaction, arrival, sequence, now))) return 'lost';
   if (isLast) await endClaim(transaction, arrival);
   return 'settled';
+}
+
+/** Resolves to false if the event has been removed. */
+async function count(
+  transaction: Transaction,
+  join: JoinOfCall,
+  sequence: Sequence,
+  now: number,
+): Promise<boolean> {
+  const found = await lockedJoin(transaction, join);
+  if (!found) return openJoin(transaction, join, sequence, now);
+  if (found.seen === null) {
+    if (await isComplete(transaction, join, found.progress)) await makeDue(transaction, join);
+  } else if (
+    join.runsAgain &&
+    found.reruns === 0 &&
+    !namesIn(fromText(found.seen)).includes(join.eventName)
+  ) {
+    await transaction.query(
+      'update ringback.joins set reruns = reruns + 1 where handler = $1 and call_id = $2',
+      keyOf(join),
+    );
+    await insertRun(transaction, join, sequence, 0);
+  }
+  return true;
 }
 
 /** Remembers which events the join sees as its attempt begins. Resolves to whether an earlier run has seen them all. */
@@ -66,10 +79,10 @@ export async function noteSeen(
   return typeof settled === 'string' && names.every((name) => namesIn(fromText(settled)).includes(name));
 }
 
-/** Opens the join for calls whose events were claimed where it wasn't registered. Resolves to where the next look begins. */
+/** Counts events that were claimed where the join wasn't registered. Resolves to where the next look begins. */
 export async function lookBack(
   session: Session,
-  { handler, events, within, since, after: lookedUpTo }: JoinLookBack,
+  { since, after: lookedUpTo, ...join }: JoinLookBack,
   now: number,
 ): Promise<Sequence | undefined> {
   const after = lookedUpTo ?? (await beforeFirstSince(session, since));
@@ -81,28 +94,43 @@ export async function lookBack(
     );
     const until = looked.at(-1)?.sequence;
     if (until === undefined) return undefined;
-    const missed = await transaction.query<{ call_id: string; sequence: number }>(missedEvents, [
+    const missed = await transaction.query<MissedRow>(missedEvents, [
       after,
       until,
       since,
-      toText(handler),
-      events.map(toText),
+      toText(join.handler),
+      join.events.map(toText),
+      join.runsAgain,
     ]);
-    for (const { call_id: callId, sequence } of missed) {
-      const join = { handler, events, within, callId: fromText(callId) };
-      if (!(await lockedJoin(transaction, join))) await openJoin(transaction, join, sequence, now);
-    }
+    for (const { call_id: callId, event_name: eventName, sequence } of missed)
+      await count(
+        transaction,
+        { ...join, callId: fromText(callId), eventName: fromText(eventName) },
+        sequence,
+        now,
+      );
     return looked.length < lookSize ? undefined : until;
   });
 }
 
-/** An event that another process has claimed counts as missed: the join may not be registered there. */
+interface MissedRow {
+  readonly call_id: string;
+  readonly event_name: string;
+  readonly sequence: number;
+}
+
+/**
+ * An event that another process has claimed counts as missed: the join may not be registered there. If the call has the join,
+ * one may have come when the join wasn't registered: after the last one that was counted, and not seen since.
+ */
 const missedEvents = `
-  select call_id, min(sequence) as sequence from ringback.events e
+  select call_id, event_name, min(sequence) as sequence from ringback.events e
   where sequence > $1 and sequence <= $2 and received_at >= $3 and call_id is not null and event_name = any ($5)
     and not exists (select from ringback.waiting w where w.sequence = e.sequence)
-    and not exists (select from ringback.joins j where j.handler = $4 and j.call_id = e.call_id)
-  group by call_id order by 2`;
+    and not exists (select from ringback.joins j where j.handler = $4 and j.call_id = e.call_id and (
+      e.sequence <= substring(j.progress from '"until":([0-9]+)}$')::bigint
+      or (j.seen is not null and (not $6 or j.reruns > 0 or strpos(j.seen, '"' || e.event_name || '"') > 0))))
+  group by call_id, event_name order by 3`;
 
 async function beforeFirstSince(session: Session, since: number): Promise<Sequence | undefined> {
   const { first } = await oneRow<{ first: number | null }>(

@@ -19,6 +19,10 @@ export interface JoinArrival extends JoinTerms {
   readonly isLast: boolean;
 }
 
+/** An event of a call that counts for a join. */
+type EventOfJoin = Pick<JoinArrival, 'sequence' | 'callId' | 'eventName'>;
+type JoinOfCall = Pick<JoinLookBack, 'handler' | 'events' | 'within' | 'runsAgain'>;
+
 /** What joins need of other parts of the store. */
 interface JoinParts {
   /** Whether this process still holds the event, and the end of its claim. */
@@ -49,14 +53,17 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
   const countRerun = database.prepare(
     'update joins set reruns = reruns + 1 where handler = ? and call_id = ?',
   );
-  // An event that another process has claimed counts as missed: the join may not be registered there.
+  // An event that another process has claimed counts as missed: the join may not be registered there. If the call has the join,
+  // one may have come when the join wasn't registered: after the last one that was counted, and not seen since.
   const missed = database.prepare(`
-    select call_id as callId, min(sequence) as sequence from events
+    select call_id as callId, event_name as eventName, min(sequence) as sequence from events
     where sequence > @after and sequence <= @until and received_at >= @since and call_id is not null
       and event_name in (select value from json_each(@events))
       and not exists (select 1 from waiting where waiting.sequence = events.sequence)
-      and not exists (select 1 from joins where joins.handler = @handler and joins.call_id = events.call_id)
-    group by call_id`);
+      and not exists (select 1 from joins where joins.handler = @handler and joins.call_id = events.call_id and (
+        events.sequence <= json_extract(progress, '$.until')
+        or (seen is not null and (not @runsAgain or reruns > 0 or instr(seen, '"' || event_name || '"') > 0))))
+    group by call_id, event_name order by 3`);
   const firstSince = database
     .prepare('select min(sequence) from events indexed by events_received where received_at >= ?')
     .pluck();
@@ -109,19 +116,24 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
     insertRun.run(sequence, handler, callId, dueAt);
   };
 
+  const count = (join: JoinOfCall, { callId, eventName, sequence }: EventOfJoin, now: number): void => {
+    const { handler } = join;
+    const found = select.get(handler, callId) as JoinRow | undefined;
+    if (!found) openJoin(join, callId, sequence, now);
+    else if (found.seen === null) {
+      if (isComplete(join, callId, found.progress)) makeDue.run(callId, handler);
+    } else if (join.runsAgain && found.reruns === 0 && !namesIn(found.seen).includes(eventName)) {
+      countRerun.run(handler, callId);
+      insertRun.run(sequence, handler, callId, 0);
+    }
+  };
+
   return {
     /** Opens the join for the call; or makes it due if no event is missing; or runs it again for a late event. */
     arrive(arrival: JoinArrival, now: number): Settled {
-      const { sequence, callId, handler, eventName, events, within, runsAgain, isLast } = arrival;
+      const { sequence, isLast } = arrival;
       if (!holdsEvent(sequence)) return 'lost';
-      const join = select.get(handler, callId) as JoinRow | undefined;
-      if (!join) openJoin({ handler, events, within }, callId, sequence, now);
-      else if (join.seen === null) {
-        if (isComplete({ handler, events }, callId, join.progress)) makeDue.run(callId, handler);
-      } else if (runsAgain && join.reruns === 0 && !namesIn(join.seen).includes(eventName)) {
-        countRerun.run(handler, callId);
-        insertRun.run(sequence, handler, callId, 0);
-      }
+      count(arrival, arrival, now);
       if (isLast) endClaim(sequence);
       return 'settled';
     },
@@ -134,18 +146,15 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
       return typeof settled === 'string' && names.every((name) => namesIn(settled).includes(name));
     },
 
-    lookBack(
-      { handler, events, within, since, after: lookedUpTo }: JoinLookBack,
-      now: number,
-    ): Sequence | undefined {
+    lookBack({ since, after: lookedUpTo, ...join }: JoinLookBack, now: number): Sequence | undefined {
       const first = lookedUpTo === undefined ? (firstSince.get(since) as Sequence | null) : lookedUpTo + 1;
       if (first === null) return undefined;
       const after = first - 1;
       const until = after + Math.min(lookSize, Math.ceil(erasAtOnce / eraCount()));
-      const range = { after, until, since, handler, events: JSON.stringify(events) };
-      for (const { callId, sequence } of missed.all(range) as { callId: string; sequence: Sequence }[]) {
-        openJoin({ handler, events, within }, callId, sequence, now);
-      }
+      const { handler, runsAgain } = join;
+      const names = JSON.stringify(join.events);
+      const range = { after, until, since, handler, events: names, runsAgain: runsAgain ? 1 : 0 };
+      for (const event of missed.all(range) as EventOfJoin[]) count(join, event, now);
       return until < ((newest.get() as Sequence | null) ?? 0) ? until : undefined;
     },
   };
