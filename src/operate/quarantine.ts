@@ -7,7 +7,7 @@ import { type Instant, listOptions, parseStrictly } from '../errors/option-probl
 import type { EventStore } from '../store/event-store.ts';
 import type { QuarantineEntry, QuarantineKind } from '../store/quarantine-store.ts';
 import { type SignatureReason, signatureReasons } from '../signature/match.ts';
-import { Release, type ReleaseParts, type Released } from './release.ts';
+import { type Attempt, Release, type ReleaseParts, type Released } from './release.ts';
 import { type Account, type Audit, accountSchema } from './audit.ts';
 import { SchemeChange } from './scheme-change.ts';
 
@@ -192,19 +192,18 @@ export class Quarantine {
 
   async #reverified(): Promise<Reverified & Record<string, number>> {
     const { store, requireStarted } = this.#parts;
-    const count = { accepted: 0, duplicate: 0, unreadable: 0, not_authentic: 0, cut: 0, unknown: 0 };
+    const statuses = new Map<number, Attempt['status']>();
     for (const id of await store.unauthenticated()) {
       requireStarted('quarantine.reverify()');
-      const { status } = await this.#release.attempt(id);
-      count[status] += 1;
+      statuses.set(id, (await this.#release.attempt(id)).status);
       // Verifying a large body in every scheme takes a while: deliveries are taken in between.
       await setImmediate();
     }
-    for (const { status } of await this.#schemeChange.heal()) {
-      count.not_authentic -= 1;
-      count[status] += 1;
-    }
+    // Also of deliveries that have arrived since.
+    for (const [id, { status }] of await this.#schemeChange.heal()) statuses.set(id, status);
     requireStarted('quarantine.reverify()');
+    const count = { accepted: 0, duplicate: 0, unreadable: 0, not_authentic: 0, cut: 0, unknown: 0 };
+    for (const status of statuses.values()) count[status] += 1;
     const { accepted, duplicate, unreadable, cut, not_authentic: refused } = count;
     return {
       checked: accepted + duplicate + unreadable + refused,

@@ -16,7 +16,9 @@ const eventsAtOnce = 100;
 interface Candidate {
   readonly id: number;
   readonly receivedAt: number;
+  readonly verified: Verified;
   readonly proof: string;
+  readonly traceId: string;
   /** The key that decides whether it is a duplicate. */
   readonly identity: string;
 }
@@ -42,29 +44,42 @@ export class SchemeChange {
     this.#parts = parts;
   }
 
-  /** Resolves to what became of the deliveries that it released; an empty list if the pin stays as it is. */
-  async heal(): Promise<readonly Attempt[]> {
-    const attempts: Attempt[] = [];
-    if (this.#parts.authentication.pinned === undefined) return attempts;
-    let events = 0;
-    for (const { id } of await this.#proven()) {
-      const attempt = await this.#release(id, events === eventsNeeded - 1);
-      if (attempt.status === 'accepted') events += 1;
-      attempts.push(attempt);
+  /** Resolves to what became of the deliveries that it released, by their ids; an empty map if the pin stays as it is. */
+  async heal(): Promise<ReadonlyMap<number, Attempt>> {
+    const { authentication } = this.#parts;
+    const attempts = new Map<number, Attempt>();
+    if (authentication.pinned === undefined) return attempts;
+    const events = new Set<string>();
+    for (const candidate of await this.#proven()) {
+      const { id, identity, verified } = candidate;
+      const attempt = await this.#release(id);
+      attempts.set(id, attempt);
+      if (events.size < eventsNeeded && (await this.#isNewEvent(candidate, attempt))) {
+        events.add(identity);
+        if (events.size === eventsNeeded) await authentication.pinInstead(verified);
+      }
       await setImmediate();
     }
     return attempts;
   }
 
-  async #release(id: number, pinsIfNew: boolean): Promise<Attempt> {
-    const { store, release, authentication } = this.#parts;
+  async #release(id: number): Promise<Attempt> {
+    const { store, release } = this.#parts;
     const kept = await store.get(id);
     const other = kept && this.#otherwise(kept);
     // Once the other scheme is pinned, it is no longer another one.
-    if (!kept || !other) return release.attempt(id);
-    const attempt = await release.record(kept, other);
-    if (pinsIfNew && attempt.status === 'accepted') await authentication.pinInstead(other);
-    return attempt;
+    return kept && other ? release.record(kept, other) : release.attempt(id);
+  }
+
+  /**
+   * Whether the delivery was an event that was new to the inbox. Another process may have released it at the same time: if each
+   * counted only its own, neither might count enough. What is released keeps its time of arrival.
+   */
+  async #isNewEvent({ traceId, receivedAt }: Candidate, { status }: Attempt): Promise<boolean> {
+    if (status !== 'unknown') return status === 'accepted';
+    const at = { traceId, since: receivedAt, until: receivedAt + 1 };
+    const { events } = await this.#parts.events.list(at, { limit: 1, before: undefined });
+    return events.length > 0;
   }
 
   /** The deliveries, oldest first, of the first other scheme for which there is enough proof. */
@@ -104,14 +119,16 @@ export class SchemeChange {
 
   async #candidateOf(id: number, kept: KeptDelivery): Promise<Candidate | undefined> {
     const { body, receivedAt } = kept;
-    const scheme = this.#otherwise(kept)?.scheme;
+    const verified = this.#otherwise(kept);
+    const scheme = verified?.scheme;
     if (!scheme) return undefined;
     const headers = withoutUnsignedId(kept.headers, scheme);
     const reading = await readBytes(this.#parts.decoder, { body, headers, receivedAt });
     // What is left of a delivery that was cut up for another scheme is no event.
     if (!reading.ok) return undefined;
     const record = recordOf(reading.event, reading.digest, { headers, body, receivedAt }, signsId(scheme));
-    return { id, receivedAt, proof: proofOf(scheme), identity: record.identity };
+    const { traceId } = reading.event;
+    return { id, receivedAt, verified, proof: proofOf(scheme), traceId, identity: record.identity };
   }
 
   #otherwise({ body, headers, receivedAt }: KeptDelivery): Verified | undefined {

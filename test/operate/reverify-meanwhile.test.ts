@@ -1,0 +1,90 @@
+/** What happens while the quarantine is checked again: another process checks it too, and deliveries arrive. */
+import { expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
+import { storeIn } from '../support/inbox.ts';
+import type { Clock, Receiver, SchemeName, Store } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import type { Work } from '../support/store-around.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+type Release = () => Promise<unknown>;
+
+/** The scheme of a delivery that was sent as a test, and the one in which the platform signs. */
+const tested: SchemeName = 't-v1-hex-whole';
+const platform: SchemeName = 'v1-hex-suffix';
+
+/** Delivers a new event, a second after the one before. */
+async function send(receiver: Receiver, clock: ManualClock, scheme: SchemeName): Promise<string> {
+  clock.advance(1_000);
+  const body = bodyOf();
+  const headers = signedHeaders(body, { scheme, timestamp: clock.now() });
+  return (await deliver(receiver, body, headers)).json.status ?? 'refused';
+}
+
+/** A real store whose quarantine has some of its methods replaced. */
+function storeWith(database: string, clock: Clock, around: Readonly<Record<string, (work: Work) => Work>>) {
+  const store = storeIn(database, clock);
+  const bound = (target: object, name: string | symbol): unknown => {
+    const value: unknown = Reflect.get(target, name, target);
+    return typeof value === 'function' ? (value.bind(target) as Work) : value;
+  };
+  const quarantine = new Proxy(store.quarantine, {
+    get(target, name) {
+      const value = bound(target, name);
+      return around[String(name)]?.(value as Work) ?? value;
+    },
+  });
+  return new Proxy<Store>(store, {
+    get: (target, name) => (name === 'quarantine' ? quarantine : bound(target, name)),
+  });
+}
+
+/** An inbox in which a test has pinned its scheme, and two deliveries of the platform were refused. */
+async function refused() {
+  const database = temporaryDatabase();
+  const clock = new ManualClock();
+  const { receiver } = await started({ database, clock });
+  expect(await send(receiver, clock, tested)).toBe('accepted');
+  for (let index = 0; index < 2; index += 1) expect(await send(receiver, clock, platform)).toBe('refused');
+  return { database, clock, receiver };
+}
+
+test('two processes that release one event each move the pin', async () => {
+  const { database, clock, receiver } = await refused();
+  // Both have found the two deliveries before one of them is released. Then each releases one, and finds that the other is gone.
+  const [first, second] = [new Gate(), new Gate()];
+  const releasing = (steps: readonly ((release: Release) => Promise<unknown>)[]) => {
+    const left = [...steps];
+    return storeWith(database, clock, {
+      release:
+        (work) =>
+        async (...given) =>
+          left.shift()?.(() => work(...given)),
+    });
+  };
+  const opening = (gate: Gate) => (release: Release) => release().finally(() => gate.open());
+  const waiting = (gate: Gate) => (release: Release) => gate.pass().then(release);
+  const once = (gate: Gate) => (release: Release) => gate.reached.then(() => opening(gate)(release));
+  const one = await started({ database: releasing([once(first), waiting(second)]), clock });
+  const other = await started({ database: releasing([waiting(first), opening(second)]), clock });
+  const both = [one, other].map((each) => each.receiver.quarantine.reverify());
+  expect((await Promise.all(both)).map(({ released }) => released)).toEqual([1, 1]);
+  expect(await send(receiver, clock, platform)).toBe('accepted');
+});
+
+test('a delivery that arrives meanwhile and is released was checked, too', async () => {
+  const { database, clock, receiver } = await refused();
+  let looks = 0;
+  const late = storeWith(database, clock, {
+    // First all are checked, and then those that another scheme may fit.
+    unauthenticated: (work) => async () => {
+      if (looks++ === 1) expect(await send(receiver, clock, platform)).toBe('refused');
+      return work();
+    },
+  });
+  const beside = await started({ database: late, clock });
+  const reverified = await beside.receiver.quarantine.reverify();
+  expect(reverified).toMatchObject({ checked: 3, released: 3, remaining: 0 });
+});
