@@ -184,7 +184,11 @@ export class Quarantine {
     requireStarted('quarantine.reverify()');
     const account = parseStrictly(accountSchema, options, 'quarantine.reverify');
     return audit.record({ ...account, action: 'reverify', what: 'quarantine' }, async () => {
-      const reverified = await this.#reverified();
+      const reverified = await this.#reverified().catch((error: unknown) => {
+        // What was being read or written as the receiver stopped has failed by that.
+        requireStarted('quarantine.reverify()');
+        throw error;
+      });
       telemetry.report('quarantine_reverified', reverified);
       return { result: reverified, counts: { events: reverified.released } };
     });

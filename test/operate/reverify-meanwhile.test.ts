@@ -1,4 +1,4 @@
-/** What happens while the quarantine is checked again: another process checks it too, and deliveries arrive. */
+/** What happens while the quarantine is checked again: another process checks it too, deliveries arrive, the receiver stops. */
 import { expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
@@ -87,4 +87,18 @@ test('a delivery that arrives meanwhile and is released was checked, too', async
   const beside = await started({ database: late, clock });
   const reverified = await beside.receiver.quarantine.reverify();
   expect(reverified).toMatchObject({ checked: 3, released: 3, remaining: 0 });
+});
+
+test('a stop meanwhile is what it says', async () => {
+  const { database, clock } = await refused();
+  const stopping = storeWith(database, clock, {
+    release:
+      (work) =>
+      async (...given) => {
+        await beside.receiver.stop();
+        return work(...given);
+      },
+  });
+  const beside = await started({ database: stopping, clock });
+  await expect(beside.receiver.quarantine.reverify()).rejects.toMatchObject({ code: 'receiver_not_started' });
 });
