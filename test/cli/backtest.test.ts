@@ -31,6 +31,19 @@ describe('ringback backtest', () => {
     });
   });
 
+  it('takes what a person has dismissed for given up, and not for done', async () => {
+    const cwd = await workedOn(
+      appOf(
+        "r.on('*', { name: 'journal' }, (e) => { if (e.traceId === 't-dead') throw new Discard('full'); });",
+      ),
+    );
+    await ringback(['inbox', 'dismiss', '--state', 'dead', '--reason', 'known', '--yes'], settingIn(cwd));
+    expect(await backtest(cwd)).toMatchObject({
+      code: 0,
+      reports: [{ past: { ...nothing, done: 2, discarded: 1 }, worse: 0, errors: [{ worse: 0 }] }],
+    });
+  });
+
   it('knows a handler that was not there then, and says which is gone', async () => {
     const cwd = await workedOn(appOf("r.on('CallHandler.CallEnded', { name: 'added' }, () => {});"));
     expect(await backtest(cwd)).toMatchObject({

@@ -43,7 +43,9 @@ export class Past {
   /** What became of a handler's run. Of a join's there is one for all events of the call. */
   endingOf(handler: string, events: readonly KeptEventWithBytes[]): PastEnding {
     const run = events.flatMap(({ runs }) => runs).find((one) => one.handler === handler);
-    if (run?.state === 'dead') return run.failures[0]?.cause === 'Discard' ? 'discarded' : 'dead';
+    // A run that is done by itself has no reason; one that a person has dismissed was given up.
+    if (run?.state === 'dead' || (run?.state === 'done' && run.reason !== undefined))
+      return run.failures[0]?.cause === 'Discard' ? 'discarded' : 'dead';
     if (run) return run.state === 'done' ? 'done' : 'open';
     if (events.some(({ state }) => state === 'new')) return 'open';
     return events.some(({ receivedAt }) => this.#wasThere(handler, receivedAt)) ? 'done' : 'none';
