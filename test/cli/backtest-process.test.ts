@@ -1,9 +1,10 @@
+import Database from 'better-sqlite3';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { listening } from '../support/servers.ts';
 import { appOf, backtest, bytesIn, leftIn, rewrite, settingIn, workedOn } from './backtest-support.ts';
-import { Running, folder, ringback } from './command.ts';
+import { Running, folder, ringback, ringbackProcess } from './command.ts';
 
 const one = [{ fixture: 'call-ended', traceId: 't-1' }] as const;
 
@@ -114,6 +115,25 @@ describe('the process of a backtest', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('ended while the handler quits ran for the event t-1');
     expect(stderr).toContain('its process ended: with the exit code 0.');
+  });
+
+  it('runs a join of a call with more events than a function takes arguments', async () => {
+    const cwd = await workedOn(
+      appOf("r.onCall({ name: 'journal', events: ['CallHandler.CallEnded'], within: '1h' }, () => {});"),
+      [{ fixture: 'call-ended', traceId: 't-1' }],
+    );
+    const inbox = new Database(join(cwd, 'ringback.db'));
+    inbox.exec(`
+      create temp table numbers as
+        with recursive counted (n) as (select 2 union all select n + 1 from counted where n < 16000) select n from counted;
+      insert into events select n, 't-' || n, event_name, call_id, call_key, organization_id, agent_id, occurred_at,
+        received_at, facts, source from events, numbers where sequence = 1;
+      insert into bodies select n, headers, body from bodies, numbers where sequence = 1;
+      update event_totals set last_sequence = 16000, events = 16000`);
+    inbox.close();
+    const small = { ...settingIn(cwd), node: ['--stack-size=100'] };
+    const { code, stdout, stderr } = await ringbackProcess(['backtest', '--app', 'app.ts'], small);
+    expect([code, stderr, JSON.parse(stdout)]).toMatchObject([0, '', { runs: 1, now: { done: 1 } }]);
   });
 
   it('needs an app file, and an inbox in a file', async () => {

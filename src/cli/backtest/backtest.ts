@@ -12,7 +12,7 @@ import { copyInbox, temporaryFix } from '../../store/sqlite/admin/copy-inbox.ts'
 import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
 import { loadApp } from '../app-file.ts';
 import { readEnvironment } from '../environment.ts';
-import { Past } from './past.ts';
+import { Past, type PastEvent } from './past.ts';
 import { type HandlerReport, Tally } from './tally.ts';
 import { type TrialParts, tryRun } from './trial.ts';
 
@@ -130,13 +130,18 @@ class Backtest {
   }
 
   /** The events among whose runs that of the handler is: those that a join waits for, else the event alone. */
-  async #eventsOf({ join: terms }: Handler, { traceId, callId }: StoredEvent) {
+  async #eventsOf({ join: terms }: Handler, { traceId, callId }: StoredEvent): Promise<PastEvent[]> {
     const { events, calls } = this.#parts.store;
     const rows = terms && callId !== undefined ? await calls.eventsOf(callId) : [];
     const awaited = rows.filter(({ eventName }) => terms?.events.includes(eventName));
     const traceIds = terms ? awaited.map((row) => row.traceId) : [traceId];
-    const found = await Promise.all(traceIds.map((id) => events.get(id)));
-    return found.filter((event) => event !== undefined);
+    const found: PastEvent[] = [];
+    for (const id of traceIds) {
+      const event = await events.get(id);
+      // Without its bytes: there may be as many events in a call as there are.
+      if (event) found.push({ runs: event.runs, state: event.state, receivedAt: event.receivedAt });
+    }
+    return found;
   }
 }
 

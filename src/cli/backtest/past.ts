@@ -6,6 +6,9 @@ import type { Store } from '../../store/store.ts';
 export const pastEndings = ['done', 'discarded', 'dead', 'open', 'none'] as const;
 export type PastEnding = (typeof pastEndings)[number];
 
+/** What is looked at of an event. */
+export type PastEvent = Pick<KeptEventWithBytes, 'runs' | 'state' | 'receivedAt'>;
+
 const { length: hour } = resolutions.hour;
 
 /**
@@ -41,7 +44,7 @@ export class Past {
   }
 
   /** What became of a handler's run. Of a join's there is one for all events of the call. */
-  endingOf(handler: string, events: readonly KeptEventWithBytes[]): PastEnding {
+  endingOf(handler: string, events: readonly PastEvent[]): PastEnding {
     const run = events.flatMap(({ runs }) => runs).find((one) => one.handler === handler);
     // A run that is done by itself has no reason; one that a person has dismissed was given up.
     if (run?.state === 'dead' || (run?.state === 'done' && run.reason !== undefined))

@@ -116,7 +116,8 @@ function callsOf({ join }: Handler, { traceId }: StoredEvent, { calls }: SqliteS
 async function isWaiting(join: JoinTerms, { callId }: StoredEvent, { calls }: SqliteStore): Promise<boolean> {
   const rows = callId === undefined ? [] : await calls.eventsOf(callId);
   const awaited = rows.filter(({ eventName }) => join.events.includes(eventName));
-  const first = Math.min(...awaited.map(({ receivedAt }) => receivedAt));
+  // Not as arguments of Math.min, of which there can't be as many as a call may have events.
+  const first = awaited.reduce((earliest, { receivedAt }) => Math.min(earliest, receivedAt), Infinity);
   const isComplete = join.events.every((name) => awaited.some(({ eventName }) => eventName === name));
   return !isComplete && first + join.within > systemClock.now();
 }
