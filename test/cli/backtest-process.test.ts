@@ -117,6 +117,18 @@ describe('the process of a backtest', () => {
     expect(stderr).toContain('its process ended: with the exit code 0.');
   });
 
+  it('says so too if a rejection has ended it that nobody handles', async () => {
+    const cwd = await workedOn(
+      appOf("r.on('*', { name: 'forgets' }, () => void Promise.reject(new Error('nobody')));"),
+      [...one, { fixture: 'call-ended', traceId: 't-2' }],
+    );
+    const { code, stderr } = await backtest(cwd);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('ended while the handler forgets ran for the event t-1'),
+    ]);
+  });
+
   it('runs a join of a call with more events than a function takes arguments', async () => {
     const cwd = await workedOn(
       appOf("r.onCall({ name: 'journal', events: ['CallHandler.CallEnded'], within: '1h' }, () => {});"),

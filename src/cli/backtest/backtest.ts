@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Handler } from '../../dispatch/handler.ts';
 import { route } from '../../dispatch/route.ts';
@@ -117,6 +118,8 @@ class Backtest {
       if (!tally || (handler.join && !this.#isFirst(handler, event))) continue;
       this.#onRun(handler.name, traceId);
       const trial = await tryRun(handler, event, this.#parts);
+      // A rejection that the handler left to nobody ends the process in the next turn: still while this run is the current one.
+      await setImmediate();
       tally.add(trial, this.#past.endingOf(handler.name, await this.#eventsOf(handler, event)), traceId);
     }
   }
