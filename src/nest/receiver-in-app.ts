@@ -22,7 +22,9 @@ export class ReceiverInApp implements OnApplicationBootstrap, OnModuleDestroy {
     // As soon as there is a server: Nest puts its body parsers in when it initializes the app, and they would consume the
     // bytes that are signed. An app without a server only runs handlers.
     host.init$.subscribe(() => {
-      host.httpAdapter.use(`/${path.replace(/^\/+/, '')}`, receiver.middleware());
+      // Nest says so of an app without a server, too.
+      const adapter = host.httpAdapter as HttpAdapterHost['httpAdapter'] | null;
+      adapter?.use(`/${path.replace(/^\/+/, '')}`, receiver.middleware());
     });
   }
 

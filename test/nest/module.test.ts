@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { Fallback, On, OnCall, RingbackModule } from '../../src/nest/index.ts';
-import { bodyOf, post } from '../support/deliveries.ts';
+import { bodyOf, deliver, post } from '../support/deliveries.ts';
 import type { CallEvent, EventOf, FallbackContext, JoinedCall, RunContext } from '../support/public.ts';
 import { Receiver } from '../support/public.ts';
 import { made } from '../support/receiver.ts';
@@ -100,6 +100,23 @@ test('a receiver is started after everything else and stopped before it', async 
   await app.close();
   expect(order).toEqual(['connected', 'connected', 'disconnected', 'disconnected']);
   expect(logs.of('receiver_stopped')).toHaveLength(1);
+});
+
+test('an app without a server runs handlers', async () => {
+  const handled: string[] = [];
+  class Handlers {
+    @On('CallHandler.CallEnded', { name: 'ended' })
+    ended({ payload }: EventOf<'CallHandler.CallEnded'>) {
+      handled.push(payload.call_id);
+    }
+  }
+  const { receiver, logs } = made(loopback);
+  const AppModule = moduleWith(receiver, { providers: [Handlers] });
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: false, abortOnError: false });
+  onTestFinished(() => app.close());
+  await deliver(receiver, bodyOf({ callId: 'call-1' }));
+  await logs.until('run_done');
+  expect(handled).toEqual(['call-1']);
 });
 
 test('a testing module has a receiver of its own', async () => {
