@@ -24,7 +24,14 @@ type Register = (receiver: Receiver, handle: Handle) => void;
 const decorated = new WeakMap<object, Map<string | symbol, Register[]>>();
 
 function decorator(method: 'on' | 'onCall' | 'fallback', register: Register) {
-  return (prototype: object, key: string | symbol) => {
+  return (prototype: object, key: string | symbol | DecoratorContext) => {
+    // What a compiler makes of decorators unless it is told to make those that Nest needs.
+    if (typeof key === 'object')
+      throw configError('handler_invalid', {
+        method,
+        found: `a decorator by the standard on ${String(key.name)}`,
+        fix: 'Set experimentalDecorators in tsconfig.json, as for the decorators of Nest.',
+      });
     // Only the methods of instances are looked for: a static one would be left out without a word.
     if (typeof prototype === 'function')
       throw configError('handler_invalid', {

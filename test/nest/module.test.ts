@@ -172,6 +172,13 @@ test('a static method is refused where it is decorated', () => {
   }).toThrow('but found the static method all. Decorate a method of the instances.');
 });
 
+test('a decorator that was not compiled as Nest needs it says what to set', () => {
+  const on = On('*', { name: 'all' }) as unknown as (method: () => void, context: object) => void;
+  expect(() => on(() => {}, { kind: 'method', name: 'all', static: false })).toThrow(
+    'but found a decorator by the standard on all. Set experimentalDecorators in tsconfig.json',
+  );
+});
+
 test('the compiler refuses a method that takes something else', () => {
   class Handlers {
     // @ts-expect-error The event of another name has another payload.
