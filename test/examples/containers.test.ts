@@ -22,3 +22,11 @@ describe.each(['examples/containers/Dockerfile', 'examples/containers/compose.ya
     });
   },
 );
+
+test.each(['examples/containers/Dockerfile', 'docs/deployment.md'])(
+  'the image of %s is made without a compiler, which it lacks',
+  (file) => {
+    const installs = [...read(file).matchAll(/^RUN npm .*$/gm)].map(([line]) => line);
+    expect(installs).toEqual(['RUN npm ci --omit=dev --ignore-scripts']);
+  },
+);
