@@ -29,8 +29,9 @@ app.post('/echo', (request) => request.body);
 app.get('/counts', () => receiver.counts());
 
 await receiver.start();
-// When the app is closed: its port is closed then, and the requests in flight are answered.
-app.addHook('onClose', () => receiver.stop());
+// Before Fastify closes its server: one that waits for a connection in use would keep the receiver from stopping for as long
+// as that is kept alive.
+app.addHook('preClose', () => receiver.stop());
 await app.listen({ host: '127.0.0.1', port: Number(process.env['PORT'] ?? 8080) });
 process.stdout.write(`${JSON.stringify({ event: 'listening', address: app.server.address() })}\n`);
 

@@ -1,4 +1,5 @@
-import { type IncomingMessage, request } from 'node:http';
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -45,6 +46,28 @@ describe.each(examples)('the example $name', ({ program, echoes }) => {
     await refusesPlainHttp(base);
     expect(await app.stop()).toBe(0);
   });
+});
+
+it('the example fastify ends although a delivery was on a connection that is kept alive', async () => {
+  const { app, base, port } = await startApp('fastify/app.ts');
+  const { body, headers } = transcript({ 'x-forwarded-proto': 'https', expect: '100-continue' });
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const sent = request({ host: 'localhost', port, method: 'POST', path: '/webhooks/calls', headers, agent });
+  sent.flushHeaders();
+  await once(sent, 'continue');
+  const ended = app.stop();
+  const status = () =>
+    fetch(`${base}/counts`).then(
+      (answer) => answer.status,
+      () => 'closed',
+    );
+  await expect.poll(status).not.toBe(200);
+  sent.end(body);
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  answer.resume();
+  expect(answer.statusCode).toBe(200);
+  expect(await ended).toBe(0);
 });
 
 it('the example hono does not believe a sender that writes https into its request', async () => {
