@@ -32,8 +32,9 @@ const required = () => {
 const callId = () => {
   const error = `string (not blank, at most ${maxId} characters) or number`;
   const text = notBlank(error)
-    .max(maxId, { error })
-    .refine((value) => value.isWellFormed(), { error });
+    .max(maxId, { error, abort: true })
+    // The maximum counts characters beyond U+FFFF as one, and ids are measured in the units of a string, as `readId` does.
+    .refine((value) => value.length <= maxId && value.isWellFormed(), { error });
   return z.union([text, z.number()], { error }).transform(String);
 };
 

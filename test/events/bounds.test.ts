@@ -67,9 +67,12 @@ describe('an id', () => {
   test.each([
     ['of 512 characters', 'c'.repeat(512), 'c'.repeat(512)],
     ['of 513 characters', 'c'.repeat(513), undefined],
+    ['of 256 emoji, which are 512 units of a string', '👋'.repeat(256), '👋'.repeat(256)],
+    ['of 257 emoji', '👋'.repeat(257), undefined],
     ['with half a surrogate pair', 'call-\ud800', undefined],
-  ])('%s identifies a call or none', async (_, sent, found) => {
-    const { callId } = await read({ ...transferred, payload: { ...payload, call_id: sent } });
+  ])('%s identifies a call, or is an issue', async (_, sent, found) => {
+    const { callId, issues } = await read({ ...transferred, payload: { ...payload, call_id: sent } });
     expect(callId).toBe(found);
+    expect(issues.map(({ path }) => path)).toEqual(found === undefined ? ['payload.call_id'] : []);
   });
 });
