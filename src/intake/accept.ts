@@ -11,10 +11,13 @@ export function accept({ method, headers }: Delivery, maxBytes: number): void {
     throw refusal('too_large', 'declared_length', { limit: maxBytes });
 }
 
-/** A missing media type is accepted: the signature and the reading will show what the bytes are. */
+/**
+ * A missing media type is accepted: the signature and the reading will show what the bytes are. Of a header that came twice,
+ * once from the subscription's own headers, say, node:http passes on the first value, and a Request a list of both.
+ */
 function isJson(value: Delivery['headers'][string]): boolean {
   if (value === undefined || value === 'application/json') return true;
-  const mediaType = String(value).split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const mediaType = String(value).split(/[;,]/, 1)[0]?.trim().toLowerCase() ?? '';
   return mediaType === 'application/json' || mediaType === 'text/json' || mediaType.endsWith('+json');
 }
 

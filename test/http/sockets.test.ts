@@ -135,6 +135,29 @@ describe('over Request and Response', () => {
     expect([await from(undefined), await from({ address: '127.0.0.1' })]).toEqual([403, 403]);
   });
 
+  test('a media type that comes twice is the first one, as node:http has it', async () => {
+    const { receiver } = await started({ https: { required: false } });
+    const port = await listening(receiver.nodeHandler());
+    const of = async (first: string, second: string) => {
+      const body = bodyOf();
+      const { 'content-type': _, ...signature } = signedHeaders(body);
+      const headers = new Headers({ ...signature, 'content-type': first });
+      headers.append('content-type', second);
+      const request = new Request('https://calls.example.com/', { method: 'POST', headers, body });
+      const lines = head({
+        ...signature,
+        'Content-Type': first,
+        'content-type': second,
+        'content-length': body.length,
+      });
+      const answer = await exchanged(port, (write) => write(lines + body));
+      return [(await receiver.fetch(request)).status, Number(answer.split(' ', 2)[1])];
+    };
+    const json = 'application/json';
+    expect(await of(json, `${json}; charset=utf-8`)).toEqual([200, 200]);
+    expect(await of('text/plain', json)).toEqual([415, 415]);
+  });
+
   test('what the server knows of the connection goes before the URL', async () => {
     const { receiver } = await started();
     const over = async (protocol: string, encrypted: boolean) => {
