@@ -46,6 +46,26 @@ describe('a refusal that is not in the form of the document', () => {
   });
 });
 
+describe('a long list in another shape', () => {
+  const items = (item: object) => Array.from({ length: 100_000 }, () => item);
+
+  test.each([
+    ['texts', { success: true, links: items({ url: 'https://www.example.com' }) }, 'links.0'],
+    ['objects', { knowledge_bases: items({}) }, 'knowledge_bases.0.id'],
+  ])('of %s is told of by its first items', async (_, json, path) => {
+    const { url } = await standIn({ json });
+    const { platform } = clientOf(url);
+    const asked =
+      'links' in json
+        ? platform.websites.sitemaps('https://www.example.com')
+        : platform.knowledgeBases.list().next();
+    const { code, details } = await platformError(asked);
+    expect(code).toBe('unexpected_answer');
+    expect(details).toHaveLength(20);
+    expect(details).toEqual(expect.arrayContaining([expect.objectContaining({ path })]));
+  });
+});
+
 describe('an error holds no credential', () => {
   test('the key as the type of an answer', async () => {
     const error = await refused(200, 'hello', { 'content-type': `text/${apiKey}` });

@@ -12,6 +12,7 @@ import type { Connection } from '../requests/connection.ts';
 import { everyItem, pageQuery, pageToken } from '../requests/pages.ts';
 import { PlatformError } from '../requests/platform-error.ts';
 import type { PlatformRequest } from '../requests/request.ts';
+import { listOf } from '../requests/shapes.ts';
 import { type WaitOptions, untilReady, waitOptionsSchema } from '../requests/until-ready.ts';
 import { type KnowledgeBasePaths, filledPath } from '../resources/knowledge-base-paths.ts';
 import { type KnowledgeDocument, documentShape } from './document.ts';
@@ -35,7 +36,7 @@ export interface CompletedOptions extends WaitOptions {
 const outlasted: ReadonlySet<unknown> = new Set([429, 503]);
 
 const completedSchema = waitOptionsSchema(600_000);
-const listShape = z.looseObject({ documents: z.array(documentShape), next_page_token: pageToken });
+const listShape = z.looseObject({ documents: listOf(documentShape), next_page_token: pageToken });
 
 /**
  * The documents of knowledge bases. Not in the platform's document: it describes how they behave, but shows no request.

@@ -1,5 +1,5 @@
 /** Reads answers in the shape that they should have. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { PlatformError } from './platform-error.ts';
 import { oneLine } from './redact.ts';
 import { type AskedFor, doubtAbout } from './request.ts';
@@ -13,6 +13,32 @@ export const readOnlyName = /(^|_)(at|id|by|count)$/;
 /** The document says that unset fields are absent. A field that is null is read as unset as well. */
 export function unset<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value) => value ?? undefined);
+}
+
+/** How many things that are wrong with a list an error tells of: what is wrong with one item is wrong with millions. */
+const maxIssues = 20;
+
+/**
+ * A list, which is not read further once enough of its items are wrong. The parser's own list makes an issue of each thing that
+ * is wrong: with a large answer in another shape, that would block the thread for minutes, and fill the memory.
+ */
+export function listOf<Item extends z.ZodType>(item: Item) {
+  return z.array(z.unknown()).transform((values, context) => {
+    const items: z.output<Item>[] = [];
+    for (const [index, value] of values.entries()) {
+      const { success, data, error } = item.safeParse(value);
+      if (success) items.push(data);
+      else addIssues(context, index, error.issues);
+      if (context.issues.length >= maxIssues) break;
+    }
+    return items;
+  });
+}
+
+function addIssues(context: z.RefinementCtx, index: number, issues: readonly z.core.$ZodIssue[]): void {
+  for (const { path, message } of issues) {
+    context.addIssue({ code: 'custom', path: [index, ...path], message });
+  }
 }
 
 /** Texts that a platform may answer in place of a credential. */

@@ -5,6 +5,7 @@ import type { Connection } from '../requests/connection.ts';
 import { pathPart } from '../requests/address.ts';
 import { PlatformError } from '../requests/platform-error.ts';
 import type { PlatformRequest } from '../requests/request.ts';
+import { listOf } from '../requests/shapes.ts';
 import { type WaitOptions, untilReady, waitOptionsSchema } from '../requests/until-ready.ts';
 
 /** One finding of a call's analysis. */
@@ -43,7 +44,7 @@ const answerShape = z.looseObject({
     .looseObject({
       call_id: z.string().nullish(),
       ai_agent_id: z.string().nullish(),
-      items: z.array(itemShape).nullish(),
+      items: listOf(itemShape).nullish(),
     })
     .nullish(),
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type CallOptions, readCallOptions } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
-import type { OpenEnumeration } from '../requests/shapes.ts';
+import { type OpenEnumeration, listOf } from '../requests/shapes.ts';
 import { pathPart } from '../requests/address.ts';
 
 /**
@@ -29,7 +29,7 @@ const callShape = z.looseObject({
   call_duration_seconds: z.number().nullish(),
   call_finish_reason: z.string().nullish(),
   ai_agent_id: z.string().nullish(),
-  messages: z.array(z.looseObject({})).nullish(),
+  messages: listOf(z.looseObject({})).nullish(),
 }) satisfies z.ZodType<PlatformCall>;
 
 /** Calls, read back. Not in the platform's document. */

@@ -18,8 +18,9 @@ import { type EnsuredCustomTool, ensureTool } from './ensure-tool.ts';
 import { everyItem, pageQuery, pageToken } from '../requests/pages.ts';
 import { pathPart } from '../requests/address.ts';
 import type { PlatformRequest } from '../requests/request.ts';
+import { listOf } from '../requests/shapes.ts';
 
-const listShape = z.looseObject({ tools: z.array(customToolShape), next_page_token: pageToken });
+const listShape = z.looseObject({ tools: listOf(customToolShape), next_page_token: pageToken });
 
 const ifCreatedInDoubt = 'Look with customTools.list before you create it again, or use customTools.ensure.';
 

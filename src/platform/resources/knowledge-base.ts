@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { OpenEnumeration } from '../requests/shapes.ts';
+import { type OpenEnumeration, listOf } from '../requests/shapes.ts';
 
 type ChunkingStrategy = OpenEnumeration<'fixed_size' | 'semantic' | 'sentence' | 'paragraph' | 'recursive'>;
 type EmbeddingModel = OpenEnumeration<'text-embedding-3-small' | 'text-embedding-3-large'>;
@@ -126,7 +126,7 @@ export interface SearchResults {
 
 /** The shape in which the answer to a search is read. */
 export const resultsShape = z.looseObject({
-  results: z.array(
+  results: listOf(
     z.looseObject({
       document_id: z.string().nullish(),
       document_name: z.string().nullish(),

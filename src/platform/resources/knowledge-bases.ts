@@ -10,6 +10,7 @@ import {
 import type { Connection } from '../requests/connection.ts';
 import { everyItem, pageQuery, pageToken } from '../requests/pages.ts';
 import { pathPart } from '../requests/address.ts';
+import { listOf } from '../requests/shapes.ts';
 import {
   type KnowledgeBase,
   type KnowledgeBaseFields,
@@ -32,7 +33,7 @@ const searchOptionsSchema = z.strictObject({
   signal: aSignal.optional(),
 });
 const questionSchema = z.strictObject({ query: givenText });
-const listShape = z.looseObject({ knowledge_bases: z.array(knowledgeBaseShape), next_page_token: pageToken });
+const listShape = z.looseObject({ knowledge_bases: listOf(knowledgeBaseShape), next_page_token: pageToken });
 
 /**
  * Stores of documents that agents search. Only `get` is in the platform's document; the paths of the others are set with

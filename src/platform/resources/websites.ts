@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { parseStrictly } from '../../errors/option-problems.ts';
 import { type CallOptions, aSignal } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
+import { listOf } from '../requests/shapes.ts';
 
 /** The addresses that a website publishes (platform document, WebsiteLinks). */
 export interface WebsiteLinks {
@@ -27,7 +28,7 @@ const websiteSchema = z.strictObject({
 });
 const linksShape = z.looseObject({
   success: z.boolean(),
-  links: z.array(z.string()),
+  links: listOf(z.string()),
 }) satisfies z.ZodType<WebsiteLinks>;
 
 /** Lookups of websites. */

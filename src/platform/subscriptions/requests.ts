@@ -7,6 +7,7 @@ import { type Page, pageQuery, pageToken } from '../requests/pages.ts';
 import { pathPart } from '../requests/address.ts';
 import type { Connection } from '../requests/connection.ts';
 import type { PlatformRequest } from '../requests/request.ts';
+import { listOf } from '../requests/shapes.ts';
 import { type Subscription, subscriptionShape } from './subscription.ts';
 import type { WholeSubscription } from './fields.ts';
 
@@ -23,7 +24,7 @@ export const ifSignedInDoubt =
 export const ifRotatedInDoubt = 'Rotate again: the platform does not show the lost secret again.';
 
 const listShape = z.looseObject({
-  data: z.array(subscriptionShape),
+  data: listOf(subscriptionShape),
   next_page_token: pageToken,
   total_count: z.number().nullish(),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type OpenEnumeration, unset } from '../requests/shapes.ts';
+import { type OpenEnumeration, listOf, unset } from '../requests/shapes.ts';
 
 /** How failed attempts are repeated (platform document, WebhookSubscription). */
 export interface SubscriptionRetryPolicy {
@@ -43,7 +43,7 @@ export interface Subscription {
   readonly [field: string]: unknown;
 }
 
-const texts = z.array(z.string());
+const texts = listOf(z.string());
 
 /** The shape in which an answered subscription is read. */
 export const subscriptionShape = z.looseObject({
