@@ -263,6 +263,9 @@ export const problems = {
   secret_not_kept: (d: { cause: string }) =>
     `The platform has issued a new signing secret, which it shows only once, but it could not be kept: ${d.cause}. ` +
     'The secret is in error.secret.reveal(): store it now, or rotate it once the cause is put right.',
+  secret_nested: (d: { subscriptionId: string }) =>
+    `onSecret should end before the subscription ${d.subscriptionId} gets another secret with an onSecret, which would wait ` +
+    'for it for ever. Ask for that secret once the operation has resolved, or leave out onSecret: it is in the result.',
 } as const;
 
 /** The code of a problem, for programs; the message is for people. */

@@ -150,6 +150,49 @@ describe('onSecret', () => {
     expect(steps).toEqual(['whsec_one begins', 'whsec_one ends', 'whsec_two begins', 'whsec_two ends']);
   });
 
+  it('may not rotate the secret of its own subscription with an onSecret: that is refused unasked', async () => {
+    const { platform } = await sandboxAndPlatform();
+    const { subscriptions } = platform;
+    const { id } = await created(platform);
+    const { subscription: another } = await subscriptions.create({ ...wanted, name: 'another' });
+    const kept: string[] = [];
+    const rotate = async (subscriptionId: string, then?: (issued: SecretToKeep) => Promise<unknown>) => {
+      const onSecret = async (issued: SecretToKeep) => {
+        kept.push(issued.secret);
+        await then?.(issued);
+      };
+      return (await subscriptions.rotateSecret(subscriptionId, { onSecret })).secret.reveal();
+    };
+    const nested: unknown[] = [];
+    const refused = (work: () => Promise<unknown>) => work().catch((error: unknown) => nested.push(error));
+    let later: Promise<string> | undefined;
+    const ended = Promise.withResolvers<void>();
+    const secret = await rotate(id, async () => {
+      await refused(() => rotate(id));
+      await rotate(another.id, () => refused(() => rotate(id)));
+      later = ended.promise.then(() => rotate(id));
+    });
+    expect(nested).toMatchObject([{ code: 'secret_nested' }, { code: 'secret_nested' }]);
+    expect(kept).toEqual([secret, expect.any(String)]);
+    ended.resolve();
+    // Begun inside, but after its end.
+    expect(await later).toBe(kept[2]);
+  });
+
+  it('may not turn signing of its own subscription on with an onSecret: the error has the secret', async () => {
+    const { platform } = await sandboxAndPlatform();
+    const { id } = await created(platform);
+    const headers = { a: 'b' };
+    let failed: unknown;
+    const onSecret = async () => {
+      await platform.subscriptions.update(id, { enable_signed_webhooks: false, headers });
+      failed = await platform.subscriptions.enableSigning(id, { onSecret }).catch((error: unknown) => error);
+    };
+    await platform.subscriptions.rotateSecret(id, { onSecret });
+    expect(failed).toMatchObject({ code: 'secret_not_kept', message: expect.stringContaining(id) });
+    expect((failed as SecretNotKeptError).secret.reveal()).toMatch(/^whsec_/);
+  });
+
   it('fails: the error has the secret, and does not print it', async () => {
     const { platform } = await sandboxAndPlatform();
     const onSecret = ({ secret }: SecretToKeep) =>

@@ -7,6 +7,7 @@ import type { IssuedSecret } from '../secrets/issued-secret.ts';
 import { type SecretOptions, type SecretToKeep, keepingSecret } from '../secrets/keep-secret.ts';
 import { type SubscriptionWarning, warningsOf } from './checks.ts';
 import type { SubscriptionPatch, UpdateOptions, WholeSubscription } from './fields.ts';
+import { Handover } from './handover.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { differenceOf, wholeWith } from './merge.ts';
 import { missingInFile, missingSecret } from './missing-secret.ts';
@@ -58,8 +59,7 @@ interface Writing {
 export class SubscriptionWriter {
   readonly #requests: SubscriptionRequests;
   readonly #mutex = new KeyedMutex();
-  /** Of the calls of `onSecret`: what keeps one secret for each subscription must get the newest one last. */
-  readonly #handover = new KeyedMutex();
+  readonly #handover = new Handover();
   readonly #connection: Connection;
 
   constructor(requests: SubscriptionRequests, connection: Connection) {
@@ -122,6 +122,7 @@ export class SubscriptionWriter {
     options: SecretOptions,
     release: () => void,
   ): Promise<RotatedSecret> {
+    if (options.onSecret) this.#handover.requireOutside(id);
     const request = { operation, method: 'POST', ifInDoubt: ifRotatedInDoubt } as const;
     const { result, secret } = await keepingSecret(this.#inOrder(id, options), this.#connection.clock, {
       subscriptionId: id,
@@ -147,7 +148,7 @@ export class SubscriptionWriter {
 
   #inOrder(id: string, { onSecret, ...options }: SecretOptions): SecretOptions {
     if (onSecret === undefined) return options;
-    const inOrder = (issued: SecretToKeep) => this.#handover.run(id, undefined, async () => onSecret(issued));
+    const inOrder = (issued: SecretToKeep) => this.#handover.run(id, () => onSecret(issued));
     return { ...options, onSecret: inOrder };
   }
 
