@@ -528,6 +528,34 @@ describe('a webhook of an alert', () => {
     expect(states).toHaveLength(2);
   });
 
+  test.each([
+    ['is sent again a minute later', false, ['raised', 'over', 'over']],
+    ['is not sent again if it has been raised again', true, ['raised', 'over', 'raised']],
+  ])('of an end that is not taken %s', async (_, isRaisedAgain, expected) => {
+    const states: string[] = [];
+    const url = await answering(({ body }) => {
+      const { state } = (JSON.parse(body) as { alert: { state: string } }).alert;
+      return states.push(state) === 2 ? 503 : 200;
+    });
+    const { receiver, logs, send, look } = await watched({ notify: url, failedAttempts: false });
+    await send('bad-1');
+    await logs.until('run_dead');
+    await look();
+    await expect.poll(() => states).toEqual(['raised']);
+    await receiver.events.dismiss({ state: 'dead' }, { reason: 'no' });
+    await look();
+    expect(await logs.until('alert_failed')).toMatchObject([{ alert: 'dead_letters' }]);
+    if (isRaisedAgain) {
+      await send('bad-2');
+      await logs.until('run_dead', 2);
+    }
+    await look();
+    await expect.poll(() => states).toEqual(expected);
+    for (let count = 0; count < 3; count += 1) await look();
+    expect(states).toEqual(expected);
+    expect(logs.of('alert_over')).toHaveLength(1);
+  });
+
   test('that is never answered holds up neither a stop nor what comes later', async () => {
     const url = await answering(() => undefined);
     const { receiver, logs, send, look } = await watched({ notify: url, failedAttempts: 1 });

@@ -55,6 +55,8 @@ export class Alerts {
   #findings: ReadonlyMap<string, Finding> = new Map();
   /** When this process has last told of each raised alert, on its clock that never jumps. */
   readonly #toldAt = new Map<string, number>();
+  /** The ends that could not be told. The store knows nothing of them any more. */
+  readonly #untoldEnds = new Map<string, Alert>();
 
   /** @internal */
   constructor(parts: AlertsParts) {
@@ -79,6 +81,7 @@ export class Alerts {
       const facts = await this.#look();
       const found = conditionsOf(facts, this.#parts.thresholds);
       const raised = (await this.#parts.store.alerts.list()).filter(isKnown);
+      this.#tellEndsAgain([...raised, ...found]);
       const foundBefore = this.#found;
       this.#found = found;
       this.#findings = this.#findingsOf(raised);
@@ -187,7 +190,19 @@ export class Alerts {
     telemetry.report('alert_over', { alert: name, ...about(name, subject) });
     if (!ended.isNotified) return;
     const message = `It is over, after ${inWords(Math.max(0, clock.now() - since))}.`;
-    this.#tell({ ...alertOf(alert), message, state: 'over' }, async () => {});
+    this.#tellEnd(keyOf(alert), { ...alertOf(alert), message, state: 'over' });
+  }
+
+  #tellEnd(key: string, end: Alert): void {
+    this.#tell(end, async () => void this.#untoldEnds.set(key, end));
+  }
+
+  /** Not of what is raised again: whoever is told of that would take it for over. */
+  #tellEndsAgain(raised: readonly Condition[]): void {
+    const untold = [...this.#untoldEnds];
+    this.#untoldEnds.clear();
+    const keys = new Set(raised.map(keyOf));
+    for (const [key, end] of untold) if (!keys.has(key)) this.#tellEnd(key, end);
   }
 
   /** In the background: whoever is told may be slow, and what happens meanwhile is counted all the same. */
