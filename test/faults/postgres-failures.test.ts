@@ -108,6 +108,69 @@ test('of a database, all of its connections are taken', async () => {
   });
 });
 
+test('operations during which a database ends the connection, or is down, reject with its problem, and the API answers 503', async () => {
+  const server = await ownPostgres();
+  const receiver = createReceiver({ secrets: secret, database: server.url, logger: new Logs().logger });
+  onTestFinished(() => receiver.stop({ drain: 0 }));
+  receiver.on('*', { name: 'crm' }, () => {});
+  await receiver.start();
+  const api = receiver.api({ authorize: () => 'read' });
+  const asked = async () => {
+    const response = await api.fetch(new Request('http://localhost/events'));
+    const { error } = (await response.json()) as { readonly error: { readonly code: string } };
+    if (response.status !== 503) throw new Error(`it was answered with ${response.status}`);
+    throw error;
+  };
+  const operations: Readonly<Record<string, () => Promise<unknown>>> = {
+    counts: () => receiver.counts(),
+    list: () => receiver.events.list(),
+    replay: () => receiver.events.replay({ state: 'dead' }),
+    failures: () => receiver.failures.list(),
+    calls: () => receiver.calls.get('call-1'),
+    pause: () => receiver.handlers.pause('crm'),
+    quarantine: () => receiver.quarantine.list(),
+    erase: () => receiver.erase({ callId: 'call-1' }),
+    audit: () => receiver.audit.list(),
+    api: asked,
+  };
+  const unreachable = (code: unknown) =>
+    Object.fromEntries(Object.keys(operations).map((name) => [name, code]));
+  const codes = async () => {
+    const codeOf = (work: Promise<unknown>) =>
+      work.then(
+        () => 'done',
+        (error: { readonly code?: string }) => error.code,
+      );
+    const asking = Object.entries(operations).map(async ([name, work]) => [name, await codeOf(work())]);
+    return Object.fromEntries(await Promise.all(asking)) as Readonly<Record<string, unknown>>;
+  };
+  await withClient(server.url, async (locking) => {
+    await locking.query(`
+      begin;
+      do $$ declare name text; begin
+        for name in select tablename from pg_tables where schemaname = 'ringback' loop
+          execute format('lock table ringback.%I', name);
+        end loop;
+      end $$`);
+    let isOver = false;
+    const during = codes().finally(() => (isOver = true));
+    // Again and again: there are fewer connections than operations.
+    await withClient(server.url, async (ending) => {
+      const end = async () => {
+        await ending.query(
+          "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock'",
+        );
+        return isOver;
+      };
+      await expect.poll(end).toBe(true);
+    });
+    expect(await during).toEqual(unreachable('database_unreachable'));
+  });
+  await server.stop('immediate');
+  expect(await codes()).toEqual(unreachable('database_unreachable'));
+  await server.start();
+});
+
 /** Delivers before, during and after a failure, and expects each event to have its one effect. */
 async function survives({ connectionString, schema }: Inbox, fail: () => ReturnType<Fail>): Promise<void> {
   const logs = new Logs();

@@ -17,6 +17,7 @@ export class ApiProblem extends Error {
 /** Problems of operations that are not about what was asked: the status that says so. */
 const statuses: Readonly<Record<string, number>> = {
   receiver_not_started: 503,
+  database_unreachable: 503,
   quarantine_unknown: 404,
   quarantine_cut: 409,
   release_not_authentic: 409,

@@ -19,6 +19,7 @@ import { getPinned, pin, unpin } from './admin/pinned-scheme.ts';
 import { PostgresDrift } from './admin/postgres-drift.ts';
 import { PostgresQuarantine } from './admin/postgres-quarantine.ts';
 import { PostgresRetention } from './admin/postgres-retention.ts';
+import { namingProblems } from './connection/opening-cause.ts';
 import type { PostgresPlace } from './connection/place.ts';
 import { Session } from './connection/session.ts';
 import { toText } from './connection/text.ts';
@@ -52,6 +53,7 @@ export class PostgresStore implements Store<PoolClient> {
   readonly #session: Session;
   readonly #work: Work;
   readonly #claimed = new ClaimedWork();
+  readonly #overview: Pick<Store, 'counts'>;
   readonly #clock: Clock;
 
   /** `mayBePart`: whether it may be the target of a move that isn't finished. */
@@ -60,16 +62,18 @@ export class PostgresStore implements Store<PoolClient> {
     this.#session = new Session(place, clock);
     this.name = this.#session.name;
     this.#work = new Work(this.#session, clock, mayBePart);
-    this.calls = new PostgresCalls(this.#session, clock);
-    this.events = new PostgresEvents(this.#session);
-    this.quarantine = new PostgresQuarantine(this.#session);
-    this.drift = new PostgresDrift(this.#session);
-    this.audit = auditOn(this.#session);
-    this.history = historyOn(this.#session);
-    this.alerts = alertsOn(this.#session);
-    this.failures = failuresOn(this.#session);
-    this.handlers = handlersOn(this.#session, () => this.#work.processId);
-    this.retention = new PostgresRetention(this.#session);
+    const asked = <Part extends object>(part: Part): Part => namingProblems(part, this.name);
+    this.calls = asked(new PostgresCalls(this.#session, clock));
+    this.events = asked(new PostgresEvents(this.#session));
+    this.quarantine = asked(new PostgresQuarantine(this.#session));
+    this.drift = asked(new PostgresDrift(this.#session));
+    this.audit = asked(auditOn(this.#session));
+    this.history = asked(historyOn(this.#session));
+    this.alerts = asked(alertsOn(this.#session));
+    this.failures = asked(failuresOn(this.#session));
+    this.handlers = asked(handlersOn(this.#session, () => this.#work.processId));
+    this.retention = asked(new PostgresRetention(this.#session));
+    this.#overview = asked({ counts: () => counts(this.#session) });
     this.database = inboxDatabase(this.#session);
   }
 
@@ -206,6 +210,6 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   counts(): Promise<StoreCounts> {
-    return counts(this.#session);
+    return this.#overview.counts();
   }
 }

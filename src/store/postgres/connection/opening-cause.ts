@@ -1,5 +1,6 @@
 import { RingbackError, ringbackError } from '../../../errors/errors.ts';
 import { messageOf } from '../../../kit/error-text.ts';
+import { codeOf } from './statement.ts';
 
 /** Why a database can't be used, by the code of its error. The driver's own words may name the user, and a person needs less. */
 const causes: Readonly<Record<string, string>> = {
@@ -10,6 +11,7 @@ const causes: Readonly<Record<string, string>> = {
   '28000': 'it refused the user',
   '3D000': 'there is no database of that name',
   '53300': 'it has no connection left',
+  '57P01': 'it has ended the connection',
   '57P03': 'it is starting up or shutting down',
   '25006': 'it can only be read, as a standby can',
   '42501':
@@ -24,6 +26,39 @@ export function toProblem(error: unknown, database: string): RingbackError {
 }
 
 function openingCause(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return causes[code] ?? messageOf(error);
+  return causes[codeOf(error)] ?? messageOf(error);
+}
+
+/**
+ * A part of the store that is asked while the inbox is open. What fails because the database can't be reached, or has ended the
+ * connection, rejects with the problem; the driver's own error would say neither what failed nor what to do.
+ */
+export function namingProblems<Part extends object>(part: Part, database: string): Part {
+  return new Proxy(part, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return async (...given: unknown[]): Promise<unknown> => {
+        try {
+          return await (value as (...args: unknown[]) => unknown).apply(target, given);
+        } catch (error) {
+          throw isOfConnection(error) ? toProblem(error, database) : error;
+        }
+      };
+    },
+  });
+}
+
+/** Classes of SQLSTATE in which the database ends or refuses a connection, and the codes of the operating system. */
+const connectionCodes = /^(?:08...|57P0.|E[A-Z]+|EAI_[A-Z]+)$/;
+/** What the driver says without a code. */
+const connectionMessages =
+  /^(?:Connection terminated|timeout (?:expired|exceeded)|Query read timeout|Client (?:has encountered|was closed))/;
+
+function isOfConnection(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof RingbackError) return false;
+  const code = codeOf(error);
+  return code === ''
+    ? connectionMessages.test(error.message)
+    : Object.hasOwn(causes, code) || connectionCodes.test(code);
 }

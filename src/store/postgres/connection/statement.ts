@@ -115,7 +115,7 @@ export function isUnknownTransaction(error: unknown): boolean {
   return codeOf(error) === '22023';
 }
 
-/** The SQLSTATE that the database has given an error, or an empty text. */
-function codeOf(error: unknown): string {
+/** The SQLSTATE that the database has given an error, or the code of another, or an empty text. */
+export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
