@@ -116,7 +116,7 @@ export class Attempts {
       const failure = failureOf(run.claimed, name, conclusion, duration);
       isHeld =
         ended.isSettled || (await span.settle(() => settler.settle(run, conclusion, failure))) === 'settled';
-      if (!isHeld) return reportLost(telemetry, run);
+      if (!isHeld) return reportLost(telemetry, run, cause);
       report(telemetry, run, conclusion, clock.elapsed() - ended.startedAt);
       if (cause !== 'interrupted')
         activity.ran(name, state.kind === 'due' ? 'retried' : state.kind, duration, failure?.group);

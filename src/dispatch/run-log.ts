@@ -86,6 +86,10 @@ export function reportAfterCommit(
 }
 
 /** Logs that the claim on a run has passed to another process. */
-export function reportLost(telemetry: Telemetry, { claimed: { traceId, handler } }: Run): undefined {
-  telemetry.report('run_lost', { traceId, handler });
+export function reportLost(
+  telemetry: Telemetry,
+  { claimed: { traceId, handler } }: Run,
+  cause?: string,
+): undefined {
+  telemetry.report('run_lost', { traceId, handler, cause });
 }

@@ -134,9 +134,13 @@ export const problems = {
   transaction_left_open: () =>
     "A transaction was begun on the inbox's connection and left open, so nothing can be stored safely. " +
     'Use receiver.database.transaction(() => { … }), and no begin, commit or rollback of your own.',
-  transaction_ended: () =>
-    'The function given to ctx.commit should leave its transaction to Ringback, but has ended it, so the run does not count ' +
-    'as done. Use no begin, commit or rollback of your own; savepoints are fine.',
+  transaction_ended: (d: { isCommitted: boolean }) =>
+    'The function given to ctx.commit should leave its transaction to Ringback, but has ' +
+    (d.isCommitted
+      ? 'committed it: what was written before that is kept, with it that the run is done, and what came after was in no ' +
+        'transaction. '
+      : 'ended it, so the run does not count as done. ') +
+    'Use no begin, commit or rollback of your own; savepoints are fine.',
   commit_repeated: () =>
     'ctx.commit should be called once in a run, but this is the second call, and nothing of it was written. ' +
     'Put all effects into one.',

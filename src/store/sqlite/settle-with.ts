@@ -48,7 +48,7 @@ export async function rehearse(
     beginCounting(database);
     runScoped(inbox, effects);
     // What a statement of theirs has committed can't be undone.
-    if (!database.inTransaction) throw ringbackError('transaction_ended');
+    if (!database.inTransaction) throw ringbackError('transaction_ended', { isCommitted: false });
     written = rowsWritten(database);
     throw undone;
   }).catch((thrown: unknown) => {

@@ -114,6 +114,27 @@ describe('ctx.commit on Postgres', () => {
     expect(inbox.logs.of('run_retry')).toMatchObject([{ attempt: 1 }]);
     expect(await inbox.orders()).toEqual(['call-1']);
   });
+
+  test('a transaction that the function commits by itself is kept with the end of the run, and the error says so', async () => {
+    let failed: unknown;
+    const inbox = await startedWith(async (context, callId) => {
+      const committing = context.commit(async (tx) => {
+        await inbox.writeOrder(tx, callId);
+        await tx.query('commit');
+      });
+      await committing.catch((error: unknown) => {
+        failed = error;
+        throw error;
+      });
+    });
+    await inbox.deliverCall();
+    expect(await inbox.logs.until('run_lost')).toMatchObject([{ cause: 'transaction_ended' }]);
+    expect(failed).toMatchObject({
+      code: 'transaction_ended',
+      message: expect.stringContaining('has committed it: what was written before that is kept'),
+    });
+    expect(await inbox.orders()).toEqual(['call-1']);
+  });
 });
 
 /** A receiver on a schema of its own, and a table of the user's beside its tables. */

@@ -120,8 +120,12 @@ export class TransactionAttempt {
   async #requireStillOpen(client: PoolClient, { id }: Begun): Promise<void> {
     const [still] = await this.#connections
       .on(client)
-      .query<{ id: string | null }>('select pg_current_xact_id_if_assigned()::text as id');
-    if (still?.id !== id) throw ringbackError('transaction_ended');
+      .query<{ id: string | null; status: string | null }>(
+        'select pg_current_xact_id_if_assigned()::text as id, pg_xact_status($1::text::xid8) as status',
+        [id],
+      );
+    if (still?.id !== id)
+      throw ringbackError('transaction_ended', { isCommitted: still?.status === 'committed' });
   }
 
   /** Rolls back. Returns the error for which the connection is of no more use, if any. */
