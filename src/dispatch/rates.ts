@@ -2,11 +2,11 @@ import type { Clock } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { StartSlots } from '../store/handler-store.ts';
-import { farthestSlot, storePause } from '../store/timeouts.ts';
+import { maxReservedAhead, storePause } from '../store/timeouts.ts';
 import type { Handler } from './handler.ts';
 
 /** For how long a slot that nobody uses stays good, in milliseconds, if its handler's gap is shorter. */
-const shortestUse = 100;
+const minUse = 100;
 /** For how long ahead slots are reserved at most, in milliseconds: other processes want some, too. */
 const reserveAhead = 1_000;
 
@@ -48,7 +48,7 @@ export class Rates {
   mayBegin({ handler: { name, rate }, mayBeginNow }: Rated): boolean {
     if (!rate || mayBeginNow === 0) return true;
     const now = this.#parts.clock.elapsed();
-    const lapsed = now - Math.max(rate.gap, shortestUse);
+    const lapsed = now - Math.max(rate.gap, minUse);
     const slots = (this.#slots.get(name) ?? []).filter((slot) => slot > lapsed);
     this.#slots.set(name, slots);
     const [next] = slots;
@@ -83,7 +83,7 @@ export class Rates {
     const count = Math.max(1, Math.min(wanted, Math.floor(reserveAhead / gap)));
     this.#waiting.set(name, () => {});
     const take = (delay: number): void => {
-      if (delay > farthestSlot) return this.#wait(name, delay - farthestSlot);
+      if (delay > maxReservedAhead) return this.#wait(name, delay - maxReservedAhead);
       const first = clock.elapsed() + delay;
       this.#slots.set(
         name,

@@ -145,10 +145,10 @@ function isPlain(text: string, { values, fields, depth }: JsonLimits): boolean {
   return !mayHoldBigInteger.test(text);
 }
 
-/** How often a character is in a text; counts no further than just above `most`. */
-function countUpTo(text: string, character: string, most: number): number {
+/** How often a character is in a text; counts no further than just above `max`. */
+function countUpTo(text: string, character: string, max: number): number {
   let count = 0;
-  for (let at = text.indexOf(character); at >= 0 && count <= most; at = text.indexOf(character, at + 1)) {
+  for (let at = text.indexOf(character); at >= 0 && count <= max; at = text.indexOf(character, at + 1)) {
     count += 1;
   }
   return count;

@@ -26,7 +26,7 @@ export interface AuthenticateParts {
 }
 
 /** Milliseconds between two looks at the pin after refusals: a flood of them must not cost a read each. */
-const shortestPause = 1_000;
+const minPause = 1_000;
 
 /** How a delivery was found to be authentic. Both fields are undefined for an unsigned subscription. */
 export interface Proof {
@@ -180,7 +180,7 @@ export class Authenticator {
   /** Looks at the pin again after a refusal, unless that was done a moment ago. Resolves to whether it has changed. */
   async #isPinChanged(): Promise<boolean> {
     const { clock } = this.#parts;
-    if (clock.elapsed() - this.#readAt < shortestPause) return false;
+    if (clock.elapsed() - this.#readAt < minPause) return false;
     const before = this.#stored;
     // If the store can't be read in time, what is known counts.
     await recordedInTime(clock, this.#readPin()).catch(() => {});

@@ -28,7 +28,7 @@ const stepPause = 200;
  * The bounds of the pause between two cleanings, in milliseconds. With short periods the pause is short too, so that a
  * test needn't wait a minute.
  */
-const shortestPause = 2_000;
+const minPause = 2_000;
 const maxPause = 60_000;
 
 /**
@@ -49,12 +49,12 @@ export class Retention {
     this.#parts = parts;
     const { done, dead, quarantine } = parts.periods;
     this.#clockWatch = new ClockWatch(parts.clock);
-    this.#pause = Math.min(maxPause, Math.max(shortestPause, Math.min(done, dead, quarantine) / 10));
+    this.#pause = Math.min(maxPause, Math.max(minPause, Math.min(done, dead, quarantine) / 10));
   }
 
   /** Begins a pause after the start, when the process has more urgent work. */
   start(): void {
-    this.#plan(shortestPause);
+    this.#plan(minPause);
   }
 
   /** Resolves when the step that is in flight has ended; no other begins. */

@@ -19,7 +19,7 @@ const trustedFor = 60_000;
  * Milliseconds between two questions after mismatches. A mismatch makes us ask at once, but an unauthenticated sender must not make us
  * ask for each delivery.
  */
-const shortestPause = 1_000;
+const minPause = 1_000;
 /** How long the function may take to answer, in milliseconds. */
 const answerLimit = 5_000;
 /** How long a delivery waits for the answer, in milliseconds: its sender waits only one second. */
@@ -77,7 +77,7 @@ export class SecretSource {
 
   /** Asks again after a mismatch. Undefined when the secrets are a fixed list, or were asked for a moment ago. */
   async renewed(): Promise<readonly PreparedSecret[] | undefined> {
-    if (!this.#ask || (this.#asking === undefined && this.#age() < shortestPause)) return undefined;
+    if (!this.#ask || (this.#asking === undefined && this.#age() < minPause)) return undefined;
     return this.confirmed();
   }
 

@@ -47,8 +47,8 @@ export interface HandlerStore {
   paused(): Promise<readonly HandlerPause[]>;
   /**
    * Reserves the next slots of a handler, which no other process gets. Resolves to the milliseconds until the first. If these
-   * are more than `farthestSlot`, none is reserved: who asks may have ended by then. A wall clock that is set back delays them
-   * by no more than `longestDelay`.
+   * are more than `maxReservedAhead`, none is reserved: who asks may have ended by then. A wall clock that is set back delays them
+   * by no more than `maxDelay`.
    */
   reserveStarts(slots: StartSlots): Promise<number>;
   /** By handler; those for which nothing waits and nothing is dead are left out. */

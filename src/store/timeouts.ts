@@ -16,4 +16,4 @@ export function recordedInTime<T>(clock: Clock, recorded: Promise<T>): Promise<T
 }
 
 /** How far ahead the slots of a handler's rate are reserved, in milliseconds: a process that ends takes its slots with it. */
-export const farthestSlot = 10_000;
+export const maxReservedAhead = 10_000;

@@ -1,5 +1,5 @@
 /** Bounds that are the same in every store. First, how much of the disk may be taken by what anyone can send, or name. */
-import { farthestSlot } from '../timeouts.ts';
+import { maxReservedAhead } from '../timeouts.ts';
 
 /**
  * How many differences from the documents are kept, in all and of one event: their names are the sender's to choose, and
@@ -19,6 +19,6 @@ export const maxCountedOfGroup = 10_000;
  * For how long the next slot of a handler's rate may lie ahead at most, in milliseconds: no process reserves more, see
  * `reserveStarts`. When the wall clock is set back, the next slot would lie as far ahead as the clock was set.
  */
-export function longestDelay(gap: number): number {
-  return farthestSlot + Math.max(gap, 1_000);
+export function maxDelay(gap: number): number {
+  return maxReservedAhead + Math.max(gap, 1_000);
 }

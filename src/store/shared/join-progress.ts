@@ -21,7 +21,7 @@ export interface Progress {
 }
 
 /** How long a join that opens late waits at the least, unless its own time is shorter, in milliseconds. */
-const leastWait = 10_000;
+const minWait = 10_000;
 
 /** The progress that was remembered, if it is about these events. */
 export function progressOf(json: string | null, events: readonly string[]): Progress {
@@ -41,7 +41,7 @@ export function joinDueAt(
   now: number,
 ): number {
   const first = Math.min(firstArrival ?? Infinity, now);
-  return Math.max(first + within, now + Math.min(within, leastWait));
+  return Math.max(first + within, now + Math.min(within, minWait));
 }
 
 /** The names in a column of a join. */

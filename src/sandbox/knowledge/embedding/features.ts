@@ -7,7 +7,7 @@ const shortWord = /^\p{Script=Latin}{1,3}$/u;
 const gramLengths = [3, 4, 5] as const;
 
 /** The parts of shorter words say no more than the words. */
-const shortestWithGrams = 4;
+const minWithGrams = 4;
 
 /** Word boundaries need no language where spaces are written; for Chinese, Thai and others there is a dictionary. */
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
@@ -55,7 +55,7 @@ function* wordsOf(text: string): Generator<string, void, undefined> {
 /** Three to five neighbouring letters of a word, its beginning and its end marked, so that `run` is like `runs` and not like `prune`. */
 function gramsOf(word: string): readonly string[] {
   const letters = Array.from(`<${word}>`);
-  if (letters.length < shortestWithGrams + 2) return [];
+  if (letters.length < minWithGrams + 2) return [];
   return gramLengths.flatMap((length) =>
     Array.from({ length: Math.max(0, letters.length - length + 1) }, (_, start) =>
       letters.slice(start, start + length).join(''),

@@ -5,8 +5,8 @@ import type {
   LivingProcess,
   StartSlots,
 } from '../../handler-store.ts';
-import { farthestSlot } from '../../timeouts.ts';
-import { longestDelay, maxCounted } from '../../shared/bounds.ts';
+import { maxReservedAhead } from '../../timeouts.ts';
+import { maxDelay, maxCounted } from '../../shared/bounds.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';
@@ -55,9 +55,9 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
     return session.write(async (transaction) => {
       const { delay } = await oneRow<{ delay: number }>(transaction, nextSlot, [
         toText(handler),
-        longestDelay(gap),
+        maxDelay(gap),
       ]);
-      if (delay <= farthestSlot)
+      if (delay <= maxReservedAhead)
         await transaction.query(
           'update ringback.handler_rates set next_at = next_at + $2 where handler = $1',
           [toText(handler), count * gap],

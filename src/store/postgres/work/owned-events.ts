@@ -7,7 +7,7 @@ import type { Recorded } from './record.ts';
 import type { EndedEvents, Processes } from './processes.ts';
 
 /** How many events a heartbeat names at the most: each look at an event that is owned compares it with all of them. */
-const mostExcepted = 64;
+const maxExcepted = 64;
 
 /** The events that this process has claimed as it recorded them, and has not ended. */
 export class OwnedEvents {
@@ -67,7 +67,7 @@ export class OwnedEvents {
   ended(): EndedEvents | undefined {
     if (this.#isUncertain) return undefined;
     const left = [...this.#sequences].toSorted((one, other) => one - other);
-    const except = left.filter((sequence) => sequence <= this.#highestBefore).slice(0, mostExcepted);
+    const except = left.filter((sequence) => sequence <= this.#highestBefore).slice(0, maxExcepted);
     const next = left[except.length] ?? Infinity;
     const groups = [...this.#groups].map(({ after }) => after);
     this.#highestBefore = this.#highest;

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { HandlerPause, HandlerRuns, StartSlots } from '../../handler-store.ts';
-import { longestDelay, maxCounted } from '../../shared/bounds.ts';
-import { farthestSlot } from '../../timeouts.ts';
+import { maxDelay, maxCounted } from '../../shared/bounds.ts';
+import { maxReservedAhead } from '../../timeouts.ts';
 
 /** Pauses handlers, and shows what waits for each. */
 export function prepareHandlers(database: Database.Database) {
@@ -15,7 +15,7 @@ export function prepareHandlers(database: Database.Database) {
   const next = database
     .prepare(
       `insert into handler_rates values (@handler, @now) on conflict do update
-       set next_at = max(@now, min(next_at, @now + @longest)) returning next_at`,
+       set next_at = max(@now, min(next_at, @now + @max)) returning next_at`,
     )
     .pluck();
   const reserve = database.prepare('update handler_rates set next_at = next_at + ? where handler = ?');
@@ -48,8 +48,8 @@ export function prepareHandlers(database: Database.Database) {
     resume: (handler: string): boolean => resume.run(handler).changes > 0,
     erase: (handler: string): void => void erase.run(handler),
     reserveStarts({ handler, count, gap }: StartSlots, now: number): number {
-      const nextAt = next.get({ handler, now, longest: longestDelay(gap) }) as number;
-      if (nextAt - now <= farthestSlot) reserve.run(count * gap, handler);
+      const nextAt = next.get({ handler, now, max: maxDelay(gap) }) as number;
+      if (nextAt - now <= maxReservedAhead) reserve.run(count * gap, handler);
       return nextAt - now;
     },
     paused: listPaused,

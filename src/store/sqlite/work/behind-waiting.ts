@@ -6,12 +6,10 @@ interface EventOfCall {
   readonly callId: string | null;
 }
 
-/**
- * How many waiting events are read at once, and in one step at the most: a run beyond the last one read counts as
- * behind a waiting event.
- */
-const atOnce = 256;
-const most = 16 * atOnce;
+/** How many waiting events are read at once. */
+const batchSize = 256;
+/** How many are read in one transaction at the most: a run beyond the last one read counts as behind a waiting event. */
+const maxRead = 16 * batchSize;
 
 /** The first of all waiting events, and those after a sequence, in order. */
 interface Waiting {
@@ -41,7 +39,7 @@ class BehindWaiting {
 
   has({ sequence, callId }: EventOfCall): boolean {
     if (callId === null) return false;
-    while (this.#readTo < sequence - 1 && this.#read < most) this.#readMore();
+    while (this.#readTo < sequence - 1 && this.#read < maxRead) this.#readMore();
     const first = this.#firstOfCalls.get(callId) ?? Infinity;
     return first < sequence || this.#readTo < sequence - 1;
   }
@@ -52,7 +50,7 @@ class BehindWaiting {
       if (!this.#firstOfCalls.has(callId)) this.#firstOfCalls.set(callId, sequence);
     }
     this.#read += events.length;
-    const last = events.length < atOnce ? undefined : events.at(-1);
+    const last = events.length < batchSize ? undefined : events.at(-1);
     this.#readTo = last?.sequence ?? Infinity;
   }
 }
@@ -62,7 +60,7 @@ export function prepareBehindWaiting(database: Database.Database): () => BehindW
   const first = database.prepare('select min(sequence) from waiting').pluck();
   const next = database.prepare(`
     select sequence, call_id as callId from waiting cross join events using (sequence)
-    where sequence > ? order by sequence limit ${atOnce}`);
+    where sequence > ? order by sequence limit ${batchSize}`);
   const after = (sequence: Sequence) => next.all(sequence) as EventOfCall[];
   return () => new BehindWaiting({ first: (first.get() as Sequence | null) ?? undefined, after });
 }

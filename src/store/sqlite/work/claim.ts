@@ -105,7 +105,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
 
     runs(handler: string, isStrict: boolean, selection: RunSelection): FoundRun[] {
       const { limit, now, without, isOneACall } = selection;
-      const most = { limit, bytes: selection.bytes };
+      const limits = { limit, bytes: selection.bytes };
       processes.ensureEntered();
       const passedOver = JSON.stringify([...callsOfOthers(processes.id), ...without]);
       const due = { handler, now, isStrict: Number(isStrict), passedOver };
@@ -118,7 +118,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       // A run that has begun, or that a replay has requeued, has already had its turn.
       const mayGo = ({ attempts, replay, sequence, call_id: callId }: FoundRunRow): boolean =>
         (attempts > 0 || replay !== null || !behind.has({ sequence, callId })) && isAnother(callId);
-      const rows = take(dueRuns.iterate(due) as Iterable<FoundRunRow>, most, mayGo);
+      const rows = take(dueRuns.iterate(due) as Iterable<FoundRunRow>, limits, mayGo);
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
         return {
@@ -156,7 +156,7 @@ function isLeft(alias: 'e' | 'r'): string {
 /** Takes rows that may go, up to a count and a number of bytes, and at least one if there is one. */
 function take<Row extends FoundEventRow>(
   rows: Iterable<Row>,
-  most: { readonly limit: number; readonly bytes: number },
+  limits: { readonly limit: number; readonly bytes: number },
   mayGo: (row: Row) => boolean = () => true,
 ): readonly Row[] {
   const found: Row[] = [];
@@ -164,7 +164,7 @@ function take<Row extends FoundEventRow>(
   let bytes = 0;
   let bytesRead = 0;
   for (const row of rows) {
-    const isEnough = found.length >= most.limit || (found.length > 0 && bytes >= most.bytes);
+    const isEnough = found.length >= limits.limit || (found.length > 0 && bytes >= limits.bytes);
     if (isEnough || bytesRead >= claimBytes || passedOver >= maxPassedOver) break;
     bytesRead += row.body.length;
     if (mayGo(row)) {

@@ -34,9 +34,9 @@ export interface Answer<T> {
 }
 
 /** How long an answer is waited for, in milliseconds: over a connection that has died, none ever comes. */
-const longestWait = 30_000;
+const maxWait = 30_000;
 /** The same for a change, which may take long: all of the quarantine is checked in one. */
-const longestChange = 120_000;
+const maxChangeWait = 120_000;
 
 /** The answer to a GET; undefined if it still has the tag. */
 export async function get<T>(
@@ -45,7 +45,7 @@ export async function get<T>(
 ): Promise<Answer<T> | undefined> {
   const response = await ask(path, {
     ...(tag !== undefined && { headers: { 'if-none-match': tag } }),
-    signal: AbortSignal.any([AbortSignal.timeout(longestWait), ...(signal ? [signal] : [])]),
+    signal: AbortSignal.any([AbortSignal.timeout(maxWait), ...(signal ? [signal] : [])]),
   });
   if (response.status === 304) return undefined;
   return { data: await jsonOf<T>(response), tag: response.headers.get('etag') ?? undefined };
@@ -60,7 +60,7 @@ export async function change<T>(
     method,
     headers: { 'x-ringback-request': '1', 'content-type': 'application/json' },
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(longestChange),
+    signal: AbortSignal.timeout(maxChangeWait),
   });
   return jsonOf<T>(response);
 }

@@ -4,9 +4,9 @@ import type { Event, Events } from './shapes.ts';
 import { useResource } from './use-resource.ts';
 
 /** How many events of a call are listed, the latest. */
-export const mostListed = 200;
+export const maxListed = 200;
 /** How many events of a call are asked for their attempts: more would be more requests than the drawing is worth. */
-const mostAsked = 20;
+const maxAsked = 20;
 
 export interface EventsOfCall {
   readonly events: readonly Event[];
@@ -29,7 +29,7 @@ export function useEventsOfCall(callId: string): EventsOfCall {
   useEffect(() => {
     const abort = new AbortController();
     const failed = listed.filter(({ runs }) => runs.some(({ attempts }) => attempts > 0));
-    const asked = failed.slice(0, mostAsked).map(async ({ traceId }) => {
+    const asked = failed.slice(0, maxAsked).map(async ({ traceId }) => {
       const found = await get<Event>(`/events${pathOf(traceId)}`, { signal: abort.signal });
       return found?.data;
     });
@@ -45,6 +45,6 @@ export function useEventsOfCall(callId: string): EventsOfCall {
 }
 
 function useEvents(filter: Readonly<Record<string, string>> | undefined): Events | undefined {
-  const path = filter && withQuery('/events', { ...filter, limit: mostListed });
+  const path = filter && withQuery('/events', { ...filter, limit: maxListed });
   return useResource<Events>(path, ['events', 'failures']).data;
 }

@@ -1,7 +1,7 @@
 import { useAccess } from '../api/access.ts';
 import { change, pathOf } from '../api/client.ts';
 import type { Call, Erased } from '../api/shapes.ts';
-import { mostListed, useEventsOfCall } from '../api/use-call.ts';
+import { maxListed, useEventsOfCall } from '../api/use-call.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton, type Why } from '../parts/change-button.tsx';
 import { counted, duration } from '../parts/format.ts';
@@ -69,7 +69,7 @@ function OneCall({ call }: { readonly call: Call }) {
       <h2>Events</h2>
       {isCut && (
         <p class="faint">
-          The latest {mostListed}, and older ones that have dead letters.{' '}
+          The latest {maxListed}, and older ones that have dead letters.{' '}
           <a href={linkTo(['events'], { callId })}>All events of this call</a>
         </p>
       )}

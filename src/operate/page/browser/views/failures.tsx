@@ -12,7 +12,7 @@ import { Foreign, Time } from '../parts/text.tsx';
 import { type Place, linkTo } from '../router.ts';
 
 /** How many dead letters of a group the receiver counts at most. */
-const mostCounted = 10_000;
+const maxCounted = 10_000;
 
 export function FailuresView({ query }: Place) {
   return (
@@ -53,7 +53,7 @@ function Group({ group }: { readonly group: FailureGroup }) {
   const { id, handler, cause, place, message, dead, retrying, traceId, mutedAt } = group;
   const filter: Filter = { handler, failure: id };
   const deadOnes = { ...filter, state: 'dead' };
-  const orMore = dead >= mostCounted ? ' or more' : '';
+  const orMore = dead >= maxCounted ? ' or more' : '';
   const what = `${number(dead)}${orMore} ${dead === 1 ? 'dead letter' : 'dead letters'} of ${handler}`;
   return (
     <li class="group">
