@@ -5,14 +5,13 @@ import type { CallEvent } from '../events/model.ts';
 import { messageOf } from '../kit/error-text.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { EventRecord } from '../store/event-record.ts';
-import { storePause } from '../store/timeouts.ts';
 import type { Recording, Store } from '../store/store.ts';
 import { lookBack, reportHandlers } from './at-start.ts';
 import { type AttemptParts, Attempts, type Ended } from './attempt.ts';
 import { Claimer } from './claimer.ts';
 import { DueTimer } from './due-timer.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { heartbeatInterval } from '../store/timeouts.ts';
+import { heartbeatInterval, storePause } from '../store/timeouts.ts';
 import { InFlight } from './in-flight.ts';
 import type { Lanes } from './lanes.ts';
 import { Pauses } from './pauses.ts';
@@ -83,8 +82,8 @@ export class Dispatcher {
       onPlaced: () => this.#goOn(),
     });
     this.#pauses = new Pauses({ ...parts, requeue: (run) => this.#placer.requeue(run), wake });
-    const onBeat = () => this.#pauses.refresh();
-    this.#heartbeat = new Heartbeat({ store, telemetry, clock, follow, onBeat, onWork: wake });
+    const onHeartbeat = () => this.#pauses.refresh();
+    this.#heartbeat = new Heartbeat({ store, telemetry, clock, follow, onHeartbeat, onWork: wake });
     this.#claimer = new Claimer({
       ...parts,
       dueTimer: new DueTimer(store, clock, heartbeatInterval),

@@ -10,7 +10,7 @@ export interface HeartbeatParts {
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   /** Called with each heartbeat. Rejects when the inbox can't be reached. */
-  readonly onBeat: () => Promise<void>;
+  readonly onHeartbeat: () => Promise<void>;
   /** Called when there may be something to run. */
   readonly onWork: () => void;
   /** Follows work whose end nobody waits for. */
@@ -51,12 +51,12 @@ export class Heartbeat {
     if (this.#isStopped) return;
     const { clock, follow } = this.#parts;
     this.#cancel = clock.after(heartbeatInterval, () => {
-      const beat = this.#beat();
-      if (!this.#isDraining) follow(beat);
+      const heartbeat = this.#heartbeat();
+      if (!this.#isDraining) follow(heartbeat);
     });
   }
 
-  async #beat(): Promise<void> {
+  async #heartbeat(): Promise<void> {
     const { telemetry } = this.#parts;
     try {
       await this.#keepAlive();
@@ -67,12 +67,12 @@ export class Heartbeat {
   }
 
   async #keepAlive(): Promise<void> {
-    const { store, telemetry, onBeat, onWork } = this.#parts;
+    const { store, telemetry, onHeartbeat, onWork } = this.#parts;
     const { takenOver } = await store.keepAlive();
     if (takenOver > 0) {
       telemetry.report('claims_taken_over', { count: takenOver });
       onWork();
     }
-    await onBeat();
+    await onHeartbeat();
   }
 }

@@ -23,7 +23,7 @@ export class Liveness {
     // A process writes nothing if it has no claims, found none dead and is watched by none: an idle receiver leaves
     // the disk alone.
     if (found.length === 0 && !processes.isWatched() && !claims.hasAny()) return 0;
-    const isPrompt = await this.#beat(processes, askedAt);
+    const isPrompt = await this.#heartbeat(processes, askedAt);
     // While the database was locked no process could write a heartbeat, so the missed ones are counted anew.
     if (!isPrompt) processes.forgiveMissedHeartbeats();
     const dead = [...processes.dead(), ...(isPrompt ? processes.lookAtSilent() : [])];
@@ -38,9 +38,9 @@ export class Liveness {
   }
 
   /** Writes a heartbeat; resolves to whether that was possible at once. */
-  async #beat(processes: Processes, askedAt: number): Promise<boolean> {
+  async #heartbeat(processes: Processes, askedAt: number): Promise<boolean> {
     try {
-      await this.#session.write('beat', [this.#session.clock.now(), processes.countsHeartbeats()]);
+      await this.#session.write('heartbeat', [this.#session.clock.now(), processes.countsHeartbeats()]);
     } catch (error) {
       processes.forgiveMissedHeartbeats();
       throw error;

@@ -122,7 +122,7 @@ export class Processes implements Holder {
   }
 
   /** Says that this process lives, and whether it judges others by their heartbeats. */
-  beat(countsHeartbeats: boolean): void {
+  heartbeat(countsHeartbeats: boolean): void {
     this.ensureEntered();
     this.#updateHeartbeats.run(JSON.stringify(countsHeartbeats), JSON.stringify(this.#handlers), this.id);
   }
@@ -130,7 +130,7 @@ export class Processes implements Holder {
   /** Says which handlers this process has. Returns those of each other process that is not dead and has said its own. */
   announce(handlers: readonly string[], countsHeartbeats: boolean): string[][] {
     this.#handlers = handlers;
-    this.beat(countsHeartbeats);
+    this.heartbeat(countsHeartbeats);
     const others = [...this.#others('alive'), ...this.#others('unknown')];
     return others.flatMap(({ handlers: known }) => (known === null ? [] : [JSON.parse(known) as string[]]));
   }
@@ -193,9 +193,9 @@ export class Processes implements Holder {
   }
 
   /**
-   * Whether this process has to beat, even if it holds nothing: a process may judge it by its heartbeats. It can't know
-   * what another one is able to ask the kernel, so that one says it, which is heard before this one has missed too many
-   * heartbeats. The row of this process counts too, so that what it has said is taken back.
+   * Whether this process has to write heartbeats even if it holds nothing: another one may judge it by them. It can't know
+   * what others can ask the kernel, so each of them says it with its own heartbeat, and this one reads that before it has
+   * missed too many. The row of this process counts too, so that what it has said is taken back.
    */
   isWatched(): boolean {
     return (

@@ -47,8 +47,8 @@ export function operationsOn(verbs: Verbs) {
     },
 
     /** Writes a heartbeat; `countsHeartbeats`: whether this process judges others by theirs. */
-    beat(now: number, countsHeartbeats: boolean): void {
-      processes.beat(countsHeartbeats);
+    heartbeat(now: number, countsHeartbeats: boolean): void {
+      processes.heartbeat(countsHeartbeats);
       dueTimes.note(now);
     },
 
