@@ -59,8 +59,8 @@ export const quarantineOn = (session: Session): QuarantineStore => ({
   keep: (record) => {
     // A buffer of its own: the body may be a part of a large one, all of which would be copied.
     const body = Uint8Array.from(record.body);
-    const limits = { isAwaited: true, bytes: body.byteLength, transfer: [body.buffer] };
-    return session.write('keepDelivery', [quarantineRow({ ...record, body })], limits);
+    const options = { isAwaited: true, bytes: body.byteLength, transfer: [body.buffer] };
+    return session.write('keepDelivery', [quarantineRow({ ...record, body })], options);
   },
   list: (filter) => session.read(({ quarantine }) => quarantine.list(filter)),
   get: (id) => session.read(({ quarantine }) => quarantine.get(id)),

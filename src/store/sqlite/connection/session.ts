@@ -5,7 +5,7 @@ import type { StoreNotice } from '../../store-notice.ts';
 import { FileWriter } from '../writer/file-writer.ts';
 import { MemoryWriter } from '../writer/memory-writer.ts';
 import type { OperationName, Operations } from '../writer/operations.ts';
-import type { ResultOf, WriteLimits, Writer } from '../writer/writer.ts';
+import type { ResultOf, WriteOptions, Writer } from '../writer/writer.ts';
 import { ClockJumps } from '../work/clock-jumps.ts';
 import { beforeExit } from './before-exit.ts';
 import { openTimeout, problemOf, toProblem } from './connection.ts';
@@ -27,7 +27,7 @@ const usersTimeout = 1_000;
 export class Session {
   readonly usersDatabase: InboxDatabase = inboxDatabase({
     opened: () => this.#connected(),
-    locked: (work) => this.#locked(() => this.#patiently(() => this.#inPlace(work))),
+    locked: (work) => this.#locked(() => this.#withBusyTimeout(() => this.#inPlace(work))),
   });
   readonly clock: Clock;
   readonly files: FileGuard;
@@ -137,11 +137,11 @@ export class Session {
   async write<Name extends OperationName>(
     name: Name,
     args: Parameters<Operations[Name]>,
-    limits?: WriteLimits,
+    options?: WriteOptions,
     onWritten?: (result: ResultOf<Name>) => void,
   ): Promise<ResultOf<Name>> {
     try {
-      return await this.requireWriter().run(name, args, limits, onWritten);
+      return await this.requireWriter().run(name, args, options, onWritten);
     } catch (error) {
       throw problemOf(error, this.#file) ?? error;
     }
@@ -203,9 +203,9 @@ export class Session {
   }
 
   /** Enters this process among those that share the file. What it held under a former id is given back. */
-  #enter(writer: Writer, limits: WriteLimits) {
+  #enter(writer: Writer, options: WriteOptions) {
     const { processes } = this.opened().verbs;
-    return writer.run('enter', [this.clock.now(), processes.id], limits, ({ id }) => processes.entered(id));
+    return writer.run('enter', [this.clock.now(), processes.id], options, ({ id }) => processes.entered(id));
   }
 
   async #leave(writer: Writer): Promise<boolean> {
@@ -246,7 +246,7 @@ export class Session {
    * Runs a write that users make outside of `ctx.commit`. It is synchronous, so it blocks the event loop while it
    * waits for another process, or another receiver, that has locked the database.
    */
-  #patiently<T>(work: () => T): T {
+  #withBusyTimeout<T>(work: () => T): T {
     // Before `open`, the connection has a busy timeout of its own.
     const database = this.#writer ? this.#inbox?.database : undefined;
     if (database) setPragma(database, `busy_timeout = ${usersTimeout}`);

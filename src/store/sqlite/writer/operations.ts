@@ -24,8 +24,8 @@ export function operationsOn(verbs: Verbs) {
 
   return {
     /**
-     * Enters this process among those that share the file, and gives back what it held under a former id, or 0. That is told,
-     * because a try that was rolled back has left an id here that nothing is held under.
+     * Enters this process among those that share the file, and gives back what it held under `former`, its id until now; 0 if
+     * it had none. That is an argument because an `enter` that was rolled back has left an id here under which nothing is held.
      */
     enter(now: number, former: number): { readonly id: number; readonly isWalMissing: boolean } {
       const isWalMissing = former === 0 && processes.isWalMissing();

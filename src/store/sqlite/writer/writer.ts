@@ -5,8 +5,8 @@ import type { EventRow, RecordedRow } from '../work/record.ts';
 import type { OperationName, Operations } from './operations.ts';
 import { type WriteFailure, type WriteItem, probe, sync } from './write-message.ts';
 
-/** What a caller can specify for a write. */
-export interface WriteLimits {
+/** How a write is made. */
+export interface WriteOptions {
   /** Whether a delivery is answered after it, with 503 if it takes longer than `recordTimeout`. Default false. */
   readonly isAwaited?: boolean;
   /** How many bytes it carries, so that the memory of all writes stays bounded. Default 0. */
@@ -65,7 +65,7 @@ export abstract class Writer {
   run<Name extends OperationName>(
     name: Name,
     args: Parameters<Operations[Name]>,
-    { isAwaited = false, bytes = 0, isAlone = false, timeout = Infinity, transfer = [] }: WriteLimits = {},
+    { isAwaited = false, bytes = 0, isAlone = false, timeout = Infinity, transfer = [] }: WriteOptions = {},
     onWritten: (result: ResultOf<Name>) => void = () => {},
   ): Promise<ResultOf<Name>> {
     const item = { name, args, isAwaited, isAlone, timeout, bytes };
