@@ -62,7 +62,7 @@ export class Claimer {
     const { placer, dueTimer } = this.#parts;
     await placer.requeued();
     dueTimer.looking();
-    for (const lanes of this.#working) await this.#claimDue(lanes);
+    for (const lanes of this.#unpaused) await this.#claimDue(lanes);
     await placer.requeued();
     return this.#claimNew();
   }
@@ -85,7 +85,7 @@ export class Claimer {
    * looked at again when enough of its runs have finished.
    */
   async setTimer(wake: () => void): Promise<void> {
-    const lanes = this.#working;
+    const lanes = this.#unpaused;
     const open = this.#hasRoom() ? lanes.filter(({ isHalfEmpty }) => isHalfEmpty) : [];
     const waiting = open.map(({ handler }) => handler.name);
     this.#mayBeMore ||= waiting.length < lanes.length;
@@ -166,7 +166,7 @@ export class Claimer {
   }
 
   /** The lanes of handlers that are not paused. What is due of the others stays in the inbox. */
-  get #working(): readonly Lanes[] {
+  get #unpaused(): readonly Lanes[] {
     return this.#lanes.filter(({ isPaused }) => !isPaused);
   }
 }

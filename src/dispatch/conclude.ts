@@ -14,7 +14,7 @@ const maxReason = 500;
  */
 const maxReadingCrashes = 5;
 
-/** What becomes of a run after an attempt, as the store is told. */
+/** What becomes of a run after an attempt, as it is given to the store. */
 export interface Conclusion {
   readonly state: RunState;
   /** Attempts that count, this one included if it does. */

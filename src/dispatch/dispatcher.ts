@@ -78,7 +78,7 @@ export class Dispatcher {
       settler,
       follow,
       wake,
-      alone: (crashes) => this.#poison.reading(crashes),
+      mayRead: (crashes) => this.#poison.mayRead(crashes),
       onPlaced: () => this.#goOn(),
     });
     this.#pauses = new Pauses({ ...parts, requeue: (run) => this.#placer.requeue(run), wake });

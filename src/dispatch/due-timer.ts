@@ -102,8 +102,8 @@ export class DueTimer {
   async #nextTime(handler: string): Promise<number> {
     const now = this.#clock.now();
     // Runs that are due and could not be claimed must not hold up the one that is due next.
-    const isHeld = this.#lookedInVain.has(handler) && (await this.#hasDue(handler));
-    const dueAt = (await this.#store.nextDue(handler, isHeld ? now : undefined)) ?? Infinity;
-    return isHeld ? Math.min(dueAt, now + this.#pause) : dueAt;
+    const isUnclaimable = this.#lookedInVain.has(handler) && (await this.#hasDue(handler));
+    const dueAt = (await this.#store.nextDue(handler, isUnclaimable ? now : undefined)) ?? Infinity;
+    return isUnclaimable ? Math.min(dueAt, now + this.#pause) : dueAt;
   }
 }

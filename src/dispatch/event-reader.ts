@@ -15,7 +15,7 @@ export interface EventReaderParts {
   readonly settler: Settler;
   readonly decoder: BodyDecoder;
   /** Resolves, when an event that may be poison may be read, to the function that ends its reading. */
-  readonly alone: (crashes: CrashCounts) => Promise<(() => void) | undefined>;
+  readonly mayRead: (crashes: CrashCounts) => Promise<(() => void) | undefined>;
   /** Follows work whose end nobody waits for. */
   readonly follow: (work: Promise<unknown>) => void;
 }
@@ -48,9 +48,9 @@ export class EventReader {
 
   /** Reads an event over which a process has died, unless too many have died while they read it. */
   async #readAlone(stored: ClaimedEvent): Promise<CallEvent | undefined> {
-    const { settler, decoder, alone } = this.#parts;
+    const { settler, decoder, mayRead } = this.#parts;
     if (hasDiedReading(stored)) return this.#giveUp(stored, diedReading(stored, 0));
-    const end = await alone(stored);
+    const end = await mayRead(stored);
     if (!end) return undefined;
     try {
       const read = await settler.readNoted(stored, () => readBytes(decoder, stored));

@@ -70,7 +70,7 @@ export class PoisonRuns<Lanes> {
    * Those over whose reading fewer processes have died go first: where something else ends one process after the other
    * soon after its start, the event that is read first must not be blamed each time.
    */
-  reading({ readingCrashes }: CrashCounts): Promise<(() => void) | undefined> {
+  mayRead({ readingCrashes }: CrashCounts): Promise<(() => void) | undefined> {
     return new Promise((begin) => {
       if (this.#isStopped) return begin(undefined);
       const place = this.#readings.findIndex((other) => other.readingCrashes > readingCrashes);

@@ -32,7 +32,7 @@ function paused(store: Store) {
     telemetry,
     settler,
     decoder: new BodyDecoder(unlimited),
-    alone: () => Promise.resolve(undefined),
+    mayRead: () => Promise.resolve(undefined),
     follow: () => {},
     wake: () => {},
     onPlaced: () => {},
