@@ -11,8 +11,8 @@ export interface BodyLimits {
   readonly bodyTimeout: number;
 }
 
-/** Counts the bytes that a delivery holds until it is answered. */
-export interface Hold {
+/** Counts the bytes of a body until its delivery is answered: an `InflightBody`, as far as it concerns this stage. */
+export interface InflightBytes {
   /** Counts bytes that have come; throws a refusal when all deliveries together hold too many. */
   grow(bytes: number): void;
   /** While the body is unfinished: refuses it, because another needs its room. */
@@ -31,24 +31,24 @@ const blockBytes = 16 * 1024;
  * buffer that doubles, a body could take twice what it counts.
  */
 class ArrivingBytes {
-  readonly #most: number;
-  readonly #hold: Hold;
+  readonly #maxBytes: number;
+  readonly #inflight: InflightBytes;
   readonly #full: Buffer[] = [];
   #last = Buffer.alloc(0);
   /** How many bytes of the last block are taken. */
   #taken = 0;
   #size = 0;
 
-  constructor(most: number, hold: Hold) {
-    this.#most = most;
-    this.#hold = hold;
+  constructor(maxBytes: number, inflight: InflightBytes) {
+    this.#maxBytes = maxBytes;
+    this.#inflight = inflight;
   }
 
   /** Throws a refusal when the body, or all bodies together, become too large. */
   append(chunk: Uint8Array): void {
     this.#size += chunk.byteLength;
-    if (this.#size > this.#most) throw refusal('too_large', 'body_too_large', { limit: this.#most });
-    this.#hold.grow(chunk.byteLength);
+    if (this.#size > this.#maxBytes) throw refusal('too_large', 'body_too_large', { limit: this.#maxBytes });
+    this.#inflight.grow(chunk.byteLength);
     const fits = Math.min(chunk.byteLength, this.#last.byteLength - this.#taken);
     this.#put(chunk.subarray(0, fits));
     if (fits === chunk.byteLength) return;
@@ -85,14 +85,14 @@ class ArrivingBytes {
 export async function assemble(
   { body, headers }: Delivery,
   limits: BodyLimits,
-  hold: Hold,
+  inflight: InflightBytes,
   clock: Clock,
 ): Promise<Uint8Array> {
   if (body.kind === 'parsed') throw refusal('body_already_parsed', 'body_already_parsed');
   if (body.kind === 'bytes') {
     if (body.bytes.byteLength > limits.body)
       throw refusal('too_large', 'body_too_large', { limit: limits.body });
-    hold.grow(body.bytes.byteLength);
+    inflight.grow(body.bytes.byteLength);
     return body.bytes;
   }
   const { stream } = body;
@@ -106,9 +106,9 @@ export async function assemble(
     // authentic, which would hide the cause.
     if (stream.readableDidRead || stream.readableEncoding !== null)
       throw refusal('body_already_parsed', 'body_already_parsed');
-    if (stream.readableLength === declared && !stream.destroyed) return readArrived(stream, hold);
+    if (stream.readableLength === declared && !stream.destroyed) return readArrived(stream, inflight);
   }
-  return collect(stream, limits, hold, clock);
+  return collect(stream, limits, inflight, clock);
 }
 
 /**
@@ -120,9 +120,9 @@ function isReadAlong(stream: Readable): boolean {
 }
 
 /** Reads a body of which all bytes have arrived: this needs no listeners and no timer. */
-function readArrived(stream: Readable, hold: Hold): Uint8Array {
+function readArrived(stream: Readable, inflight: InflightBytes): Uint8Array {
   const bytes = stream.read() as Uint8Array;
-  hold.grow(bytes.byteLength);
+  inflight.grow(bytes.byteLength);
   // The end of the stream has to be read too, or the connection would take no further request.
   stream.resume();
   return bytes;
@@ -134,13 +134,18 @@ const ignore = () => {};
  * Reads a body as it arrives. It listens instead of iterating: leaving an iteration early destroys the request, and
  * with it the socket that the answer still has to go through.
  */
-function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock): Promise<Uint8Array> {
+function collect(
+  stream: Readable,
+  limits: BodyLimits,
+  inflight: InflightBytes,
+  clock: Clock,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const body = new ArrivingBytes(limits.body, hold);
+    const body = new ArrivingBytes(limits.body, inflight);
 
     const stop = () => {
       cancelTimer();
-      hold.displace = undefined;
+      inflight.displace = undefined;
       stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
       stream.off('readable', readOn);
       // After a refusal the rest is still read, and dropped, or the sender would never see the answer.
@@ -173,7 +178,7 @@ function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock)
     );
 
     if (stream.destroyed) return onBroken();
-    hold.displace = refuse;
+    inflight.displace = refuse;
     stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
     // While other code listens for `readable`, the stream doesn't flow. So it is read here too, and both get the bytes.
     if (stream.listenerCount('readable') > 0) stream.on('readable', readOn);

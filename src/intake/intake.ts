@@ -11,7 +11,7 @@ import type { Delivery, Headers, Reply } from '../events/model.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { accept } from './accept.ts';
 import { type Admission, admit } from './admit.ts';
-import { type BodyLimits, type Hold, assemble } from './assemble.ts';
+import { type BodyLimits, assemble } from './assemble.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
 import { InflightBodies, type InflightBody, type InflightLimits } from './inflight-bodies.ts';
@@ -62,19 +62,19 @@ const reportedAs = {
 /** Takes a delivery through the stages, from the socket to the answer. Refusals of the stages are caught only here. */
 export class Intake {
   readonly #parts: IntakeParts;
-  readonly #inflight: InflightBodies;
+  readonly #bodies: InflightBodies;
   readonly #rotation: RotationWatch;
   readonly #refusals: RefusalLog;
   readonly #share: EventLoopShare;
-  /** The fixes that have been logged, by reason: strangers must not use up those of another. */
+  /** The fixes that have been logged, by reason: whoever causes one must not use up the room of another. */
   readonly #explained = new Map<string, Set<string>>();
   /** The deliveries that have not been answered. */
-  readonly #inside = new Set<InflightBody>();
-  #empty: (() => void)[] = [];
+  readonly #unanswered = new Set<InflightBody>();
+  #onDrained: (() => void)[] = [];
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
-    this.#inflight = new InflightBodies(parts.limits, parts.clock);
+    this.#bodies = new InflightBodies(parts.limits, parts.clock);
     this.#share = new EventLoopShare(parts.clock, share);
     this.#refusals = new RefusalLog(parts.telemetry, parts.clock);
     this.#rotation = new RotationWatch(parts.telemetry, () => parts.authenticator.pinned);
@@ -87,12 +87,12 @@ export class Intake {
 
   /** Takes a delivery and resolves to the answer. Never rejects. */
   async take(delivery: Delivery): Promise<Reply> {
-    const hold = this.#inflight.begin(() => senderOf(delivery, this.#parts.admission.trustProxy));
-    this.#inside.add(hold);
+    const inflight = this.#bodies.begin(() => senderOf(delivery, this.#parts.admission.trustProxy));
+    this.#unanswered.add(inflight);
     const { activity, clock } = this.#parts;
     const begunAt = clock.elapsed();
     try {
-      const { status, traceId } = await this.#traced(delivery, hold);
+      const { status, traceId } = await this.#traced(delivery, inflight);
       activity.answered(status, clock.elapsed() - begunAt);
       return replyRecorded(status, traceId);
     } catch (problem) {
@@ -100,8 +100,8 @@ export class Intake {
       activity.answered(`refused:${code}`, clock.elapsed() - begunAt);
       return this.#refuse(problem);
     } finally {
-      hold.release();
-      this.#leave(hold);
+      inflight.release();
+      this.#leave(inflight);
     }
   }
 
@@ -110,13 +110,13 @@ export class Intake {
    * refused: anybody could otherwise hold up a stop for as long as `limits.bodyTimeout`.
    */
   async drained(timeout: number): Promise<void> {
-    if (this.#inside.size === 0) return;
+    if (this.#unanswered.size === 0) return;
     const refuse = (): void => {
-      for (const body of this.#inside) body.displace?.(new Refusal('unavailable', 'not_open'));
+      for (const body of this.#unanswered) body.displace?.(new Refusal('unavailable', 'not_open'));
     };
     // Without a timeout no clock is asked: a manual one may never be moved again.
     const cancel = timeout > 0 ? this.#parts.clock.after(timeout, refuse) : refuse();
-    await new Promise<void>((resolve) => this.#empty.push(resolve));
+    await new Promise<void>((resolve) => this.#onDrained.push(resolve));
     cancel?.();
   }
 
@@ -125,21 +125,21 @@ export class Intake {
     this.#refusals.flush();
   }
 
-  #traced(delivery: Delivery, hold: Hold): Promise<Recorded> {
+  #traced(delivery: Delivery, inflight: InflightBody): Promise<Recorded> {
     const { tracer } = this.#parts.tracing;
-    if (!tracer) return this.#throughStages(delivery, hold);
+    if (!tracer) return this.#throughStages(delivery, inflight);
     return tracer.receive(headerOf(delivery.headers, 'traceparent'), () =>
-      this.#throughStages(delivery, hold),
+      this.#throughStages(delivery, inflight),
     );
   }
 
-  async #throughStages(delivery: Delivery, hold: Hold): Promise<Recorded> {
+  async #throughStages(delivery: Delivery, inflight: InflightBody): Promise<Recorded> {
     const { limits, admission, authenticator, decoder, recorder, telemetry, clock } = this.#parts;
     const receivedAt = clock.now();
     this.#requireOpen();
     accept(delivery, limits.body);
     admit(delivery, admission);
-    const bytes = await assemble(delivery, limits, hold, clock);
+    const bytes = await assemble(delivery, limits, inflight, clock);
     const wait = this.#share.whenFree();
     // Not awaited without need: an await would let others use the time that was just given to this delivery.
     if (wait) await wait;
@@ -217,9 +217,9 @@ export class Intake {
     return replyRefused(code);
   }
 
-  #leave(body: InflightBody): void {
-    this.#inside.delete(body);
-    if (this.#inside.size === 0) for (const resolve of this.#empty.splice(0)) resolve();
+  #leave(inflight: InflightBody): void {
+    this.#unanswered.delete(inflight);
+    if (this.#unanswered.size === 0) for (const resolve of this.#onDrained.splice(0)) resolve();
   }
 }
 

@@ -98,7 +98,7 @@ export class Recorder {
   /** The one durable write of an authentic delivery. Only when it is on disk may the answer be a success. */
   async record(reading: Reading, { bytes, headers, receivedAt, isIdSigned }: Received): Promise<Recorded> {
     const traceparent = this.#traceparent();
-    const own = this.#keep(headers);
+    const own = this.#headersToKeep(headers);
     const kept = {
       headers: traceparent === undefined ? own : { ...own, traceparent },
       body: bytes,
@@ -138,7 +138,7 @@ export class Recorder {
     const skipped = this.#skipped;
     this.#skipped = 0;
     try {
-      const kept = { headers: this.#keep(headers), receivedAt };
+      const kept = { headers: this.#headersToKeep(headers), receivedAt };
       const body = this.#mayKeepWhole(bytes, kept.headers)
         ? { body: bytes }
         : { body: headOf(bytes, headBytes), cutFrom: bytes.byteLength };
@@ -176,7 +176,7 @@ export class Recorder {
     this.#reportedAt = this.#clock.elapsed();
   }
 
-  #keep(headers: Headers): Headers {
+  #headersToKeep(headers: Headers): Headers {
     const kept: Record<string, Headers[string]> = {};
     for (const name of Object.keys(headers)) if (this.#isKept(name)) kept[name] = headers[name];
     return kept;
