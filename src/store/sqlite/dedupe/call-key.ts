@@ -2,10 +2,7 @@
  * The key by which a call's events are found: a number that SQLite and JavaScript both hold exactly. It only serves
  * to find few events fast, and two calls may share one.
  */
-export function callKey(callId: string): number;
-export function callKey(callId: string | undefined): number | null;
-export function callKey(callId: string | undefined): number | null {
-  if (callId === undefined) return null;
+export function callKey(callId: string): number {
   let high = 0xdeadbeef;
   let low = 0x41c6ce57;
   for (let index = 0; index < callId.length; index += 1) {

@@ -47,7 +47,7 @@ export function prepareEventSearch(database: Database.Database) {
   return (filter: EventFilter, range: SearchRange): Found => {
     const looked = isIndexed(filter) ? range : windowOf(range, window);
     const { from, to, limit, latestFirst } = looked;
-    const key = callKey(filter.callId);
+    const key = filter.callId === undefined ? null : callKey(filter.callId);
     const parameters = { ...nulls, ...defined(filter), callKey: key, from, to, limit };
     const sequences = statementFor(filter, latestFirst).all(parameters) as Sequence[];
     return foundIn(looked, sequences);

@@ -64,7 +64,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   const countClaims = database
     .prepare('select count(*) from claims where sequence between ? and ? and process = ?')
     .pluck();
-  const endStretch = database.prepare('delete from claims where sequence between ? and ? and process = ?');
+  const endRange = database.prepare('delete from claims where sequence between ? and ? and process = ?');
   // Events that the join's run has seen need no further run.
   const settleJoin = database.prepare('update joins set settled = seen where handler = ? and call_id = ?');
   const earlierOpen = database.prepare(`
@@ -119,7 +119,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
 
   /** Writes a run's row. A new one that is there already was written by a commit that overtook this write. */
   const writeRow = (row: RunRow, as: RunColumns): boolean =>
-    (row.isStored ? updateRun : insertRun).run(columnsOf(as)).changes > 0;
+    (row.isStored ? updateRun : insertRun).run({ ...as, callId: as.callId ?? null }).changes > 0;
 
   return {
     holdsEvent: (sequence: Sequence) => holdsEvent.get(sequence, holder.id) !== undefined,
@@ -172,15 +172,15 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
 
     /**
      * Ends the claims on events, and returns for each whether it still held. Events mostly end in the order in which
-     * they came, so whole stretches of sequences are ended at once.
+     * they came, so whole ranges of sequences are ended at once.
      */
     endClaims: (sequences: readonly Sequence[]): boolean[] =>
-      stretchesOf(sequences).flatMap((stretch) => {
-        const [first = 0, last = first] = [stretch[0], stretch.at(-1)];
-        const isHeld = stretch.length > 1 && countClaims.get(first, last, holder.id) === stretch.length;
-        if (!isHeld) return stretch.map(endOne);
-        endStretch.run(first, last, holder.id);
-        return stretch.map(() => true);
+      rangesOf(sequences).flatMap((range) => {
+        const [first = 0, last = first] = [range[0], range.at(-1)];
+        const isHeld = range.length > 1 && countClaims.get(first, last, holder.id) === range.length;
+        if (!isHeld) return range.map(endOne);
+        endRange.run(first, last, holder.id);
+        return range.map(() => true);
       }),
   };
 }
@@ -200,30 +200,12 @@ const waiting = { reason: null, keepsReason: 0, failure: null, isWaiting: 1 } as
 const blocked = { state: 'blocked', dueAt: null } as const;
 
 /** Groups sequences that directly follow each other. */
-function stretchesOf(sequences: readonly Sequence[]): Sequence[][] {
-  const stretches: Sequence[][] = [];
+function rangesOf(sequences: readonly Sequence[]): Sequence[][] {
+  const ranges: Sequence[][] = [];
   for (const sequence of sequences) {
-    const stretch = stretches.at(-1);
-    if (stretch?.at(-1) === sequence - 1) stretch.push(sequence);
-    else stretches.push([sequence]);
+    const range = ranges.at(-1);
+    if (range?.at(-1) === sequence - 1) range.push(sequence);
+    else ranges.push([sequence]);
   }
-  return stretches;
-}
-
-function columnsOf(row: RunColumns) {
-  const { sequence, handler, callId, attempts, now, state, dueAt, reason, keepsReason, failure, isWaiting } =
-    row;
-  return {
-    sequence,
-    handler,
-    callId: callId ?? null,
-    attempts,
-    now,
-    state,
-    dueAt,
-    reason,
-    keepsReason,
-    failure,
-    isWaiting,
-  };
+  return ranges;
 }
