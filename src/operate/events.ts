@@ -15,7 +15,7 @@ import {
   type ReplayOptions,
   type ReplayParts,
   replayFilter,
-  replayFilterSchema,
+  eventFilterSchema,
   replayOptionsSchema,
   replayWork,
   requireReplayable,
@@ -91,7 +91,7 @@ export interface BegunBulkAction {
   readonly ended: Promise<BulkResult>;
 }
 
-const querySchema = replayFilterSchema.extend(listOptions);
+const querySchema = eventFilterSchema.extend(listOptions);
 const traceIdSchema = z.strictObject({ traceId: z.string('text') });
 const idSchema = z.strictObject({ id: z.int('the id of an entry in the audit list') });
 
@@ -169,7 +169,7 @@ export class InboxEvents {
   /** @internal Resolves as soon as the replay has an id. */
   async beginReplay(filter: EventFilter, options: ReplayOptions): Promise<BegunBulkAction> {
     this.#parts.requireStarted('events.replay()');
-    const given = parseStrictly(replayFilterSchema, filter, 'events.replay', 'filter');
+    const given = parseStrictly(eventFilterSchema, filter, 'events.replay', 'filter');
     const { dryRun, by, reason, ...terms } = parseStrictly(replayOptionsSchema, options, 'events.replay');
     const which = await replayFilter(this.#parts.failures, given, terms);
     requireReplayable(which, terms, this.#parts.handlerNames());
@@ -196,7 +196,7 @@ export class InboxEvents {
   /** @internal Resolves as soon as the dismissal has an id. */
   async beginDismissal(filter: EventFilter, options: DismissOptions): Promise<BegunBulkAction> {
     this.#parts.requireStarted('events.dismiss()');
-    const given = parseStrictly(replayFilterSchema, filter, 'events.dismiss', 'filter');
+    const given = parseStrictly(eventFilterSchema, filter, 'events.dismiss', 'filter');
     const { dryRun, ...terms } = parseStrictly(dismissOptionsSchema, options, 'events.dismiss');
     const which = await withHandlerOf(this.#parts.failures, given);
     requireDismissible(which, terms, this.#parts.handlerNames());

@@ -51,7 +51,7 @@ export interface ReplayParts {
 const text = givenText.optional();
 
 /** Which events: the same conditions for looking, replaying and dismissing. */
-export const replayFilterSchema = z.strictObject({
+export const eventFilterSchema = z.strictObject({
   eventName: text,
   callId: text,
   agentId: text,
@@ -75,8 +75,8 @@ export const replayOptionsSchema = z.strictObject({
   reason: text,
 });
 
-/** How a replay is kept: which events, which handler, how fast. */
-interface ReplayTerms {
+/** What is kept of a replay besides its filter: which handler, and how fast. */
+export interface ReplayTerms {
   readonly only?: string | undefined;
   readonly rate?: number | undefined;
 }

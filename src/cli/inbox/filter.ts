@@ -3,10 +3,10 @@ import { systemClock } from '../../kit/clock.ts';
 import { parseDuration } from '../../kit/duration.ts';
 import { parseInstant } from '../../kit/time.ts';
 import type { EventFilter } from '../../operate/events.ts';
-import { replayFilterSchema } from '../../operate/replay.ts';
+import { eventFilterSchema } from '../../operate/replay.ts';
 import { argument, oneOf } from '../arguments.ts';
 
-const states = replayFilterSchema.shape.state.unwrap().options;
+const states = eventFilterSchema.shape.state.unwrap().options;
 
 /** Adds the options that select events: the conditions of `receiver.events`. */
 export function takesFilter(command: Command): Command {

@@ -13,7 +13,7 @@ import { type Failures, failureQuerySchema } from '../failures.ts';
 import { type History, historyQuerySchema } from '../history.ts';
 import type { InboxHandlers } from '../handlers.ts';
 import { type Quarantine, quarantineQuerySchema } from '../quarantine.ts';
-import { replayFilterSchema, replayOptionsSchema } from '../replay.ts';
+import { eventFilterSchema, replayOptionsSchema } from '../replay.ts';
 import type { StoreCounts } from '../../store/store.ts';
 import type { Action } from './access.ts';
 import type { BulkResult } from '../bulk/bulk-work.ts';
@@ -76,7 +76,7 @@ const page = {
     .describe('How many, by default 100.'),
   cursor: listOptions.cursor.describe('The `cursor` of the page before.'),
 };
-const filter = z.strictObject({ ...replayFilterSchema.shape, ...times });
+const filter = z.strictObject({ ...eventFilterSchema.shape, ...times });
 const change = {
   dryRun: z.boolean('true or false').optional().describe('Changes nothing, and answers what would be.'),
 };

@@ -2,25 +2,26 @@ import { z } from 'zod';
 import type { AuditRow } from '../../store/audit-store.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { dismissOptionsSchema, dismissalWork } from '../dismissal.ts';
-import { type ReplayParts, replayFilterSchema, replayOptionsSchema, replayWork } from '../replay.ts';
+import {
+  type ReplayParts,
+  type ReplayTerms,
+  eventFilterSchema,
+  replayOptionsSchema,
+  replayWork,
+} from '../replay.ts';
 import { jsonIn } from '../../kit/http-bodies.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { BulkWork } from './bulk-work.ts';
 
-/** How the terms of a replay or a dismissal are kept in its entry in the audit list. */
-interface Terms {
-  readonly only?: string | undefined;
-  readonly rate?: number | undefined;
-}
-
+/** How a replay or a dismissal is kept in its entry in the audit list. */
 const keptSchema = z.object({
-  ...replayFilterSchema.shape,
+  ...eventFilterSchema.shape,
   only: dismissOptionsSchema.shape.only,
   rate: replayOptionsSchema.shape.rate,
 });
 
 /** What an entry is to say. */
-export function keptTerms(filter: EventFilter, { only, rate }: Terms): string {
+export function keptTerms(filter: EventFilter, { only, rate }: ReplayTerms): string {
   return JSON.stringify({ ...filter, only, rate });
 }
 
@@ -39,6 +40,6 @@ export function keptWork(
   return canRun ? replayWork(parts, filter, { only, rate }) : undefined;
 }
 
-function termsIn(what: string): (EventFilter & Terms) | undefined {
+function termsIn(what: string): (EventFilter & ReplayTerms) | undefined {
   return keptSchema.safeParse(jsonIn(what)).data;
 }

@@ -89,7 +89,7 @@ export class SqliteEvents implements EventStore {
 
   requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[] | undefined> {
     this.#session.requestCorrection();
-    return this.#session.write('requeue', [step]);
+    return this.#session.write('replay', [step]);
   }
 
   wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]> {

@@ -92,7 +92,7 @@ export function operationsOn(verbs: Verbs) {
     discard: (id: number) => quarantine.discard(id),
 
     addDrift: (rows: readonly DriftRow[]) => verbs.drift.add(rows),
-    requeue: (step: ReplayWrite) => replays.requeue(step),
+    replay: (step: ReplayWrite) => replays.requeue(step),
     addHistory: (at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean) =>
       verbs.history.add(at, counts, mayRemove),
     raiseAlert: (alert: FoundAlert) => verbs.alerts.raise(alert),

@@ -29,7 +29,7 @@ function said(name: 'Replay' | 'Dismissal', changed: ChangedRuns): string {
 }
 
 /** Asks what a replay would run. */
-export function tryReplay(filter: Filter, options: ReplayOptions = {}): Promise<ChangedRuns> {
+export function previewReplay(filter: Filter, options: ReplayOptions = {}): Promise<ChangedRuns> {
   return change<ChangedRuns>('/events/replay', { body: { filter, ...options, dryRun: true } });
 }
 
@@ -55,7 +55,7 @@ export function Replay({
       title={`Run ${what} again?`}
       text="Each event goes to the handlers that take it now, in order of arrival. Runs that are still open are left alone."
       preview={async () => {
-        const found = await tryReplay(filter, options);
+        const found = await previewReplay(filter, options);
         return found.runs === 0 ? undefined : `${inWords(found)} would be run again.`;
       }}
       act={async (why) => {

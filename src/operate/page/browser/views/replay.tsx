@@ -5,7 +5,7 @@ import { type Refusal, refusalOf } from '../api/client.ts';
 import type { ChangedRuns } from '../api/shapes.ts';
 import { FilterFields } from '../parts/filter-form.tsx';
 import { counted, duration, number } from '../parts/format.ts';
-import { type ReplayOptions, Replay, tryReplay } from '../parts/run-changes.tsx';
+import { type ReplayOptions, Replay, previewReplay } from '../parts/run-changes.tsx';
 import { RunningActions } from '../parts/running-actions.tsx';
 import { Empty, Refused } from '../parts/standing.tsx';
 import type { Place } from '../router.ts';
@@ -13,22 +13,22 @@ import { eventFields } from './events.tsx';
 
 type Values = Readonly<Record<string, string>>;
 
-interface Tried {
+interface Preview {
   readonly filter: Values;
   readonly options: ReplayOptions;
   readonly found: ChangedRuns;
 }
 
-/** What would run with some values; neither is there while it is being counted. */
-interface Attempt {
+/** What was asked with some values. There is neither preview nor refusal while it is being counted. */
+interface Asked {
   readonly values: Values;
-  readonly tried?: Tried;
+  readonly preview?: Preview;
   readonly refusal?: Refusal;
 }
 
 export function ReplayView({ query }: Place) {
   const [values, setValues] = useState<Values>(query);
-  const [latest, setLatest] = useState<Attempt>();
+  const [latest, setLatest] = useState<Asked>();
   if (!useAccess().mayDo('replay'))
     return (
       <>
@@ -38,20 +38,20 @@ export function ReplayView({ query }: Place) {
     );
 
   const set = (name: string, value: string) => setValues({ ...values, [name]: value });
-  const attempt = async () => {
+  const ask = async () => {
     setLatest({ values });
     const { filter, options } = askedOf(values);
-    const end = (outcome: Omit<Attempt, 'values'>) =>
+    const end = (outcome: Omit<Asked, 'values'>) =>
       setLatest((now) => (now?.values === values ? { values, ...outcome } : now));
     try {
-      end({ tried: { filter, options, found: await tryReplay(filter, options) } });
+      end({ preview: { filter, options, found: await previewReplay(filter, options) } });
     } catch (error) {
       end({ refusal: refusalOf(error) });
     }
   };
   // What was counted with other values is not what would run, also if its answer is late.
-  const { tried, refusal } = latest?.values === values ? latest : {};
-  const isBusy = latest?.values === values && !tried && !refusal;
+  const { preview, refusal } = latest?.values === values ? latest : {};
+  const isBusy = latest?.values === values && !preview && !refusal;
 
   return (
     <>
@@ -60,7 +60,7 @@ export function ReplayView({ query }: Place) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void attempt();
+          void ask();
         }}
       >
         <h2>Which events</h2>
@@ -83,12 +83,12 @@ export function ReplayView({ query }: Place) {
         </button>
       </form>
       {refusal && <Refused refusal={refusal} />}
-      {tried && <Outcome tried={tried} />}
+      {preview && <Outcome preview={preview} />}
     </>
   );
 }
 
-function Outcome({ tried: { filter, options, found } }: { readonly tried: Tried }) {
+function Outcome({ preview: { filter, options, found } }: { readonly preview: Preview }) {
   if (found.runs === 0)
     return (
       <Empty title="Nothing would run.">
