@@ -41,7 +41,7 @@ export interface Reply {
 /** Takes a delivery and says what to answer; never rejects. */
 export type Take = (delivery: Delivery) => Promise<Reply>;
 
-/** How a signature is written and what it covers. Every name below is explained in `signature/schemes.ts`. */
+/** How a signature is written and what it covers. */
 export interface Scheme {
   /** Header that carries the signature, in lower case. */
   readonly header: string;

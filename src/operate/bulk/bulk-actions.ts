@@ -22,12 +22,12 @@ export interface BulkActionsParts {
 
 /** How many steps are made in a second at most if there is a rate: the runs of a second shouldn't all begin at its start. */
 const stepsPerSecond = 50;
-/** How often the inbox is told how far it has come where there is nothing to change, in milliseconds. */
-const tellEvery = 1_000;
-/** How often it is looked whether another process has stopped it or has come further, in milliseconds. */
-const lookEvery = 2_000;
+/** How often the progress of an action is written where there is nothing to change, in milliseconds. */
+const progressInterval = 1_000;
+/** How often an action that is waited for is looked at, in milliseconds: another process may have stopped or ended it. */
+const lookInterval = 2_000;
 
-/** One that goes on in this process. */
+/** An action that goes on in this process. */
 interface Driven {
   readonly stop: AbortController;
   readonly ended: Promise<void>;
@@ -43,14 +43,14 @@ export class BulkActions {
   readonly #parts: BulkActionsParts;
   readonly #closing = new AbortController();
   readonly #driven = new Map<number, Driven>();
-  /** Those of other processes, with how far each has come and at how many looks that was so. */
+  /** The actions of other processes, with how far each has come and at how many looks that was so. */
   #others = new Map<number, { readonly reached: Sequence; readonly looks: number }>();
 
   constructor(parts: BulkActionsParts) {
     this.#parts = parts;
   }
 
-  /** Says what would be changed. */
+  /** Resolves to what an action would change. */
   async preview(work: BulkWork): Promise<BulkResult> {
     const { store, requireStarted } = this.#parts;
     const upTo = await store.lastSequence();
@@ -65,7 +65,7 @@ export class BulkActions {
     return { id: undefined, state: undefined, ...counts };
   }
 
-  /** Begins it. `ended` resolves when it is done or was stopped, whichever process goes on with it. */
+  /** Begins an action. `ended` resolves when it is done or was stopped, whichever process goes on with it. */
   async begin(
     request: Omit<AuditRequest, 'now' | 'upTo'>,
     work: BulkWork,
@@ -77,7 +77,7 @@ export class BulkActions {
     return { id, ended: driven.then(() => this.#endOf(id)) };
   }
 
-  /** Ends one that goes on. Resolves to whether it went on. */
+  /** Stops an action. Resolves to whether it went on. */
   async stop(id: number): Promise<boolean> {
     const { entries, clock } = this.#parts;
     const wasRunning = await entries.stop(id, clock.now());
@@ -85,18 +85,18 @@ export class BulkActions {
     return wasRunning;
   }
 
-  /** How far one has come; undefined if there is no such entry. */
+  /** How far an action has come; undefined if there is no such entry. */
   async get(id: number): Promise<BulkResult | undefined> {
     const entry = await this.#parts.entries.get(id);
     return entry && resultOf(entry);
   }
 
-  /** Goes on with what was going on when its process ended. */
+  /** Goes on with the actions that were going on when their process ended. */
   async resume(): Promise<void> {
     await this.#look(() => true);
   }
 
-  /** Called once a minute: goes on with what has come no further since the last time, because its process is gone. */
+  /** Called once a minute: goes on with actions that have come no further since the last time: their process is gone. */
   async look(): Promise<void> {
     await this.#look(({ id, progress }, { rate }) => {
       const before = this.#others.get(id);
@@ -108,7 +108,7 @@ export class BulkActions {
     });
   }
 
-  /** Leaves what goes on here to the next start, or to other processes. Resolves when nothing is written any more. */
+  /** Leaves the actions that go on here to the next start, or to other processes. Resolves when nothing is written any more. */
   async close(): Promise<void> {
     this.#closing.abort();
     const driven = [...this.#driven.values()];
@@ -150,7 +150,7 @@ export class BulkActions {
     return ended;
   }
 
-  /** Ends early if it was stopped, or if another process goes on with it. */
+  /** Takes an action through its events. Ends early if it was stopped, or if another process goes on with it. */
   async #goThrough(
     id: number,
     work: BulkWork,
@@ -161,7 +161,7 @@ export class BulkActions {
     const { filter, rate, onWritten } = work;
     const begunAt = clock.elapsed();
     let runs = 0;
-    let toldAt = begunAt;
+    let writtenAt = begunAt;
     let from = written;
     for (let after = written; after < upTo;) {
       if (stop.aborted) return;
@@ -171,7 +171,7 @@ export class BulkActions {
         if (step) {
           const changed = await step.write({ id, from, reached: to });
           if (!changed) return;
-          [from, toldAt] = [to, clock.elapsed()];
+          [from, writtenAt] = [to, clock.elapsed()];
           runs += changed.length;
           if (changed.length > 0) onWritten();
         }
@@ -179,9 +179,9 @@ export class BulkActions {
         if (to < upTo && !(await this.#waitUntil(due, id, stop))) return;
       }
       after = reached;
-      if (clock.elapsed() - toldAt < tellEvery || from === after) continue;
+      if (clock.elapsed() - writtenAt < progressInterval || from === after) continue;
       if (!(await entries.advance({ id, from, reached: after }))) return;
-      [from, toldAt] = [after, clock.elapsed()];
+      [from, writtenAt] = [after, clock.elapsed()];
     }
     if (from < upTo && !(await entries.advance({ id, from, reached: upTo }))) return;
     await entries.end(id, clock.now(), { events: 0, runs: 0 });
@@ -189,24 +189,24 @@ export class BulkActions {
     if (result?.state === 'done') work.onDone(result);
   }
 
-  /** Resolves to false if it was stopped meanwhile. */
+  /** Resolves to false if the action was stopped meanwhile. */
   async #waitUntil(due: number, id: number, stop: AbortSignal): Promise<boolean> {
     const { clock, entries } = this.#parts;
     for (let left = due - clock.elapsed(); left > 0; left = due - clock.elapsed()) {
-      await pause(clock, Math.min(left, lookEvery), stop);
+      await pause(clock, Math.min(left, lookInterval), stop);
       if (stop.aborted) return false;
-      if (left > lookEvery && (await entries.get(id))?.finishedAt !== undefined) return false;
+      if (left > lookInterval && (await entries.get(id))?.finishedAt !== undefined) return false;
     }
     return !stop.aborted;
   }
 
-  /** If it has not ended when this process has left it, another goes on with it, or it was left by `close`. */
+  /** If an action has not ended when this process has left it, another goes on with it, or it was left by `close`. */
   async #endOf(id: number): Promise<BulkResult> {
     const { entries, clock } = this.#parts;
     while (!this.#closing.signal.aborted) {
       const entry = await entries.get(id);
       if (entry?.finishedAt !== undefined) return resultOf(entry);
-      await pause(clock, lookEvery, this.#closing.signal);
+      await pause(clock, lookInterval, this.#closing.signal);
     }
     throw ringbackError('bulk_action_left', { id });
   }

@@ -15,7 +15,7 @@ export interface RunToWrite {
   readonly isLast: boolean;
   /** Attempts that count. */
   readonly attempts: number;
-  /** Milliseconds since 1970. */
+  /** When it ended, or was put back, however long the write takes. Milliseconds since 1970. */
   readonly now: number;
 }
 

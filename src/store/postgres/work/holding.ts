@@ -44,10 +44,12 @@ export async function endClaim(transaction: Transaction, { process, sequence }: 
 }
 
 /**
- * Keeps the events that a process has claimed from being removed until the transaction ends. What is given back of an event that is
- * removed at the same time would wait for ever: no removal sees it any more. With `withRuns`, also the events of the stored runs that
- * it has claimed: for whoever is alone with the process, whose settlements would otherwise wait for each other and for the removal. Those of which the removal has begun are waited for. A
+ * Keeps the events that a process has claimed from being removed until the transaction ends, and waits for removals that have
+ * begun. What is given back of an event that is removed at the same time would wait for ever: no removal sees it any more. A
  * statement of its own: the next one has a new snapshot, without what was removed.
+ *
+ * `withRuns`: also the events of the stored runs that the process has claimed. Only for whoever is alone with the process:
+ * otherwise its settlements and this would wait for each other, and for the removal.
  */
 export async function lockEventsOf(
   transaction: Transaction,
