@@ -78,7 +78,7 @@ function valueOf(text: string, limits: JsonLimits): unknown {
  * Decodes a large body, part by part. `turn` is awaited before each part, so that whatever else the process has to do is
  * done in between.
  */
-export async function decodeInParts(
+async function decodeInParts(
   bytes: Uint8Array,
   limits: JsonLimits,
   turn: () => Promise<unknown>,

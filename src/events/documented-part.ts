@@ -29,7 +29,7 @@ export function documentedPart(schema: z.core.$ZodType, value: unknown): unknown
 }
 
 /** A copy of the value with what a parser has made of its documented part. Large lists stay as they are. */
-export function withParsed(value: unknown, parsed: unknown): unknown {
+function withParsed(value: unknown, parsed: unknown): unknown {
   if (Array.isArray(value) && Array.isArray(parsed)) {
     return isLarge(value) ? value : value.map((item, index) => withParsed(item, parsed[index]));
   }

@@ -152,7 +152,7 @@ const retryWithDefaults = z.strictObject({
 });
 
 /** The options of retention, with their defaults. */
-export const retentionSchema = z.strictObject({
+const retentionSchema = z.strictObject({
   done: keepingTime.default(30 * day),
   dead: keepingTime.default(90 * day),
   quarantine: keepingTime.default(7 * day),

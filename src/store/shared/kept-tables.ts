@@ -10,7 +10,7 @@ export type KeptValue = string | number | Uint8Array | null;
 export type KeptRow = readonly KeptValue[];
 
 /** In this order they are moved: a run needs its event. */
-export const keptTables = {
+const keptTables = {
   events: {
     sequence: 'number',
     trace_id: 'text',

@@ -81,7 +81,7 @@ function markOf(stats: Stats | undefined): string {
 }
 
 /** The name of the file that a connection has open. */
-export function fileOf(database: Database.Database): string {
+function fileOf(database: Database.Database): string {
   const [main] = database.pragma('database_list') as { file: string }[];
   return main?.file ?? '';
 }
