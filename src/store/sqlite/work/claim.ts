@@ -1,3 +1,13 @@
+/**
+ * What keeps the order of a call on SQLite, from the socket to the handler:
+ *   `eventsIn`            events that come after a `claimEvents` in its group are left to it (write-group.ts)
+ *   `prepareClaimCheck`   an event waits if any event waits, or if an open run or another process's claim is of its call (record.ts)
+ *   `events`              in order of arrival, without the calls of other processes
+ *   `BehindWaiting`       a run that has not begun waits for the earlier events of its call that wait
+ *   `OpenRunsBefore`      an event that is claimed comes with the open runs that go before it
+ *   `SqliteStore`         what is claimed reaches the dispatcher in the order of the writes
+ *   dispatch              `PlacingOrder`, `CallOrder` (../../shared) and the lanes
+ */
 import type Database from 'better-sqlite3';
 import type { RunReplay } from '../../../dispatch/handler.ts';
 import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
