@@ -4,6 +4,7 @@ import { PostgresRetention } from '../../../src/store/postgres/admin/postgres-re
 import type { Session } from '../../../src/store/postgres/connection/session.ts';
 import { requeue } from '../../../src/store/postgres/query/replays.ts';
 import {
+  claimDue,
   claimedOf,
   claimedRun,
   dead,
@@ -18,7 +19,7 @@ import {
   firstStep,
   runOf,
 } from '../parts.ts';
-import { openedPostgres, waitsForLock } from './opened-postgres.ts';
+import { openedPostgres, statementsThatWait, waitsForLock } from './opened-postgres.ts';
 
 const until = 10_000;
 const limits = { doneBefore: 9_000, deadBefore: 9_000, quarantineBefore: 0, now: 0, traceIdsUntil: until };
@@ -164,5 +165,30 @@ describe('retention in Postgres', () => {
     await replayed;
     expect(await cleaned).toMatchObject({ events: 0, runs: 0 });
     expect(await store.events.get('a')).toMatchObject({ state: 'open' });
+  });
+
+  test('leaves an event alone that opens a join as one looks back meanwhile', async () => {
+    const { store, session } = await openedPostgres();
+    const within = 60_000;
+    for (const [callId, receivedAt] of [
+      ['call-1', 1],
+      ['call-2', 2],
+      ['call-1', 9_000],
+    ] as const)
+      await recordEnded(store, eventOf(`${receivedAt}`, { callId, receivedAt, eventName: 'Started' }), done);
+    let lookedBack: Promise<unknown> | undefined;
+    let cleaned: ReturnType<typeof store.retention.clean> | undefined;
+    // The look back has opened a join for the first call when it waits, and cleaning waits for it.
+    await session.write(async (transaction) => {
+      await transaction.query("select from ringback.events where call_id = 'call-2' for update");
+      const join = { handler: 'join', events: ['Started', 'Ended'], within, runsAgain: true };
+      lookedBack = store.calls.lookBack({ ...join, since: 0, after: undefined });
+      while ((await statementsThatWait(session)) < 1);
+      cleaned = store.retention.clean(limits, undefined);
+      while ((await statementsThatWait(session)) < 2);
+    });
+    await lookedBack;
+    expect(await cleaned).toMatchObject({ events: 0, runs: 0 });
+    expect(await claimDue(store, handlerOf('join'), { now: 2 * within })).toHaveLength(2);
   });
 });

@@ -1,10 +1,11 @@
 import { type KeptEventAge, isKeptLongEnough, joinNeedsCall } from '../../shared/kept-long-enough.ts';
 import type { CleaningStep, RetentionLimits } from '../../retention-store.ts';
+import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { eventState } from '../query/event-state.ts';
 import { removeQuarantined } from './keep-delivery.ts';
-import { type Removed, lockReplaysAndRemovals, removeEvents } from './removal.ts';
+import { type Removed, lockEvents, lockReplaysAndRemovals, removeEvents } from './removal.ts';
 
 /** What one step looks at and removes at the most: it is one transaction, which keeps what it locks until it ends. */
 const eventsAtOnce = 200;
@@ -12,7 +13,7 @@ const quarantinedAtOnce = 50;
 const traceIdsAtOnce = 500;
 
 interface EventRow extends KeptEventAge {
-  readonly sequence: number;
+  readonly sequence: Sequence;
 }
 
 /** One step of cleaning: each kind in a transaction of its own, so that none waits for a lock with another in its hands. */
@@ -37,16 +38,21 @@ async function cleanEvents(
 ): Promise<Omit<Removed, 'traceIds'> & { readonly last: EventRow | undefined }> {
   const found = await oldest(session, limits, after);
   const last = found.length === eventsAtOnce ? found.at(-1) : undefined;
+  const old = keptLongEnough(found, limits);
   // Most steps remove nothing, and need no lock.
-  if (!found.some((event) => isKeptLongEnough(event, limits))) return { events: 0, runs: 0, last };
+  if (old.length === 0) return { events: 0, runs: 0, last };
   return session.write(async (transaction) => {
     await lockReplaysAndRemovals(transaction);
-    const events = await oldest(transaction, limits, after);
-    const old = events.filter((event) => isKeptLongEnough(event, limits)).map(({ sequence }) => sequence);
-    const removed = await removeEvents(transaction, old, limits.traceIdsUntil);
-    return { ...removed, last: events.length === eventsAtOnce ? events.at(-1) : undefined };
+    // Decided again under the locks: a join may have looked back, and wait now with a run of one of them.
+    await lockEvents(transaction, old);
+    const now = new Set(keptLongEnough(await oldest(transaction, limits, after), limits));
+    const stillOld = old.filter((sequence) => now.has(sequence));
+    return { ...(await removeEvents(transaction, stillOld, limits.traceIdsUntil)), last };
   });
 }
+
+const keptLongEnough = (events: readonly EventRow[], limits: RetentionLimits): readonly Sequence[] =>
+  events.filter((event) => isKeptLongEnough(event, limits)).map(({ sequence }) => sequence);
 
 async function cleanQuarantine(session: Session, { quarantineBefore }: RetentionLimits): Promise<number> {
   const old = await session.query<{ id: number }>(

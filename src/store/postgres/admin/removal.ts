@@ -17,6 +17,14 @@ export async function lockReplaysAndRemovals(transaction: Transaction): Promise<
   await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.replays', 0))");
 }
 
+/** Whoever stores a run of one of the events has committed it then, or waits for the removal, and then stores nothing. */
+export async function lockEvents(transaction: Transaction, sequences: readonly Sequence[]): Promise<void> {
+  await transaction.query(
+    'select 1 from ringback.events where sequence = any ($1) order by sequence for update',
+    [sequences],
+  );
+}
+
 /**
  * Removes events and all that belongs to them. Their identities stay, so that a copy that comes late is still a duplicate; what
  * a call's joins remember is removed with the call's last event. What a group of failures says may be what one event has said,
@@ -28,11 +36,7 @@ export async function removeEvents(
   traceIdsUntil: number,
 ): Promise<Removed> {
   if (sequences.length === 0) return { events: 0, runs: 0, traceIds: [] };
-  // Whoever stores a run of one of them has committed it, or waits for the removal, and then stores nothing.
-  await transaction.query(
-    'select 1 from ringback.events where sequence = any ($1) order by sequence for update',
-    [sequences],
-  );
+  await lockEvents(transaction, sequences);
   await transaction.query(
     'update ringback.identities set sequence = null, expires_at = $2 where sequence = any ($1)',
     [sequences, traceIdsUntil],
