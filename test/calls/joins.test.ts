@@ -171,6 +171,29 @@ describe('a join', () => {
     expect(seen).toEqual([withoutAnalysis, complete]);
   });
 
+  test('runs again for what comes after its second attempt, although that has seen another late event', async () => {
+    const clock = new ManualClock();
+    const seen: unknown[] = [];
+    const events = [names.ended, names.analysed, names.transferred];
+    const { receiver, logs } = await started({ clock, random: () => 0.5 }, (r) =>
+      r.onCall({ ...terms, events }, ({ missing }) => {
+        seen.push(missing);
+        if (missing.length === 2) throw new Error('not without the analysis');
+      }),
+    );
+    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await clock.timer(within);
+    clock.advance(within);
+    await logs.until('run_retry');
+    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    await settled(receiver, 't-2');
+    await clock.timer(500);
+    clock.advance(500);
+    await settled(receiver, 't-1');
+    await tell(receiver, { ...call, name: 'transferred', traceId: 't-3' });
+    await expect.poll(() => seen).toEqual([[names.analysed, names.transferred], [names.transferred], []]);
+  });
+
   test('is a handler like any other: tried again, a dead letter at last, and its siblings do not notice', async () => {
     const { receiver, logs } = await started({ retry: { attempts: 2, base: 0 } }, (r) =>
       r

@@ -64,19 +64,23 @@ async function count(
   return true;
 }
 
-/** Remembers which events the join sees as its attempt begins. Resolves to whether an earlier run has seen them all. */
+/**
+ * Remembers which events the join sees as its attempt begins. Resolves to whether an earlier run has seen them all: then the join
+ * does not run again for the event that came while attempts failed, and may still do so for another.
+ */
 export async function noteSeen(
   transaction: Transaction,
   join: { readonly handler: string; readonly callId: string },
   names: readonly string[],
 ): Promise<boolean> {
-  const found = await lockedJoin(transaction, join);
-  await transaction.query('update ringback.joins set seen = $3 where handler = $1 and call_id = $2', [
-    ...keyOf(join),
-    toText(JSON.stringify(names)),
-  ]);
-  const settled = found?.settled;
-  return typeof settled === 'string' && names.every((name) => namesIn(fromText(settled)).includes(name));
+  const settled = (await lockedJoin(transaction, join))?.settled;
+  const isSettled =
+    typeof settled === 'string' && names.every((name) => namesIn(fromText(settled)).includes(name));
+  await transaction.query(
+    `update ringback.joins set seen = $3, reruns = case when $4 then 0 else reruns end where handler = $1 and call_id = $2`,
+    [...keyOf(join), toText(JSON.stringify(names)), isSettled],
+  );
+  return isSettled;
 }
 
 /** Counts events that were claimed where the join wasn't registered. Resolves to where the next look begins. */

@@ -49,7 +49,9 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
     on conflict do nothing`);
   const makeDue = database.prepare(`
     update runs ${byCall} set due_at = 0 where call_id = ? and handler = ? and ${isOpen} and ${isUnbegun}`);
-  const remember = database.prepare('update joins set seen = ? where handler = ? and call_id = ?');
+  const remember = database.prepare(
+    'update joins set seen = @seen, reruns = iif(@isSettled, 0, reruns) where handler = @handler and call_id = @callId',
+  );
   const countRerun = database.prepare(
     'update joins set reruns = reruns + 1 where handler = ? and call_id = ?',
   );
@@ -138,12 +140,15 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
       return 'settled';
     },
 
-    /** Remembers which events the join sees as its attempt begins. Returns whether an earlier run has seen them all. */
+    /**
+     * Remembers which events the join sees as its attempt begins. Returns whether an earlier run has seen them all: then the
+     * join does not run again for the event that came while attempts failed, and may still do so for another.
+     */
     noteSeen(handler: string, callId: string, names: readonly string[]): boolean {
-      const join = select.get(handler, callId) as JoinRow | undefined;
-      remember.run(JSON.stringify(names), handler, callId);
-      const settled = join?.settled;
-      return typeof settled === 'string' && names.every((name) => namesIn(settled).includes(name));
+      const settled = (select.get(handler, callId) as JoinRow | undefined)?.settled;
+      const isSettled = typeof settled === 'string' && names.every((name) => namesIn(settled).includes(name));
+      remember.run({ handler, callId, seen: JSON.stringify(names), isSettled: isSettled ? 1 : 0 });
+      return isSettled;
     },
 
     lookBack({ since, after: lookedUpTo, ...join }: JoinLookBack, now: number): Sequence | undefined {
