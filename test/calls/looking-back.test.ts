@@ -196,6 +196,19 @@ describe('an event that came while the join was not registered', () => {
   });
 });
 
+describe('a join that waits when its app is started with other options for it', () => {
+  test('is called at once if it waits for nothing any more', async () => {
+    const database = temporaryDatabase();
+    const seen: unknown[] = [];
+    const { receiver } = await started({ database }, joining(seen));
+    await tell(receiver, { ...call, name: 'ended', traceId: 't-ended' });
+    await expect.poll(() => receiver.counts()).toMatchObject({ runs: { due: 1 } });
+    await receiver.stop();
+    await started({ database }, joining(seen, { ...terms, events: [names.ended] }));
+    await expect.poll(() => seen).toEqual([['call-1', true]]);
+  });
+});
+
 describe('two processes', () => {
   test('that share the file fire a join once, whichever of them an event comes to', async () => {
     const database = temporaryDatabase();

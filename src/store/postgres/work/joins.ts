@@ -105,6 +105,7 @@ export async function lookBack(
       toText(join.handler),
       join.events.map(toText),
       join.runsAgain,
+      toText(`{"events":${JSON.stringify(join.events)},`),
     ]);
     for (const { call_id: callId, event_name: eventName, sequence } of missed)
       await count(
@@ -125,14 +126,16 @@ interface MissedRow {
 
 /**
  * An event that another process has claimed counts as missed: the join may not be registered there. If the call has the join,
- * one may have come when the join wasn't registered: after the last one that was counted, and not seen since.
+ * one may have come when the join wasn't registered: after the last one that was counted, and not seen since. All are counted
+ * anew if the join waits for other events than it did: it may be complete now.
  */
 const missedEvents = `
   select call_id, event_name, min(sequence) as sequence from ringback.events e
   where sequence > $1 and sequence <= $2 and received_at >= $3 and call_id is not null and event_name = any ($5)
     and not exists (select from ringback.waiting w where w.sequence = e.sequence)
     and not exists (select from ringback.joins j where j.handler = $4 and j.call_id = e.call_id and (
-      e.sequence <= substring(j.progress from '"until":([0-9]+)}$')::bigint
+      (e.sequence <= substring(j.progress from '"until":([0-9]+)}$')::bigint
+        and (j.seen is not null or starts_with(j.progress, $7)))
       or (j.seen is not null and (not $6 or j.reruns > 0 or strpos(j.seen, '"' || e.event_name || '"') > 0))))
   group by call_id, event_name order by 3`;
 

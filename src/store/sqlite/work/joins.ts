@@ -56,14 +56,16 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
     'update joins set reruns = reruns + 1 where handler = ? and call_id = ?',
   );
   // An event that another process has claimed counts as missed: the join may not be registered there. If the call has the join,
-  // one may have come when the join wasn't registered: after the last one that was counted, and not seen since.
+  // one may have come when the join wasn't registered: after the last one that was counted, and not seen since. All are counted
+  // anew if the join waits for other events than it did: it may be complete now.
   const missed = database.prepare(`
     select call_id as callId, event_name as eventName, min(sequence) as sequence from events
     where sequence > @after and sequence <= @until and received_at >= @since and call_id is not null
       and event_name in (select value from json_each(@events))
       and not exists (select 1 from waiting where waiting.sequence = events.sequence)
       and not exists (select 1 from joins where joins.handler = @handler and joins.call_id = events.call_id and (
-        events.sequence <= json_extract(progress, '$.until')
+        (events.sequence <= json_extract(progress, '$.until')
+          and (seen is not null or json_extract(progress, '$.events') = @events))
         or (seen is not null and (not @runsAgain or reruns > 0 or instr(seen, '"' || event_name || '"') > 0))))
     group by call_id, event_name order by 3`);
   const firstSince = database
