@@ -6,7 +6,7 @@ import { openedOnPool } from './opened-postgres.ts';
 /** How many rows and entries of indexes have been read of a table. */
 async function readOf(
   { pool, clients, schema }: { pool: Pool; clients: ReadonlySet<PoolClient>; schema: string },
-  table: 'identities' | 'runs' | 'events',
+  table: 'identities' | 'runs' | 'events' | 'joins',
 ): Promise<number> {
   for (const client of clients) await client.query('select pg_stat_force_next_flush()');
   const { rows } = await pool.query<{ read: string }>(
@@ -97,6 +97,35 @@ test('of many events that a process has ended, few are read when it is taken ove
   expect((await readOf(opened, 'events')) - before).toBeLessThan(1_000);
   const waiting = await pool.query(`select sequence from ${schema}.waiting where sequence > 100 order by 1`);
   expect(waiting.rows.map(({ sequence }) => Number(sequence))).toEqual([150, 8096, 8097, 8098, 8099, 8100]);
+});
+
+test('of many joins, those of the events that a look back looks at are read, also without statistics', async () => {
+  const opened = await openedOnPool();
+  const { store, pool, schema } = opened;
+  const join = {
+    handler: 'join',
+    events: ['CallHandler.CallEnded'],
+    within: 1_000,
+    runsAgain: true,
+  } as const;
+  await pool.query(`alter table ${schema}.joins set (autovacuum_enabled = off)`);
+  await record(store, eventOf('a', { eventName: join.events[0] }));
+  await pool.query(
+    `insert into ${schema}.events (sequence, trace_id, event_name, call_id, occurred_at, received_at, facts)
+     select 100 + n, n, event_name, 'call-' || n, 1, 1, facts from ${schema}.events, generate_series(1, 50000) as s (n)`,
+  );
+  await pool.query(
+    `insert into ${schema}.joins (handler, call_id, seen, progress)
+     select 'join', call_id, '["CallHandler.CallEnded"]', '{"events":["CallHandler.CallEnded"],"missing":[],"until":1}'
+     from ${schema}.events where sequence > 100`,
+  );
+  await pool.query(`analyze ${schema}.events`);
+  const before = await readOf(opened, 'joins');
+  let after: number | undefined = 100;
+  for (let looks = 0; looks < 10; looks += 1)
+    after = await store.calls.lookBack({ ...join, since: 0, after });
+  expect(after).toBe(5_100);
+  expect((await readOf(opened, 'joins')) - before).toBeLessThan(20_000);
 });
 
 test.for([

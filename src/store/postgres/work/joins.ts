@@ -127,7 +127,8 @@ interface MissedRow {
 /**
  * An event that another process has claimed counts as missed: the join may not be registered there. If the call has the join,
  * one may have come when the join wasn't registered: after the last one that was counted, and not seen since. All are counted
- * anew if the join waits for other events than it did: it may be complete now.
+ * anew if the join waits for other events than it did: it may be complete now. "offset 0" keeps the planner from reading all joins in
+ * each look, as it does when it has no statistics of them yet.
  */
 const missedEvents = `
   select call_id, event_name, min(sequence) as sequence from ringback.events e
@@ -136,7 +137,8 @@ const missedEvents = `
     and not exists (select from ringback.joins j where j.handler = $4 and j.call_id = e.call_id and (
       (e.sequence <= substring(j.progress from '"until":([0-9]+)}$')::bigint
         and (j.seen is not null or starts_with(j.progress, $7)))
-      or (j.seen is not null and (not $6 or j.reruns > 0 or strpos(j.seen, '"' || e.event_name || '"') > 0))))
+      or (j.seen is not null and (not $6 or j.reruns > 0 or strpos(j.seen, '"' || e.event_name || '"') > 0)))
+      offset 0)
   group by call_id, event_name order by 3`;
 
 async function beforeFirstSince(session: Session, since: number): Promise<Sequence | undefined> {
