@@ -5,16 +5,16 @@ import type { CallPage, CallStore } from '../store/call-store.ts';
 
 /** Which calls; every condition that is given must hold. */
 export interface CallQuery {
-  readonly agentId?: string;
-  readonly status?: CallStatus;
+  readonly agentId?: string | undefined;
+  readonly status?: CallStatus | undefined;
   /** Calls whose first event arrived then or later. */
-  readonly since?: Instant;
+  readonly since?: Instant | undefined;
   /** Calls whose first event arrived before then. */
-  readonly until?: Instant;
+  readonly until?: Instant | undefined;
   /** How many, at most 1,000. @default 100 */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** The `cursor` of the previous page. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** What `Calls` works with. */

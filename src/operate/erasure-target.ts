@@ -12,9 +12,9 @@ export type ErasureTarget = ({ readonly callId: string } | { readonly phoneNumbe
      * Whether the database is also rewritten. Only that removes old copies from unused parts of its pages, but deliveries
      * have to wait meanwhile. @default true for a database of up to 128 MB
      */
-    readonly compact?: boolean;
+    readonly compact?: boolean | undefined;
     /** Erases nothing, and tells what would be erased. @default false */
-    readonly dryRun?: boolean;
+    readonly dryRun?: boolean | undefined;
   };
 
 const targetSchema = z.strictObject({

@@ -52,7 +52,7 @@ export class Failures {
    * const [group] = await receiver.failures.list({ handler: 'crm-sync' });
    * if (group) await receiver.events.replay({ state: 'dead', failure: group.id });
    */
-  async list(query: { readonly handler?: string } = {}): Promise<readonly FailureGroup[]> {
+  async list(query: { readonly handler?: string | undefined } = {}): Promise<readonly FailureGroup[]> {
     this.#parts.requireStarted('failures.list()');
     const { handler } = parseStrictly(failureQuerySchema, query, 'failures.list', 'query');
     const groups = await this.#parts.store.groups({ handler, limit: maxListed });

@@ -34,7 +34,7 @@ export interface HistoryPoint {
 /** Which part of the history. */
 export interface HistoryQuery {
   /** @default 'minute' */
-  readonly resolution?: Resolution;
+  readonly resolution?: Resolution | undefined;
   readonly since?: Instant | undefined;
   readonly until?: Instant | undefined;
 }

@@ -30,18 +30,18 @@ export type QuarantineReason = SignatureReason | Unreadable;
 
 /** Which deliveries of the quarantine. */
 export interface QuarantineQuery {
-  readonly kind?: QuarantineKind;
-  readonly reason?: QuarantineReason;
+  readonly kind?: QuarantineKind | undefined;
+  readonly reason?: QuarantineReason | undefined;
   /** The trace id in the header, or a part of it. */
-  readonly traceId?: string;
+  readonly traceId?: string | undefined;
   /** Arrived then or later. */
-  readonly since?: Instant;
+  readonly since?: Instant | undefined;
   /** Arrived before then. */
-  readonly until?: Instant;
+  readonly until?: Instant | undefined;
   /** How many, at most 1,000. @default 100 */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** The `cursor` of the previous page. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** How many deliveries `reverify` has checked, and what became of them. */

@@ -6,9 +6,9 @@ import { tracerOf } from './spans.ts';
 /** Where spans and metrics go. */
 export interface InstrumentOptions {
   /** @default the global one */
-  readonly tracerProvider?: TracerProvider;
+  readonly tracerProvider?: TracerProvider | undefined;
   /** @default the global one */
-  readonly meterProvider?: MeterProvider;
+  readonly meterProvider?: MeterProvider | undefined;
 }
 
 /** Under which spans and metrics are found. */

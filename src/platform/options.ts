@@ -17,13 +17,13 @@ export interface PlatformLogger {
 /** How requests are tried again. The wait grows from `base` by `factor` up to `cap`, with full jitter. */
 export interface PlatformRetryOptions {
   /** The number of attempts, including the first; with 1, nothing is tried again. @default 4 */
-  attempts?: number;
+  attempts?: number | undefined;
   /** The longest wait before the second attempt. @default '500ms' */
-  base?: Duration;
+  base?: Duration | undefined;
   /** What the longest wait is multiplied by for each further attempt. @default 2 */
-  factor?: number;
+  factor?: number | undefined;
   /** The longest wait of all. A `Retry-After` that asks for more ends the attempts at once. @default '30s' */
-  cap?: Duration;
+  cap?: Duration | undefined;
 }
 
 /** Options of `createPlatform`. */
@@ -33,24 +33,26 @@ export interface PlatformOptions {
   /** The API key (platform document, Authentication). Sent as a bearer token to `baseUrl` and nowhere else. */
   apiKey: string | undefined;
   /** What sends requests. @default Node's own `fetch` */
-  fetch?: typeof fetch;
+  fetch?: typeof fetch | undefined;
   /** How long one attempt may take, including its answer. @default '10s' */
-  timeout?: Duration;
+  timeout?: Duration | undefined;
   /** How requests are tried again: reads after failures that may pass, writes only if they were not carried out. */
-  retry?: PlatformRetryOptions;
+  retry?: PlatformRetryOptions | undefined;
   /** Where requests that are tried again are logged, and warnings, which are in the result as well. @default nowhere */
-  logger?: PlatformLogger;
+  logger?: PlatformLogger | undefined;
   /**
    * Where the operations on knowledge bases are, since the platform's document shows the path of one of them only. Those
    * that are not given keep their defaults.
    *
    * @example { search: '/api/v1/knowledge-bases/{kb_id}/query' }
    */
-  knowledgeBasePaths?: Partial<KnowledgeBasePaths>;
+  knowledgeBasePaths?:
+    | { [Name in keyof KnowledgeBasePaths]?: KnowledgeBasePaths[Name] | undefined }
+    | undefined;
   /** Time, for tests. @default the machine's */
-  clock?: Clock;
+  clock?: Clock | undefined;
   /** The source of random numbers, for tests: from 0 up to, not including, 1. @default Math.random */
-  random?: Random;
+  random?: Random | undefined;
 }
 
 /** A length of time, as an option. */

@@ -48,27 +48,27 @@ export type Notify = ((alert: Alert) => unknown) | string | AlertWebhook;
 /** From where on something is worth waking somebody, and who is told. `false` instead of a value: never. */
 export interface AlertOptions {
   /** A function, or where a webhook goes. @default nobody but the log */
-  notify?: Notify;
+  notify?: Notify | undefined;
   /** How many dead letters. @default 1 */
-  deadLetters?: number | false;
+  deadLetters?: number | false | undefined;
   /**
    * How many failed attempts of a handler within 15 minutes, if they are more than those that went well; or how many that
    * failed alike, if they are a tenth of all.
    * @default 10
    */
-  failedAttempts?: number | false;
+  failedAttempts?: number | false | undefined;
   /** How long the oldest event or run that waits has waited. @default '15m' */
-  oldestWaiting?: Duration | false;
+  oldestWaiting?: Duration | false | undefined;
   /**
    * For how long no delivery was accepted. `'unusual'`: half as long again as the longest pause of the last two weeks, and an
    * hour more; known after a week.
    * @default 'unusual'
    */
-  noDeliveries?: Duration | 'unusual' | false;
+  noDeliveries?: Duration | 'unusual' | false | undefined;
   /** Below how much room on the disk of a SQLite file. @default '1gb' */
-  freeDisk?: Size | false;
+  freeDisk?: Size | false | undefined;
   /** After how long one that is still there is told again. @default '1d' */
-  remind?: Duration;
+  remind?: Duration | undefined;
 }
 
 /** How webhooks of alerts are signed. */

@@ -11,25 +11,25 @@ import { type ShortDuration, shortDurationsIn } from './short-durations.ts';
 /** Options of one handler: `receiver.on(names, options, handler)`. */
 export interface HandlerOptions {
   /** The name under which its runs are stored; keep it across releases. @default its event names, joined by `,` */
-  name?: string;
+  name?: string | undefined;
   /** How long one attempt may take. @default the receiver's `timeout` */
-  timeout?: Duration;
+  timeout?: Duration | undefined;
   /** @default the receiver's `retry` */
-  retry?: RetryOptions;
+  retry?: RetryOptions | undefined;
   /**
    * `'call'`: one run at a time for each call, in order of arrival; while a failed run waits for its retry, later runs
    * of the call may go ahead. `'strict'`: later runs of the call wait until it is done or dead. `'none'`: runs of one
    * call may overlap. @default 'call'
    */
-  order?: Order;
+  order?: Order | undefined;
   /** How many runs of this handler may be active at once in one process. @default the receiver's `concurrency` */
-  concurrency?: number;
+  concurrency?: number | undefined;
   /**
    * How often its attempts may begin, in all processes of the inbox together: for a service that takes no more. They begin
    * one after the other, with equal gaps. @default as often as there are runs
    * @example '10/s', '100/m', '500/h'
    */
-  rate?: Rate;
+  rate?: Rate | undefined;
 }
 
 /** Options of a join: `receiver.onCall(options, handler)`. */
@@ -41,7 +41,7 @@ export interface JoinOptions extends Omit<HandlerOptions, 'name' | 'order'> {
   /** How long it waits after the first of its events. */
   within: Duration;
   /** What to do with an event that arrives after the join was called without it. @default 'run-again', once */
-  late?: 'run-again' | 'ignore';
+  late?: 'run-again' | 'ignore' | undefined;
 }
 
 const handlerSchema = z.strictObject({

@@ -10,7 +10,7 @@ import { type Parts, wire } from './wiring.ts';
 /** How `stop` ends the runs that are in flight. */
 export interface StopOptions {
   /** How long active runs may take to end before they are interrupted. @default '10s' */
-  readonly drain?: Duration;
+  readonly drain?: Duration | undefined;
 }
 
 /** How long a stop waits for a locked database once `drain` is over, in milliseconds. */

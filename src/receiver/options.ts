@@ -31,25 +31,25 @@ import type { Store, StoreFactory } from '../store/store.ts';
 /** How a failed run is retried. The longest wait grows from `base` by `factor` up to `cap`, with full jitter. */
 export interface RetryOptions {
   /** How many attempts a run has before it is a dead letter. @default 12 */
-  attempts?: number;
+  attempts?: number | undefined;
   /** The longest wait before the second attempt. @default '1s' */
-  base?: Duration;
+  base?: Duration | undefined;
   /** The factor by which the longest wait grows with each further attempt. @default 2 */
-  factor?: number;
+  factor?: number | undefined;
   /** The upper bound of the longest wait. @default '1h' */
-  cap?: Duration;
+  cap?: Duration | undefined;
 }
 
 /** How long data is kept in the inbox. It is then removed, in small steps between deliveries. */
 export interface RetentionOptions {
   /** Events whose runs are all done: from their arrival, or from the end of their last stored run. @default '30d' */
-  done?: Duration;
+  done?: Duration | undefined;
   /** Events with dead letters: from the end of their last stored run. @default '90d' */
-  dead?: Duration;
+  dead?: Duration | undefined;
   /** Deliveries in quarantine: from their arrival. @default '7d' */
-  quarantine?: Duration;
+  quarantine?: Duration | undefined;
   /** Trace ids of removed events: as long as this, a late copy still counts as a duplicate. @default '180d' */
-  traceIds?: Duration;
+  traceIds?: Duration | undefined;
 }
 
 /** Options of `createReceiver`. `Transaction` is what the database lends to `ctx.commit`: see `RunContext`. */
@@ -61,68 +61,72 @@ export interface ReceiverOptions<Transaction = UserDatabase> {
    */
   secrets?: Secrets | (() => Secrets | Promise<Secrets>) | undefined;
   /** The subscription's own headers; each delivery must carry them. @default none */
-  headers?: Record<string, string>;
+  headers?: Record<string, string> | undefined;
   /** The signature scheme: `'auto'` finds it and pins it; else a scheme's name, or a scheme in full. @default 'auto' */
-  signature?: SignatureOption;
+  signature?: SignatureOption | undefined;
   /** How far the time of a delivery may be from ours, in either direction. @default '5m' */
-  tolerance?: Duration;
+  tolerance?: Duration | undefined;
   /** What counts as HTTPS, and which host names the receiver answers to. */
-  https?: {
-    /** Whether plain HTTP is refused. Set it to false only for development on loopback. @default true */
-    required?: boolean;
-    /** The proxies that may say a delivery came over HTTPS, in Express's forms. @default the app's own, else nobody */
-    trustProxy?: TrustProxySetting;
-    /** The host names that the receiver answers to. @default any name; where HTTPS is required, no IP address */
-    hosts?: string[];
-  };
+  https?:
+    | {
+        /** Whether plain HTTP is refused. Set it to false only for development on loopback. @default true */
+        required?: boolean | undefined;
+        /** The proxies that may say a delivery came over HTTPS, in Express's forms. @default the app's own, else nobody */
+        trustProxy?: TrustProxySetting | undefined;
+        /** The host names that the receiver answers to. @default any name; where HTTPS is required, no IP address */
+        hosts?: string[] | undefined;
+      }
+    | undefined;
   /**
    * The inbox: a SQLite file, `':memory:'` for tests, a `postgres://` URL, `postgres({ … })` of `ringback/postgres`, or a
    * store. A relative path counts from the folder in which the receiver is made. With a URL, TypeScript takes what
    * `ctx.commit` lends for SQLite's: prefer `postgres()` in code.
    * @default './ringback.db'
    */
-  database?: string | StoreFactory<Transaction> | Store<Transaction>;
+  database?: string | StoreFactory<Transaction> | Store<Transaction> | undefined;
   /** How much memory and time one delivery, and all deliveries together, may take. */
-  limits?: {
-    /** The largest body. @default '5mb' */
-    body?: Size;
-    /**
-     * The bytes of all bodies that are being received at once, beyond the first 64 KB of each. When they are reached, the
-     * slowest unfinished body is refused to make room for the next one.
-     * @default '64mb'
-     */
-    inflight?: Size;
-    /** How long a body may take to arrive. @default '10s' */
-    bodyTimeout?: Duration;
-    /** How many values one body may hold: strings, numbers, lists, objects and so on, without names. @default 500000 */
-    values?: number;
-    /** How many fields one object in a body may have. @default 20000 */
-    fields?: number;
-    /** How many lists and objects may be inside one another in a body. @default 1000 */
-    depth?: number;
-  };
+  limits?:
+    | {
+        /** The largest body. @default '5mb' */
+        body?: Size | undefined;
+        /**
+         * The bytes of all bodies that are being received at once, beyond the first 64 KB of each. When they are reached, the
+         * slowest unfinished body is refused to make room for the next one.
+         * @default '64mb'
+         */
+        inflight?: Size | undefined;
+        /** How long a body may take to arrive. @default '10s' */
+        bodyTimeout?: Duration | undefined;
+        /** How many values one body may hold: strings, numbers, lists, objects and so on, without names. @default 500000 */
+        values?: number | undefined;
+        /** How many fields one object in a body may have. @default 20000 */
+        fields?: number | undefined;
+        /** How many lists and objects may be inside one another in a body. @default 1000 */
+        depth?: number | undefined;
+      }
+    | undefined;
   /** How long data is kept in the inbox. */
-  retention?: RetentionOptions;
+  retention?: RetentionOptions | undefined;
   /** What is worth waking somebody. */
-  alerts?: AlertOptions;
+  alerts?: AlertOptions | undefined;
   /** How failed runs are retried. */
-  retry?: RetryOptions;
+  retry?: RetryOptions | undefined;
   /** How long one attempt of a handler may take. @default '30s' */
-  timeout?: Duration;
+  timeout?: Duration | undefined;
   /** How many runs of each handler may be active at once in this process. @default 16 */
-  concurrency?: number;
+  concurrency?: number | undefined;
   /**
    * Whether a handler or a join for a name that no known event has, but that is close to a known one, is refused. Without
    * it, the log names it at start. A name that is close to none is always taken: the platform may have new events.
    * @default false
    */
-  strictNames?: boolean;
+  strictNames?: boolean | undefined;
   /** A pino instance, or options for one. @default pino's own defaults */
-  logger?: Logger | LoggerOptions;
+  logger?: Logger | LoggerOptions | undefined;
   /** The source of time, for tests. @default the machine's */
-  clock?: Clock;
+  clock?: Clock | undefined;
   /** The source of random numbers, for tests: from 0 up to, not including, 1. @default Math.random */
-  random?: Random;
+  random?: Random | undefined;
 }
 
 const day = 86_400_000;

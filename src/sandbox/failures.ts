@@ -7,13 +7,13 @@ import { checked, parseStrictly } from '../errors/option-problems.ts';
 /** How requests fail. Without any of these, they are answered with 503. */
 export interface FailureOptions {
   /** The status of the answer. @default 503 */
-  status?: 429 | 500 | 503;
+  status?: 429 | 500 | 503 | undefined;
   /** The header `Retry-After` of the answer, in seconds. @default none */
-  retryAfter?: number;
+  retryAfter?: number | undefined;
   /** The connection is cut instead, without an answer; nothing is carried out. */
-  cut?: true;
+  cut?: true | undefined;
   /** The operation is carried out at once, but its answer comes so much later, in real time. */
-  delay?: Duration;
+  delay?: Duration | undefined;
 }
 
 const seconds = 'a whole number of seconds of 0 or more';

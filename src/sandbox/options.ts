@@ -14,45 +14,45 @@ import { type Seed, parseSeed } from './seed.ts';
 /** Options of `createSandbox`. */
 export interface SandboxOptions {
   /** The port to listen on; 0 lets the system choose. @default 0 */
-  port?: number;
+  port?: number | undefined;
   /** The loopback address to listen on; any other address is refused. @default '127.0.0.1' */
-  host?: string;
+  host?: string | undefined;
   /** Where the state is stored: a SQLite file, or `':memory:'`. @default ':memory:' */
-  database?: string;
+  database?: string | undefined;
   /** The contents of a new database; an existing database stays as it is. @default a demonstration organization */
-  seed?: Seed;
+  seed?: Seed | undefined;
   /** The seed for random calls: the same value and a new database give the same calls. @default another each time */
-  callSeed?: string | number;
+  callSeed?: string | number | undefined;
   /** The factor by which calls, and the waits between attempts, run faster. @default 1 */
-  speed?: number;
+  speed?: number | undefined;
   /** How deliveries are signed: the name of a scheme, or a scheme. @default 't-v1-hex-whole' */
-  scheme?: SchemeName | Scheme;
+  scheme?: SchemeName | Scheme | undefined;
   /** Disturbs deliveries: `true`, or rates and a seed. @default none */
-  adversary?: boolean | AdversaryOptions;
+  adversary?: boolean | AdversaryOptions | undefined;
   /**
    * What has a trace id: each `delivery`, which is an event on its way to one subscription, or each `event`, so that all
    * of its subscriptions get the same id. The platform's document allows both. @default 'delivery'
    */
-  traceIds?: 'delivery' | 'event';
+  traceIds?: 'delivery' | 'event' | undefined;
   /** Whether plain http and IP addresses are given up, as at the platform, instead of delivered to. @default false */
-  strictDeliveries?: boolean;
+  strictDeliveries?: boolean | undefined;
   /** Generates prompts. It may ask a model, and may throw: the request is then answered with 503. @default headings */
-  generatePrompt?: PromptGenerator;
+  generatePrompt?: PromptGenerator | undefined;
   /** The query parameter of website discovery, which the platform's document doesn't show. @default 'url' */
-  websiteParameter?: string;
+  websiteParameter?: string | undefined;
   /**
    * Which hosts website discovery and crawls may look at besides those on loopback, such as `www.example.com`. @default none
    */
-  websiteHosts?: readonly string[];
+  websiteHosts?: readonly string[] | undefined;
   /**
    * An OpenAI-compatible service that makes the embeddings of knowledge bases, asked for their `embedding_model`. Its address
    * ends before `/embeddings`. @default an embedder without a model, which compares words
    */
-  embeddings?: EmbeddingService;
+  embeddings?: EmbeddingService | undefined;
   /** A pino instance. @default nothing is logged */
-  logger?: Logger;
+  logger?: Logger | undefined;
   /** The source of time, for tests. @default the machine's */
-  clock?: Clock;
+  clock?: Clock | undefined;
 }
 
 const isLoopback = addressMatcher(['loopback']);

@@ -17,16 +17,16 @@ export interface SignOptions {
   /** The secret to sign with, or several: each adds one signature, as the platform does after a rotation. */
   readonly secrets: Secrets;
   /** How to sign: the name of a known scheme, or a scheme. Default: `'t-v1-hex-whole'`, the likeliest. */
-  readonly scheme?: SchemeName | Scheme;
+  readonly scheme?: SchemeName | Scheme | undefined;
   /** The event's trace id. Required by schemes that sign `{id}`; others ignore it. */
-  readonly traceId?: string;
+  readonly traceId?: string | undefined;
   /**
    * The time of the delivery: a Date or milliseconds since 1970, written as the scheme's header writes it (ISO
    * 8601, or whole seconds for Standard Webhooks); or a text, sent as it is. Default: now.
    */
-  readonly timestamp?: Date | number | string;
+  readonly timestamp?: Date | number | string | undefined;
   /** The `t=` of the signature, sent as it is. Default: `timestamp` in whole seconds since 1970. */
-  readonly t?: number | string;
+  readonly t?: number | string | undefined;
 }
 
 /**

@@ -108,11 +108,11 @@ export interface VerifyOptions {
    * know it (`describeScheme` of a verification's scheme): with `'auto'`, a captured delivery whose signed time was
    * moved to the beginning of its body can verify in another scheme.
    */
-  readonly signature?: SignatureOption;
+  readonly signature?: SignatureOption | undefined;
   /** How far the delivery's time may be from now, both ways. Default: `'5m'`. */
-  readonly tolerance?: Duration;
+  readonly tolerance?: Duration | undefined;
   /** The time to compare with: a Date, or milliseconds since 1970. Default: now. */
-  readonly now?: Date | number;
+  readonly now?: Date | number | undefined;
 }
 
 /**

@@ -30,17 +30,17 @@ export type DeliverySource = string | Fixture | Uint8Array | Readonly<Record<str
 /** How `buildDelivery` makes a delivery. */
 export interface DeliveryOptions {
   /** The secret to sign with; several make one signature each, as after a rotation. @default testSecret */
-  readonly secret?: Secrets;
+  readonly secret?: Secrets | undefined;
   /** How to sign. @default 't-v1-hex-whole' */
-  readonly scheme?: SchemeName | Scheme;
+  readonly scheme?: SchemeName | Scheme | undefined;
   /** Replaces the event's trace id, in header and body: with another trace id, the delivery is another event. */
-  readonly traceId?: string;
+  readonly traceId?: string | undefined;
   /** Replaces the call's id. */
-  readonly callId?: string;
+  readonly callId?: string | undefined;
   /** When it is sent: a Date, milliseconds since 1970, or a text that is sent as it is. @default now */
-  readonly timestamp?: Date | number | string;
+  readonly timestamp?: Date | number | string | undefined;
   /** Headers to add or to replace; undefined leaves one out. */
-  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /** Checks only the names of the options: each value is checked by the function that takes it. */

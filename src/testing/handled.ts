@@ -24,12 +24,12 @@ export interface HandledOptions {
    * How long to wait. The default is below the usual limit of a test, five seconds, at which a test would fail without
    * saying why. @default '3s'
    */
-  readonly within?: Duration;
+  readonly within?: Duration | undefined;
   /**
    * The receiver's manual clock. Once nothing runs, it is advanced to the time when a retry or a join is due.
    * @default it stands still
    */
-  readonly clock?: ManualClock;
+  readonly clock?: ManualClock | undefined;
 }
 
 const optionsSchema = z.strictObject({

@@ -29,7 +29,7 @@ import {
 /** Options of `documents.completed`. */
 export interface CompletedOptions extends WaitOptions {
   /** How long to wait for the document; 0 asks once. @default '10m' */
-  readonly timeout?: Duration;
+  readonly timeout?: Duration | undefined;
 }
 
 /** Answers that ask to come back later, and say nothing of the document. */

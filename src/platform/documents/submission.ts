@@ -9,7 +9,7 @@ export interface FileToUpload {
   /** Text is sent as UTF-8. */
   readonly content: Uint8Array | string | Blob;
   /** Such as `application/pdf`. @default that of a Blob, else `application/octet-stream` */
-  readonly contentType?: string;
+  readonly contentType?: string | undefined;
 }
 
 /** What becomes a document: a file, or the addresses of a website's pages. */

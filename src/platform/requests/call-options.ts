@@ -26,7 +26,7 @@ export function readCallOptions(
 /** Options of listings that come in pages. */
 export interface PageOptions {
   /** How many items to ask for in one page, 1 to 100. @default 100 */
-  readonly pageSize?: number;
+  readonly pageSize?: number | undefined;
   /** Ends the listing: the next step rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -9,9 +9,9 @@ import { wait } from './retry.ts';
 /** Options of operations that wait for what the platform is still working on. */
 export interface WaitOptions extends CallOptions {
   /** How long to wait in all, not counting the last request; 0 asks once. */
-  readonly timeout?: Duration;
+  readonly timeout?: Duration | undefined;
   /** How long to wait before asking again. @default '2s' */
-  readonly interval?: Duration;
+  readonly interval?: Duration | undefined;
 }
 
 /** The schema of such options, with the operation's own longest wait, in milliseconds. */

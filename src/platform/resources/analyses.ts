@@ -34,7 +34,7 @@ export interface AnalysisOptions extends WaitOptions {
    * How long to wait for an analysis that isn't ready; 0 asks once. In a handler, set it well below the handler's
    * timeout, which is 30 s by default. @default '60s': twice the longest that is typical
    */
-  readonly timeout?: Duration;
+  readonly timeout?: Duration | undefined;
 }
 
 const optionsSchema = waitOptionsSchema(60_000);

@@ -10,8 +10,8 @@ export interface ToolFunction {
     readonly type: 'object';
     /** Other JSON Schema keywords of a parameter are sent as they are. */
     readonly properties: Readonly<Record<string, { readonly type: string; readonly description: string }>>;
-    readonly required?: readonly string[];
-    readonly additionalProperties?: boolean;
+    readonly required?: readonly string[] | undefined;
+    readonly additionalProperties?: boolean | undefined;
   };
 }
 
@@ -20,25 +20,27 @@ export interface ToolApi {
   readonly endpoint: string;
   readonly method: string;
   /** Usually credentials: never in an error or a log. */
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly parameters?: {
-    readonly fixed_params?: Readonly<
-      Record<string, { readonly description: string; readonly value: string }>
-    >;
-    /** The form of an entry is not in the platform's document. */
-    readonly runtime_params?: Readonly<Record<string, unknown>>;
-  };
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly parameters?:
+    | {
+        readonly fixed_params?:
+          | Readonly<Record<string, { readonly description: string; readonly value: string }>>
+          | undefined;
+        /** The form of an entry is not in the platform's document. */
+        readonly runtime_params?: Readonly<Record<string, unknown>> | undefined;
+      }
+    | undefined;
 }
 
 /** A custom tool to register: what `defineTool(…).registration(…)` gives, or the same written by hand. */
 export interface NewCustomTool {
   readonly openai_tool: ToolFunction;
   readonly additional_tool_info: { readonly tool_type: 'custom'; readonly api: ToolApi };
-  readonly tool_id?: string;
-  readonly tool_start_message?: string;
-  readonly tool_delayed_message?: string;
-  readonly tool_complete_message?: string;
-  readonly tool_failed_message?: string;
+  readonly tool_id?: string | undefined;
+  readonly tool_start_message?: string | undefined;
+  readonly tool_delayed_message?: string | undefined;
+  readonly tool_complete_message?: string | undefined;
+  readonly tool_failed_message?: string | undefined;
 }
 
 /**

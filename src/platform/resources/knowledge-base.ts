@@ -10,20 +10,20 @@ type EmbeddingModel = OpenEnumeration<'text-embedding-3-small' | 'text-embedding
  */
 export interface KnowledgeBaseFields {
   readonly name: string;
-  readonly description?: string | null;
+  readonly description?: string | null | undefined;
   /** The language that most of the material is in. @default 'en' */
-  readonly document_language?: string;
+  readonly document_language?: string | undefined;
   /** How new material is cut. @default 'recursive' */
-  readonly chunking_strategy?: ChunkingStrategy;
-  readonly vector_backend?: string;
+  readonly chunking_strategy?: ChunkingStrategy | undefined;
+  readonly vector_backend?: string | undefined;
   /** Fixed when the knowledge base is created. @default 'text-embedding-3-large' */
-  readonly embedding_model?: EmbeddingModel;
+  readonly embedding_model?: EmbeddingModel | undefined;
   /** How large the chunks of new material should be. @default 512 */
-  readonly chunk_size?: number;
+  readonly chunk_size?: number | undefined;
   /** How much a chunk shares with the next. @default 50 */
-  readonly chunk_overlap?: number;
-  readonly assistant_persona?: string | null;
-  readonly workspace_id?: string | null;
+  readonly chunk_overlap?: number | undefined;
+  readonly assistant_persona?: string | null | undefined;
+  readonly workspace_id?: string | null | undefined;
 }
 
 /**

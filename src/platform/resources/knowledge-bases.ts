@@ -24,7 +24,7 @@ import { type KnowledgeBasePaths, filledPath } from './knowledge-base-paths.ts';
 /** Options of `knowledgeBases.search`. */
 export interface SearchOptions extends CallOptions {
   /** How many results to ask for. @default the platform's own */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 const expectedLimit = 'a whole number of 1 or more';

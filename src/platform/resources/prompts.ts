@@ -7,7 +7,7 @@ import type { Connection } from '../requests/connection.ts';
 export interface PromptRequest {
   readonly raw_prompt: string;
   /** @default '' */
-  readonly instructions?: string;
+  readonly instructions?: string | undefined;
 }
 
 /** A prompt that was generated (platform document, GeneratedPrompt). */

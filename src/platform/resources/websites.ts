@@ -16,7 +16,7 @@ export interface SitemapOptions extends CallOptions {
   /**
    * The name of the query parameter with the website's address, which is not in the platform's document. @default 'url'
    */
-  readonly parameter?: string;
+  readonly parameter?: string | undefined;
 }
 
 const optionsSchema = z.strictObject({

@@ -33,7 +33,7 @@ export interface ToolDefinition<Parameters extends z.ZodObject> {
    */
   readonly run: (args: z.output<Parameters>, context: ToolContext) => unknown;
   /** The texts around a call of the tool. @default none */
-  readonly messages?: ToolMessages;
+  readonly messages?: ToolMessages | undefined;
 }
 
 /** A tool made by `defineTool`, with its registration and its work. */
@@ -56,7 +56,7 @@ export interface Tool {
    * @throws ToolError when an argument is missing or wrong; rejects with the error that `run` throws
    * @example expect(await tool.call({ order_number: '4711' })).toEqual({ status: 'sent' });
    */
-  call(args: unknown, options?: { readonly signal?: AbortSignal }): Promise<unknown>;
+  call(args: unknown, options?: { readonly signal?: AbortSignal | undefined }): Promise<unknown>;
 }
 
 const expectedName = "up to 64 letters, digits, '_' and '-'";

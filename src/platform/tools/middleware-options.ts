@@ -21,11 +21,11 @@ export interface ToolMiddlewareOptions {
    */
   readonly headers: Readonly<Record<string, string>>;
   /** How long a call may take, including reading the arguments. The caller waits meanwhile. @default '10s' */
-  readonly timeout?: Duration;
+  readonly timeout?: Duration | undefined;
   /** Gets one line for each call, without its arguments or its result. @default none */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** Time, for tests. @default the machine's */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** The options with everything filled in, and the tools by name. */

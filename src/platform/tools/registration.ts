@@ -15,27 +15,27 @@ export interface RegistrationOptions {
   /** Where the platform reaches the tool: an https address, or http on loopback for the sandbox. */
   readonly endpoint: string;
   /** The method of a call. With GET and DELETE the arguments are in the query. @default 'POST' */
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | undefined;
   /** Sent with every call: the headers that `toolMiddleware` expects. @default none */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Sent with every call, beside the model's arguments; `run` finds them in `context.additional`. @default none */
-  readonly fixedParams?: Readonly<Record<string, FixedParameter>>;
+  readonly fixedParams?: Readonly<Record<string, FixedParameter>> | undefined;
   /** Passed on as it is: the platform's document doesn't show what an entry looks like. @default {} */
-  readonly runtimeParams?: Readonly<Record<string, unknown>>;
+  readonly runtimeParams?: Readonly<Record<string, unknown>> | undefined;
   /** The tool's id at the platform. @default the tool's name */
-  readonly toolId?: string;
+  readonly toolId?: string | undefined;
 }
 
 /** The texts around a call of the tool (platform document, CustomTool). */
 export interface ToolMessages {
   /** Shown when the tool starts. */
-  readonly start?: string;
+  readonly start?: string | undefined;
   /** Shown when it takes long. */
-  readonly delayed?: string;
+  readonly delayed?: string | undefined;
   /** Shown when it has completed. */
-  readonly complete?: string;
+  readonly complete?: string | undefined;
   /** Shown when it has failed. */
-  readonly failed?: string;
+  readonly failed?: string | undefined;
 }
 
 /** What `customTools.ensure` and `create` take (platform document, CustomTool). */

@@ -9,25 +9,25 @@ import { oneOf, wholeNumber } from './seeded-random.ts';
 /** How one call is to be played. Fields that are left out are drawn at random from the sandbox's `callSeed`. */
 export interface CallPlan {
   /** @default drawn: of ten calls about six are completed, two transferred, one is unanalysed, one failed */
-  readonly scenario?: Scenario;
+  readonly scenario?: Scenario | undefined;
   /** The id of the call. You may choose it, and each id can be played once. @default 24 hex digits */
-  readonly callId?: string;
+  readonly callId?: string | undefined;
   /** @default drawn from the organization's agents */
-  readonly agentId?: string;
+  readonly agentId?: string | undefined;
   /** @default the first of the sandbox */
-  readonly organizationId?: string;
+  readonly organizationId?: string | undefined;
   /** From the start to the end. @default drawn: 5 seconds to 5 minutes */
-  readonly duration?: Duration;
+  readonly duration?: Duration | undefined;
   /** From the end to the analysis. @default drawn: 1 to 30 seconds */
-  readonly analysisAfter?: Duration;
+  readonly analysisAfter?: Duration | undefined;
   /** How times are written: ISO 8601 with nanoseconds, or UNIX seconds. The document has both. @default drawn */
-  readonly timestamps?: 'iso' | 'seconds';
+  readonly timestamps?: 'iso' | 'seconds' | undefined;
   /** The transfer's body: flat, as the document's sample, or in the envelope. @default drawn */
-  readonly transferBody?: 'flat' | 'wrapped';
+  readonly transferBody?: 'flat' | 'wrapped' | undefined;
   /** @default drawn */
-  readonly transferStatus?: (typeof transferStatuses)[number];
+  readonly transferStatus?: (typeof transferStatuses)[number] | undefined;
   /** The caller's sentiment before the transfer. @default drawn */
-  readonly sentiment?: (typeof sentiments)[number];
+  readonly sentiment?: (typeof sentiments)[number] | undefined;
 }
 
 const expected = {

@@ -6,9 +6,9 @@ export interface TrafficOptions {
   /** Calls in a minute of the platform's time: at a speed of 10, a real minute has ten times as many. */
   readonly callsPerMinute: number;
   /** How many altogether. @default no end */
-  readonly count?: number;
+  readonly count?: number | undefined;
   /** Ends the traffic. Calls that have begun are played to their end. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const expected = {

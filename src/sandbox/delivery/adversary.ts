@@ -15,19 +15,19 @@ export type Disturbance = (typeof disturbances)[number];
  */
 export interface AdversaryOptions {
   /** With the same seed, the adversary does the same with the same attempts. @default 'adversary' */
-  readonly seed?: string | number;
+  readonly seed?: string | number | undefined;
   /** Sends the event twice at the same time. */
-  readonly duplicated?: number;
+  readonly duplicated?: number | undefined;
   /** Delays the attempt by up to a minute of the platform's time, so that later events overtake it. */
-  readonly delayed?: number;
+  readonly delayed?: number | undefined;
   /** Drops the connection once the body is sent: the receiver has the event, the platform no answer. */
-  readonly dropped?: number;
+  readonly dropped?: number | undefined;
   /** First sends a copy whose body was changed after signing. */
-  readonly tampered?: number;
+  readonly tampered?: number | undefined;
   /** First sends a copy signed with an old secret, or with one that never existed. */
-  readonly wrong_secret?: number;
+  readonly wrong_secret?: number | undefined;
   /** First sends bytes that are not an event, with a valid signature. */
-  readonly rubbish?: number;
+  readonly rubbish?: number | undefined;
 }
 
 const expected = 'a number from 0 to 1';

@@ -25,13 +25,13 @@ export interface PostgresOptions {
    * A pool of the package `pg` that your app has already, with at least 4 connections. Ringback leaves it open when it stops.
    * Deliveries wait for its connections beside everything else that uses them.
    */
-  pool?: Pool;
+  pool?: Pool | undefined;
   /**
    * The schema that holds the inbox's tables; it is created if it isn't there. Lower-case letters, digits and `_`; a URL can
    * say it as well, as `?schema=ringback`.
    * @default 'ringback'
    */
-  schema?: string;
+  schema?: string | undefined;
 }
 
 const expected = {
