@@ -36,6 +36,20 @@ function named(peer: string | undefined): string {
   return peer === undefined ? '' : ` ${peer}`;
 }
 
+/** What to do about a body whose bytes are gone, by what is found in their place. */
+const alreadyParsed = {
+  nothing:
+    'A body parser in front of the receiver consumed the raw bytes, which are what is signed: mount the ' +
+    "receiver before express.json(), or keep the bytes with express.json({ limit: '5mb', verify: (req, _res, " +
+    'buffer) => Object.assign(req, { rawBody: buffer }) }).',
+  text:
+    'The rawBody of the request is a string, and the raw bytes are what is signed: keep the Buffer itself instead of what its ' +
+    'toString() gives, with verify: (req, _res, buffer) => Object.assign(req, { rawBody: buffer }).',
+  answer:
+    'The app has answered the delivery before the receiver got it, so it is not stored, whatever that answer says: mount the ' +
+    'receiver before what answers, or let that leave the path alone.',
+} as const;
+
 /**
  * What users can do about a refusal whose cause may be their own set-up, by the reason of the refusal. For the log
  * only: the first refusal for each reason logs the sentence.
@@ -92,10 +106,7 @@ export const fixes = {
     `and set signature.${orPinned(pinned)}`,
   timestamp_out_of_tolerance: () =>
     'The signature is right but its time is too far from ours: check the clock of this machine, or widen tolerance.',
-  body_already_parsed: () =>
-    'A body parser in front of the receiver consumed the raw bytes, which are what is signed: mount the ' +
-    "receiver before express.json(), or keep the bytes with express.json({ limit: '5mb', verify: (req, _res, " +
-    'buffer) => Object.assign(req, { rawBody: buffer }) }).',
+  body_already_parsed: (found?: 'text' | 'answer') => alreadyParsed[found ?? 'nothing'],
   media_type_not_json: () =>
     'The Content-Type is not JSON, and deliveries are application/json: has something else been sent to this path, or ' +
     'does a proxy change the header?',

@@ -13,9 +13,12 @@ export type Headers = Readonly<Record<string, string | readonly string[] | undef
  * (`bytes`), or lost to a body parser that did not (`parsed`).
  */
 export type BodySource =
-  | { readonly kind: 'stream'; readonly stream: Readable }
+  | { readonly kind: 'stream'; readonly stream: Readable; readonly found?: LostBytes | undefined }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  | { readonly kind: 'parsed' };
+  | { readonly kind: 'parsed'; readonly found?: LostBytes | undefined };
+
+/** What shows how bytes were lost, for the log: they were made a text, or the app has answered before. */
+export type LostBytes = 'text' | 'answer';
 
 /** One HTTP request from the platform, with nothing of a web framework left in it. */
 export interface Delivery {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { closeAfterLingering } from '../kit/http-bodies.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
-import type { BodySource, Delivery, Reply, Take } from '../events/model.ts';
+import type { BodySource, Delivery, LostBytes, Reply, Take } from '../events/model.ts';
 
 /** What body parsers and hosts of serverless functions leave on a request. */
 interface ParsedRequest extends IncomingMessage {
@@ -25,14 +25,20 @@ export function answer(
   response: ServerResponse,
   appTrustProxy: TrustProxy | undefined,
 ): void {
-  void take(deliveryOf(request, appTrustProxy)).then((reply) => writeReply(request, response, reply));
+  void take(deliveryOf(request, response, appTrustProxy)).then((reply) =>
+    writeReply(request, response, reply),
+  );
 }
 
-function deliveryOf(request: ParsedRequest, appTrustProxy: TrustProxy | undefined): Delivery {
+function deliveryOf(
+  request: ParsedRequest,
+  response: ServerResponse,
+  appTrustProxy: TrustProxy | undefined,
+): Delivery {
   return {
     method: request.method ?? '',
     headers: request.headers,
-    body: bodyOf(request),
+    body: bodyOf(request, response),
     peerAddress: request.socket.remoteAddress,
     encrypted: 'encrypted' in request.socket,
     appTrustProxy,
@@ -40,12 +46,19 @@ function deliveryOf(request: ParsedRequest, appTrustProxy: TrustProxy | undefine
 }
 
 /** If other code has read the body and kept its bytes, those count; a body that was read and not kept is lost. */
-function bodyOf(request: ParsedRequest): BodySource {
+function bodyOf(request: ParsedRequest, response: ServerResponse): BodySource {
   if (request.rawBody instanceof Uint8Array) return { kind: 'bytes', bytes: request.rawBody };
   if (request.body instanceof Uint8Array) return { kind: 'bytes', bytes: request.body };
+  const found = foundIn(request, response);
   // A stream with an encoding gives text, from which the bytes that were signed can't be recovered.
   const isLost = request.readableDidRead || request.readableEnded || request.readableEncoding !== null;
-  return isLost ? { kind: 'parsed' } : { kind: 'stream', stream: request };
+  return isLost ? { kind: 'parsed', found } : { kind: 'stream', stream: request, found };
+}
+
+/** Once the app has answered, node:http drops what nobody has read of the body. */
+function foundIn({ rawBody }: ParsedRequest, { headersSent }: ServerResponse): LostBytes | undefined {
+  if (headersSent) return 'answer';
+  return typeof rawBody === 'string' ? 'text' : undefined;
 }
 
 function writeReply(

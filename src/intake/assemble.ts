@@ -88,14 +88,14 @@ export async function assemble(
   inflight: InflightBytes,
   clock: Clock,
 ): Promise<Uint8Array> {
-  if (body.kind === 'parsed') throw refusal('body_already_parsed', 'body_already_parsed');
+  if (body.kind === 'parsed') throw refusal('body_already_parsed', 'body_already_parsed', body.found);
   if (body.kind === 'bytes') {
     if (body.bytes.byteLength > limits.body)
       throw refusal('too_large', 'body_too_large', { limit: limits.body });
     inflight.grow(body.bytes.byteLength);
     return body.bytes;
   }
-  const { stream } = body;
+  const { stream, found } = body;
   const declared = Number(headers['content-length']);
   if (declared > 0 && declared <= smallBody && !isReadAlong(stream)) {
     stream.on('error', ignore);
@@ -105,7 +105,7 @@ export async function assemble(
     // If other code has begun to read the body meanwhile, we get no bytes; an empty body would be refused as not
     // authentic, which would hide the cause.
     if (stream.readableDidRead || stream.readableEncoding !== null)
-      throw refusal('body_already_parsed', 'body_already_parsed');
+      throw refusal('body_already_parsed', 'body_already_parsed', found);
     if (stream.readableLength === declared && !stream.destroyed) return readArrived(stream, inflight);
   }
   return collect(stream, limits, inflight, clock);

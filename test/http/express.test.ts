@@ -21,6 +21,11 @@ const keepBytes = (request: IncomingMessage, _response: ServerResponse, buffer: 
   (request as { rawBody?: Buffer }).rawBody = buffer;
 };
 
+/** What a user may write instead. */
+const keepText = (request: IncomingMessage, _response: ServerResponse, buffer: Buffer) => {
+  (request as { rawBody?: string }).rawBody = buffer.toString();
+};
+
 async function urlOf(app: ReturnType<typeof express5>, path = '/webhooks/calls'): Promise<string> {
   return `http://127.0.0.1:${await listening(app)}${path}`;
 }
@@ -85,6 +90,33 @@ describe.each(versions)('%s', (_, express) => {
       expect(await post(url)).toMatchObject({ status: 500, json: { error: 'body_already_parsed' } });
     }
     expect(logs.of('refusal_fix')).toMatchObject([{ fix: expect.stringContaining('before express.json()') }]);
+  });
+
+  test.each<[string, string, (app: ReturnType<typeof express5>) => unknown]>([
+    [
+      'a parser that keeps text',
+      'rawBody of the request is a string',
+      (app) => app.use(express.json({ verify: keepText })),
+    ],
+    [
+      'what answers and goes on at once',
+      'has answered',
+      (app) => app.use((_request, response, next) => (response.send('done'), next())),
+    ],
+    [
+      'a parser and what answers',
+      'has answered',
+      (app) => app.use(express.json(), (_request, response, next) => (response.send('done'), next())),
+    ],
+  ])('behind %s, the fix names that', async (_name, found, mount) => {
+    const { receiver, logs } = await started(loopback);
+    const app = express();
+    mount(app);
+    app.use(receiver.middleware());
+    const url = await urlOf(app);
+    await fetch(url, { method: 'POST', headers: signedHeaders(bodyOf()), body: bodyOf() });
+    const [{ fix } = {}] = await logs.until('refusal_fix');
+    expect(fix).toContain(found);
   });
 
   test.each([10, 2_000, 60_000, 70_000])(
