@@ -12,15 +12,23 @@ export function accept({ method, headers }: Delivery, maxBytes: number): void {
 }
 
 /**
- * A missing media type is accepted: the signature and the reading will show what the bytes are. Of a header that came twice,
- * once from the subscription's own headers, say, node:http passes on the first value, and a Request a list of both.
+ * A missing media type is accepted, and so is an empty one: the signature and the reading will show what the bytes are. Of a
+ * header that came twice, once from the subscription's own headers, say, node:http passes on the first value, and a Request a
+ * list of both.
  */
 function isJson(value: Delivery['headers'][string]): boolean {
   if (value === undefined || value === 'application/json') return true;
   const mediaType = String(value).split(/[;,]/, 1)[0]?.trim().toLowerCase() ?? '';
-  return mediaType === 'application/json' || mediaType === 'text/json' || mediaType.endsWith('+json');
+  return (
+    mediaType === '' ||
+    mediaType === 'application/json' ||
+    mediaType === 'text/json' ||
+    mediaType.endsWith('+json')
+  );
 }
 
+/** An empty list says that there is no coding, like a missing one (RFC 9110, 5.6.1). */
 function isEncoded(value: Delivery['headers'][string]): boolean {
-  return value !== undefined && String(value).trim().toLowerCase() !== 'identity';
+  const codings = String(value ?? '').split(',');
+  return codings.some((coding) => !['', 'identity'].includes(coding.trim().toLowerCase()));
 }

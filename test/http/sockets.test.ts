@@ -158,6 +158,22 @@ describe('over Request and Response', () => {
     expect(await of('text/plain', json)).toEqual([415, 415]);
   });
 
+  test.each([
+    ['media type', { 'content-type': '' }],
+    ['media type before another', { 'content-type': ', text/plain' }],
+    ['coding', { 'content-encoding': '' }],
+    ['list of codings', { 'content-encoding': ' , identity' }],
+  ])('an empty %s is none, as node:http has it', async (_, given) => {
+    const { receiver } = await started(loopback);
+    const port = await listening(receiver.nodeHandler());
+    const body = bodyOf();
+    const headers = { ...signedHeaders(body), ...given };
+    const request = new Request('https://calls.example.com/', { method: 'POST', headers, body });
+    const lines = head({ ...headers, 'content-length': body.length });
+    const answer = await exchanged(port, (write) => write(lines + body));
+    expect([(await receiver.fetch(request)).status, Number(answer.split(' ', 2)[1])]).toEqual([200, 200]);
+  });
+
   test('what the server knows of the connection goes before the URL', async () => {
     const { receiver } = await started();
     const over = async (protocol: string, encrypted: boolean) => {
