@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it, test } from 'vitest';
-import { createPlatform } from '../../src/platform/index.ts';
+import { type Platform, createPlatform } from '../../src/platform/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import {
   type Scripted,
@@ -257,4 +257,21 @@ describe('an error never holds', () => {
       code: 'http_400',
     });
   });
+});
+
+const written = { name: 'calls', url: answered.url };
+const signed = { active: true, enable_signed_webhooks: true, events: ['*'] };
+
+test.each<[string, (platform: Platform) => Promise<unknown>]>([
+  ['subscriptions.create', ({ subscriptions }) => subscriptions.create(written)],
+  ['subscriptions.replace', ({ subscriptions }) => subscriptions.replace('sub_1', { ...written, ...signed })],
+  ['subscriptions.rotateSecret', ({ subscriptions }) => subscriptions.rotateSecret('sub_1')],
+])('an answer to %s in another shape has its status', async (_, write) => {
+  for (const json of [{ ...answered, name: 7 }, []]) {
+    const { url } = await standIn({ status: 201, json });
+    const error = await platformError(write(clientOf(url).platform));
+    expect(error).toMatchObject({ code: 'unexpected_answer', status: 201 });
+  }
+  const { url } = await standIn({ status: 201, json: { previous_secret_expires_at: 'soon' } });
+  expect((await platformError(write(clientOf(url).platform))).status).toBe(201);
 });

@@ -4,7 +4,7 @@ import type { PlatformLogger, ResolvedPlatformOptions } from '../options.ts';
 import { notJson, refusalOf } from './answer-error.ts';
 import type { PlatformError } from './platform-error.ts';
 import { type Redact, redacting } from './redact.ts';
-import type { Answer, PlatformRequest } from './request.ts';
+import type { Answer, AnsweredBody, PlatformRequest } from './request.ts';
 import { afterAttempts, wait, waitBefore } from './retry.ts';
 import { sendOnce } from './send-once.ts';
 import { inShape } from './shapes.ts';
@@ -31,10 +31,19 @@ export class Connection {
    * @throws PlatformError, or the signal's reason
    */
   async send<Shape extends z.ZodType>(request: PlatformRequest, shape: Shape): Promise<z.output<Shape>> {
+    return (await this.sendForStatus(request, shape)).body;
+  }
+
+  /** The same with the answer's status, for a body that is read further. */
+  async sendForStatus<Shape extends z.ZodType>(
+    request: PlatformRequest,
+    shape: Shape,
+  ): Promise<AnsweredBody<z.output<Shape>>> {
     const answer = await this.#answerTo(request);
     const body = jsonIn(answer.text ?? '');
     if (body === undefined) throw notJson(request, answer, this.#redactFor(request));
-    return inShape(shape, body, request, answer.status);
+    const { status } = answer;
+    return { status, body: inShape(shape, body, request, status) };
   }
 
   /** Sends a request whose answer has no body. If there is one, it is ignored. */

@@ -45,6 +45,12 @@ export interface Answer {
   readonly text: string | undefined;
 }
 
+/** The body of an answer, and the answer's status. */
+export interface AnsweredBody<Body = unknown> {
+  readonly status: number;
+  readonly body: Body;
+}
+
 /** What an error needs to know of the request. */
 export type AskedFor = Pick<PlatformRequest, 'operation' | 'method' | 'isRead' | 'ifInDoubt'> & {
   /** The answer leaves no doubt that it was carried out: it has a new secret, say. */

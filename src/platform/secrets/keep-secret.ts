@@ -4,6 +4,7 @@ import { messageOf } from '../../kit/error-text.ts';
 import { parseTimestamp } from '../../kit/time.ts';
 import { isObject } from '../../errors/option-problems.ts';
 import { type CallOptions, aSignal } from '../requests/call-options.ts';
+import type { AnsweredBody } from '../requests/request.ts';
 import { IssuedSecret, type IssuedParts, SecretNotKeptError } from './issued-secret.ts';
 import { SecretFile } from './secret-file.ts';
 import { unnamedSubscription } from './secret-lines.ts';
@@ -39,6 +40,8 @@ export const secretOptionsSchema = z.strictObject({
 /** The result of an operation that may issue a secret. */
 export interface Issuance<Result> {
   readonly result: Result;
+  /** The answer's. */
+  readonly status: number;
   readonly secret: IssuedSecret | undefined;
 }
 
@@ -49,9 +52,9 @@ export interface Issuing<Result> {
   /** Called before `onSecret` is, which may wait for another operation on the same subscription. */
   readonly release?: (() => void) | undefined;
   /** Asks the platform. Accepts any answer: an unexpected field beside the secret must not be a reason to lose it. */
-  readonly ask: () => Promise<unknown>;
+  readonly ask: () => Promise<AnsweredBody>;
   /** Reads the answer, from which the secret has been taken out, if there was one. */
-  readonly read: (answer: unknown, isIssued: boolean) => Result;
+  readonly read: (answer: AnsweredBody, isIssued: boolean) => Result;
 }
 
 /**
@@ -66,8 +69,10 @@ export async function keepingSecret<Result>(
 ): Promise<Issuance<Result>> {
   const file = secretFile === undefined ? undefined : await SecretFile.open(secretFile, clock, signal);
   try {
-    const { secret, rest } = takeSecret(await ask());
-    if (secret === undefined) return { result: read(rest, false), secret: undefined };
+    const { status, body } = await ask();
+    const { secret, rest } = takeSecret(body);
+    const answer = { status, body: rest };
+    if (secret === undefined) return { result: read(answer, false), status, secret: undefined };
     const issued = {
       secret,
       subscriptionId: subscriptionId ?? textOf(rest, 'id'),
@@ -75,7 +80,7 @@ export async function keepingSecret<Result>(
     };
     const isKept = await keep(issued, { file, release, onSecret }, clock.now());
     try {
-      return { result: read(rest, true), secret: new IssuedSecret(secret) };
+      return { result: read(answer, true), status, secret: new IssuedSecret(secret) };
     } catch (error) {
       throw isKept ? error : new SecretNotKeptError(messageOf(error), issued);
     }

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { type Page, pageQuery, pageToken } from '../requests/pages.ts';
 import { pathPart } from '../requests/address.ts';
 import type { Connection } from '../requests/connection.ts';
-import type { PlatformRequest } from '../requests/request.ts';
+import type { AnsweredBody, PlatformRequest } from '../requests/request.ts';
 import { listOf } from '../requests/shapes.ts';
 import { type Subscription, subscriptionShape } from './subscription.ts';
 import type { WholeSubscription } from './fields.ts';
@@ -41,8 +41,12 @@ export class SubscriptionRequests {
     this.#connection = connection;
   }
 
-  create(operation: string, whole: WholeSubscription, signal: AbortSignal | undefined): Promise<unknown> {
-    return this.#connection.send(
+  create(
+    operation: string,
+    whole: WholeSubscription,
+    signal: AbortSignal | undefined,
+  ): Promise<AnsweredBody> {
+    return this.#connection.sendForStatus(
       { ...writing(operation, whole, signal), method: 'POST', path: root, ifInDoubt: ifCreatedInDoubt },
       anyObject,
     );
@@ -53,9 +57,9 @@ export class SubscriptionRequests {
     id: string,
     whole: WholeSubscription,
     { ifInDoubt, signal }: Pick<PlatformRequest, 'ifInDoubt' | 'signal'>,
-  ): Promise<unknown> {
+  ): Promise<AnsweredBody> {
     const path = pathOf(id, operation);
-    return this.#connection.send(
+    return this.#connection.sendForStatus(
       { ...writing(operation, whole, signal), method: 'PUT', path, ifInDoubt },
       anyObject,
     );
@@ -110,9 +114,9 @@ export class SubscriptionRequests {
     });
   }
 
-  rotate(operation: string, id: string, signal: AbortSignal | undefined): Promise<unknown> {
+  rotate(operation: string, id: string, signal: AbortSignal | undefined): Promise<AnsweredBody> {
     const path = `${pathOf(id, operation)}/rotate/secret`;
-    return this.#connection.send(
+    return this.#connection.sendForStatus(
       { operation, method: 'POST', path, signal, mustBeAnswered: true, ifInDoubt: ifRotatedInDoubt },
       anyObject,
     );

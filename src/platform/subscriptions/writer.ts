@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CallOptions } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
-import type { AskedFor } from '../requests/request.ts';
+import type { AnsweredBody, AskedFor } from '../requests/request.ts';
 import { inShape } from '../requests/shapes.ts';
 import type { IssuedSecret } from '../secrets/issued-secret.ts';
 import { type SecretOptions, type SecretToKeep, keepingSecret } from '../secrets/keep-secret.ts';
@@ -124,14 +124,19 @@ export class SubscriptionWriter {
   ): Promise<RotatedSecret> {
     if (options.onSecret) this.#handover.requireOutside(id);
     const request = { operation, method: 'POST', ifInDoubt: ifRotatedInDoubt } as const;
-    const { result, secret } = await keepingSecret(this.#inOrder(id, options), this.#connection.clock, {
-      subscriptionId: id,
-      release,
-      ask: () => this.#requests.rotate(operation, id, options.signal),
-      read: (answer, isCarriedOut) => inShape(rotatedShape, answer, { ...request, isCarriedOut }),
-    });
+    const { result, status, secret } = await keepingSecret(
+      this.#inOrder(id, options),
+      this.#connection.clock,
+      {
+        subscriptionId: id,
+        release,
+        ask: () => this.#requests.rotate(operation, id, options.signal),
+        read: (answer, isCarriedOut) =>
+          inShape(rotatedShape, answer.body, { ...request, isCarriedOut }, answer.status),
+      },
+    );
     // An answer without a secret is reported like any other wrong shape.
-    if (secret === undefined) return inShape(z.never(), result, request);
+    if (secret === undefined) return inShape(z.never(), result, request, status);
     return { secret, previousSecretExpiresAt: result.previous_secret_expires_at };
   }
 
@@ -155,7 +160,7 @@ export class SubscriptionWriter {
   async #write(
     writing: Writing,
     options: SecretOptions,
-    ask: () => Promise<unknown>,
+    ask: () => Promise<AnsweredBody>,
     release?: () => void,
   ): Promise<SubscriptionResult> {
     const { operation, id, given, whole, awaitsSecret, ifInDoubt } = writing;
@@ -164,8 +169,8 @@ export class SubscriptionWriter {
       subscriptionId: id,
       release,
       ask,
-      read: (answer, isCarriedOut) =>
-        inShape(subscriptionShape, answer, { ...request, isCarriedOut }) as Subscription,
+      read: ({ status, body }, isCarriedOut) =>
+        inShape(subscriptionShape, body, { ...request, isCarriedOut }, status) as Subscription,
     });
     const warnings = [
       ...warningsOf(given, whole),
