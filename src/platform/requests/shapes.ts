@@ -23,21 +23,37 @@ const maxIssues = 20;
  * is wrong: with a large answer in another shape, that would block the thread for minutes, and fill the memory.
  */
 export function listOf<Item extends z.ZodType>(item: Item) {
-  return z.array(z.unknown()).transform((values, context) => {
-    const items: z.output<Item>[] = [];
-    for (const [index, value] of values.entries()) {
-      const { success, data, error } = item.safeParse(value);
-      if (success) items.push(data);
-      else addIssues(context, index, error.issues);
-      if (context.issues.length >= maxIssues) break;
-    }
-    return items;
-  });
+  return z
+    .array(z.unknown())
+    .transform((values, context) => inOrder(values.entries(), item, context).map(([, value]) => value));
 }
 
-function addIssues(context: z.RefinementCtx, index: number, issues: readonly z.core.$ZodIssue[]): void {
+/** An object with values of one kind, read like a list. */
+export function recordOf<Item extends z.ZodType>(item: Item) {
+  return z
+    .record(z.string(), z.unknown())
+    .transform((values, context) => Object.fromEntries(inOrder(Object.entries(values), item, context)));
+}
+
+/** Reads items until enough of them are wrong. */
+function inOrder<Key extends PropertyKey, Item extends z.ZodType>(
+  entries: Iterable<readonly [Key, unknown]>,
+  item: Item,
+  context: z.RefinementCtx,
+): (readonly [Key, z.output<Item>])[] {
+  const read: (readonly [Key, z.output<Item>])[] = [];
+  for (const [key, value] of entries) {
+    const { success, data, error } = item.safeParse(value);
+    if (success) read.push([key, data]);
+    else addIssues(context, key, error.issues);
+    if (context.issues.length >= maxIssues) break;
+  }
+  return read;
+}
+
+function addIssues(context: z.RefinementCtx, key: PropertyKey, issues: readonly z.core.$ZodIssue[]): void {
   for (const { path, message } of issues) {
-    context.addIssue({ code: 'custom', path: [index, ...path], message });
+    context.addIssue({ code: 'custom', path: [key, ...path], message });
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type OpenEnumeration, listOf, unset } from '../requests/shapes.ts';
+import { type OpenEnumeration, listOf, recordOf, unset } from '../requests/shapes.ts';
 
 /** How failed attempts are repeated (platform document, WebhookSubscription). */
 export interface SubscriptionRetryPolicy {
@@ -60,7 +60,7 @@ export const subscriptionShape = z.looseObject({
   organization_id: unset(z.string()),
   scope: unset(z.string()),
   created_user_id: unset(z.string()),
-  headers: unset(z.record(z.string(), z.string())),
+  headers: unset(recordOf(z.string())),
   description: unset(z.string()),
   agent_ids: unset(texts),
   workspace_ids: unset(texts),
