@@ -1,5 +1,5 @@
 import { expect, it, test } from 'vitest';
-import { clientOf, sandboxAndPlatform, standIn } from './support.ts';
+import { clientOf, everything, kb, sandboxAndPlatform, standIn } from './support.ts';
 
 it('gives the whole knowledge base', async () => {
   const { platform } = await sandboxAndPlatform();
@@ -43,6 +43,23 @@ it('fills in the defaults of the document, but assumes no embedding model and no
     created_at: 'a',
     updated_at: 'b',
   });
+});
+
+it('reads null as not given, so that one knowledge base hides no other', async () => {
+  const unset = Object.fromEntries(
+    [
+      'document_language',
+      'document_count',
+      'chunking_strategy',
+      'vector_backend',
+      'embedding_model',
+      'chunk_size',
+      'chunk_overlap',
+    ].map((field) => [field, null]),
+  );
+  const { url } = await standIn({ json: { knowledge_bases: [{ ...kb, ...unset }, kb] } });
+  const [first, second] = await everything(clientOf(url).platform.knowledgeBases.list());
+  expect(first).toEqual(second);
 });
 
 it('gives the embedding model that the answer has', async () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type OpenEnumeration, listOf } from '../requests/shapes.ts';
+import { type OpenEnumeration, listOf, unset } from '../requests/shapes.ts';
 
 type ChunkingStrategy = OpenEnumeration<'fixed_size' | 'semantic' | 'sentence' | 'paragraph' | 'recursive'>;
 type EmbeddingModel = OpenEnumeration<'text-embedding-3-small' | 'text-embedding-3-large'>;
@@ -27,8 +27,8 @@ export interface KnowledgeBaseFields {
 }
 
 /**
- * A knowledge base (platform document, KnowledgeBase). Fields that the answer leaves out have the document's defaults,
- * and fields that are not listed here are as they came.
+ * A knowledge base (platform document, KnowledgeBase). Fields that the answer leaves out, or has as null where the document
+ * has no null, have the document's defaults, and fields that are not listed here are as they came.
  */
 export interface KnowledgeBase {
   readonly id: string;
@@ -64,6 +64,11 @@ export interface KnowledgeBase {
   readonly [field: string]: unknown;
 }
 
+/** A field that is null has its default, like one that is left out: one such entry must not hide all others of a list. */
+function withDefault<Value extends string | number>(schema: z.ZodType<Value>, value: Value) {
+  return schema.nullish().transform((given) => given ?? value);
+}
+
 const textOrNull = z
   .string()
   .nullish()
@@ -74,13 +79,13 @@ export const knowledgeBaseShape = z.looseObject({
   id: z.string(),
   name: z.string(),
   description: textOrNull,
-  document_language: z.string().default('en'),
-  document_count: z.number().default(0),
-  chunking_strategy: z.string().default('recursive'),
-  vector_backend: z.string().optional(),
-  embedding_model: z.string().optional(),
-  chunk_size: z.number().default(512),
-  chunk_overlap: z.number().default(50),
+  document_language: withDefault(z.string(), 'en'),
+  document_count: withDefault(z.number(), 0),
+  chunking_strategy: withDefault(z.string(), 'recursive'),
+  vector_backend: unset(z.string()),
+  embedding_model: unset(z.string()),
+  chunk_size: withDefault(z.number(), 512),
+  chunk_overlap: withDefault(z.number(), 50),
   assistant_persona: textOrNull,
   status: textOrNull,
   workspace_id: textOrNull,
