@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import {
   type NewSubscription,
@@ -6,6 +8,7 @@ import {
   createPlatform,
 } from '../../src/platform/index.ts';
 import { Logs } from '../support/logs.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 import {
   answered,
   clientOf,
@@ -214,6 +217,22 @@ describe('warnings, in the result and in the log', () => {
     expect(warnings[0]?.message).toContain('active');
     expect(secret).toBeUndefined();
   });
+});
+
+it('a missing secret that may be in the file is looked for there before it is rotated', async () => {
+  const { url: address } = await standIn({ json: answered });
+  const secretFile = join(temporaryFolder(), 'secrets');
+  const create = async () => {
+    const { subscriptions } = clientOf(address).platform;
+    const { warnings } = await subscriptions.create({ name: 'calls', url }, { secretFile });
+    expect(warnings.map(({ code }) => code)).toEqual(['secret_missing']);
+    return warnings[0]?.message;
+  };
+  expect(await create()).toMatch(/in it\. Rotate the secret/);
+  writeFileSync(secretFile, 'whsec_aG91c2U= # subscription sub_2\n');
+  expect(await create()).toMatch(/in it\. Rotate the secret/);
+  writeFileSync(secretFile, 'whsec_aG91c2U= # subscription sub_1\n');
+  expect(await create()).toMatch(/may be it.*If deliveries do not verify with it, rotate/);
 });
 
 describe('subscriptions.list', () => {

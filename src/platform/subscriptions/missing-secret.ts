@@ -20,7 +20,9 @@ export function missingSecret({
   secretFile,
   now,
 }: Written): readonly SubscriptionWarning[] {
-  return awaitsSecret ? [secretMissing] : missingInFile(subscription, secretFile, now);
+  return awaitsSecret
+    ? [notIssued(subscription, secretFile, now)]
+    : missingInFile(subscription, secretFile, now);
 }
 
 /**
@@ -43,9 +45,14 @@ export function missingInFile(
   return [warning];
 }
 
-const secretMissing: SubscriptionWarning = {
-  code: 'secret_missing',
-  message:
-    'The platform should have issued a signing secret with its answer, but there was none in it. Rotate the secret with ' +
-    'subscriptions.rotateSecret.',
-};
+/** Another client that turned signing on at the same moment has got the secret, and may have put it into the same file. */
+function notIssued({ id }: Subscription, file: string | undefined, now: number): SubscriptionWarning {
+  const mayBeThere = file !== undefined && mayHoldSecretOf(file, id, now);
+  const message =
+    'The platform should have issued a signing secret with its answer, but there was none in it. ' +
+    (mayBeThere
+      ? `The file ${file} has one that may be it, if another client turned signing on at the same moment. If deliveries do ` +
+        'not verify with it, rotate the secret with subscriptions.rotateSecret.'
+      : 'Rotate the secret with subscriptions.rotateSecret.');
+  return { code: 'secret_missing', message };
+}
