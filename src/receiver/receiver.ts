@@ -340,7 +340,7 @@ export class Receiver<Transaction = UserDatabase> {
    */
   async counts(): Promise<StoreCounts> {
     this.#lifecycle.requireStarted('counts()');
-    return this.#parts.store.counts();
+    return this.#parts.asked.counts();
   }
 }
 

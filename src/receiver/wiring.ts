@@ -5,6 +5,7 @@ import { route } from '../dispatch/route.ts';
 import { BodyDecoder } from '../events/decoding.ts';
 import { Changes } from '../operate/api/changes.ts';
 import { Alerts } from '../operate/alerts/alerts.ts';
+import { askedStore } from '../operate/asked-store.ts';
 import { Audit } from '../operate/audit.ts';
 import { Calls } from '../operate/calls.ts';
 import { DriftLedger } from '../operate/drift.ts';
@@ -43,6 +44,8 @@ export interface LifecycleHooks {
 /** The parts of a receiver, and the inbox that they share. */
 export interface Parts {
   readonly store: Store;
+  /** The same for what people ask and do: it says if the receiver was stopped meanwhile. */
+  readonly asked: Store;
   readonly telemetry: Telemetry;
   /** For bodies that are stored. Those that arrive have one of their own: their senders wait. */
   readonly decoder: BodyDecoder;
@@ -73,6 +76,7 @@ interface Common {
   readonly options: ResolvedOptions;
   readonly hooks: LifecycleHooks;
   readonly store: Store;
+  readonly asked: Store;
   readonly telemetry: Telemetry;
   readonly decoder: BodyDecoder;
   readonly audit: Audit;
@@ -91,11 +95,12 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks): Parts {
   const decoder = new BodyDecoder(options.limits);
   const activity = new Activity();
   const tracing = new Tracing();
-  const audit = new Audit({ store: store.audit, clock, requireStarted });
-  const common: Common = { options, hooks, store, telemetry, decoder, audit, activity, tracing };
+  const asked = askedStore(store, requireStarted);
+  const audit = new Audit({ store: asked.audit, clock, requireStarted });
+  const common: Common = { options, hooks, store, asked, telemetry, decoder, audit, activity, tracing };
   const registry = new Registry(options);
   const authenticator = buildAuthenticator(common);
-  const drift = new DriftLedger({ store: store.drift, telemetry, clock, requireStarted });
+  const drift = new DriftLedger({ store: asked.drift, telemetry, clock, requireStarted });
   const { random, logger } = options;
   const observe = (event: CallEvent, receivedAt: number) => drift.observe(event, receivedAt);
   const dispatcher = new Dispatcher({
@@ -119,6 +124,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks): Parts {
   };
   return {
     store,
+    asked,
     telemetry,
     decoder,
     registry,
@@ -128,12 +134,12 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks): Parts {
     alerts,
     tracing,
     activity,
-    calls: new Calls({ store: store.calls, requireStarted }),
-    history: new History({ store: store.history, activity, clock, requireStarted, onMinute }),
+    calls: new Calls({ store: asked.calls, requireStarted }),
+    history: new History({ store: asked.history, activity, clock, requireStarted, onMinute }),
     changes: new Changes(clock, activity, requireStarted),
     audit,
     events,
-    failures: new Failures({ store: store.failures, history: store.history, audit, clock, requireStarted }),
+    failures: new Failures({ store: asked.failures, history: asked.history, audit, clock, requireStarted }),
     handlers: buildHandlers(common, registry, dispatcher),
     quarantine: buildQuarantine(common, authenticator, (event, receivedAt) => {
       observe(event, receivedAt);
@@ -194,13 +200,13 @@ function buildIntake(
 }
 
 function buildAlerts(
-  { options, hooks, store, telemetry }: Common,
+  { options, hooks, asked, telemetry }: Common,
   takeSuspicion: () => boolean | undefined,
 ): Alerts {
   const { clock, database, alerts } = options;
   const { notify, remind, ...thresholds } = alerts;
   return new Alerts({
-    store,
+    store: asked,
     telemetry,
     clock,
     notify,
@@ -213,14 +219,14 @@ function buildAlerts(
 }
 
 function buildEvents(
-  { options, hooks, store, telemetry, decoder, audit }: Common,
+  { options, hooks, asked, telemetry, decoder, audit }: Common,
   registry: Registry,
   dispatcher: Dispatcher,
 ): InboxEvents {
   return new InboxEvents({
-    store: store.events,
-    entries: store.audit,
-    failures: store.failures,
+    store: asked.events,
+    entries: asked.audit,
+    failures: asked.failures,
     audit,
     decoder,
     telemetry,
@@ -233,12 +239,12 @@ function buildEvents(
 }
 
 function buildHandlers(
-  { options, hooks, store, telemetry, audit }: Common,
+  { options, hooks, asked, telemetry, audit }: Common,
   registry: Registry,
   dispatcher: Dispatcher,
 ): InboxHandlers {
   return new InboxHandlers({
-    store: store.handlers,
+    store: asked.handlers,
     audit,
     telemetry,
     clock: options.clock,
@@ -249,28 +255,28 @@ function buildHandlers(
 }
 
 function buildQuarantine(
-  { hooks, store, telemetry, decoder, audit }: Common,
+  { hooks, asked, telemetry, decoder, audit }: Common,
   authenticator: Authenticator,
   onReleased: (event: CallEvent, receivedAt: number) => void,
 ): Quarantine {
   return new Quarantine({
-    store: store.quarantine,
+    store: asked.quarantine,
     audit,
     decoder,
     telemetry,
     requireStarted: hooks.requireStarted,
-    events: store.events,
+    events: asked.events,
     authentication: authenticator,
     onReleased,
   });
 }
 
 function buildReconciliation(
-  { options, hooks, store, telemetry }: Common,
+  { options, hooks, asked, telemetry }: Common,
   dispatcher: Dispatcher,
 ): Reconciliation {
   return new Reconciliation({
-    calls: store.calls,
+    calls: asked.calls,
     record: (record, event) => dispatcher.record(record, event),
     telemetry,
     clock: options.clock,
@@ -283,18 +289,18 @@ function buildReconciliation(
 function buildKeeping({
   options,
   hooks,
-  store,
+  asked,
   telemetry,
   audit,
 }: Common): Pick<Parts, 'erasure' | 'retention'> {
   const { retention: periods, clock } = options;
-  const keeping = { store: store.retention, telemetry, clock };
+  const keeping = { store: asked.retention, telemetry, clock };
   const { requireStarted } = hooks;
   const { traceIds } = periods;
   const erasure = new Erasure({
     ...keeping,
-    events: store.events,
-    pauses: store.handlers,
+    events: asked.events,
+    pauses: asked.handlers,
     audit,
     requireStarted,
     traceIds,

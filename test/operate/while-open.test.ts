@@ -1,10 +1,12 @@
 /** When the inbox may be read: from its opening to its closing, also while the receiver starts or stops. */
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/kit/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import { isOnPostgres } from '../support/inbox.ts';
-import type { Receiver } from '../support/public.ts';
+import { isOnPostgres, storeIn } from '../support/inbox.ts';
+import type { Receiver, Store } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
+import type { Work } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const asked: [string, (receiver: Receiver) => Promise<unknown>][] = [
@@ -144,4 +146,63 @@ test.skipIf(isOnPostgres).each([
     expect(logs.of(event)[0]?.['msg']).toMatch(sentence);
   }
   expect((await receiver.events.get('trace-1'))?.runs).toMatchObject([{ reason: 'the CRM is down' }]);
+});
+
+/** A real store during whose next operation, once there is a `stop`, the receiver stops. */
+function stoppingStore(database: string) {
+  const next: { stop?: () => Promise<void> } = {};
+  const around = <Part extends object>(part: Part): Part =>
+    new Proxy(part, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== 'function') return value;
+        return async (...given: unknown[]) => {
+          const { stop } = next;
+          delete next.stop;
+          await stop?.();
+          return (value as Work).apply(target, given);
+        };
+      },
+    });
+  const store = storeIn(database, systemClock);
+  const stopping = new Proxy<Store>(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name === 'counts') return Reflect.get(around(target), name) as unknown;
+      if (typeof value === 'object' && value !== null) return around(value);
+      return typeof value === 'function' ? (value as Work).bind(target) : value;
+    },
+  });
+  return { stopping, next };
+}
+
+const goingOn: typeof asked = [
+  ...asked,
+  ['events.get()', (r) => r.events.get('trace-1')],
+  ['events.replay()', (r) => r.events.replay({ eventName: 'Any.Event' })],
+  ['a dry run', (r) => r.events.replay({ eventName: 'Any.Event' }, { dryRun: true })],
+  ['events.dismiss()', (r) => r.events.dismiss({ state: 'dead' }, { by: 'ann', reason: 'done by hand' })],
+  ['events.stop()', (r) => r.events.stop(1)],
+  ['quarantine.get()', (r) => r.quarantine.get(1)],
+  ['quarantine.release()', (r) => r.quarantine.release(1)],
+  ['quarantine.discard()', (r) => r.quarantine.discard(1)],
+  ['quarantine.reverify()', (r) => r.quarantine.reverify()],
+  ['handlers.list()', (r) => r.handlers.list()],
+  ['handlers.pause()', (r) => r.handlers.pause('handler')],
+  ['failures.list()', (r) => r.failures.list()],
+  ['history.list()', (r) => r.history.list()],
+  ['alerts.list()', (r) => r.alerts.list()],
+  ['audit.list()', (r) => r.audit.list()],
+];
+
+test.each(goingOn)('a stop during %s is what it says', async (_, ask) => {
+  const { stopping, next } = stoppingStore(temporaryDatabase());
+  const { receiver } = await started({ database: stopping }, (r) => r.on('*', { name: 'handler' }, () => {}));
+  next.stop = () => receiver.stop();
+  const ended = ask(receiver).then(
+    () => 'done',
+    (error: { readonly code?: unknown }) => error.code,
+  );
+  // A pool that the app has still answers what had begun before the stop.
+  expect(isOnPostgres ? ['done', 'receiver_not_started'] : ['receiver_not_started']).toContain(await ended);
 });
