@@ -1,5 +1,6 @@
 import { RingbackError, ringbackError } from '../../../errors/errors.ts';
 import { messageOf } from '../../../kit/error-text.ts';
+import { intercepted } from '../../../kit/intercepted.ts';
 import { codeOf } from './statement.ts';
 
 /** Why a database can't be used, by the code of its error. The driver's own words may name the user, and a person needs less. */
@@ -34,18 +35,12 @@ function openingCause(error: unknown): string {
  * connection, rejects with the problem; the driver's own error would say neither what failed nor what to do.
  */
 export function namingProblems<Part extends object>(part: Part, database: string): Part {
-  return new Proxy(part, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      return async (...given: unknown[]): Promise<unknown> => {
-        try {
-          return await (value as (...args: unknown[]) => unknown).apply(target, given);
-        } catch (error) {
-          throw isOfConnection(error) ? toProblem(error, database) : error;
-        }
-      };
-    },
+  return intercepted(part, async (call) => {
+    try {
+      return await call();
+    } catch (error) {
+      throw isOfConnection(error) ? toProblem(error, database) : error;
+    }
   });
 }
 
