@@ -7,9 +7,10 @@ import { type Movable, move } from '../../src/store/shared/move.ts';
 import { SqliteMove } from '../../src/store/sqlite/admin/sqlite-move.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { type Receiver, RetryLater } from '../support/public.ts';
+import { withClient } from '../support/postgres.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
-import { commandsDatabase } from './postgres-support.ts';
+import { type CommandsDatabase, commandsDatabase } from './postgres-support.ts';
 
 const known = bodyOf({ traceId: 't-known' });
 
@@ -32,6 +33,11 @@ async function failing(database: string, first: (receiver: Receiver) => unknown 
   await receiver.stop();
 }
 
+function movable(database: string): Movable {
+  const place = readPlace(database);
+  return place ? new PostgresMove(place, systemClock) : new SqliteMove(database, systemClock);
+}
+
 /** Moves no further than a table, as a move that is killed then. */
 async function cutShort(from: Movable, to: Movable, last: KeptTable): Promise<void> {
   const cut = new Error('cut short');
@@ -52,13 +58,60 @@ async function cutShort(from: Movable, to: Movable, last: KeptTable): Promise<vo
   await expect(moved).rejects.toBe(cut);
 }
 
+/** Does something when a move is about to write the first rows of a table, as if it were suspended meanwhile. */
+function overtake(to: Movable, at: KeptTable, act: () => Promise<unknown>): Movable {
+  let isDone = false;
+  return {
+    name: to.name,
+    asSource: (work) => to.asSource(work),
+    asTarget: (work) =>
+      to.asTarget((target) =>
+        work({
+          ...target,
+          async write(table, rows, progress) {
+            if (table === at && !isDone) {
+              isDone = true;
+              await act();
+            }
+            await target.write(table, rows, progress);
+          },
+        }),
+      ),
+  };
+}
+
+/** Ends the connections that have a lock on the inbox, as a database does that restarts. */
+async function endTransactions({ url, schema }: CommandsDatabase): Promise<void> {
+  await withClient(url.replace(/\?.*/, ''), (client) =>
+    client.query('select pg_terminate_backend(pid) from pg_locks where relation = $1::regclass', [
+      `"${schema}".processes`,
+    ]),
+  );
+}
+
+/** Fills an inbox with events that wait. */
+async function waitingIn(database: string): Promise<void> {
+  const { receiver } = await started({ database }, () => {});
+  for (const callId of ['one', 'two', 'three']) await deliver(receiver, bodyOf({ callId }));
+  await receiver.stop();
+}
+
+/** Of which calls a receiver handles events on an inbox until none waits. */
+async function handledOn(database: string): Promise<string[]> {
+  const handled: string[] = [];
+  const { receiver } = await started({ database }, (r) =>
+    r.on('*', { name: 'crm' }, ({ callId }) => void handled.push(String(callId))),
+  );
+  await expect.poll(async () => (await receiver.counts()).events.new).toBe(0);
+  await receiver.stop();
+  return handled.sort();
+}
+
 describe.each(['SQLite', 'Postgres'])('a move to %s that was cut short', (kind) => {
   async function places() {
     const file = await sourceFile();
     const target = kind === 'SQLite' ? temporaryDatabase() : (await commandsDatabase()).url;
-    const place = readPlace(target);
-    const to = place ? new PostgresMove(place, systemClock) : new SqliteMove(target, systemClock);
-    return { file, from: new SqliteMove(file, systemClock), target, to };
+    return { file, from: movable(file), target, to: movable(target) };
   }
 
   it('keeps receivers, and another move, from the part that is there', async () => {
@@ -67,7 +120,7 @@ describe.each(['SQLite', 'Postgres'])('a move to %s that was cut short', (kind) 
     // The trace ids aren't there yet: a copy of the event would be handled once more.
     const unfinished = { code: 'move_unfinished', message: expect.stringContaining(from.name) };
     await expect(started({ database: target })).rejects.toMatchObject(unfinished);
-    const further = move(to, new SqliteMove(temporaryDatabase(), systemClock));
+    const further = move(to, movable(temporaryDatabase()));
     await expect(further).rejects.toMatchObject(unfinished);
 
     await move(from, to);
@@ -95,4 +148,23 @@ describe.each(['SQLite', 'Postgres'])('a move to %s that was cut short', (kind) 
     };
     await expect(move(from, beside)).rejects.toMatchObject({ code: 'inbox_in_use' });
   });
+
+  it.each<KeptTable>(['events', 'waiting', 'settings'])(
+    'writes nothing once another move has ended, and a receiver has handled what was moved, when it comes to %s',
+    async (last) => {
+      const { target, to } = await places();
+      const source = await commandsDatabase();
+      await waitingIn(source.url);
+      const from = movable(source.url);
+      let handled: readonly string[] = [];
+      const overtaken = overtake(to, last, async () => {
+        await endTransactions(source);
+        await move(from, to);
+        handled = await handledOn(target);
+      });
+      await expect(move(from, overtaken)).rejects.toMatchObject({ code: 'inbox_in_use' });
+      expect(handled).toEqual(['one', 'three', 'two']);
+      expect(await handledOn(target)).toEqual([]);
+    },
+  );
 });

@@ -39,15 +39,23 @@ export interface MoveSource {
   page(table: KeptTable, after: After | undefined): Promise<Page>;
 }
 
-/** An inbox that is filled. */
+/** An inbox that is filled. What it was last asked for or wrote must still be there when it writes: see `requireUnchanged`. */
 export interface MoveTarget {
   readonly name: string;
   contents(): Promise<Contents>;
   /** How far a move has come that was not finished. */
   progress(): Promise<Progress | undefined>;
-  /** Writes rows, leaving out those that are there, and how far it has come, in one transaction. */
+  /**
+   * Writes rows, leaving out those that are there, and how far it has come, in one transaction.
+   *
+   * @throws RingbackError `inbox_in_use`
+   */
   write(table: KeptTable, rows: readonly KeptRow[], progress: Progress): Promise<void>;
-  /** Goes on with numbers after those of the source, and forgets the progress, in one transaction. */
+  /**
+   * Goes on with numbers after those of the source, and forgets the progress, in one transaction.
+   *
+   * @throws RingbackError `inbox_in_use`
+   */
   finish(numbers: LastNumbers): Promise<void>;
 }
 
@@ -97,6 +105,22 @@ export function requireWhole(database: string, progress: string | undefined): vo
   if (progress === undefined) return;
   const { from } = JSON.parse(progress) as Progress;
   throw ringbackError('move_unfinished', { database, from });
+}
+
+/** How far a target is: the progress as it is stored, or without it the last numbers, which stay 0 until something comes. */
+export function stateOf(progress: string | undefined, numbers: LastNumbers): string {
+  return progress ?? JSON.stringify(numbers);
+}
+
+/**
+ * Refuses to go on where another has. A process that was suspended may have kept neither the source nor the target: another move
+ * may have ended, and receivers have handled what this one would write as waiting once more.
+ *
+ * @param expected The state that this move has seen or written last
+ * @throws RingbackError `inbox_in_use`
+ */
+export function requireUnchanged(database: string, expected: string | undefined, found: string): void {
+  if (found !== expected) throw ringbackError('inbox_in_use', { database });
 }
 
 /** Gives back what processes had claimed that have died, as a receiver does. */

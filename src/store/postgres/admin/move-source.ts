@@ -61,10 +61,14 @@ export function sourceOn(transaction: Transaction, name: string): MoveSource {
   return {
     name,
     contents: () => contentsOf(transaction),
-    numbers: () => oneRow<LastNumbers>(transaction, lastNumbers),
+    numbers: () => numbersOf(transaction),
     page: (table, after) => pageOf(transaction, table, after),
   };
 }
+
+/** The last numbers that the inbox has given. */
+export const numbersOf = (transaction: Transaction): Promise<LastNumbers> =>
+  oneRow<LastNumbers>(transaction, lastNumbers);
 
 const lastOf = (table: string) =>
   `coalesce(pg_sequence_last_value(pg_get_serial_sequence('ringback.${table}', 'id')::regclass), 0) as ${table}`;

@@ -1,5 +1,12 @@
 import type { Headers } from '../../../events/model.ts';
-import { type LastNumbers, type MoveTarget, type Progress, progressSetting } from '../../shared/move.ts';
+import {
+  type LastNumbers,
+  type MoveTarget,
+  type Progress,
+  progressSetting,
+  requireUnchanged,
+  stateOf,
+} from '../../shared/move.ts';
 import {
   type ColumnKind,
   type KeptRow,
@@ -12,7 +19,7 @@ import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { fromText, toText } from '../connection/text.ts';
 import { claimedTraceId, lockQuarantine } from './keep-delivery.ts';
-import { contentsOf } from './move-source.ts';
+import { contentsOf, numbersOf } from './move-source.ts';
 
 const types: Readonly<Record<ColumnKind, string>> = {
   text: 'text[]',
@@ -25,24 +32,38 @@ export function targetOn(
   session: Session,
   refuseUse: (transaction: Transaction) => Promise<void>,
 ): MoveTarget {
+  let state: string | undefined;
+  const requireSame = async (transaction: Transaction) => {
+    // A receiver may have started since the move began, on what was an empty inbox then.
+    await refuseUse(transaction);
+    const found = stateOf(await progressOf(transaction), await numbersOf(transaction));
+    requireUnchanged(session.name, state, found);
+  };
   return {
     name: session.name,
     contents: () => contentsOf(session),
     async progress() {
-      const found = await progressOf(session);
+      const [found, numbers] = [await progressOf(session), await numbersOf(session)];
+      state = stateOf(found, numbers);
       return found === undefined ? undefined : (JSON.parse(found) as Progress);
     },
-    write: (table, rows, progress) =>
-      session.write(async (transaction) => {
-        // One may have started since the move began, on what was an empty inbox then.
-        await refuseUse(transaction);
+    async write(table, rows, progress) {
+      const told = JSON.stringify(progress);
+      await session.write(async (transaction) => {
+        await requireSame(transaction);
         if (rows.length > 0) await writers[table](transaction, rows);
         await transaction.query(
           'insert into ringback.settings values ($1, $2) on conflict (name) do update set value = excluded.value',
-          [progressSetting, toText(JSON.stringify(progress))],
+          [progressSetting, toText(told)],
         );
+      });
+      state = told;
+    },
+    finish: (numbers) =>
+      session.write(async (transaction) => {
+        await requireSame(transaction);
+        await finish(transaction, numbers);
       }),
-    finish: (numbers) => session.write((transaction) => finish(transaction, numbers)),
   };
 }
 

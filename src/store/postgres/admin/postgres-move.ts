@@ -24,14 +24,15 @@ export class PostgresMove implements Movable {
   asSource<T>(work: (source: MoveSource) => Promise<T>): Promise<T> {
     return this.#alone((session) =>
       session.write(async (transaction) => {
-        await this.#refuseUse(transaction);
+        await this.#refuseUse(transaction, 'share');
         return work(sourceOn(transaction, this.name));
       }),
     );
   }
 
   asTarget<T>(work: (target: MoveTarget) => Promise<T>): Promise<T> {
-    const refuseUse = (transaction: Transaction) => this.#refuseUse(transaction);
+    // Of those that move to it, one writes at a time.
+    const refuseUse = (transaction: Transaction) => this.#refuseUse(transaction, 'share row exclusive');
     return this.#alone(
       async (session) => {
         await session.write(refuseUse);
@@ -57,8 +58,8 @@ export class PostgresMove implements Movable {
   }
 
   /** None starts before the transaction has ended: each would first have to enter itself among the processes. */
-  async #refuseUse(transaction: Transaction): Promise<void> {
-    await transaction.query('lock table ringback.processes in share mode');
+  async #refuseUse(transaction: Transaction, mode: 'share' | 'share row exclusive'): Promise<void> {
+    await transaction.query(`lock table ringback.processes in ${mode} mode`);
     const processes = await transaction.query('select 1 from ringback.processes limit 1');
     if (processes.length > 0) throw ringbackError('inbox_in_use', { database: this.name });
   }

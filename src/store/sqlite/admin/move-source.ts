@@ -54,10 +54,14 @@ export function sourceOn(database: Database.Database, name: string): MoveSource 
   return {
     name,
     contents: () => contentsOf(database),
-    numbers: async () => database.prepare(lastNumbers).get() as LastNumbers,
+    numbers: async () => numbersOf(database),
     page: async (table, after) => pageOf(database, table, after),
   };
 }
+
+/** The last numbers that the inbox has given. */
+export const numbersOf = (database: Database.Database): LastNumbers =>
+  database.prepare(lastNumbers).get() as LastNumbers;
 
 const lastOf = (table: string) =>
   `coalesce((select seq from sqlite_sequence where name = '${table}'), 0) as ${table}`;

@@ -1,10 +1,17 @@
 import type Database from 'better-sqlite3';
-import { type LastNumbers, type MoveTarget, type Progress, progressSetting } from '../../shared/move.ts';
+import {
+  type LastNumbers,
+  type MoveTarget,
+  type Progress,
+  progressSetting,
+  requireUnchanged,
+  stateOf,
+} from '../../shared/move.ts';
 import { type KeptRow, type KeptTable, columnNames } from '../../shared/kept-tables.ts';
 import { eraOf } from '../dedupe/eras.ts';
 import { callKey } from '../dedupe/call-key.ts';
 import { type SequenceTotals, prepareCallIndex } from '../work/call-index.ts';
-import { contentsOf } from './move-source.ts';
+import { contentsOf, numbersOf } from './move-source.ts';
 
 /** The era of identities whose event is gone: it is before all others, so that each write of an event looks into it. */
 const eraOfTombstones = -1;
@@ -16,13 +23,18 @@ export function targetOn(database: Database.Database, name: string, refuseUse: (
   const keepProgress = database.prepare(
     `insert into settings values ('${progressSetting}', ?) on conflict do update set value = excluded.value`,
   );
-  const write = database.transaction((table: KeptTable, rows: readonly KeptRow[], progress: Progress) => {
-    // One may have started since the move began, on what was an empty inbox then.
+  let state: string | undefined;
+  const requireSame = () => {
+    // A receiver may have started since the move began, on what was an empty inbox then.
     refuseUse();
+    requireUnchanged(name, state, stateOf(progressOf(database), numbersOf(database)));
+  };
+  const write = database.transaction((table: KeptTable, rows: readonly KeptRow[], told: string) => {
+    requireSame();
     let added = 0;
     for (const row of rows) added += writeRow[table](row);
     if (table === 'events') endEvents(added, Number(rows.at(-1)?.[0] ?? 0));
-    keepProgress.run(JSON.stringify(progress));
+    keepProgress.run(told);
   });
 
   return {
@@ -30,10 +42,15 @@ export function targetOn(database: Database.Database, name: string, refuseUse: (
     contents: () => contentsOf(database),
     async progress() {
       const found = progressOf(database);
+      state = stateOf(found, numbersOf(database));
       return found === undefined ? undefined : (JSON.parse(found) as Progress);
     },
-    write: async (table, rows, progress) => write.immediate(table, rows, progress),
-    finish: async (numbers) => finish(database, numbers),
+    async write(table, rows, progress) {
+      const told = JSON.stringify(progress);
+      write.immediate(table, rows, told);
+      state = told;
+    },
+    finish: async (numbers) => finish(database, numbers, requireSame),
   };
 }
 
@@ -103,7 +120,11 @@ function prepareTotals(database: Database.Database) {
   };
 }
 
-function finish(database: Database.Database, { events, ...numbers }: LastNumbers): void {
+function finish(
+  database: Database.Database,
+  { events, ...numbers }: LastNumbers,
+  requireSame: () => void,
+): void {
   const setEvents = database.prepare('update event_totals set last_sequence = max(last_sequence, ?)');
   const addTable = database.prepare(
     'insert into sqlite_sequence select @table, 0 where not exists (select 1 from sqlite_sequence where name = @table)',
@@ -112,6 +133,7 @@ function finish(database: Database.Database, { events, ...numbers }: LastNumbers
   const forget = database.prepare(`delete from settings where name = '${progressSetting}'`);
   database
     .transaction(() => {
+      requireSame();
       setEvents.run(events);
       for (const [table, last] of Object.entries(numbers)) {
         addTable.run({ table });
