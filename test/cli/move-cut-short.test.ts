@@ -7,7 +7,7 @@ import { type Movable, move } from '../../src/store/shared/move.ts';
 import { SqliteMove } from '../../src/store/sqlite/admin/sqlite-move.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { type Receiver, RetryLater } from '../support/public.ts';
-import { withClient } from '../support/postgres.ts';
+import { ownPostgres, withClient } from '../support/postgres.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { type CommandsDatabase, commandsDatabase } from './postgres-support.ts';
@@ -167,4 +167,17 @@ describe.each(['SQLite', 'Postgres'])('a move to %s that was cut short', (kind) 
       expect(await handledOn(target)).toEqual([]);
     },
   );
+});
+
+it('a move from Postgres that restarts meanwhile says that it could not be reached, and goes on when it is run again', async () => {
+  const server = await ownPostgres();
+  await waitingIn(server.url);
+  const [from, target] = [movable(server.url), temporaryDatabase()];
+  const restarting = overtake(movable(target), 'waiting', async () => {
+    await server.stop('immediate');
+    await server.start();
+  });
+  await expect(move(from, restarting)).rejects.toMatchObject({ code: 'database_unreachable' });
+  await expect(move(from, movable(target))).resolves.toMatchObject({ newEvents: 3 });
+  expect(await handledOn(target)).toEqual(['one', 'three', 'two']);
 });

@@ -30,6 +30,10 @@ export async function contentsBy({ table, identity, count }: Counting): Promise<
     quarantineDropped: `cast(coalesce(sum(dropped), 0) as bigint) from ${table('quarantine_totals')}`,
     drift: `count(*) from ${table('drift')}`,
     audit: `count(*) from ${table('audit')}`,
+    // What was removed since may be as much as what came. The last numbers given don't tell: after a crash, Postgres skips some.
+    lastEvent: `coalesce(max(sequence), 0) from ${table('events')}`,
+    lastInQuarantine: `coalesce(max(id), 0) from ${table('quarantine')}`,
+    lastInAudit: `coalesce(max(id), 0) from ${table('audit')}`,
     pinnedSchemes: `count(*) from ${table('settings')} where name = 'scheme'`,
   };
   const contents: Record<string, number> = {};

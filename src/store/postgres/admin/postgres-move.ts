@@ -1,9 +1,10 @@
 import { ringbackError } from '../../../errors/errors.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { type Movable, type MoveSource, type MoveTarget, takeOverIn } from '../../shared/move.ts';
-import { toProblem } from '../connection/opening-cause.ts';
+import { isOfConnection, toProblem } from '../connection/opening-cause.ts';
 import { type PostgresPlace, placeName } from '../connection/place.ts';
 import { Session } from '../connection/session.ts';
+import { codeOf } from '../connection/statement.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { PostgresStore } from '../postgres-store.ts';
 import { sourceOn } from './move-source.ts';
@@ -65,7 +66,7 @@ export class PostgresMove implements Movable {
   }
 }
 
-/** Whether the driver says it: the errors of the database and of the system have codes. */
+/** Whether the driver says it: the errors of the database and of the system have codes, but not all of a lost connection. */
 function isOfDatabase(error: unknown): boolean {
-  return error instanceof Error && 'code' in error;
+  return codeOf(error) !== '' || isOfConnection(error);
 }

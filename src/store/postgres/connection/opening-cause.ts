@@ -50,7 +50,8 @@ const connectionCodes = /^(?:08...|57P0.|E[A-Z]+|EAI_[A-Z]+)$/;
 const connectionMessages =
   /^(?:Connection terminated|timeout (?:expired|exceeded)|Query read timeout|Client (?:has encountered|was closed))/;
 
-function isOfConnection(error: unknown): boolean {
+/** Whether the connection is to blame: the database can't be reached, or has ended it. */
+export function isOfConnection(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof RingbackError) return false;
   const code = codeOf(error);
   return code === ''
