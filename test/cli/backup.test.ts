@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
@@ -80,6 +80,15 @@ describe('backup', () => {
     chmodSync(join(cwd, 'copy.db.partial'), 0o644);
     expect(await ringback(['backup', 'copy.db'], { cwd })).toMatchObject({ code: 0 });
     expect(statSync(join(cwd, 'copy.db')).mode & 0o777).toBe(0o600);
+  });
+
+  it('says why where it cannot remove what is in its way', async () => {
+    const cwd = folder();
+    await serve([], { cwd }).url();
+    mkdirSync(join(cwd, 'copy.db.partial'));
+    const { code, stderr } = await ringback(['backup', 'copy.db'], { cwd });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('is that of a folder')]);
+    expect(existsSync(join(cwd, 'copy.db'))).toBe(false);
   });
 
   it('refuses what is no inbox, and an inbox in Postgres', async () => {

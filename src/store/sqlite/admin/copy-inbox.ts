@@ -42,9 +42,16 @@ export function copyInbox(file: string, to: string, fix?: string): void {
     rmSync(partial);
     sync(dirname(to));
   } catch (error) {
-    rmSync(partial, { force: true });
+    removeIfPossible(partial);
     throw ringbackError('backup_failed', { to, cause: copyCause(error), fix });
   }
+}
+
+/** What can't be removed has a reason that the copy failed for as well, and that is told. */
+function removeIfPossible(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {}
 }
 
 /**
@@ -77,6 +84,8 @@ export function copyCause(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EEXIST') return 'there is a file of that name already';
   if (code === 'ENOENT') return 'there is no such folder';
+  if (code === 'ERR_FS_EISDIR')
+    return 'the name of an unfinished copy, with .partial at its end, is that of a folder';
   if (code === 'EACCES' || code === 'EPERM') return 'you may not write there';
   if (code === 'ENOSPC' || code === 'SQLITE_FULL') return 'the disk is full';
   return openingCause(error);
