@@ -1,6 +1,7 @@
 import { type Logger, pino } from 'pino';
 import { jsonOfBufferFix } from '../errors/refusals.ts';
 import { defined } from '../kit/values.ts';
+import type { UserDatabase } from '../dispatch/handler.ts';
 import type { ReceiverOptions } from '../receiver/options.ts';
 import { type Receiver, createReceiver } from '../receiver/receiver.ts';
 import { testSecret } from './delivery.ts';
@@ -40,8 +41,10 @@ function setUpLogger(): Logger {
  * app(receiver);
  * await receiver.start();
  */
-export function testReceiver(options: ReceiverOptions = {}): Receiver {
-  return createReceiver({
+export function testReceiver<Transaction = UserDatabase>(
+  options: ReceiverOptions<Transaction> = {},
+): Receiver<Transaction> {
+  return createReceiver<Transaction>({
     secrets: testSecret,
     database: ':memory:',
     https: { required: false },

@@ -1,7 +1,8 @@
 /** What `ctx.commit` gets follows from the store. */
 import { expect, expectTypeOf, test } from 'vitest';
-import { RingbackError, type UserDatabase, createReceiver } from '../../src/index.ts';
+import { type Receiver, RingbackError, type UserDatabase, createReceiver } from '../../src/index.ts';
 import type { Store } from '../../src/store/index.ts';
+import { testReceiver } from '../../src/testing/index.ts';
 import { deliver } from '../support/deliveries.ts';
 import { started } from '../support/receiver.ts';
 
@@ -49,4 +50,11 @@ test('a store of an asynchronous database gives handlers its own transaction', (
       );
   expectTypeOf(register).returns.not.toBeAny();
   expectTypeOf<Parameters<Parameters<Store['settleWith']>[2]>[0]>().toEqualTypeOf<UserDatabase>();
+});
+
+test('a receiver for tests has the transaction of the database that it is given', () => {
+  const register = (database: Store<Client>) =>
+    testReceiver({ database }).on('*', (_event, { commit }) => commit((client) => client.query('select 1')));
+  expectTypeOf(register).returns.toEqualTypeOf<Receiver<Client>>();
+  expectTypeOf(() => testReceiver()).returns.toEqualTypeOf<Receiver>();
 });
