@@ -1,5 +1,6 @@
 /** The errors by which a handler decides how its run goes on, and what an attempt that threw comes to. */
 import { RingbackError, configError } from '../errors/errors.ts';
+import { describe } from '../errors/option-problems.ts';
 import { placeThrownAt } from '../kit/error-location.ts';
 import { classOf, reasonOf } from '../kit/error-text.ts';
 import type { Outcome } from './handler.ts';
@@ -43,7 +44,7 @@ export class RetryLater extends Error {
       throw configError('option_invalid', {
         option: 'RetryLater(delay)',
         expected: "milliseconds or a string such as '90s', '5m' or '2h'",
-        found: JSON.stringify(delay),
+        found: describe(delay),
       });
     this.delay = milliseconds;
   }
