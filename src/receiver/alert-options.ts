@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checked, isObject } from '../errors/option-problems.ts';
+import { isObject } from '../errors/option-problems.ts';
 import { type Size, parseSize } from '../kit/bytes.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 import type { Secrets } from '../signature/secrets.ts';
@@ -75,16 +75,21 @@ export interface AlertOptions {
 export const alertScheme = 'standard-webhooks-suffix-base64' satisfies SignOptions['scheme'];
 
 /** Who is told: credentials are in the address of many a webhook, and are quoted by no error. */
-const notify = checked(
-  'a function, an http or https address, or { url, secret } with a secret of whsec_ and base64',
-  (value) => (isNotify(value) ? value : undefined),
-);
+const notify = z.unknown().transform((value, context) => {
+  const problem = problemOf(value);
+  if (problem === undefined) return value as Notify;
+  context.addIssue({ code: 'custom', ...problem });
+  return z.NEVER;
+});
 
-function isNotify(value: unknown): value is Notify {
-  if (typeof value === 'function') return true;
-  if (typeof value === 'string') return isAddress(value);
-  if (!isObject(value) || Object.keys(value).some((key) => key !== 'url' && key !== 'secret')) return false;
-  return isAddress(value['url']) && (value['secret'] === undefined || canSign(value['secret'] as Secrets));
+/** What should have been given, and in which field of a webhook: often it is a variable of the environment that isn't set. */
+function problemOf(value: unknown): { readonly message: string; readonly path?: string[] } | undefined {
+  if (typeof value === 'function' || isAddress(value)) return undefined;
+  if (!isObject(value) || Object.keys(value).some((key) => key !== 'url' && key !== 'secret'))
+    return { message: 'a function, an http or https address, or { url, secret }' };
+  if (!isAddress(value['url'])) return { message: 'an http or https address', path: ['url'] };
+  if (value['secret'] === undefined || canSign(value['secret'] as Secrets)) return undefined;
+  return { message: 'whsec_ and base64', path: ['secret'] };
 }
 
 function isAddress(value: unknown): boolean {

@@ -598,6 +598,14 @@ describe('the options of alerts', () => {
       { notify: 7 },
       'The option alerts.notify should be a function, an http or https address, or { url, secret }',
     ],
+    [
+      { notify: { url: undefined } },
+      'The option alerts.notify.url should be an http or https address, but is undefined.',
+    ],
+    [
+      { notify: { url: 'https://hooks.example.com/', secret: '' } },
+      'The option alerts.notify.secret should be whsec_ and base64, but is empty.',
+    ],
     [{ silence: '5m' }, 'alerts'],
   ])('are checked: %j', (alerts, message) => {
     expect(() => made({ alerts: alerts as never })).toThrow(ConfigError);
@@ -611,7 +619,7 @@ describe('the options of alerts', () => {
     { url: 'https://hooks.example.com/', secret: 'whsec_sesame!' },
     { url: 'https://hooks.example.com/', secrets: 'whsec_c2VzYW1l' },
   ])('never quote an address or a secret', (notify) => {
-    expect(() => made({ alerts: { notify } })).toThrow('should be a function');
+    expect(() => made({ alerts: { notify } })).toThrow(ConfigError);
     expect(() => made({ alerts: { notify } })).not.toThrow('sesame');
   });
 });

@@ -39,7 +39,8 @@ const expected = {
   pool: 'a pool of the package pg',
   schema:
     'a name of lower-case letters, digits and _, of at most 63 characters, that does not begin with pg_',
-  one: 'an object in which one of connectionString and pool is set, and the other is not',
+  place: 'a URL that begins with postgres:// or postgresql://, unless pool is set',
+  onePlace: 'left out where connectionString is set',
 };
 
 const optionsSchema = z
@@ -50,10 +51,14 @@ const optionsSchema = z
     pool: z.custom<Pool>((value) => hasMethods(value, ['connect', 'query', 'end']), expected.pool).optional(),
     schema: checked(expected.schema, (value) => (isSchemaName(value) ? value : undefined)).optional(),
   })
-  .refine(
-    ({ connectionString, pool }) => (connectionString === undefined) !== (pool === undefined),
-    expected.one,
-  );
+  .refine(({ connectionString, pool }) => connectionString !== undefined || pool !== undefined, {
+    path: ['connectionString'],
+    message: expected.place,
+  })
+  .refine(({ connectionString, pool }) => connectionString === undefined || pool === undefined, {
+    path: ['pool'],
+    message: expected.onePlace,
+  });
 
 /**
  * An inbox in Postgres 15 or later, for the option `database`. Needs the package `pg`. Opens nothing: each receiver that is
