@@ -5,7 +5,7 @@ import { route } from '../dispatch/route.ts';
 import { BodyDecoder } from '../events/decoding.ts';
 import { Changes } from '../operate/api/changes.ts';
 import { Alerts } from '../operate/alerts/alerts.ts';
-import { askedStore } from '../operate/asked-store.ts';
+import { askedStore, whileStarted } from '../operate/asked-store.ts';
 import { Audit } from '../operate/audit.ts';
 import { Calls } from '../operate/calls.ts';
 import { DriftLedger } from '../operate/drift.ts';
@@ -165,10 +165,12 @@ function report(
   hooks.onReplaced();
 }
 
-function buildAuthenticator({ options, store, telemetry }: Common): Authenticator {
+function buildAuthenticator({ options, asked, telemetry }: Common): Authenticator {
   const { secrets, schemes, isSchemeGiven, tolerance, clock } = options;
   const onFailure = (cause: string) => telemetry.report('secrets_failed', { cause });
   const source = secrets === undefined ? undefined : new SecretSource(secrets, clock, onFailure);
+  // A release looks at the pin, too.
+  const store = asked;
   return new Authenticator({ secrets: source, schemes, isSchemeGiven, tolerance, store, telemetry, clock });
 }
 
@@ -250,7 +252,7 @@ function buildHandlers(
     clock: options.clock,
     requireStarted: hooks.requireStarted,
     registered: () => registry.all,
-    onChanged: () => dispatcher.refreshPauses(),
+    onChanged: () => whileStarted(() => dispatcher.refreshPauses(), hooks.requireStarted),
   });
 }
 
