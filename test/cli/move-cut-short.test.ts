@@ -58,9 +58,14 @@ async function cutShort(from: Movable, to: Movable, last: KeptTable): Promise<vo
   await expect(moved).rejects.toBe(cut);
 }
 
-/** Does something when a move is about to write the first rows of a table, as if it were suspended meanwhile. */
-function overtake(to: Movable, at: KeptTable, act: () => Promise<unknown>): Movable {
+/** Does something when a move is about to write the first rows of a table, or to finish, as if it were suspended meanwhile. */
+function overtake(to: Movable, at: KeptTable | 'finish', act: () => Promise<unknown>): Movable {
   let isDone = false;
+  const pass = async (step: KeptTable | 'finish') => {
+    if (step !== at || isDone) return;
+    isDone = true;
+    await act();
+  };
   return {
     name: to.name,
     asSource: (work) => to.asSource(work),
@@ -69,11 +74,12 @@ function overtake(to: Movable, at: KeptTable, act: () => Promise<unknown>): Mova
         work({
           ...target,
           async write(table, rows, progress) {
-            if (table === at && !isDone) {
-              isDone = true;
-              await act();
-            }
+            await pass(table);
             await target.write(table, rows, progress);
+          },
+          async finish(numbers) {
+            await pass('finish');
+            await target.finish(numbers);
           },
         }),
       ),
@@ -149,7 +155,7 @@ describe.each(['SQLite', 'Postgres'])('a move to %s that was cut short', (kind) 
     await expect(move(from, beside)).rejects.toMatchObject({ code: 'inbox_in_use' });
   });
 
-  it.each<KeptTable>(['events', 'waiting', 'settings'])(
+  it.each<KeptTable | 'finish'>(['events', 'waiting', 'settings', 'finish'])(
     'writes nothing once another move has ended, and a receiver has handled what was moved, when it comes to %s',
     async (last) => {
       const { target, to } = await places();
