@@ -7,8 +7,8 @@ import type { Handler } from './handler.ts';
 
 /** For how long a slot that nobody uses stays good, in milliseconds, if its handler's gap is shorter. */
 const minUse = 100;
-/** For how long ahead slots are reserved at most, in milliseconds: other processes want some, too. */
-const reserveAhead = 1_000;
+/** How long the slots that are reserved at once last at most, in milliseconds: other processes want some, too. */
+const maxReservedAtOnce = 1_000;
 
 /** A handler with what of it waits to begin. */
 export interface Rated {
@@ -80,7 +80,7 @@ export class Rates {
 
   #reserve(name: string, gap: number, wanted: number): void {
     const { reserve, clock, telemetry, follow, onSlot } = this.#parts;
-    const count = Math.max(1, Math.min(wanted, Math.floor(reserveAhead / gap)));
+    const count = Math.max(1, Math.min(wanted, Math.floor(maxReservedAtOnce / gap)));
     this.#waiting.set(name, () => {});
     const take = (delay: number): void => {
       if (delay > maxReservedAhead) return this.#wait(name, delay - maxReservedAhead);

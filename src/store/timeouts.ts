@@ -15,5 +15,5 @@ export function recordedInTime<T>(clock: Clock, recorded: Promise<T>): Promise<T
   return inTime(clock, recordTimeout, recorded, late);
 }
 
-/** How far ahead the slots of a handler's rate are reserved, in milliseconds: a process that ends takes its slots with it. */
+/** How far ahead the first of the slots that a handler with a rate reserves may lie, in milliseconds: a process that ends takes them along. */
 export const maxReservedAhead = 10_000;
