@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { underSignals, unlessAborted } from './aborting.ts';
 
 /**
@@ -25,6 +26,8 @@ export function eachAtOnce<Item>(
       } catch (error) {
         ending.abort(error);
       } finally {
+        // Works that end without waiting for anything would leave no turn to others, nor to what ends them.
+        await setImmediate();
         works.goingOn -= 1;
         works.onEnd();
       }

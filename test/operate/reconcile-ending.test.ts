@@ -79,6 +79,19 @@ describe('receiver.reconcile', () => {
     expect(asked).toEqual([]);
   });
 
+  test('everything else has its turn while calls are looked at of which nothing is missing', async () => {
+    const { receiver } = await receiving();
+    await receiver.reconcile(readers);
+    const turns: string[] = [];
+    setImmediate(() => turns.push('of the event loop'));
+    function* ids() {
+      for (let given = 0; given < 1_000 && turns.length === 0; given += 1) yield 'call-1';
+      turns.push('ended');
+    }
+    await receiver.reconcile({ ...readers, ids });
+    expect(turns).toEqual(['of the event loop', 'ended']);
+  });
+
   test('what can not be an id is counted as failed, and the others are looked at', async () => {
     const { receiver, logs } = await receiving();
     const bad = ['', 'x'.repeat(10_000), Number.NaN, null, { callId: ' ' }, {}] as never[];
