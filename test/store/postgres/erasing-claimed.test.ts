@@ -5,6 +5,8 @@ import { systemClock } from '../../../src/kit/clock.ts';
 import { removeEvents } from '../../../src/store/postgres/admin/removal.ts';
 import { Session } from '../../../src/store/postgres/connection/session.ts';
 import type { Sequence } from '../../../src/store/sequence.ts';
+import { bodyOf, deliver } from '../../support/deliveries.ts';
+import { started } from '../../support/receiver.ts';
 import { claimDue, dueAt, endOf, eventOf, only, record, runOf } from '../parts.ts';
 import { holdNextStatement, openedOnPool, waitsForLock } from './opened-postgres.ts';
 import { openedAt } from './shared-inbox.ts';
@@ -79,6 +81,25 @@ test('a process that waits for a removal to give back an event can write its hea
     return { alive: begun };
   });
   await alive;
+});
+
+test('a join whose first event is removed while another arrives is opened anew by the next', async () => {
+  const opened = await inbox();
+  const place = new URL(opened.connectionString);
+  place.searchParams.set('schema', opened.schema);
+  const events = ['CallHandler.CallStarted', 'CallHandler.CallEnded', 'callAnalysis.pcaCompleted'];
+  const { receiver } = await started({ database: place.href }, (handlers) =>
+    handlers.onCall({ name: 'join', events, within: '10m' }, () => {}),
+  );
+  const [first, ...others] = events.map((eventName) => bodyOf({ eventName, callId }));
+  await deliver(receiver, first);
+  await expect.poll(() => receiver.counts()).toMatchObject({ events: { new: 0 }, runs: { due: 1 } });
+  const sequences = await opened.sequencesIn('events');
+  await deliver(receiver, others[0]);
+  await expect.poll(() => receiver.counts()).toMatchObject({ events: { new: 0 }, runs: { due: 1 } });
+  await opened.session.write((transaction) => removeEvents(transaction, sequences, 10_000));
+  await deliver(receiver, others[1]);
+  await expect.poll(() => receiver.counts()).toMatchObject({ events: { new: 0 }, runs: { due: 1 } });
 });
 
 test('a removal sees an event that a process which leaves has just given back', async () => {

@@ -46,9 +46,11 @@ export async function removeEvents(
     'select 1 from ringback.runs where sequence = any ($1) order by sequence, handler for update',
     [sequences],
   );
-  const runs = await transaction.query('delete from ringback.runs where sequence = any ($1) returning 1', [
-    sequences,
-  ]);
+  const runs = await transaction.query<RemovedRun>(
+    'delete from ringback.runs where sequence = any ($1) returning handler, call_id',
+    [sequences],
+  );
+  await forgetWaits(transaction, runs);
   for (const table of ['waiting', 'claims', 'crash_counts', 'failures', 'bodies'])
     await transaction.query(`delete from ringback.${table} where sequence = any ($1)`, [sequences]);
   const events = await transaction.query<{ call_id: string | null; trace_id: string }>(
@@ -64,6 +66,25 @@ export async function removeEvents(
     );
   const traceIds = events.map(({ trace_id: traceId }) => fromText(traceId));
   return { events: events.length, runs: runs.length, traceIds };
+}
+
+interface RemovedRun {
+  readonly handler: string;
+  readonly call_id: string | null;
+}
+
+/**
+ * Forgets joins that waited with one of these runs, and were not called: without a run they would wait for ever. An event of the
+ * call that has come meanwhile, or is still to come, opens them anew.
+ */
+async function forgetWaits(transaction: Transaction, runs: readonly RemovedRun[]): Promise<void> {
+  const ofCalls = runs.filter(({ call_id: callId }) => callId !== null);
+  if (ofCalls.length === 0) return;
+  await transaction.query(
+    `delete from ringback.joins j using unnest($1::text[], $2::text[]) r (handler, call_id)
+     where j.handler = r.handler and j.call_id = r.call_id and seen is null`,
+    [ofCalls.map(({ handler }) => handler), ofCalls.map(({ call_id: callId }) => callId)],
+  );
 }
 
 /** Forgets what the joins of calls remember of which no event is left. Texts are as Postgres keeps them. */
