@@ -7,7 +7,7 @@ import type { Backend, Counter } from '../backend.ts';
 const settings = { fsync: 'on', synchronous_commit: 'on' };
 
 /** How to count, in SQL: all events, and those of them that are not done. */
-interface Counts {
+export interface Counts {
   readonly stored: string;
   readonly open: string;
 }

@@ -1,4 +1,4 @@
-import { postgresBackend, events as counts } from '../peers/postgres.ts';
+import { type Counts, events, inserted, postgresBackend } from '../peers/postgres.ts';
 import type { Part } from '../peers/peers.ts';
 import { settled } from '../measure.ts';
 import { Load, type Running, serverFile } from '../processes.ts';
@@ -17,51 +17,71 @@ interface Together {
   readonly problem: string | undefined;
 }
 
+/** A server that is measured as several processes, and how its events are counted. */
+interface Measured {
+  readonly label: string;
+  readonly file: string;
+  readonly counts: Counts;
+}
+
+const ringback: Measured = {
+  label: '(g) Ringback in Express, on Postgres',
+  file: 'g-postgres.ts',
+  counts: events,
+};
+/** Its deliveries have nothing to do with each other: what it loses, more processes on the same cores cost anyone. */
+const oneInsert: Measured = { label: '(h) one insert in Postgres', file: 'h-insert.ts', counts: inserted };
+
 /** Measures several processes on one Postgres, with the same connections in all. */
 export async function measureTogether(rounds: number): Promise<Part> {
-  const runs = new Map<number, Together[]>(processes.map((count) => [count, []]));
+  const runs = new Map<string, Together[]>();
+  const of = ({ file }: Measured, count: number) => runs.get(`${file} ${count}`) ?? [];
   for (let round = 1; round <= rounds; round += 1) {
-    for (const count of processes) {
-      const run = await together(count);
-      progress(`${count} processes, round ${round}: ${Math.round(run.rate)}/s ${run.problem ?? ''}`);
-      runs.get(count)?.push(run);
+    for (const server of [ringback, oneInsert]) {
+      for (const count of processes) {
+        const run = await together(server, count);
+        progress(`${count} × ${server.file}, round ${round}: ${Math.round(run.rate)}/s ${run.problem ?? ''}`);
+        runs.set(`${server.file} ${count}`, [...of(server, count), run]);
+      }
     }
   }
-  const of = (count: number) => runs.get(count) ?? [];
-  const times = (count: number) =>
-    median(of(count).map(({ rate }, round) => rate / (of(1)[round]?.rate ?? Number.NaN)));
-  const problemOf = (...asked: number[]) =>
-    asked.flatMap((count) => of(count).flatMap(({ problem }) => problem ?? []))[0];
-  const rows = processes.map((count) => [
-    String(count),
-    median(of(count).map(({ rate }) => rate)).toFixed(0),
-    times(count).toFixed(2),
-    median(of(count).map(({ p99 }) => p99)).toFixed(1),
-    problemOf(count) ?? 'yes',
-  ]);
+  const times = (server: Measured, count: number) =>
+    median(of(server, count).map(({ rate }, round) => rate / (of(server, 1)[round]?.rate ?? Number.NaN)));
+  const problemOf = (server: Measured, ...asked: number[]) =>
+    asked.flatMap((count) => of(server, count).flatMap(({ problem }) => problem ?? []))[0];
+  const rows = [ringback, oneInsert].flatMap((server) =>
+    processes.map((count) => [
+      server.label,
+      String(count),
+      median(of(server, count).map(({ rate }) => rate)).toFixed(0),
+      times(server, count).toFixed(2),
+      median(of(server, count).map(({ p99 }) => p99)).toFixed(1),
+      problemOf(server, count) ?? 'yes',
+    ]),
+  );
   return {
     targets: processes.slice(1).map((count) => ({
       name: `${count} processes of (g) ÷ one, ${connections} connections`,
       bound: 'at least',
       value: 0.9,
-      reached: times(count),
-      problem: problemOf(1, count),
+      reached: times(ringback, count),
+      problem: problemOf(ringback, 1, count),
     })),
     lines: [
       `## Several processes, ${connections} connections in all`,
       '',
-      ...table(['processes', 'deliveries/s', '÷ one', 'p99 ms', 'valid'], rows),
+      ...table(['server', 'processes', 'deliveries/s', '÷ one', 'p99 ms', 'valid'], rows),
     ],
   };
 }
 
-async function together(count: number): Promise<Together> {
+async function together({ file, counts }: Measured, count: number): Promise<Together> {
   const backend = await postgresBackend(counts);
   const servers: Running[] = [];
   const loads = Array.from({ length: count }, () => new Load());
   try {
     // The first one makes the tables.
-    while (servers.length < count) servers.push(await serverFile('g-postgres.ts')(backend.address));
+    while (servers.length < count) servers.push(await serverFile(file)(backend.address));
     const run = (time: number) =>
       Promise.all(
         servers.map(({ port }, place) =>
@@ -84,7 +104,8 @@ async function together(count: number): Promise<Together> {
       const reports = await run(seconds);
       const handled = async () => {
         const each = await Promise.all(servers.map((server) => server.handled()));
-        return each.reduce<number>((sum, one) => sum + (one ?? 0), 0);
+        // Undefined for a server without handlers.
+        return each.reduce((sum, one) => (sum === undefined || one === undefined ? undefined : sum + one));
       };
       const sum = (one: (report: LoadReport) => number) =>
         reports.reduce((all, report) => all + one(report), 0);

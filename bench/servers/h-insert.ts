@@ -4,7 +4,7 @@ import { databaseFile, serve } from './common.ts';
 import { verifiedServer } from './verified.ts';
 
 const pool = new Pool({ connectionString: databaseFile(), max: 10 });
-await pool.query(`create table events (
+await pool.query(`create table if not exists events (
   trace_id text primary key, event_name text, call_id text, body bytea, received_at bigint)`);
 /** Named, so that each connection plans it once. */
 const insert = {
