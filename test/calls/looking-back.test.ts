@@ -154,6 +154,14 @@ describe('events that come out of quarantine', () => {
   });
 });
 
+/** Leaves a join that waits for the analysis of a call. */
+async function waiting(database: string, seen: unknown[]): Promise<void> {
+  const { receiver } = await started({ database }, joining(seen));
+  await tell(receiver, { ...call, name: 'ended', traceId: 't-ended' });
+  await expect.poll(() => receiver.counts()).toMatchObject({ runs: { due: 1 } });
+  await receiver.stop();
+}
+
 describe('an event that came while the join was not registered', () => {
   const others = (receiver: Receiver) => receiver.on('*', { name: 'other' }, () => {});
   const analysed = async (database: string) => {
@@ -166,10 +174,7 @@ describe('an event that came while the join was not registered', () => {
   test('completes a join that waits', async () => {
     const database = temporaryDatabase();
     const seen: unknown[] = [];
-    const { receiver } = await started({ database }, joining(seen));
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-ended' });
-    await expect.poll(() => receiver.counts()).toMatchObject({ runs: { due: 1 } });
-    await receiver.stop();
+    await waiting(database, seen);
     await analysed(database);
     await started({ database }, joining(seen));
     await expect.poll(() => seen).toEqual([['call-1', true]]);
@@ -200,10 +205,7 @@ describe('a join that waits when its app is started with other options for it', 
   test('is called at once if it waits for nothing any more', async () => {
     const database = temporaryDatabase();
     const seen: unknown[] = [];
-    const { receiver } = await started({ database }, joining(seen));
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-ended' });
-    await expect.poll(() => receiver.counts()).toMatchObject({ runs: { due: 1 } });
-    await receiver.stop();
+    await waiting(database, seen);
     await started({ database }, joining(seen, { ...terms, events: [names.ended] }));
     await expect.poll(() => seen).toEqual([['call-1', true]]);
   });
