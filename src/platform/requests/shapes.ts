@@ -10,9 +10,14 @@ export type OpenEnumeration<Known extends string> = Known | (string & Record<nev
 /** Names of fields in answers that no request sets: times, ids and counts. */
 export const readOnlyName = /(^|_)(at|id|by|count)$/;
 
+/** A field that is null has its default, like one that is left out: one such entry must not hide all others of a list. */
+export function withDefault<Schema extends z.ZodType, Default>(schema: Schema, value: Default) {
+  return schema.nullish().transform((given) => given ?? value);
+}
+
 /** The document says that unset fields are absent. A field that is null is read as unset as well. */
 export function unset<Schema extends z.ZodType>(schema: Schema) {
-  return schema.nullish().transform((value) => value ?? undefined);
+  return withDefault(schema, undefined);
 }
 
 /** How many things that are wrong with a list an error tells of: what is wrong with one item is wrong with millions. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type OpenEnumeration, listOf, unset } from '../requests/shapes.ts';
+import { type OpenEnumeration, listOf, unset, withDefault } from '../requests/shapes.ts';
 
 type ChunkingStrategy = OpenEnumeration<'fixed_size' | 'semantic' | 'sentence' | 'paragraph' | 'recursive'>;
 type EmbeddingModel = OpenEnumeration<'text-embedding-3-small' | 'text-embedding-3-large'>;
@@ -64,15 +64,7 @@ export interface KnowledgeBase {
   readonly [field: string]: unknown;
 }
 
-/** A field that is null has its default, like one that is left out: one such entry must not hide all others of a list. */
-function withDefault<Value extends string | number>(schema: z.ZodType<Value>, value: Value) {
-  return schema.nullish().transform((given) => given ?? value);
-}
-
-const textOrNull = z
-  .string()
-  .nullish()
-  .transform((text) => text ?? null);
+const textOrNull = withDefault(z.string(), null);
 
 /** The shape in which an answered knowledge base is read. */
 export const knowledgeBaseShape = z.looseObject({
