@@ -105,7 +105,7 @@ export async function lookBack(
       toText(join.handler),
       join.events.map(toText),
       join.runsAgain,
-      toText(`{"events":${JSON.stringify(join.events)},`),
+      toText(JSON.stringify(join.events)),
     ]);
     for (const { call_id: callId, event_name: eventName, sequence } of missed)
       await count(
@@ -135,8 +135,8 @@ const missedEvents = `
   where sequence > $1 and sequence <= $2 and received_at >= $3 and call_id is not null and event_name = any ($5)
     and not exists (select from ringback.waiting w where w.sequence = e.sequence)
     and not exists (select from ringback.joins j where j.handler = $4 and j.call_id = e.call_id and (
-      (e.sequence <= substring(j.progress from '"until":([0-9]+)}$')::bigint
-        and (j.seen is not null or starts_with(j.progress, $7)))
+      (e.sequence <= (j.progress::json ->> 'until')::bigint
+        and (j.seen is not null or (j.progress::json -> 'events')::text = $7))
       or (j.seen is not null and (not $6 or j.reruns > 0 or strpos(j.seen, '"' || e.event_name || '"') > 0)))
       offset 0)
   group by call_id, event_name order by 3`;
