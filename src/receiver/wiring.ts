@@ -165,12 +165,11 @@ function report(
   hooks.onReplaced();
 }
 
-function buildAuthenticator({ options, asked, telemetry }: Common): Authenticator {
+/** Its store is the asked one: a release looks at the pin, too. */
+function buildAuthenticator({ options, asked: store, telemetry }: Common): Authenticator {
   const { secrets, schemes, isSchemeGiven, tolerance, clock } = options;
   const onFailure = (cause: string) => telemetry.report('secrets_failed', { cause });
   const source = secrets === undefined ? undefined : new SecretSource(secrets, clock, onFailure);
-  // A release looks at the pin, too.
-  const store = asked;
   return new Authenticator({ secrets: source, schemes, isSchemeGiven, tolerance, store, telemetry, clock });
 }
 

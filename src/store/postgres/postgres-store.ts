@@ -19,7 +19,7 @@ import { getPinned, pin, unpin } from './admin/pinned-scheme.ts';
 import { PostgresDrift } from './admin/postgres-drift.ts';
 import { PostgresQuarantine } from './admin/postgres-quarantine.ts';
 import { PostgresRetention } from './admin/postgres-retention.ts';
-import { namingProblems } from './connection/opening-cause.ts';
+import { namingProblem, namingProblems } from './connection/opening-cause.ts';
 import type { PostgresPlace } from './connection/place.ts';
 import { Session } from './connection/session.ts';
 import { toText } from './connection/text.ts';
@@ -53,7 +53,6 @@ export class PostgresStore implements Store<PoolClient> {
   readonly #session: Session;
   readonly #work: Work;
   readonly #claimed = new ClaimedWork();
-  readonly #overview: Pick<Store, 'counts'>;
   readonly #clock: Clock;
 
   /** `mayBePart`: whether it may be the target of a move that isn't finished. */
@@ -73,7 +72,6 @@ export class PostgresStore implements Store<PoolClient> {
     this.failures = asked(failuresOn(this.#session));
     this.handlers = asked(handlersOn(this.#session, () => this.#work.processId));
     this.retention = asked(new PostgresRetention(this.#session));
-    this.#overview = asked({ counts: () => counts(this.#session) });
     this.database = inboxDatabase(this.#session);
   }
 
@@ -210,6 +208,6 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   counts(): Promise<StoreCounts> {
-    return this.#overview.counts();
+    return namingProblem(() => counts(this.#session), this.name);
   }
 }

@@ -35,13 +35,16 @@ function openingCause(error: unknown): string {
  * connection, rejects with the problem; the driver's own error would say neither what failed nor what to do.
  */
 export function namingProblems<Part extends object>(part: Part, database: string): Part {
-  return intercepted(part, async (call) => {
-    try {
-      return await call();
-    } catch (error) {
-      throw isOfConnection(error) ? toProblem(error, database) : error;
-    }
-  });
+  return intercepted(part, (call) => namingProblem(call, database));
+}
+
+/** The same for one call. */
+export async function namingProblem<T>(call: () => T | Promise<T>, database: string): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw isOfConnection(error) ? toProblem(error, database) : error;
+  }
 }
 
 /** Classes of SQLSTATE in which the database ends or refuses a connection, and the codes of the operating system. */
