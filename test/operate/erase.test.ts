@@ -6,11 +6,11 @@ import { ManualClock, turn } from '../support/clock.ts';
 import { type Answer, bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { foundInFiles } from '../support/files.ts';
 import { Gate } from '../support/gate.ts';
-import { isOnPostgres, storeIn } from '../support/inbox.ts';
+import { isOnPostgres } from '../support/inbox.ts';
 import { Script } from '../support/process.ts';
-import { Discard, type Receiver, type Store } from '../support/public.ts';
+import { type Clock, Discard, type Receiver, type Store } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
-import type { Work } from '../support/store-around.ts';
+import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const phone = '+15550100123';
@@ -29,25 +29,17 @@ async function settled(receiver: Receiver) {
 }
 
 /** A store of which the connection is lost once, when this step of an erasure has been done. */
-function failingOnce(store: Store, verb: keyof RetentionStore): Store {
+function failingOnce(clock: Clock, verb: keyof RetentionStore): Store {
   let isLost = false;
-  const around = <T extends object>(target: T, change: (name: PropertyKey, value: unknown) => unknown): T =>
-    new Proxy(target, {
-      get(_, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        return change(name, typeof value === 'function' ? value.bind(target) : value);
-      },
-    });
-  const retention = around(store.retention, (name, value) =>
-    name !== verb || isLost
-      ? value
-      : async (...given: unknown[]) => {
+  return storeAround(temporaryDatabase(), clock, (name, work) =>
+    name !== `retention.${verb}` || isLost
+      ? undefined
+      : async (...given) => {
           isLost = true;
-          await (value as Work)(...given);
+          await work(...given);
           throw new Error('The connection is lost.');
         },
   );
-  return around(store, (name, value) => (name === 'retention' ? retention : value));
 }
 
 /** Moves time on until `work` has ended. */
@@ -235,7 +227,7 @@ describe('receiver.erase', () => {
 
   test('that ended in the middle is completed by the next, also where only ids of the person are', async () => {
     const clock = new ManualClock();
-    const database = failingOnce(storeIn(temporaryDatabase(), clock), 'eraseCall');
+    const database = failingOnce(clock, 'eraseCall');
     const { receiver } = await started({ clock, database });
     await deliver(receiver, bodyOf({ callId: 'call-1', traceId: 'trace-1', payload: { from: phone } }));
     for (const filter of [{ callId: 'call-1' }, { traceId: 'trace-1' }])
@@ -248,7 +240,7 @@ describe('receiver.erase', () => {
 
   test('that ended in the middle is completed by the next, also of events without a call', async () => {
     const clock = new ManualClock();
-    const database = failingOnce(storeIn(temporaryDatabase(), clock), 'eraseEvents');
+    const database = failingOnce(clock, 'eraseEvents');
     const { receiver } = await started({ clock, database });
     await deliver(receiver, JSON.stringify({ traceId: 'trace-1', payload: { from: phone } }));
     await receiver.events.replay({ traceId: 'trace-1' }, { by: 'ann', reason: 'Anna Schmidt has called' });

@@ -3,10 +3,9 @@ import { expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import { storeIn } from '../support/inbox.ts';
-import type { Clock, Receiver, SchemeName, Store } from '../support/public.ts';
+import type { Clock, Receiver, SchemeName } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
-import type { Work } from '../support/store-around.ts';
+import { type Work, storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 type Release = () => Promise<unknown>;
@@ -23,22 +22,9 @@ async function send(receiver: Receiver, clock: ManualClock, scheme: SchemeName):
   return (await deliver(receiver, body, headers)).json.status ?? 'refused';
 }
 
-/** A real store whose quarantine has some of its methods replaced. */
+/** A real store with some of its methods replaced. */
 function storeWith(database: string, clock: Clock, around: Readonly<Record<string, (work: Work) => Work>>) {
-  const store = storeIn(database, clock);
-  const bound = (target: object, name: string | symbol): unknown => {
-    const value: unknown = Reflect.get(target, name, target);
-    return typeof value === 'function' ? (value.bind(target) as Work) : value;
-  };
-  const quarantine = new Proxy(store.quarantine, {
-    get(target, name) {
-      const value = bound(target, name);
-      return around[String(name)]?.(value as Work) ?? value;
-    },
-  });
-  return new Proxy<Store>(store, {
-    get: (target, name) => (name === 'quarantine' ? quarantine : bound(target, name)),
-  });
+  return storeAround(database, clock, (verb, work) => around[verb]?.(work));
 }
 
 /** An inbox in which a test has pinned its scheme, and two deliveries of the platform were refused. */
@@ -58,7 +44,7 @@ test('two processes that release one event each move the pin', async () => {
   const releasing = (steps: readonly ((release: Release) => Promise<unknown>)[]) => {
     const left = [...steps];
     return storeWith(database, clock, {
-      release:
+      'quarantine.release':
         (work) =>
         async (...given) =>
           left.shift()?.(() => work(...given)),
@@ -79,7 +65,7 @@ test('a delivery that arrives meanwhile and is released was checked, too', async
   let looks = 0;
   const late = storeWith(database, clock, {
     // First all are checked, and then those that another scheme may fit.
-    unauthenticated: (work) => async () => {
+    'quarantine.unauthenticated': (work) => async () => {
       if (looks++ === 1) expect(await send(receiver, clock, platform)).toBe('refused');
       return work();
     },
@@ -92,7 +78,7 @@ test('a delivery that arrives meanwhile and is released was checked, too', async
 test('a stop meanwhile is what it says', async () => {
   const { database, clock } = await refused();
   const stopping = storeWith(database, clock, {
-    release:
+    'quarantine.release':
       (work) =>
       async (...given) => {
         await beside.receiver.stop();

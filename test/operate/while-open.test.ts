@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import { isOnPostgres, storeIn } from '../support/inbox.ts';
-import type { Receiver, Store } from '../support/public.ts';
+import { isOnPostgres } from '../support/inbox.ts';
+import type { Receiver } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
-import type { Work } from '../support/store-around.ts';
+import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const asked: [string, (receiver: Receiver) => Promise<unknown>][] = [
@@ -152,25 +152,13 @@ test.skipIf(isOnPostgres).each([
 function stoppingStore(database: string, passed = 0) {
   const next: { stop?: () => Promise<void> } = {};
   let left = passed;
-  const around = <Part extends object>(part: Part): Part =>
-    new Proxy(part, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (typeof value !== 'function') return value;
-        return async (...given: unknown[]) => {
-          if (next.stop && left-- === 0) await next.stop();
-          return (value as Work).apply(target, given);
-        };
-      },
-    });
-  const store = storeIn(database, systemClock);
-  const stopping = new Proxy<Store>(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (name === 'counts' || name === 'pinnedScheme') return Reflect.get(around(target), name) as unknown;
-      if (typeof value === 'object' && value !== null) return around(value);
-      return typeof value === 'function' ? (value as Work).bind(target) : value;
-    },
+  const stopping = storeAround(database, systemClock, (verb, work) => {
+    // The rest of the store is what takes and handles deliveries.
+    if (!verb.includes('.') && verb !== 'counts' && verb !== 'pinnedScheme') return undefined;
+    return async (...given) => {
+      if (next.stop && left-- === 0) await next.stop();
+      return work(...given);
+    };
   });
   return { stopping, next };
 }

@@ -4,18 +4,24 @@ import type { Clock, Store } from './public.ts';
 /** A method of a store, with any arguments. */
 export type Work = (...given: unknown[]) => Promise<unknown>;
 
-/** A real store, each method of which `around` may replace; if it returns undefined, the method stays as it is. */
-export function storeAround(
-  file: string,
-  clock: Clock,
-  around: (verb: string, work: Work) => Work | undefined,
-): Store {
-  return new Proxy(storeIn(file, clock), {
-    get(store, name) {
-      const value: unknown = Reflect.get(store, name, store);
+/** What replaces a method, by its name, such as `record` or `quarantine.release`; undefined leaves it as it is. */
+type Around = (verb: string, work: Work) => Work | undefined;
+
+/** A real store, each method of which, and of its parts, `around` may replace. */
+export function storeAround(file: string, clock: Clock, around: Around): Store {
+  return replacing(storeIn(file, clock), around);
+}
+
+function replacing<Part extends object>(part: Part, around: Around, prefix = ''): Part {
+  // Not of the part itself: the properties of a frozen object can't be given otherwise.
+  return new Proxy<Part>(Object.create(part) as Part, {
+    get(_, name) {
+      const value: unknown = Reflect.get(part, name, part);
+      if (typeof value === 'object' && value !== null)
+        return replacing(value, around, `${prefix}${String(name)}.`);
       if (typeof value !== 'function') return value;
-      const bound = value.bind(store) as Work;
-      return around(String(name), bound) ?? bound;
+      const bound = value.bind(part) as Work;
+      return around(`${prefix}${String(name)}`, bound) ?? bound;
     },
   });
 }
