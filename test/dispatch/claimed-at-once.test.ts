@@ -23,11 +23,11 @@ test.each(variants)(
   async ({ order, delay }) => {
     const claimed = new Gate();
     const seen: string[] = [];
-    const around = (verb: string, work: Work): Work | undefined => {
+    const around = (method: string, work: Work): Work | undefined => {
       // The first event waits in the inbox until it is claimed.
-      if (verb === 'record')
+      if (method === 'record')
         return (record, mayClaim) => work(record, mayClaim && traceIdOf(record) !== 'first');
-      if (verb !== 'claimEvents') return undefined;
+      if (method !== 'claimEvents') return undefined;
       return (...given) => {
         const claiming = work(...given) as Promise<readonly unknown[]>;
         void claiming.then((events) => void (events.length > 0 && claimed.pass()));
@@ -50,8 +50,8 @@ test.each(variants)(
 
 test('a run that has ended takes no room while its end is written', async () => {
   const [end, all] = [new Gate(), new Gate()];
-  const around = (verb: string, work: Work): Work | undefined =>
-    verb !== 'settle'
+  const around = (method: string, work: Work): Work | undefined =>
+    method !== 'settle'
       ? undefined
       : async (...given) => {
           await end.pass();

@@ -149,8 +149,8 @@ test('a delivery of a call that fills the memory does not look through all that 
   const clock = new ManualClock();
   const gate = new Gate();
   let looks = 0;
-  const database = storeAround(':memory:', clock, (verb, work) => {
-    if (verb !== 'claimRuns') return undefined;
+  const database = storeAround(':memory:', clock, (method, work) => {
+    if (method !== 'claimRuns') return undefined;
     return (...given) => {
       looks += 1;
       return work(...given);
@@ -200,8 +200,8 @@ test('a delivery of a call that another process works on does not look through a
     "insert into runs (sequence, handler, call_id, state, attempts, due_at) values (1, 'other', 'call-1', 'due', 1, 0)",
   );
   let looks = 0;
-  const store = storeAround(database, clock, (verb, work) =>
-    verb === 'claimRuns'
+  const store = storeAround(database, clock, (method, work) =>
+    method === 'claimRuns'
       ? (...given) => {
           looks += 1;
           return work(...given);

@@ -31,8 +31,8 @@ test('a process that drains says that it lives until its runs have ended', async
 
 test('a start that fails leaves nothing behind that goes on', async () => {
   const clock = new ManualClock();
-  const store = storeAround(':memory:', clock, (verb) =>
-    verb === 'waitingHandlers' ? () => Promise.reject(new Error('the disk is gone')) : undefined,
+  const store = storeAround(':memory:', clock, (method) =>
+    method === 'waitingHandlers' ? () => Promise.reject(new Error('the disk is gone')) : undefined,
   );
   const { receiver, logs } = made({ clock, database: store });
   receiver.on('*', { name: 'handler' }, () => {});

@@ -37,8 +37,8 @@ test('a start does not wait for long until it can tell its handlers', async () =
   const file = temporaryDatabase();
   const other = new Database(file);
   onTestFinished(() => void other.close());
-  const database = storeAround(file, systemClock, (verb, work) => {
-    if (verb !== 'announce') return undefined;
+  const database = storeAround(file, systemClock, (method, work) => {
+    if (method !== 'announce') return undefined;
     return (...given) => {
       other.exec('begin immediate');
       return work(...given);

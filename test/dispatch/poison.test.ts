@@ -1,6 +1,6 @@
 /** Events that processes have died over: one at a time is read and handled. */
 import { expect, test } from 'vitest';
-import { type Verb, faultyStore } from '../faults/faulty-store.ts';
+import { type Method, faultyStore } from '../faults/faulty-store.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
@@ -64,8 +64,8 @@ test('an event that is to be read by itself does not hold up a stop', async () =
   const clock = new ManualClock();
   const file = temporaryDatabase();
   let readings = 0;
-  const count = (verb: Verb): undefined => {
-    if (verb === 'beginReading') readings += 1;
+  const count = (method: Method): undefined => {
+    if (method === 'beginReading') readings += 1;
   };
   const database = faultyStore(file, clock, count, { claimsAtOnce: false });
   const gate = new Gate();

@@ -96,8 +96,8 @@ describe('stop', () => {
     const beating = new Gate();
     const ended = Promise.withResolvers<void>();
     let heartbeats = 0;
-    const database = storeAround(':memory:', clock, (verb, work) =>
-      verb === 'keepAlive'
+    const database = storeAround(':memory:', clock, (method, work) =>
+      method === 'keepAlive'
         ? async (...given) => {
             heartbeats += 1;
             if (heartbeats === 1) return work(...given);
@@ -170,7 +170,7 @@ describe('stop', () => {
   test('without timeout does not wait for the pause before a write is tried again', async () => {
     // Time is blocked: the pause would never be over.
     const clock = new ManualClock();
-    const database = faultyStore(':memory:', clock, (verb) => (verb === 'settle' ? 'before' : undefined));
+    const database = faultyStore(':memory:', clock, (method) => (method === 'settle' ? 'before' : undefined));
     const { receiver, logs } = await started({ clock, database }, (r) => r.on('*', () => {}));
     await deliver(receiver);
     await logs.until('dispatch_failed');

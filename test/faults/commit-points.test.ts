@@ -4,7 +4,7 @@ import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
-import { type Fault, type Verb, faultyStore, poisonVerbs, verbs } from './faulty-store.ts';
+import { type Fault, type Method, faultyStore, poisonMethods, methods } from './faulty-store.ts';
 
 /** Makes it look as if a process had died over each event: attempts are then counted before they begin. */
 const makePoison = `
@@ -13,7 +13,7 @@ const makePoison = `
   end`;
 
 /** A receiver on a store that breaks, with handlers whose effects are counted in the inbox's own database. */
-async function breaking(fault: (verb: Verb, call: number) => Fault, isPoison: boolean) {
+async function breaking(fault: (method: Method, call: number) => Fault, isPoison: boolean) {
   const clock = new ManualClock();
   const plain: string[] = [];
   const { receiver, logs } = await started(
@@ -64,7 +64,7 @@ async function everythingDone(receiver: Receiver, clock: ManualClock, count: num
 }
 
 async function goesThrough(
-  fault: (verb: Verb, call: number) => Fault,
+  fault: (method: Method, call: number) => Fault,
   { count = 6, isPoison = false }: { count?: number; isPoison?: boolean } = {},
 ) {
   const { receiver, clock, plain, effects } = await breaking(fault, isPoison);
@@ -82,11 +82,11 @@ async function goesThrough(
 }
 
 describe('nothing acknowledged is lost and no effect is doubled', () => {
-  for (const verb of verbs) {
+  for (const method of methods) {
     for (const when of ['before', 'after'] as const) {
-      for (const call of verb === 'keepAlive' ? [2] : [1, 2, 4]) {
-        test(`when ${verb} breaks ${when} its work, at call ${call}`, async () => {
-          await goesThrough((name, at) => (name === verb && at === call ? when : undefined));
+      for (const call of method === 'keepAlive' ? [2] : [1, 2, 4]) {
+        test(`when ${method} breaks ${when} its work, at call ${call}`, async () => {
+          await goesThrough((name, at) => (name === method && at === call ? when : undefined));
         });
       }
     }
@@ -97,8 +97,8 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
     // A fixed sequence of pseudo-random numbers, so that a failure can be reproduced.
     const next = () => (state = (state * 48_271) % 2_147_483_647) % 10;
     await goesThrough(
-      (verb, call) => {
-        if (verb === 'keepAlive' && call === 1) return undefined;
+      (method, call) => {
+        if (method === 'keepAlive' && call === 1) return undefined;
         return (['before', 'after'] as const)[next() < 3 ? next() % 2 : 2];
       },
       { count: 40 },
@@ -107,7 +107,7 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
 
   test('when the only delivery is recorded and nobody hears of it', async () => {
     const clock = new ManualClock();
-    const fault = (verb: Verb, call: number) => (verb === 'record' && call === 1 ? 'after' : undefined);
+    const fault = (method: Method, call: number) => (method === 'record' && call === 1 ? 'after' : undefined);
     const { receiver } = await started({ clock, database: faultyStore(':memory:', clock, fault) });
     // When the receiver has nothing to do, only a delivery makes it look for events.
     for (let pulses = 0; pulses < 20; pulses += 1) {
@@ -120,9 +120,9 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
   });
 
   for (const when of ['before', 'after'] as const) {
-    for (const verb of ['begin', 'settle', 'settleWith', ...poisonVerbs] as const) {
-      test(`when ${verb} breaks ${when} its work, over events that a process has died over`, async () => {
-        const fault = (name: Verb, call: number) => (name === verb && call % 3 === 1 ? when : undefined);
+    for (const method of ['begin', 'settle', 'settleWith', ...poisonMethods] as const) {
+      test(`when ${method} breaks ${when} its work, over events that a process has died over`, async () => {
+        const fault = (name: Method, call: number) => (name === method && call % 3 === 1 ? when : undefined);
         await goesThrough(fault, { isPoison: true });
       });
     }
@@ -131,8 +131,8 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
   test('when an event that no handler takes cannot be marked done at first', async () => {
     for (const when of ['before', 'after'] as const) {
       const clock = new ManualClock();
-      const store = faultyStore(':memory:', clock, (verb, call) =>
-        verb === 'finish' && call === 1 ? when : undefined,
+      const store = faultyStore(':memory:', clock, (method, call) =>
+        method === 'finish' && call === 1 ? when : undefined,
       );
       const { receiver } = await started({ clock, database: store });
       await send(receiver, clock, 'trace-1');
@@ -144,7 +144,7 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
     const clock = new ManualClock();
     const gate = new Gate();
     const handled: string[] = [];
-    const fault = (verb: Verb, call: number) => (verb === 'settle' && call === 1 ? 'after' : undefined);
+    const fault = (method: Method, call: number) => (method === 'settle' && call === 1 ? 'after' : undefined);
     const { receiver, logs } = await started(
       { clock, database: faultyStore(':memory:', clock, fault) },
       (r) =>

@@ -2,7 +2,7 @@ import type { Clock, Store } from '../support/public.ts';
 import { type Work, storeAround } from '../support/store-around.ts';
 
 /** The methods of a store that can break: each of them is a commit point, or hands out work. */
-export const verbs = [
+export const methods = [
   'record',
   'settle',
   'settleWith',
@@ -14,8 +14,8 @@ export const verbs = [
   'keepAlive',
 ] as const;
 /** Those that are called only for events over which a process has died. */
-export const poisonVerbs = ['beginReading', 'endReading'] as const;
-export type Verb = (typeof verbs)[number] | (typeof poisonVerbs)[number];
+export const poisonMethods = ['beginReading', 'endReading'] as const;
+export type Method = (typeof methods)[number] | (typeof poisonMethods)[number];
 
 /** Breaks before the work is done, or after it: the work is then done, but the caller gets an error. */
 export type Fault = 'before' | 'after' | undefined;
@@ -27,24 +27,24 @@ export type Fault = 'before' | 'after' | undefined;
 export function faultyStore(
   file: string,
   clock: Clock,
-  fault: (verb: Verb, call: number) => Fault,
+  fault: (method: Method, call: number) => Fault,
   { claimsAtOnce = true } = {},
 ): Store {
   const calls = new Map<string, number>();
-  const faultOf = (verb: Verb): { readonly kind: Fault; readonly call: number } => {
-    const call = (calls.get(verb) ?? 0) + 1;
-    calls.set(verb, call);
-    return { kind: fault(verb, call), call };
+  const faultOf = (method: Method): { readonly kind: Fault; readonly call: number } => {
+    const call = (calls.get(method) ?? 0) + 1;
+    calls.set(method, call);
+    return { kind: fault(method, call), call };
   };
   const breaking =
-    (verb: Verb, work: Work): Work =>
+    (method: Method, work: Work): Work =>
     async (...given) => {
-      const { kind, call } = faultOf(verb);
-      if (kind === 'before') throw new Error(`${verb} broke before call ${call}`);
+      const { kind, call } = faultOf(method);
+      if (kind === 'before') throw new Error(`${method} broke before call ${call}`);
       const result = await work(...given);
       // What is claimed has no other owner: a store returns it, or gives it back.
-      if (kind === 'after' && verb !== 'claimRuns' && verb !== 'claimEvents')
-        throw new Error(`${verb} broke after call ${call}`);
+      if (kind === 'after' && method !== 'claimRuns' && method !== 'claimEvents')
+        throw new Error(`${method} broke after call ${call}`);
       return result;
     };
   /** A record that breaks after its work is like one that came too late: only its sender gets an error. */
@@ -57,8 +57,10 @@ export function faultyStore(
       const { written, claimed } = record(given, mayClaim && claimsAtOnce);
       return { written: kind === 'after' ? written.then(broken) : written, claimed };
     };
-  return storeAround(file, clock, (verb, work) => {
-    if (verb === 'record') return breakingRecord(work as unknown as Store['record']) as unknown as Work;
-    return [...verbs, ...poisonVerbs].includes(verb as Verb) ? breaking(verb as Verb, work) : undefined;
+  return storeAround(file, clock, (method, work) => {
+    if (method === 'record') return breakingRecord(work as unknown as Store['record']) as unknown as Work;
+    return [...methods, ...poisonMethods].includes(method as Method)
+      ? breaking(method as Method, work)
+      : undefined;
   });
 }

@@ -14,8 +14,8 @@ function storeThatRefuses(clock: ManualClock, refusals: number): Store {
     asked += 1;
     return asked > refusals ? Promise.resolve() : Promise.reject(new Error('the disk refused'));
   };
-  return storeAround(':memory:', clock, (verb, work) =>
-    verb === 'settleWith'
+  return storeAround(':memory:', clock, (method, work) =>
+    method === 'settleWith'
       ? async (...given) => {
           await work(...given);
           throw new Unconfirmed(new Error('the disk refused'), confirm);

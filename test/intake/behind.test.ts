@@ -7,8 +7,8 @@ import { storeAround } from '../support/store-around.ts';
 /** A receiver whose inbox is behind for as long as the test says so. */
 async function behind() {
   const state = { isOverloaded: true };
-  const database = storeAround(':memory:', systemClock, (verb) =>
-    verb === 'isOverloaded' ? () => state.isOverloaded as never : undefined,
+  const database = storeAround(':memory:', systemClock, (method) =>
+    method === 'isOverloaded' ? () => state.isOverloaded as never : undefined,
   );
   return { state, ...(await started({ database })) };
 }

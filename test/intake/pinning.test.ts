@@ -75,8 +75,8 @@ describe("signature 'auto'", () => {
     // The first is on disk, and pins, only when the second has been verified, however slow the machine is.
     const second = new Gate();
     let recorded = 0;
-    const database = storeAround(':memory:', systemClock, (verb, work) =>
-      verb !== 'record'
+    const database = storeAround(':memory:', systemClock, (method, work) =>
+      method !== 'record'
         ? undefined
         : (...given) => {
             const recording = work(...given) as unknown as Recording;
@@ -112,8 +112,8 @@ describe("signature 'auto'", () => {
 
   test('an event counts although its scheme could not be pinned, and the next one pins', async () => {
     let isBroken = true;
-    const store = storeAround(':memory:', systemClock, (verb, work) =>
-      verb === 'pinScheme'
+    const store = storeAround(':memory:', systemClock, (method, work) =>
+      method === 'pinScheme'
         ? (...given) => (isBroken ? Promise.reject(new Error('broken')) : work(...given))
         : undefined,
     );
@@ -184,8 +184,8 @@ describe("signature 'auto'", () => {
 
   test('a burst of first deliveries waits for one write, and all of them are taken', async () => {
     let writes = 0;
-    const store = storeAround(':memory:', systemClock, (verb, work) =>
-      verb === 'pinScheme'
+    const store = storeAround(':memory:', systemClock, (method, work) =>
+      method === 'pinScheme'
         ? (scheme) => {
             writes += 1;
             return work(scheme);

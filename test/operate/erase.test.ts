@@ -29,10 +29,10 @@ async function settled(receiver: Receiver) {
 }
 
 /** A store of which the connection is lost once, when this step of an erasure has been done. */
-function failingOnce(clock: Clock, verb: keyof RetentionStore): Store {
+function failingOnce(clock: Clock, method: keyof RetentionStore): Store {
   let isLost = false;
   return storeAround(temporaryDatabase(), clock, (name, work) =>
-    name !== `retention.${verb}` || isLost
+    name !== `retention.${method}` || isLost
       ? undefined
       : async (...given) => {
           isLost = true;

@@ -84,8 +84,8 @@ describe('a paused handler', () => {
 
   test('is left alone by the look for due runs', async () => {
     const claimed: unknown[] = [];
-    const database = storeAround(':memory:', systemClock, (verb, work) =>
-      verb === 'claimRuns'
+    const database = storeAround(':memory:', systemClock, (method, work) =>
+      method === 'claimRuns'
         ? (handler, ...rest) => {
             claimed.push((handler as { readonly name: string }).name);
             return work(handler, ...rest);

@@ -24,7 +24,7 @@ async function send(receiver: Receiver, clock: ManualClock, scheme: SchemeName):
 
 /** A real store with some of its methods replaced. */
 function storeWith(database: string, clock: Clock, around: Readonly<Record<string, (work: Work) => Work>>) {
-  return storeAround(database, clock, (verb, work) => around[verb]?.(work));
+  return storeAround(database, clock, (method, work) => around[method]?.(work));
 }
 
 /** An inbox in which a test has pinned its scheme, and two deliveries of the platform were refused. */

@@ -152,9 +152,9 @@ test.skipIf(isOnPostgres).each([
 function stoppingStore(database: string, passed = 0) {
   const next: { stop?: () => Promise<void> } = {};
   let left = passed;
-  const stopping = storeAround(database, systemClock, (verb, work) => {
+  const stopping = storeAround(database, systemClock, (method, work) => {
     // The rest of the store is what takes and handles deliveries.
-    if (!verb.includes('.') && verb !== 'counts' && verb !== 'pinnedScheme') return undefined;
+    if (!method.includes('.') && method !== 'counts' && method !== 'pinnedScheme') return undefined;
     return async (...given) => {
       if (next.stop && left-- === 0) await next.stop();
       return work(...given);

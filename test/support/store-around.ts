@@ -5,7 +5,7 @@ import type { Clock, Store } from './public.ts';
 export type Work = (...given: unknown[]) => Promise<unknown>;
 
 /** What replaces a method, by its name, such as `record` or `quarantine.release`; undefined leaves it as it is. */
-type Around = (verb: string, work: Work) => Work | undefined;
+type Around = (method: string, work: Work) => Work | undefined;
 
 /** A real store, each method of which, and of its parts, `around` may replace. */
 export function storeAround(file: string, clock: Clock, around: Around): Store {

@@ -10,8 +10,8 @@ describe('handled with a manual clock', () => {
     const asked: number[] = [];
     // The receiver asks when the run is due, first to see whether it already is, and then to set its timer. The second
     // answer comes only when `handled` has moved the clock on.
-    const store = storeAround(':memory:', clock, (verb, work) => {
-      if (verb !== 'nextDue') return undefined;
+    const store = storeAround(':memory:', clock, (method, work) => {
+      if (method !== 'nextDue') return undefined;
       return async (...given) => {
         const dueAt = await work(...given);
         if (typeof dueAt === 'number' && asked.push(dueAt) === 2) while (clock.now() < dueAt) await turn();

@@ -22,7 +22,7 @@ export function settleWith(
   effects: (database: UserDatabase) => unknown,
 ): Promise<Settled> {
   return withLock(session, (inbox) => {
-    const result = inbox.verbs.settling.settle(rowOf());
+    const result = inbox.statements.settling.settle(rowOf());
     // The claim is no longer ours: the process that took the run over writes the effects, not this one.
     if (result === 'settled') runScoped(inbox, effects);
     return result;

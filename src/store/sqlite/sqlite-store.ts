@@ -156,7 +156,7 @@ export class SqliteStore implements Store {
 
   async nextDue(handler: string, after?: number): Promise<number | undefined> {
     await this.#session.correctDueTimes();
-    return this.#session.opened().verbs.claims.nextDue(handler, after);
+    return this.#session.opened().statements.claims.nextDue(handler, after);
   }
 
   async beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
@@ -211,7 +211,7 @@ export class SqliteStore implements Store {
   }
 
   async unblock(handler: string, order: Order): Promise<void> {
-    const { unblock } = this.#session.opened().verbs;
+    const { unblock } = this.#session.opened().statements;
     if (unblock.hasAny(handler)) while ((await this.#session.write('unblock', [handler, order])) > 0);
   }
 
@@ -259,7 +259,7 @@ export class SqliteStore implements Store {
 
   /** Another connection has written: SQLite says so, but not which process that was, or what. */
   #notify(): void {
-    const version = this.#session.opened().verbs.overview.dataVersion();
+    const version = this.#session.opened().statements.overview.dataVersion();
     if (version === this.#dataVersion) return;
     this.#dataVersion = version;
     for (const onWork of this.#subscribers) onWork();

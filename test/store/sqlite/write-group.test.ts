@@ -2,7 +2,7 @@
 import type Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { connect, openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
-import { prepareVerbs } from '../../../src/store/sqlite/connection/verbs.ts';
+import { prepareStatements } from '../../../src/store/sqlite/connection/statements.ts';
 import { prepareLookThrough } from '../../../src/store/sqlite/dedupe/earlier-identities.ts';
 import { ownIdentity } from '../../../src/store/sqlite/work/process-identity.ts';
 import { Processes } from '../../../src/store/sqlite/work/processes.ts';
@@ -23,7 +23,7 @@ function opened() {
     const processes = new Processes(database, process, 1);
     return prepareWriteGroup(
       database,
-      prepareVerbs(database, processes, prepareLookThrough(database)),
+      prepareStatements(database, processes, prepareLookThrough(database)),
       isUnproven,
     );
   };

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { ErasureStep, EventCount, Kept, KeptIn, Look } from '../../retention-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import { fromEventsOfCall } from '../work/call-index.ts';
-import { callKey } from '../dedupe/call-key.ts';
+import { callKey } from '../work/call-key.ts';
 import { erasedIdentity } from '../../identity.ts';
 import { identityKey } from '../../shared/identity-key.ts';
 import type { ForgetCall, Removable, Remove } from './removal.ts';
@@ -25,7 +25,7 @@ interface KeptRow {
   readonly more: string | null;
 }
 
-/** Looks for what is to be erased, and erases it. All verbs but `look` run inside a transaction of the caller's. */
+/** Looks for what is to be erased, and erases it. All functions but `look` run inside a transaction of the caller's. */
 export function prepareErasure(
   database: Database.Database,
   { remove, forgetCall }: { readonly remove: Remove; readonly forgetCall: ForgetCall },

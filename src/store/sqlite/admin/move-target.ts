@@ -9,7 +9,7 @@ import {
 } from '../../shared/move.ts';
 import { type KeptRow, type KeptTable, columnNames } from '../../shared/kept-tables.ts';
 import { eraOf } from '../dedupe/eras.ts';
-import { callKey } from '../dedupe/call-key.ts';
+import { callKey } from '../work/call-key.ts';
 import { type SequenceTotals, prepareCallIndex } from '../work/call-index.ts';
 import { contentsOf, numbersOf } from './move-source.ts';
 

@@ -4,7 +4,7 @@ import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } fr
 import type { Sequence } from '../../sequence.ts';
 import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
 import { fromEventsOfCall } from '../work/call-index.ts';
-import { callKey } from '../dedupe/call-key.ts';
+import { callKey } from '../work/call-key.ts';
 import { asInteger } from '../connection/parameters.ts';
 
 /** An event that is to be removed. */

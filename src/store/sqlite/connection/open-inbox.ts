@@ -8,7 +8,7 @@ import { openDatabase } from './connection.ts';
 import { DatabaseFiles } from './database-files.ts';
 import { TransactionWatch } from './transaction-watch.ts';
 import { UserStatements } from './user-statements.ts';
-import { type Verbs, prepareVerbs } from './verbs.ts';
+import { type Statements, prepareStatements } from './statements.ts';
 
 /** The app's own connection: it reads, and lends itself to what users write. */
 export interface OpenInbox {
@@ -16,12 +16,12 @@ export interface OpenInbox {
   /** Undefined for a database in memory. */
   readonly files: DatabaseFiles | undefined;
   readonly process: OwnProcess;
-  readonly verbs: Verbs;
+  readonly statements: Statements;
   readonly userStatements: UserStatements;
   readonly transactionWatch: TransactionWatch;
 }
 
-/** Opens the database, brings its schema up to date, and prepares its verbs. */
+/** Opens the database, brings its schema up to date, and prepares its statements. */
 export function openInbox(file: string, report: (notice: StoreNotice) => void): OpenInbox {
   const database = openDatabase(file);
   const files = database.memory ? undefined : new DatabaseFiles(database, file);
@@ -30,7 +30,7 @@ export function openInbox(file: string, report: (notice: StoreNotice) => void): 
     database,
     files,
     process,
-    verbs: prepareVerbs(database, new Processes(database, process), prepareLookThrough(database)),
+    statements: prepareStatements(database, new Processes(database, process), prepareLookThrough(database)),
     userStatements: new UserStatements(database),
     transactionWatch: new TransactionWatch(database, (place) =>
       report({ kind: 'transaction_left_open', place }),

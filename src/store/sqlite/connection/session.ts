@@ -57,7 +57,7 @@ export class Session {
 
   async open(): Promise<void> {
     const inbox = this.#connected();
-    const { database, verbs } = inbox;
+    const { database, statements } = inbox;
     // From here on nothing waits for a locked database on this thread.
     database.pragma('busy_timeout = 0');
     const writer = this.#startWriter(inbox);
@@ -68,7 +68,7 @@ export class Session {
     // Once it has entered: a move writes nothing where a process is.
     if (!this.#mayBePart) requireWhole(this.#file, progressOf(database));
     if (isWalMissing) this.#report({ kind: 'wal_missing' });
-    this.#jumps = new ClockJumps(this.clock, verbs.dueTimes.corrected());
+    this.#jumps = new ClockJumps(this.clock, statements.dueTimes.corrected());
     this.#stayAtExit = beforeExit(() => this.#endUnclosed());
   }
 
@@ -108,9 +108,9 @@ export class Session {
    * Reads at once, in one transaction: each statement by itself would check the file again, and drop its cached pages as
    * soon as another connection has written. In WAL mode a reader never waits.
    */
-  async read<T>(operation: (verbs: OpenInbox['verbs']) => T): Promise<T> {
-    const { database, verbs } = this.opened();
-    return database.transaction(() => operation(verbs)).deferred();
+  async read<T>(operation: (statements: OpenInbox['statements']) => T): Promise<T> {
+    const { database, statements } = this.opened();
+    return database.transaction(() => operation(statements)).deferred();
   }
 
   /**
@@ -169,7 +169,7 @@ export class Session {
 
   /** The same, also if another process has corrected them for a jump that this one has not seen. */
   async agreeOnClock(): Promise<void> {
-    const corrected = this.opened().verbs.dueTimes.corrected();
+    const corrected = this.opened().statements.dueTimes.corrected();
     const seen = this.#jumps?.look();
     if (seen && seen.own === 0 && seen.agreed !== corrected) this.#jumps?.corrected(seen, corrected);
     await this.correctDueTimes();
@@ -184,7 +184,7 @@ export class Session {
     return this.opened();
   }
 
-  #startWriter({ database, verbs, files, process }: OpenInbox): Writer {
+  #startWriter({ database, statements, files, process }: OpenInbox): Writer {
     const notices = {
       onReplaced: (found: string) => this.files.lose(found),
       onGone: () => {
@@ -194,22 +194,22 @@ export class Session {
     if (files) this.files.check();
     this.#writer = files
       ? new FileWriter(
-          { file: this.#file, files: files.ids, process, id: verbs.processes.id },
+          { file: this.#file, files: files.ids, process, id: statements.processes.id },
           this.clock,
           notices,
         )
-      : new MemoryWriter(database, verbs);
+      : new MemoryWriter(database, statements);
     return this.#writer;
   }
 
   /** Enters this process among those that share the file. What it held under a former id is given back. */
   #enter(writer: Writer, options: WriteOptions) {
-    const { processes } = this.opened().verbs;
+    const { processes } = this.opened().statements;
     return writer.run('enter', [this.clock.now(), processes.id], options, ({ id }) => processes.entered(id));
   }
 
   async #leave(writer: Writer): Promise<boolean> {
-    if (this.opened().verbs.processes.id === 0) return true;
+    if (this.opened().statements.processes.id === 0) return true;
     const jumps = this.#jumps?.look() ?? { agreed: 0, own: 0 };
     return writer.run('leave', [this.clock.now(), jumps], { timeout: closeTimeout }).then(
       () => true,
@@ -268,7 +268,7 @@ export class Session {
   /** The process ends without a stop, and the driver will close the database: a missing WAL is then none. */
   #endUnclosed(): void {
     try {
-      this.#inbox?.verbs.processes.forgetOwnWal();
+      this.#inbox?.statements.processes.forgetOwnWal();
     } catch {
       // Somebody has locked the database, so that the driver can't remove the WAL either.
     }

@@ -5,7 +5,7 @@ import type { EventFilter } from '../../event-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import { sequencesOfCall } from '../work/call-index.ts';
 import { eventState } from './event-state.ts';
-import { callKey } from '../dedupe/call-key.ts';
+import { callKey } from '../work/call-key.ts';
 import { openSequences } from '../work/open-runs.ts';
 import { asText } from '../connection/parameters.ts';
 

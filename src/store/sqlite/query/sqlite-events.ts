@@ -15,7 +15,7 @@ import type {
 } from '../../event-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import { type PageRange, findPage } from '../../shared/event-rows.ts';
-import type { Verbs } from '../connection/verbs.ts';
+import type { Statements } from '../connection/statements.ts';
 import type { Session } from '../connection/session.ts';
 
 /** How many events a replay takes in one transaction at the most. */
@@ -121,7 +121,7 @@ export class SqliteEvents implements EventStore {
  * run anew.
  */
 function lookAhead(
-  findEvents: Verbs['findEvents'],
+  findEvents: Statements['findEvents'],
   filter: EventFilter,
   after: Sequence,
   upTo: Sequence,

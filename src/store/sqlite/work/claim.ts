@@ -38,7 +38,7 @@ const claimBytes = 8 * 1024 * 1024;
 /** How many rows one step passes over at the most: they are read for nothing, while deliveries wait. */
 const maxPassedOver = 500;
 
-/** The verbs by which a process takes work and gives it back. All run inside a transaction of the caller's. */
+/** The functions by which a process takes work and gives it back. All run inside a transaction of the caller's. */
 export function prepareClaims(database: Database.Database, processes: Processes) {
   const fields = `e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.received_at, b.headers, b.body,
     coalesce((select count from crash_counts t where t.sequence = e.sequence), 0) as crash_count,

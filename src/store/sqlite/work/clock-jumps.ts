@@ -50,7 +50,7 @@ export class ClockJumps {
   }
 }
 
-/** Keeps due times right when the wall clock is set. All verbs but `corrected` run inside a transaction of the caller's. */
+/** Keeps due times right when the wall clock is set. All functions but `corrected` run inside a transaction of the caller's. */
 export function prepareDueTimes(database: Database.Database) {
   const select = database.prepare('select value from settings where name = ?').pluck();
   const write = database.prepare(

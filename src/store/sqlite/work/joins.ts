@@ -5,7 +5,7 @@ import type { Sequence } from '../../sequence.ts';
 import type { Settled } from '../../claims.ts';
 import { type JoinRow, joinDueAt, namesIn, progressOf } from '../../shared/join-progress.ts';
 import { fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
-import { callKey } from '../dedupe/call-key.ts';
+import { callKey } from './call-key.ts';
 import { byCall, isOpen, isUnbegun } from './open-runs.ts';
 import { asText } from '../connection/parameters.ts';
 

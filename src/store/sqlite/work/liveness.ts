@@ -18,7 +18,7 @@ export class Liveness {
   async keepAlive(): Promise<number> {
     const askedAt = this.#session.clock.elapsed();
     await this.#session.agreeOnClock();
-    const { processes, claims } = this.#session.opened().verbs;
+    const { processes, claims } = this.#session.opened().statements;
     const found = processes.dead();
     // A process writes nothing if it has no claims, found none dead and is watched by none: an idle receiver leaves
     // the disk alone.
@@ -32,7 +32,7 @@ export class Liveness {
 
   /** Resolves to the handlers of each other living process that has announced its own. */
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
-    const { processes } = this.#session.opened().verbs;
+    const { processes } = this.#session.opened().statements;
     const args = [handlers, processes.countsHeartbeats()] as const;
     return this.#session.write('announce', [...args], { timeout: announceTimeout });
   }

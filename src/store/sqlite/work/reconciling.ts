@@ -4,7 +4,7 @@ import type { Sequence } from '../../sequence.ts';
 import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
 import type { EarlierIdentities } from '../dedupe/earlier-identities.ts';
 import { eraOf } from '../dedupe/eras.ts';
-import { callKey } from '../dedupe/call-key.ts';
+import { callKey } from './call-key.ts';
 import { fromEventsOfCall } from './call-index.ts';
 import { asText } from '../connection/parameters.ts';
 

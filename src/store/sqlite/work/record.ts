@@ -5,7 +5,7 @@ import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
 import { type SequenceTotals, prepareCallIndex } from './call-index.ts';
 import { eraOf } from '../dedupe/eras.ts';
 import type { EarlierIdentities } from '../dedupe/earlier-identities.ts';
-import { callKey } from '../dedupe/call-key.ts';
+import { callKey } from './call-key.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { hasReconciled, prepareReconciling } from './reconciling.ts';

@@ -31,7 +31,7 @@ export function settlementRow(run: ClaimedRun, end: RunEnd, isLast: boolean, now
   return { ...runRow(run, isLast, end.attempts, end.decidedAt), ...endToWrite(end, now) };
 }
 
-/** The verbs by which an attempt begins and ends. All run inside a transaction of the caller's. */
+/** The functions by which an attempt begins and ends. All run inside a transaction of the caller's. */
 export function prepareSettling(database: Database.Database, holder: Holder) {
   const holdsEvent = database.prepare('select 1 from claims where sequence = ? and process = ?');
   const holdsRun = database.prepare(

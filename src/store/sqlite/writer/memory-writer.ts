@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers';
 import type Database from 'better-sqlite3';
-import type { Verbs } from '../connection/verbs.ts';
+import type { Statements } from '../connection/statements.ts';
 import { prepareWriteGroup } from './write-group.ts';
 import { groupSizeOf } from './received-writes.ts';
 import type { WriteItem } from './write-message.ts';
@@ -21,9 +21,9 @@ export class MemoryWriter extends Writer {
   readonly #waiting: PendingWrite[] = [];
   #idle: (() => void)[] = [];
 
-  constructor(database: Database.Database, verbs: Verbs) {
+  constructor(database: Database.Database, statements: Statements) {
     super();
-    this.#write = prepareWriteGroup(database, verbs);
+    this.#write = prepareWriteGroup(database, statements);
   }
 
   /** Not at once, as in a file: the handler that asked for it goes on meanwhile. */

@@ -10,7 +10,7 @@ import type { RetentionLimits } from '../../retention-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Order } from '../../../dispatch/handler.ts';
 import type { QuarantineRow } from '../admin/keep-delivery.ts';
-import type { Verbs } from '../connection/verbs.ts';
+import type { Statements } from '../connection/statements.ts';
 import type { SeenJumps } from '../work/clock-jumps.ts';
 import type { JoinArrival } from '../work/joins.ts';
 import type { RunRow, SettlementRow } from '../work/settle.ts';
@@ -19,8 +19,9 @@ import type { RunRow, SettlementRow } from '../work/settle.ts';
  * Everything that is written, by name. Each operation runs inside a transaction, mostly together with others; its
  * arguments and its result go from thread to thread, so they are plain data.
  */
-export function operationsOn(verbs: Verbs) {
-  const { processes, claims, settling, joins, dueTimes, quarantine, replays, erasure, scrubbing } = verbs;
+export function operationsOn(statements: Statements) {
+  const { processes, claims, settling, joins, dueTimes, quarantine, replays, erasure, scrubbing } =
+    statements;
 
   return {
     /**
@@ -76,40 +77,40 @@ export function operationsOn(verbs: Verbs) {
     settle: (row: SettlementRow) => settling.settle(row),
     requeueRun: (row: RunRow) => settling.requeue(row),
     unblock: (handler: string, order: Order) =>
-      order === 'strict' ? verbs.unblock.first(handler) : verbs.unblock.all(handler),
+      order === 'strict' ? statements.unblock.first(handler) : statements.unblock.all(handler),
 
     arrive: (arrival: JoinArrival, now: number) => joins.arrive(arrival, now),
     noteSeen: (handler: string, callId: string, names: readonly string[]) =>
       joins.noteSeen(handler, callId, names),
     lookBack: (join: JoinLookBack, now: number) => joins.lookBack(join, now),
 
-    pin: (scheme: string, instead: string | undefined) => verbs.pinnedScheme.pin(scheme, instead),
-    unpin: () => verbs.pinnedScheme.unpin(),
+    pin: (scheme: string, instead: string | undefined) => statements.pinnedScheme.pin(scheme, instead),
+    unpin: () => statements.pinnedScheme.unpin(),
 
-    keepDelivery: (row: QuarantineRow) => verbs.keepDelivery(row),
+    keepDelivery: (row: QuarantineRow) => statements.keepDelivery(row),
     release: (id: number, record: EventRecord) => quarantine.release(id, record),
     markUnreadable: (id: number, reason: string) => quarantine.markUnreadable(id, reason),
     discard: (id: number) => quarantine.discard(id),
 
-    addDrift: (rows: readonly DriftRow[]) => verbs.drift.add(rows),
+    addDrift: (rows: readonly DriftRow[]) => statements.drift.add(rows),
     replay: (step: ReplayWrite) => replays.requeue(step),
     addHistory: (at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean) =>
-      verbs.history.add(at, counts, mayRemove),
-    raiseAlert: (alert: FoundAlert) => verbs.alerts.raise(alert),
-    untoldAlert: (name: string, subject: string) => verbs.alerts.untold(name, subject),
-    endAlert: (name: string, subject: string) => verbs.alerts.end(name, subject),
-    muteGroup: (id: string, now: number) => verbs.failures.mute(id, now),
-    unmuteGroup: (id: string) => verbs.failures.unmute(id),
-    beginAudit: (request: AuditRequest) => verbs.audit.begin(request),
-    endAudit: (id: number, now: number, counts: AuditCounts) => verbs.audit.end(id, now, counts),
-    advanceAudit: (step: ProgressStep) => verbs.audit.advance(step),
-    stopAudit: (id: number, now: number) => verbs.audit.stop(id, now),
-    pauseHandler: (pause: HandlerPause) => verbs.handlers.pause(pause),
-    resumeHandler: (handler: string) => verbs.handlers.resume(handler),
-    reserveStarts: (slots: StartSlots, now: number) => verbs.handlers.reserveStarts(slots, now),
-    dismiss: (step: DismissalWrite) => verbs.dismissals.dismiss(step),
+      statements.history.add(at, counts, mayRemove),
+    raiseAlert: (alert: FoundAlert) => statements.alerts.raise(alert),
+    untoldAlert: (name: string, subject: string) => statements.alerts.untold(name, subject),
+    endAlert: (name: string, subject: string) => statements.alerts.end(name, subject),
+    muteGroup: (id: string, now: number) => statements.failures.mute(id, now),
+    unmuteGroup: (id: string) => statements.failures.unmute(id),
+    beginAudit: (request: AuditRequest) => statements.audit.begin(request),
+    endAudit: (id: number, now: number, counts: AuditCounts) => statements.audit.end(id, now, counts),
+    advanceAudit: (step: ProgressStep) => statements.audit.advance(step),
+    stopAudit: (id: number, now: number) => statements.audit.stop(id, now),
+    pauseHandler: (pause: HandlerPause) => statements.handlers.pause(pause),
+    resumeHandler: (handler: string) => statements.handlers.resume(handler),
+    reserveStarts: (slots: StartSlots, now: number) => statements.handlers.reserveStarts(slots, now),
+    dismiss: (step: DismissalWrite) => statements.dismissals.dismiss(step),
 
-    clean: (limits: RetentionLimits, after: string | undefined) => verbs.cleaning.step(limits, after),
+    clean: (limits: RetentionLimits, after: string | undefined) => statements.cleaning.step(limits, after),
     // Each erasure notes in its own transaction that the files are to be scrubbed.
     eraseCall(callId: string, traceIdsUntil: number) {
       scrubbing.want();
@@ -133,7 +134,7 @@ export function operationsOn(verbs: Verbs) {
     },
     erasePause(handler: string): void {
       scrubbing.want();
-      verbs.handlers.erase(handler);
+      statements.handlers.erase(handler);
     },
     /** Not inside a transaction: see `isOutside`. */
     scrub: (options: { readonly compact: boolean }) => scrubbing.scrub(options),

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isDiskError, isDiskFull, isLocked } from '../connection/connection.ts';
 import { setPragma } from '../connection/pragma.ts';
-import type { Verbs } from '../connection/verbs.ts';
+import type { Statements } from '../connection/statements.ts';
 import type { EventRow } from '../work/record.ts';
 import { type Operation, isOutside, operationsOn } from './operations.ts';
 import {
@@ -44,8 +44,12 @@ export type WriteGroup = (remaining: Remaining) => GroupWritten | undefined;
  *
  * `isUnproven`: the last write failed at the disk, so whether it takes one again is known only when it has.
  */
-export function prepareWriteGroup(database: Database.Database, verbs: Verbs, isUnproven = false): WriteGroup {
-  const operations = operationsOn(verbs);
+export function prepareWriteGroup(
+  database: Database.Database,
+  statements: Statements,
+  isUnproven = false,
+): WriteGroup {
+  const operations = operationsOn(statements);
   let isDiskUnproven = isUnproven;
   // IMMEDIATE: a transaction that begins by reading and then wants to write can be refused in the middle.
   const begin = database.prepare('begin immediate');
@@ -59,8 +63,8 @@ export function prepareWriteGroup(database: Database.Database, verbs: Verbs, isU
     (operations[name] as (...given: readonly unknown[]) => unknown)(...args);
 
   const write = (items: readonly WriteItem[]): unknown[] => {
-    const recorded = verbs.record(eventsIn(items))[Symbol.iterator]();
-    const ended = verbs.settling.endClaims(items.filter(isEndOfClaim))[Symbol.iterator]();
+    const recorded = statements.record(eventsIn(items))[Symbol.iterator]();
+    const ended = statements.settling.endClaims(items.filter(isEndOfClaim))[Symbol.iterator]();
     return items.map((item) => {
       if (isEvent(item)) return recorded.next().value;
       if (isEndOfClaim(item)) return ended.next().value === true;

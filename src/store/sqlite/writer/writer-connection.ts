@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { connectAgain } from '../connection/connection.ts';
 import { DatabaseFiles } from '../connection/database-files.ts';
-import { prepareVerbs } from '../connection/verbs.ts';
+import { prepareStatements } from '../connection/statements.ts';
 import { FilteredIdentities } from '../dedupe/filtered-identities.ts';
 import { Processes } from '../work/processes.ts';
 import { Checkpoints } from './checkpoints.ts';
@@ -35,8 +35,8 @@ export class WriterConnection {
     this.checkpoints = new Checkpoints(this.#database, file, files);
     this.earlier = new FilteredIdentities(this.#database);
     this.#processes = new Processes(this.#database, process, id);
-    const verbs = prepareVerbs(this.#database, this.#processes, this.earlier);
-    this.write = prepareWriteGroup(this.#database, verbs, isUnproven);
+    const statements = prepareStatements(this.#database, this.#processes, this.earlier);
+    this.write = prepareWriteGroup(this.#database, statements, isUnproven);
   }
 
   /** The id under which the process has entered. */

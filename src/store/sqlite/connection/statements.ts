@@ -29,10 +29,14 @@ import { prepareSettling } from '../work/settle.ts';
 import { prepareUnblock } from '../work/unblock.ts';
 
 /** Everything that can be asked of the inbox or written to it through one connection. */
-export type Verbs = ReturnType<typeof prepareVerbs>;
+export type Statements = ReturnType<typeof prepareStatements>;
 
 /** Prepares the statements of a connection, once. */
-export function prepareVerbs(database: Database.Database, processes: Processes, earlier: EarlierIdentities) {
+export function prepareStatements(
+  database: Database.Database,
+  processes: Processes,
+  earlier: EarlierIdentities,
+) {
   const callEvents = prepareCallEvents(database);
   const audit = prepareAudit(database);
   const settling = prepareSettling(database, processes);
