@@ -42,7 +42,11 @@ async function write(
   response: ServerResponse,
   prefix: string,
 ): Promise<void> {
-  const request = requestOf(incoming);
+  const gone = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  const request = requestOf(incoming, gone.signal);
   if (!request) return void response.writeHead(400).end();
   const answer = await answered(handle, request, prefix, incoming);
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
@@ -60,8 +64,8 @@ const unclear = /^(?!\/)|^\/\/|^[^?]*[\\#\t]|^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i
 /** The methods that a Request can't have. */
 const unknownMethods: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
-/** The request, or undefined if it can't be meant for us. */
-function requestOf(incoming: ExpressRequest): Request | undefined {
+/** The request, or undefined if it can't be meant for us. The signal is aborted when its sender has gone. */
+function requestOf(incoming: ExpressRequest, signal: AbortSignal): Request | undefined {
   const { method = 'GET', url: target = '/' } = incoming;
   if (unclear.test(target) || unknownMethods.has(method)) return undefined;
   const headers = new Headers();
@@ -69,7 +73,8 @@ function requestOf(incoming: ExpressRequest): Request | undefined {
   // The host is whatever the sender says, and nothing is decided by it.
   const url = new URL(target, 'http://localhost');
   const hasBody = method !== 'GET' && method !== 'HEAD';
-  return new Request(url, { method, headers, ...(hasBody && { body: bodyOf(incoming), duplex: 'half' }) });
+  const body = hasBody && ({ body: bodyOf(incoming), duplex: 'half' } as const);
+  return new Request(url, { method, headers, signal, ...body });
 }
 
 type HeadersOfRequest = Pick<IncomingMessage, 'headers'> & Partial<Pick<IncomingMessage, 'headersDistinct'>>;

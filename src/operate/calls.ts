@@ -62,14 +62,18 @@ export class Calls {
   }
 
   /**
-   * Calls, the most recently first-seen first. `cursor` is for the next page, and undefined on the last.
+   * Calls, the most recently first-seen first. `cursor` is for the next page, and undefined on the last. `signal` ends a search
+   * that nobody waits for any more, which rejects with the signal's reason.
    *
    * @throws ConfigError for an invalid filter; RingbackError when the receiver isn't running
    * @example const { calls, cursor } = await receiver.calls.list({ status: 'ended', since: '2026-01-01T00:00:00Z' });
    */
-  async list(query: CallQuery = {}): Promise<CallPage> {
+  async list(
+    query: CallQuery = {},
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<CallPage> {
     const { store, requireStarted } = this.#parts;
     requireStarted('calls.list()');
-    return store.list(parseStrictly(callQuerySchema, query, 'calls.list', 'query'));
+    return store.list({ ...parseStrictly(callQuerySchema, query, 'calls.list', 'query'), signal });
   }
 }

@@ -136,18 +136,22 @@ export class InboxEvents {
   }
 
   /**
-   * Events without their bodies, latest first. `cursor` is for the next page, and undefined on the last.
+   * Events without their bodies, latest first. `cursor` is for the next page, and undefined on the last. `signal` ends a search
+   * that nobody waits for any more, which rejects with the signal's reason.
    *
    * @throws ConfigError for an invalid filter; RingbackError when the receiver isn't running
    * @example const { events } = await receiver.events.list({ state: 'dead', handler: 'crm-sync' });
    */
-  async list(query: EventQuery = {}): Promise<{
+  async list(
+    query: EventQuery = {},
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<{
     readonly events: readonly InboxEvent[];
     readonly cursor: string | undefined;
   }> {
     this.#parts.requireStarted('events.list()');
     const { limit, cursor, ...filter } = parseStrictly(querySchema, query, 'events.list', 'query');
-    const page = await this.#parts.store.list(filter, { limit, before: cursor });
+    const page = await this.#parts.store.list(filter, { limit, before: cursor, signal });
     return { events: page.events.map(inboxEvent), cursor: page.cursor };
   }
 

@@ -11,6 +11,8 @@ export interface CallFilter {
   readonly limit: number;
   /** The cursor of the previous page: digits. */
   readonly cursor?: string | undefined;
+  /** Ends the search, which rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A page of calls, latest first, and where the next page begins. */

@@ -167,8 +167,13 @@ export function joinKey({ handler, callId }: Pick<ReplayCandidate, 'handler' | '
 export interface EventStore {
   /** The event with a trace id. */
   get(traceId: string): Promise<KeptEventWithBytes | undefined>;
-  /** Events, latest first; `before` is the cursor of the previous page. */
-  list(filter: EventFilter, page: { limit: number; before: string | undefined }): Promise<KeptEventPage>;
+  /**
+   * Events, latest first; `before` is the cursor of the previous page. `signal` ends the search, which rejects with its reason.
+   */
+  list(
+    filter: EventFilter,
+    page: { limit: number; before: string | undefined; signal?: AbortSignal | undefined },
+  ): Promise<KeptEventPage>;
 
   /** The sequence of the latest event: a replay goes no further. */
   lastSequence(): Promise<Sequence>;

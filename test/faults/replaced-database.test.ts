@@ -189,3 +189,16 @@ test('handlers are stopped, and a stop still ends', async () => {
   await interrupted.promise;
   await receiver.stop();
 });
+
+test("the operators' API says so, instead of a failure of its own", async () => {
+  const database = temporaryDatabase();
+  const { receiver, logs } = await started({ database }, (r) => r.on('*', { name: 'crm' }, () => undefined));
+  rmSync(database);
+  const change = { 'x-ringback-request': '1', 'content-type': 'application/json' };
+  const request = { method: 'POST', headers: change, body: '{"reason":"tested"}' };
+  const api = receiver.api({ authorize: () => 'all' });
+  const answer = await api.fetch(new Request('https://ops.example.com/handlers/crm/pause', request));
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toMatchObject({ error: { code: 'database_replaced' } });
+  expect(logs.of('api_failed')).toEqual([]);
+});

@@ -7,10 +7,12 @@ import { text as allOf } from 'node:stream/consumers';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import express from 'express';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/kit/clock.ts';
 import { openApiDocument } from '../../src/operate/api/openapi.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { type Authorize, ConfigError, type Mounted } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
+import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const change = { 'x-ringback-request': '1', 'content-type': 'application/json' };
@@ -404,6 +406,29 @@ describe('mounted', () => {
     );
     await gone.promise;
     // What had been begun before is over when this is answered.
+    await fetch(`${base}/counts`);
+    expect(logs.of('api_failed')).toEqual([]);
+  });
+
+  test('a search ends when whoever has asked for it has gone, which is no failure of ours either', async () => {
+    const begun = Promise.withResolvers<AbortSignal>();
+    const database = storeAround(':memory:', systemClock, (method, work) =>
+      method === 'events.list'
+        ? async (filter, page) => {
+            const { signal } = page as { readonly signal: AbortSignal };
+            begun.resolve(signal);
+            await once(signal, 'abort');
+            return work(filter, page);
+          }
+        : undefined,
+    );
+    const { receiver, logs } = await started({ database });
+    const base = await baseOf(receiver.api({ authorize: () => 'all' }).nodeHandler());
+    const socket = await connected(base);
+    socket.write('GET /events HTTP/1.1\r\nhost: x\r\n\r\n');
+    const signal = await begun.promise;
+    socket.destroy();
+    await expect.poll(() => signal.aborted).toBe(true);
     await fetch(`${base}/counts`);
     expect(logs.of('api_failed')).toEqual([]);
   });

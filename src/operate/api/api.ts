@@ -46,7 +46,8 @@ export function apiHandler({ operations, changes, authorize, onFailed }: ApiPart
       return answer(request, await resultOf(request, path, { operations, permission }));
     } catch (error) {
       const problem = problemOf(error);
-      if (!problem) onFailed(error);
+      // Whoever has gone has ended it, and it is nobody's fault.
+      if (!problem && !request.signal.aborted) onFailed(error);
       return refusal(
         problem ?? new ApiProblem(500, 'failed', 'This could not be done. The log of the receiver says why.'),
       );
@@ -66,7 +67,7 @@ async function resultOf(
   const query = checkedQuery(route, new URL(request.url).searchParams);
   if (query['body'] === true && !permission.actions.includes('bodies')) throw forbidden('bodies');
   const body = route.body ? checked(route, route.body, await readJson(request), 'body') : {};
-  const result = await route.act(operations, { id, query, body, ...permission });
+  const result = await route.act(operations, { id, query, body, signal: request.signal, ...permission });
   if (result === undefined)
     throw new ApiProblem(404, 'not_found', `There is nothing at ${path}, or not any more.`);
   return result;

@@ -18,6 +18,9 @@ export class ApiProblem extends Error {
 const statuses: Readonly<Record<string, number>> = {
   receiver_not_started: 503,
   database_unreachable: 503,
+  database_unreadable: 503,
+  database_full: 503,
+  database_replaced: 503,
   quarantine_unknown: 404,
   quarantine_cut: 409,
   release_not_authentic: 409,

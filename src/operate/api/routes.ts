@@ -44,6 +44,8 @@ export interface Asked {
   readonly by: string | undefined;
   /** What whoever asks may do. */
   readonly actions: readonly Action[];
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
 }
 
 export interface Route {
@@ -134,7 +136,7 @@ export const routes: readonly Route[] = [
     summary: 'Events, the latest first',
     query: filter.extend(page),
     result: 'Events',
-    act: ({ events }, { query }) => events.list(query),
+    act: ({ events }, { query, signal }) => events.list(query, { signal }),
   },
   {
     method: 'GET',
@@ -177,7 +179,7 @@ export const routes: readonly Route[] = [
     summary: 'Calls, the most recently first-seen first',
     query: callQuerySchema.extend({ ...page, agentId: givenText.optional() }),
     result: 'Calls',
-    act: ({ calls }, { query }) => calls.list(query),
+    act: ({ calls }, { query, signal }) => calls.list(query, { signal }),
   },
   {
     method: 'GET',

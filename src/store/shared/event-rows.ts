@@ -144,11 +144,13 @@ export interface PageRange {
   readonly limit: number;
   /** The cursor of the page before it. */
   readonly before: string | undefined;
+  /** Ends the search before its next look. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Finds the events of a page, in several looks if need be, and the cursor for the next one if the page is full. */
 export async function findPage(
-  { limit, before }: PageRange,
+  { limit, before, signal }: PageRange,
   lastSequence: () => Promise<Sequence>,
   find: (range: SearchRange) => Promise<Found>,
 ): Promise<{ readonly sequences: readonly Sequence[]; readonly cursor: string | undefined }> {
@@ -157,6 +159,7 @@ export async function findPage(
   // A cursor may be anybody's text: from far behind the last event, a search would go on for days.
   let to = before === undefined ? last : Math.min(last, Number(before) - 1);
   while (sequences.length < limit && to > 0) {
+    signal?.throwIfAborted();
     const found = await find({ from: 1, to, limit: limit - sequences.length, latestFirst: true });
     sequences.push(...found.sequences);
     to = found.reached - 1;

@@ -10,6 +10,7 @@ import { describeErasing } from './erasing.ts';
 import { describeHandlers } from './handlers.ts';
 import { describeHistory } from './history.ts';
 import { describeJoins } from './joins.ts';
+import { describeLooking } from './looking.ts';
 import { describeOrder } from './order.ts';
 import { describeQuarantine } from './quarantine.ts';
 import { describeReconciling } from './reconciling.ts';
@@ -28,6 +29,7 @@ const parts = [
   describeOrder,
   describeBeginning,
   describeJoins,
+  describeLooking,
   describeReplaying,
   describeDismissing,
   describeQuarantine,

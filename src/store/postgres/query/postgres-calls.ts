@@ -46,6 +46,7 @@ export class PostgresCalls implements CallStore {
     let to = filter.cursor === undefined ? last : Math.min(last, Number(filter.cursor) - 1);
     const lowest = await this.#firstSince(filter.since);
     while (to >= lowest && found.length < wanted) {
+      filter.signal?.throwIfAborted();
       const look = windowOf({ from: lowest, to, limit: callsAtOnce, latestFirst: true }, eventsAtOnce);
       const firsts = await this.#firstEvents(filter, look);
       const events = await this.#eventsOfAll(firsts.map(({ callId }) => callId));

@@ -143,7 +143,7 @@ export class Session {
     try {
       return await this.requireWriter().run(name, args, options, onWritten);
     } catch (error) {
-      throw problemOf(error, this.#file) ?? error;
+      throw this.files.problem ?? problemOf(error, this.#file) ?? error;
     }
   }
 

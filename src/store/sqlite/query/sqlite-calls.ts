@@ -25,6 +25,7 @@ export class SqliteCalls implements CallStore {
     const found: ListedCall[] = [];
     let place: ListPlace | undefined = listPlaceOf(filter);
     while (place && found.length < wanted) {
+      filter.signal?.throwIfAborted();
       const from: ListPlace = place;
       const look = await this.#session.read(({ listCalls }) =>
         listCalls(filter, from, wanted - found.length),
