@@ -109,27 +109,32 @@ test('while somebody reads the log, it is not added to either: it would take the
 test.for([
   ['without any room', 0],
   ['with room to open it only', 36 * 1_024],
-] as const)('a start on a full disk, %s, ends with a sentence and 1', async ([, room], { skip }) => {
-  const path = smallDisk() ?? skip();
-  const database = join(path, 'ringback.db');
-  const { receiver } = await started({ database });
-  await deliver(receiver);
-  await receiver.stop();
-  const filler = join(path, 'filler');
-  fillUp(filler);
-  truncateSync(filler, statSync(filler).size - room);
-  const next = made({ database });
-  await expect(next.receiver.start()).rejects.toMatchObject({ code: 'database_full' });
-  const env = { RINGBACK_SECRETS: secret, RINGBACK_PORT: '0' };
-  const { code, stderr } = await ringbackProcess(['serve', '--database', database], { env });
-  expect(stderr).toMatch(
-    /^ringback: The disk of the database .* should have room .* but it is full\. Make room/,
-  );
-  expect(code).toBe(1);
-  rmSync(filler);
-  const last = await started({ database });
-  expect((await last.receiver.counts()).events.new + (await last.receiver.counts()).events.done).toBe(1);
-});
+] as const)(
+  'a start or a command on a full disk, %s, ends with a sentence and 1',
+  async ([, room], { skip }) => {
+    const path = smallDisk() ?? skip();
+    const database = join(path, 'ringback.db');
+    const { receiver } = await started({ database });
+    await deliver(receiver);
+    await receiver.stop();
+    const filler = join(path, 'filler');
+    fillUp(filler);
+    truncateSync(filler, statSync(filler).size - room);
+    const next = made({ database });
+    await expect(next.receiver.start()).rejects.toMatchObject({ code: 'database_full' });
+    const env = { RINGBACK_SECRETS: secret, RINGBACK_PORT: '0' };
+    for (const command of [['serve'], ['inbox', 'events']]) {
+      const { code, stderr } = await ringbackProcess([...command, '--database', database], { env });
+      expect(stderr).toMatch(
+        /^ringback: The disk of the database .* should have room .* but it is full\. Make room/,
+      );
+      expect(code).toBe(1);
+    }
+    rmSync(filler);
+    const last = await started({ database });
+    expect((await last.receiver.counts()).events.new + (await last.receiver.counts()).events.done).toBe(1);
+  },
+);
 
 test('while the disk is full, a receiver is not ready, and is ready again without a delivery', async ({
   skip,

@@ -87,6 +87,6 @@ export function copyCause(error: unknown): string {
   if (code === 'ERR_FS_EISDIR')
     return 'the name of an unfinished copy, with .partial at its end, is that of a folder';
   if (code === 'EACCES' || code === 'EPERM') return 'you may not write there';
-  if (code === 'ENOSPC' || code === 'SQLITE_FULL') return 'the disk is full';
+  if (code === 'ENOSPC' || code === 'SQLITE_FULL' || code === 'database_full') return 'the disk is full';
   return openingCause(error);
 }

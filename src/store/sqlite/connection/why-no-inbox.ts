@@ -1,10 +1,14 @@
 import Database from 'better-sqlite3';
 import { requireNodeApi } from '../../../errors/errors.ts';
 import { sandboxMark } from '../../../kit/sqlite.ts';
-import { openingCause } from './connection.ts';
+import { openingCause, problemOf } from './connection.ts';
 import { isInbox } from './foreign-database.ts';
 
-/** Why a file holds no inbox, or undefined if it holds one. The file is only read; nothing is made in it. */
+/**
+ * Why a file holds no inbox, or undefined if it holds one. The file is only read; nothing is made in it.
+ *
+ * @throws RingbackError `database_full`: also to read, SQLite needs room for the index of the WAL
+ */
 export function whyNoInbox(file: string): string | undefined {
   requireNodeApi();
   try {
@@ -18,6 +22,8 @@ export function whyNoInbox(file: string): string | undefined {
       database.close();
     }
   } catch (error) {
+    const problem = problemOf(error, file);
+    if (problem?.code === 'database_full') throw problem;
     return openingCause(error);
   }
 }
