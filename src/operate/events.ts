@@ -14,12 +14,11 @@ import { type DismissOptions, dismissOptionsSchema, dismissalWork, requireDismis
 import {
   type ReplayOptions,
   type ReplayParts,
-  replayFilter,
+  bulkFilter,
   eventFilterSchema,
   replayOptionsSchema,
   replayWork,
   requireReplayable,
-  withHandlerOf,
 } from './replay.ts';
 
 /** Which events; every condition that is given must hold. */
@@ -175,7 +174,7 @@ export class InboxEvents {
     this.#parts.requireStarted('events.replay()');
     const given = parseStrictly(eventFilterSchema, filter, 'events.replay', 'filter');
     const { dryRun, by, reason, ...terms } = parseStrictly(replayOptionsSchema, options, 'events.replay');
-    const which = await replayFilter(this.#parts.failures, given, terms);
+    const which = await bulkFilter(this.#parts.failures, given, terms);
     requireReplayable(which, terms, this.#parts.handlerNames());
     const work = replayWork(this.#parts, which, terms);
     if (dryRun) return { id: undefined, ended: this.bulk.preview(work) };
@@ -184,7 +183,7 @@ export class InboxEvents {
 
   /**
    * Marks runs done that a person has decided not to run, with `dismissed by …: …` as their reason. With
-   * `state: 'dead'` it dismisses dead letters. With other filters, a handler must be named that isn't registered here:
+   * `state: 'dead'` it dismisses dead letters, and with `failure` alone those of that group. With other filters, a handler must be named that isn't registered here:
    * its dead letters and its due and blocked runs are dismissed, with `state: 'open'` only the latter. Active runs are
    * left alone. Runs that order `strict` holds up behind a dismissed run go on. It goes on, and can be stopped, as a replay.
    * With `dryRun` nothing is written, and the result says what would be dismissed.
@@ -202,7 +201,7 @@ export class InboxEvents {
     this.#parts.requireStarted('events.dismiss()');
     const given = parseStrictly(eventFilterSchema, filter, 'events.dismiss', 'filter');
     const { dryRun, ...terms } = parseStrictly(dismissOptionsSchema, options, 'events.dismiss');
-    const which = await withHandlerOf(this.#parts.failures, given);
+    const which = await bulkFilter(this.#parts.failures, given, terms);
     requireDismissible(which, terms, this.#parts.handlerNames());
     const work = dismissalWork(this.#parts, which, terms);
     if (dryRun) return { id: undefined, ended: this.bulk.preview(work) };

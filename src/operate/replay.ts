@@ -82,7 +82,7 @@ export interface ReplayTerms {
 }
 
 /** With the handler whose runs have failed alike: the other runs of their events are left alone. */
-export async function withHandlerOf(
+async function withHandlerOf(
   failures: Pick<FailureStore, 'named'>,
   filter: EventFilter,
 ): Promise<EventFilter> {
@@ -92,13 +92,13 @@ export async function withHandlerOf(
 }
 
 /**
- * Which events are replayed. Of a group of failures, only the dead letters: a run that was done since it was looked for would be
- * done twice.
+ * Which events are replayed or dismissed. Of a group of failures, only the dead letters: a run that was done since it was looked
+ * for would be done twice, and one that is tried again has not been given up.
  */
-export async function replayFilter(
+export async function bulkFilter(
   failures: Pick<FailureStore, 'named'>,
   filter: EventFilter,
-  { only }: ReplayTerms,
+  { only }: { readonly only?: string | undefined },
 ): Promise<EventFilter> {
   const which = await withHandlerOf(failures, filter);
   const isOfGroup = filter.failure !== undefined && filter.handler === undefined && only === undefined;

@@ -77,6 +77,8 @@ describe('ringback inbox', () => {
     const narrow = await printed(['events'], 40);
     expect(narrow.map((line) => line.length)).toEqual([40, 40, 40]);
     expect(narrow.every((line) => line.endsWith('…'))).toBe(true);
+    // Of a terminal that says it has no columns, nothing is known.
+    expect((await printed(['events'], 0))[0]).toMatch(/^ARRIVED +EVENT +STATE +TRACE ID/);
     expect((await printed(['failures'], 200))[0]).toMatch(
       /^ID +HANDLER +DEAD +RETRYING +LAST DAY +MUTED +LAST SEEN/,
     );
@@ -195,6 +197,14 @@ describe('ringback inbox', () => {
     ]);
     for (const again of [await dismiss(), await dismiss('--yes')])
       expect([again.code, again.stderr]).toEqual([0, 'ringback: no run matches\n']);
+  });
+
+  it('dismisses what failed alike', async () => {
+    const cwd = await inboxWithTrouble();
+    const [group] = (await linesOf(cwd, 'failures')) as { id: string }[];
+    const dismiss = ['dismiss', '--failure', group?.id ?? '', '--reason', 'by hand', '--yes'];
+    expect(await linesOf(cwd, ...dismiss)).toMatchObject([{ runs: 1, handlers: { journal: 1 } }]);
+    expect(await linesOf(cwd, 'events', '--state', 'dead')).toEqual([]);
   });
 
   it('dismisses the runs of a handler that is gone', async () => {

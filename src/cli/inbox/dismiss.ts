@@ -30,8 +30,9 @@ export function addDismiss(inbox: Command, exitWith: (code: number) => void): vo
       [
         '',
         "Dead letters of a handler: ringback inbox dismiss --state dead --handler journal --reason 'done by hand'",
+        "Those that have failed alike:  ringback inbox dismiss --failure c82a60b3a4cb7cf1 --reason 'done by hand'",
         "Runs of a handler that is gone: ringback inbox dismiss --handler old-journal --reason 'renamed to journal'",
-        'The second also dismisses runs that wait. The command does not know your app: a handler of that name that still',
+        'The last also dismisses runs that wait. The command does not know your app: a handler of that name that still',
         'exists loses those of its runs that wait, and keeps those that it is running.',
       ].join('\n'),
     )
@@ -44,9 +45,9 @@ export function addDismiss(inbox: Command, exitWith: (code: number) => void): vo
 /** Resolves to false if it was stopped early. */
 async function dismiss(flags: DismissFlags, command: Command): Promise<boolean> {
   const filter = filterOf(flags);
-  if (filter.state !== 'dead' && filter.handler === undefined)
+  if (filter.state !== 'dead' && filter.handler === undefined && filter.failure === undefined)
     return command.error(
-      "error: missing a condition: '--state dead', or '--handler <name>' for one that is gone",
+      "error: missing a condition: '--state dead', or '--handler <name>' for one that is gone, or '--failure <id>'",
     );
   const { by, reason, yes } = flags;
   const dryRun = yes !== true;

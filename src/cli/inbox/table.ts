@@ -8,7 +8,7 @@ type Cell = string | number | Date | undefined;
 /** A column: its heading, and what it shows of an item. */
 export type Column<Item> = readonly [heading: string, cellOf: (item: Item) => Cell];
 
-/** As wide as a terminal that doesn't say how wide it is. */
+/** As wide as a terminal that doesn't say how wide it is, or says 0, as one of a container or of `script` may. */
 const usualWidth = 80;
 const gap = '  ';
 
@@ -19,8 +19,9 @@ const gap = '  ';
 export function tableLines<Item>(
   items: readonly Item[],
   columns: readonly Column<Item>[],
-  width: number = usualWidth,
+  terminalWidth: number | undefined,
 ): readonly string[] {
+  const width = terminalWidth || usualWidth;
   const rows = items.map((item) => columns.map(([, cellOf]) => textOf(cellOf(item))));
   const head = columns.map(([heading]) => heading.toUpperCase());
   const widths = head.map((heading, place) =>
