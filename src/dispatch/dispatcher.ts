@@ -92,6 +92,11 @@ export class Dispatcher {
     });
   }
 
+  /** Whether this process runs its handlers, or ends those that have begun. */
+  get hasBegun(): boolean {
+    return this.#state !== 'created';
+  }
+
   /** Takes over what dead processes held, logs which handlers don't fit the inbox, and begins. */
   async start(): Promise<void> {
     const { store, telemetry, registry } = this.#parts;

@@ -32,7 +32,7 @@ export interface HandlerSettings {
   readonly join?: { readonly events: readonly string[]; readonly within: number };
 }
 
-/** A handler that a process has, that is paused, or whose runs are not done. */
+/** A handler that a process or the app has, that is paused, or whose runs are not done. */
 export interface HandlerState extends Omit<HandlerRuns, 'handler'> {
   readonly name: string;
   /** Whether a living process has it. */
@@ -58,6 +58,8 @@ export interface InboxHandlersParts {
   readonly clock: Clock;
   /** Those that are registered here. */
   readonly registered: () => readonly Handler[];
+  /** Whether this process runs them: `ringback page` only replays with them. */
+  readonly runsHere: () => boolean;
   /** Lets this process follow a change at once. */
   readonly onChanged: () => Promise<void>;
   /** @throws RingbackError unless the receiver runs */
@@ -82,12 +84,19 @@ export class InboxHandlers {
    * @example (await receiver.handlers.list()).handlers.filter(({ pause }) => pause) // those that are paused
    */
   async list(): Promise<HandlerStates> {
-    const { store, registered, requireStarted } = this.#parts;
+    const { store, registered, runsHere, requireStarted } = this.#parts;
     requireStarted('handlers.list()');
     const [paused, runs, processes] = await Promise.all([store.paused(), store.runs(), store.processes()]);
     const own = registered();
-    const alive = new Set([...own.map(({ name }) => name), ...processes.flatMap(({ handlers }) => handlers)]);
-    const named = [...alive, ...runs.map(({ handler }) => handler), ...paused.map(({ handler }) => handler)];
+    const ownNames = own.map(({ name }) => name);
+    const elsewhere = processes.flatMap(({ handlers }) => handlers);
+    const alive = new Set([...(runsHere() ? ownNames : []), ...elsewhere]);
+    const named = [
+      ...ownNames,
+      ...elsewhere,
+      ...runs.map(({ handler }) => handler),
+      ...paused.map(({ handler }) => handler),
+    ];
     const handlers = [...new Set(named)].toSorted().map((name) => ({
       name,
       ...countsOf(runs.find(({ handler }) => handler === name)),

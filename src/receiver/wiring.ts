@@ -251,6 +251,7 @@ function buildHandlers(
     clock: options.clock,
     requireStarted: hooks.requireStarted,
     registered: () => registry.all,
+    runsHere: () => dispatcher.hasBegun,
     onChanged: () => whileStarted(() => dispatcher.refreshPauses(), hooks.requireStarted),
   });
 }

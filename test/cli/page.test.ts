@@ -105,6 +105,13 @@ describe('page', () => {
     await receiving.logged('run_done');
   });
 
+  it('says of no handler that it runs because the app has it', async () => {
+    const running = new Running(['page', '--app', 'mended.mjs'], { cwd: await inboxWithDeadLetter() });
+    const url = (await running.line('http://127.0.0.1')).trim();
+    const answer = await fetch(`${url}api/handlers`);
+    expect(await answer.json()).toMatchObject({ handlers: [{ name: 'crm', dead: 1, isRegistered: false }] });
+  });
+
   it('checks what is in quarantine again, with the secrets of the receiver', async () => {
     const cwd = folder();
     const receiving = serve([], { cwd, env: { RINGBACK_SECRETS: otherSecret } });
