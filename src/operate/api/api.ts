@@ -77,7 +77,7 @@ function forbidden(action: string): ApiProblem {
   return new ApiProblem(
     403,
     'forbidden',
-    `You may not do this: authorize does not allow the action ${action} to you.`,
+    `You may not do this: authorize does not allow you the action ${action}.`,
   );
 }
 
