@@ -51,10 +51,20 @@ async function write(
   const answer = await answered(handle, request, prefix, incoming);
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
   if (answer.body === null) response.end();
-  else await pipeline(Readable.fromWeb(answer.body), response);
+  else await send(answer.body, response);
   // What nobody has read of the body would keep the connection from its next request; one without an end is broken off.
   incoming.resume();
   closeAfterLingering(incoming);
+}
+
+/** A pipeline into a response that is closed already, because its sender has gone, would leave the body open behind it. */
+async function send(body: ReadableStream<Uint8Array>, response: ServerResponse): Promise<void> {
+  const source = Readable.fromWeb(body);
+  try {
+    await pipeline(source, response);
+  } finally {
+    source.destroy();
+  }
 }
 
 /**

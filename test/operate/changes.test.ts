@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import type { Authorize, Receiver, ReceiverOptions } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
+import { listening } from '../support/servers.ts';
 
 /** A running receiver whose API is served, and opens streams of changes. */
 async function served(authorize: Authorize = () => 'read', options: ReceiverOptions = {}) {
@@ -93,6 +94,45 @@ describe('the stream of changes', () => {
     for (const { state } of pages) await expect.poll(() => state.text).toContain('event: changed');
     pages[0]?.leave();
     await expect.poll(async () => (await open()).response.status).toBe(200);
+  });
+
+  test.each(['before the API is asked', 'while authorize decides'])(
+    'keeps no place for pages that have gone %s',
+    async (when) => {
+      const { receiver } = await started();
+      const waiting: Promise<unknown>[] = [];
+      const untilGone = async ({ socket }: IncomingMessage, now: string): Promise<void> => {
+        if (when === now && waiting.length < 100) await waiting[waiting.push(once(socket, 'close')) - 1];
+      };
+      const authorize: Authorize = async (_request, source) => {
+        await untilGone(source as IncomingMessage, 'while authorize decides');
+        return 'read' as const;
+      };
+      const handle = receiver.api({ authorize }).nodeHandler();
+      const port = await listening((request, response) => {
+        void untilGone(request, 'before the API is asked').then(() => handle(request, response));
+      });
+      const pages = Array.from({ length: 100 }, () => connect(port, '127.0.0.1'));
+      for (const page of pages) page.write('GET /changes HTTP/1.1\r\nhost: x\r\n\r\n');
+      await expect.poll(() => waiting.length).toBe(100);
+      for (const page of pages) page.destroy();
+      await Promise.all(waiting);
+      // What had been begun before is over when this is answered.
+      await fetch(`http://127.0.0.1:${port}/counts`);
+      const { response } = await opened(`http://127.0.0.1:${port}/changes`);
+      expect(response.status).toBe(200);
+    },
+  );
+
+  test('keeps no place for a Request that was given up, whatever its server makes of the answer', async () => {
+    const { receiver } = await started();
+    const api = receiver.api({ authorize: () => 'read' });
+    const ask = (signal?: AbortSignal) =>
+      api.fetch(new Request('http://localhost/changes', { signal: signal ?? null }));
+    for (let page = 0; page < 100; page += 1) await ask(AbortSignal.abort());
+    const { status, body } = await ask();
+    expect(status).toBe(200);
+    await body?.cancel();
   });
 
   test('ends when the receiver stops, so that its server can close', async () => {

@@ -42,7 +42,7 @@ export function apiHandler({ operations, changes, authorize, onFailed }: ApiPart
       const permission = permissionOf(await authorize(request, source));
       if (!permission)
         throw new ApiProblem(403, 'forbidden', 'You may not use this API: authorize has not let you in.');
-      if (request.method === 'GET' && path === changesPath) return stream(changes, permission);
+      if (request.method === 'GET' && path === changesPath) return stream(changes, request, permission);
       return answer(request, await resultOf(request, path, { operations, permission }));
     } catch (error) {
       const problem = problemOf(error);
@@ -145,8 +145,10 @@ function checked(
 }
 
 /** Nothing of it says what has changed, only which lists: it is for whoever may look at them. */
-function stream(changes: Changes, { actions }: Permission): Response {
+function stream(changes: Changes, { signal }: Request, { actions }: Permission): Response {
   if (!actions.includes('look')) throw forbidden('look');
+  // Whoever has gone while `authorize` decided would take the place of another: not every server ends what nobody reads.
+  signal.throwIfAborted();
   // Proxies that wait for the end of an answer would never pass it on.
   const own = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
   return new Response(changes.open(), { headers: { ...headers, ...own } });
