@@ -88,7 +88,7 @@ describe("order 'strict'", () => {
         seen.push(`${traceId} ${attempt}`);
         if (traceId === 'second' && attempt === 1) {
           await gate.pass();
-          throw new RetryLater(100);
+          throw new RetryLater(100, 'the CRM is busy');
         }
         if (replay && attempt === 1) throw new RetryLater(500);
       }),
@@ -100,6 +100,12 @@ describe("order 'strict'", () => {
     expect(await receiver.events.replay({ since: 0 })).toMatchObject({ events: 1, runs: 1 });
     gate.open();
     await logs.until('run_retry', 2);
+    // It waits as one that has failed, with its reason and in the group of its failure.
+    expect(await receiver.events.get('second')).toMatchObject({
+      runs: [{ state: 'blocked', attempts: 1, reason: 'the CRM is busy' }],
+    });
+    const groups = await receiver.failures.list();
+    expect(groups.find(({ message }) => message === 'the CRM is busy')).toMatchObject({ retrying: 1 });
     await clock.timer(500);
     clock.advance(500);
     await logs.until('run_done', 3);

@@ -84,7 +84,7 @@ interface RunColumns {
 }
 
 const waiting = { reason: null, keepsReason: false, failure: null, isWaiting: true } as const;
-const blocked = { ...waiting, state: 'blocked', dueAt: null } as const;
+const blocked = { state: 'blocked', dueAt: null } as const;
 
 /**
  * How the run is written. Decided inside the transaction: a replay may have requeued an earlier run, which a strict run that
@@ -92,17 +92,18 @@ const blocked = { ...waiting, state: 'blocked', dueAt: null } as const;
  */
 async function columnsOfEnd(transaction: Transaction, row: SettlementRow): Promise<RunColumns> {
   const { state, order, dueAt } = row;
-  if (state.kind === 'due' && order === 'strict' && (await isBehind(transaction, row, 'active')))
-    return blocked;
+  const isBlocked =
+    state.kind === 'due' && order === 'strict' && (await isBehind(transaction, row, 'active'));
   const reason = state.kind === 'done' ? null : toText(state.reason);
   const keepsReason = state.kind === 'dead' && state.keepsReason === true;
   const failure = row.failure?.group ?? null;
-  return { state: state.kind, dueAt, reason, keepsReason, failure, isWaiting: false };
+  const place = isBlocked ? blocked : { state: state.kind, dueAt };
+  return { ...place, reason, keepsReason, failure, isWaiting: false };
 }
 
 /** How a run is written that goes back before it has begun. */
 async function columnsOfRequeue(transaction: Transaction, row: RunRow): Promise<RunColumns> {
-  if (row.order === 'strict' && (await isBehind(transaction, row, 'open'))) return blocked;
+  if (row.order === 'strict' && (await isBehind(transaction, row, 'open'))) return { ...waiting, ...blocked };
   return { ...waiting, state: 'due', dueAt: 0 };
 }
 

@@ -97,12 +97,12 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
    */
   const columnsOfEnd = (row: SettlementRow): RunColumns => {
     const { state, order, dueAt } = row;
-    if (state.kind === 'due' && order === 'strict' && isBehindActive(row))
-      return { ...row, ...waiting, ...blocked };
+    const isBlocked = state.kind === 'due' && order === 'strict' && isBehindActive(row);
     const reason = state.kind === 'done' ? null : state.reason;
     const keepsReason = state.kind === 'dead' && state.keepsReason === true ? 1 : 0;
     const failure = row.failure?.group ?? null;
-    return { ...row, state: state.kind, dueAt, reason, keepsReason, failure, isWaiting: 0 };
+    const place = isBlocked ? blocked : { state: state.kind, dueAt };
+    return { ...row, ...place, reason, keepsReason, failure, isWaiting: 0 };
   };
 
   /** How a run is written that goes back before it has begun. */
