@@ -220,6 +220,18 @@ describe('changing', () => {
     expect(refused).toMatchObject({ status: 403, json: { error: { code: 'origin_refused' } } });
     expect((await receiver.counts()).runs.dead).toBe(1);
   });
+
+  test('a page of another site can have nobody noted for looking at a body', async () => {
+    const { ask, receiver } = await inbox(() => ({ access: 'all', by: 'ann' }));
+    const look = (site: string) =>
+      ask('GET', '/events/trace-done?body=true', undefined, { 'sec-fetch-site': site });
+    for (const site of ['cross-site', 'same-site'])
+      expect(await look(site)).toMatchObject({ status: 403, json: { error: { code: 'origin_refused' } } });
+    expect((await receiver.audit.list()).entries).toEqual([]);
+    // As the page asks, and an address that somebody has typed.
+    for (const site of ['same-origin', 'none']) expect((await look(site)).status).toBe(200);
+    expect((await receiver.audit.list()).entries).toMatchObject([{ action: 'look', by: 'ann' }]);
+  });
 });
 
 describe('who may do what', () => {

@@ -65,7 +65,7 @@ async function resultOf(
   if (route.action && !permission.actions.includes(route.action)) throw forbidden(route.action);
   if (route.method !== 'GET') requireOwnOrigin(request);
   const query = checkedQuery(route, new URL(request.url).searchParams);
-  if (query['body'] === true && !permission.actions.includes('bodies')) throw forbidden('bodies');
+  if (query['body'] === true) requireOwnLook(request, permission);
   const body = route.body ? checked(route, route.body, await readJson(request), 'body') : {};
   const result = await route.act(operations, { id, query, body, signal: request.signal, ...permission });
   if (result === undefined)
@@ -112,10 +112,21 @@ function decoded(segment = ''): string {
   }
 }
 
+/** Whether a browser says that a page of another site asks; programs say nothing. */
+function isFromAnotherSite({ headers: given }: Request): boolean {
+  return !['same-origin', 'none'].includes(given.get('sec-fetch-site') ?? 'none');
+}
+
+/** What is looked at is noted: a page of another site, which can't read the answer, could have others noted for looking. */
+function requireOwnLook(request: Request, { actions }: Permission): void {
+  if (!actions.includes('bodies')) throw forbidden('bodies');
+  if (isFromAnotherSite(request))
+    throw new ApiProblem(403, 'origin_refused', 'Bodies are not shown to a page of another site.');
+}
+
 /** The header alone keeps other sites out; what browsers say about the origin does too, should a proxy add the header. */
-function requireOwnOrigin({ headers: given }: Request): void {
-  const site = given.get('sec-fetch-site');
-  if (given.has(changeHeader) && (site === null || site === 'same-origin' || site === 'none')) return;
+function requireOwnOrigin(request: Request): void {
+  if (request.headers.has(changeHeader) && !isFromAnotherSite(request)) return;
   throw new ApiProblem(
     403,
     'origin_refused',
