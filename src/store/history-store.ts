@@ -23,7 +23,7 @@ export interface HistoryRow {
 export interface Backlog {
   /** Events that no process has claimed, and runs that are due: of either kind, and of each handler, 100,000 at most. */
   readonly waiting: number;
-  /** When the oldest of them arrived. */
+  /** Since when the one waits that has waited for longest: its arrival, its replay, or when it was due again. */
   readonly oldest: number | undefined;
 }
 

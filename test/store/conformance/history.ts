@@ -1,7 +1,17 @@
 /** What every store must do with how much has happened. */
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
-import { claimedRun, dueAt, endOf, eventOf, presentTime, record } from '../parts.ts';
+import {
+  claimedRun,
+  dead,
+  dueAt,
+  endOf,
+  eventOf,
+  firstStep,
+  presentTime,
+  record,
+  replayRequest,
+} from '../parts.ts';
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 const counts = new Map([
@@ -62,6 +72,24 @@ export function describeHistory(name: string, opened: () => Promise<Store>): voi
       await record(store, eventOf('c', { receivedAt: 300 }));
       expect(await store.history.backlog(presentTime)).toEqual({ waiting: 2, oldest: 100 });
       expect(await store.history.backlog(presentTime + 1)).toEqual({ waiting: 3, oldest: 100 });
+    });
+
+    test('a retry has waited since it was due again', async () => {
+      const store = await opened();
+      const retried = await claimedRun(store, eventOf('a', { receivedAt: 100 }));
+      await store.settle(retried, endOf(dueAt(presentTime - 50)));
+      expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: presentTime - 50 });
+    });
+
+    test('a replayed run has waited since its replay', async () => {
+      const store = await opened();
+      const replayed = await claimedRun(store, eventOf('a', { receivedAt: 100 }));
+      await store.settle(replayed, endOf(dead));
+      const step = await firstStep(store);
+      const { sequence, callId, handler } = replayed;
+      const candidate = { sequence, callId, handler, order: 'none', isJoin: false } as const;
+      expect(await store.events.requeue({ candidates: [candidate], onlyDead: true, step })).toHaveLength(1);
+      expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: replayRequest.now });
     });
   });
 }

@@ -49,14 +49,17 @@ export const historyOn = (session: Session): HistoryStore => ({
     const { waiting, oldest } = await oneRow<{ waiting: number; oldest: number | null }>(
       session,
       `${withDueHandlers}, found as (
-         ${upTo('select sequence from ringback.waiting order by sequence')}
+         ${upTo('select sequence, 0 as due_at, null::bigint as replay from ringback.waiting order by sequence')}
          union all
-         select d.count, d.first from due_handlers h cross join lateral (
+         select d.* from due_handlers h cross join lateral (
            ${upTo(
-             `select sequence from ringback.runs where state = 'due' and handler = h.handler and due_at <= $1 order by due_at`,
+             `select sequence, due_at, replay from ringback.runs
+              where state = 'due' and handler = h.handler and due_at <= $1 order by due_at`,
            )}) d)
-       select sum(count)::bigint as waiting,
-         (select received_at from ringback.events where sequence = (select min(first) from found)) as oldest
+       select sum(count)::bigint as waiting, least(
+         (select received_at from ringback.events where sequence = (select min(sequence) from found)),
+         (select requested_at from ringback.audit where id = (select min(replay) from found)),
+         min(due_at)) as oldest
        from found`,
       [now],
     );
@@ -64,7 +67,12 @@ export const historyOn = (session: Session): HistoryStore => ({
   },
 });
 
-/** Counts up to a bound: after an outage there may be millions, and this is asked every minute. */
+/**
+ * Counts up to a bound, and finds the first of those that wait since they arrived, for a replay, or for a time: after an outage
+ * there may be millions, and this is asked every minute.
+ */
 function upTo(rows: string): string {
-  return `select count(*) as count, min(sequence) as first from (${rows} limit ${maxCounted}) r`;
+  return `select count(*) as count, min(due_at) filter (where due_at > 0) as due_at,
+      min(sequence) filter (where due_at = 0 and replay is null) as sequence, min(replay) filter (where due_at = 0) as replay
+    from (${rows} limit ${maxCounted}) r`;
 }

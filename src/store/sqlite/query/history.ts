@@ -3,10 +3,12 @@ import { type Backlog, type HistoryRow, type Resolution, gauges, resolutions } f
 import { maxCounted } from '../../shared/bounds.ts';
 import { dueHandlers } from './overview.ts';
 
-/** Some of what waits: how much, and the first of it. */
+/** Some of what waits: how much, and of those that wait since they arrived, for a replay or for a time, the first. */
 interface Waiting {
   readonly count: number;
-  readonly first: number | null;
+  readonly sequence: number | null;
+  readonly replay: number | null;
+  readonly dueAt: number | null;
 }
 
 /** Counts by minute and hour. `add` runs inside a transaction of the caller's. */
@@ -23,16 +25,31 @@ export function prepareHistory(database: Database.Database) {
   );
   // Each is counted up to a bound, and of each handler the runs that were due first: after an outage there may be millions,
   // and this is asked every minute on the app's thread.
-  const upTo = (rows: string) =>
-    `select count(*) as count, min(sequence) as first from (${rows} limit ${maxCounted})`;
-  const selectWaiting = database.prepare<[], Waiting>(upTo('select sequence from waiting order by sequence'));
+  const upTo = (rows: string) => `
+    select count(*) as count, min(due_at) filter (where due_at > 0) as dueAt,
+      min(sequence) filter (where due_at = 0 and replay is null) as sequence, min(replay) filter (where due_at = 0) as replay
+    from (${rows} limit ${maxCounted})`;
+  const selectWaiting = database.prepare<[], Waiting>(
+    upTo('select sequence, 0 as due_at, null as replay from waiting order by sequence'),
+  );
   const selectDue = database.prepare<[string, number], Waiting>(
-    upTo(`select sequence from runs where state = 'due' and handler = ? and due_at <= ? order by due_at`),
+    upTo(`select sequence, due_at, replay from runs
+      where state = 'due' and handler = ? and due_at <= ? order by due_at`),
   );
   const selectDueHandlers = database.prepare<[], string>(dueHandlers).pluck();
   const selectReceived = database
-    .prepare<[number], number>('select received_at from events where sequence = ?')
+    .prepare<[number | null], number>('select received_at from events where sequence = ?')
     .pluck();
+  const selectRequested = database
+    .prepare<[number | null], number>('select requested_at from audit where id = ?')
+    .pluck();
+  /** Since when the one waits that has waited for longest. */
+  const since = ({ sequence, replay, dueAt }: Waiting) =>
+    Math.min(
+      selectReceived.get(sequence) ?? Infinity,
+      selectRequested.get(replay) ?? Infinity,
+      dueAt ?? Infinity,
+    );
 
   return {
     add(at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean): void {
@@ -47,10 +64,12 @@ export function prepareHistory(database: Database.Database) {
       select.all(resolution, since, until) as HistoryRow[],
     backlog(now: number): Backlog {
       const handlers = selectDueHandlers.all();
-      const found = [selectWaiting.get(), ...handlers.map((handler) => selectDue.get(handler, now))];
-      const waiting = found.reduce((sum, part) => sum + (part?.count ?? 0), 0);
-      const first = Math.min(...found.map((part) => part?.first ?? Infinity));
-      return { waiting, oldest: waiting === 0 ? undefined : selectReceived.get(first) };
+      const found = [selectWaiting.get(), ...handlers.map((handler) => selectDue.get(handler, now))].filter(
+        (part) => part !== undefined,
+      );
+      const waiting = found.reduce((sum, { count }) => sum + count, 0);
+      const oldest = Math.min(...found.map(since));
+      return { waiting, oldest: Number.isFinite(oldest) ? oldest : undefined };
     },
   };
 }
