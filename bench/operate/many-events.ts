@@ -9,11 +9,11 @@ const step = 250_000;
 const troubled = 2_000;
 
 /** What keys a call's events have in SQLite, as the built package computes it. */
-const keys = new URL('../../dist/store/sqlite/work/call-key.js', import.meta.url).href;
+const keys = new URL('../../dist/store/sqlite/work/call-index.js', import.meta.url).href;
 
 /** Fills an inbox that a receiver has made and closed. */
 export async function fillSqlite(file: string, events: number): Promise<void> {
-  const { callKey } = (await import(keys)) as typeof import('../../src/store/sqlite/work/call-key.ts');
+  const { callKey } = (await import(keys)) as typeof import('../../src/store/sqlite/work/call-index.ts');
   const database = new Database(file);
   // Nobody needs this file after a crash.
   database.pragma('synchronous = off');

@@ -4,7 +4,7 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Handler } from './handler.ts';
 import { type Clock, pause } from '../kit/clock.ts';
-import type { Sequence } from '../store/sequence.ts';
+import type { Sequence } from '../store/event-record.ts';
 import { storePause } from '../store/timeouts.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { type Refusal, refusal } from '../errors/refusals.ts';
-import { hostName, isAddressLiteral } from '../kit/addresses.ts';
-import { type TrustProxy, forwarded, listOf, trustNobody } from '../kit/trust-proxy.ts';
+import { hostName, isAddressLiteral, networkOf } from '../kit/addresses.ts';
+import { type TrustProxy, clientAddress, forwarded, listOf, trustNobody } from '../kit/trust-proxy.ts';
 import type { RequiredHeaders } from '../kit/header-fields.ts';
 import type { Delivery } from '../events/model.ts';
 
@@ -65,4 +65,13 @@ function passedOnHost(delivery: Delivery, admission: Admission): string | undefi
   if (headers['x-forwarded-host'] === undefined && headers['forwarded'] === undefined) return undefined;
   if (!isPeerTrusted(delivery, admission)) return undefined;
   return listOf(headers['x-forwarded-host'])[0] ?? forwarded(headers, 'host')[0];
+}
+
+/**
+ * Who sends a delivery, for what each sender may take: the socket's peer, or the client that a trusted proxy names. It
+ * is no proof of anything. The same name for all where there is no peer, as in `receiver.fetch` without one.
+ */
+export function senderOf(delivery: Delivery, trustProxy: TrustProxy | undefined): string {
+  const { peerAddress = '', headers, appTrustProxy } = delivery;
+  return networkOf(clientAddress(peerAddress, headers, trustProxy ?? appTrustProxy ?? trustNobody));
 }

@@ -10,7 +10,7 @@ import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { accept } from './accept.ts';
-import { type Admission, admit } from './admit.ts';
+import { type Admission, admit, senderOf } from './admit.ts';
 import { type BodyLimits, assemble } from './assemble.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
@@ -19,7 +19,6 @@ import type { Recorded, Recorder } from './record.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
 import { RotationWatch } from './rotation-watch.ts';
-import { senderOf } from './sender.ts';
 
 /** What the stages need. */
 export interface IntakeParts {

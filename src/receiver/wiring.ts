@@ -28,8 +28,7 @@ import type { CallEvent } from '../events/model.ts';
 import type { ResolvedOptions } from './options.ts';
 import { SecretSource } from '../signature/secret-source.ts';
 import { freeDiskOf, isSharable, storeOf } from './database.ts';
-import type { StoreNotice } from '../store/store-notice.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, StoreNotice } from '../store/store.ts';
 import { Telemetry } from './telemetry.ts';
 
 /** What the parts need from the receiver's lifecycle. */

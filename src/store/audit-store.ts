@@ -1,5 +1,5 @@
 /** The part of the store that keeps what people have done to the inbox, and how far it has come. */
-import type { Sequence } from './sequence.ts';
+import type { Sequence } from './event-record.ts';
 
 /** What was done. `look`: a body was shown. */
 export const auditActions = [

@@ -1,6 +1,6 @@
 /** The part of the store that computes calls and keeps joins. */
 import type { CallEventRow, CallRecord, CallStatus } from '../calls/timeline.ts';
-import type { Sequence } from './sequence.ts';
+import type { Sequence } from './event-record.ts';
 
 /** Selects calls. Times in milliseconds since 1970; `since` and `until` are about a call's first event. */
 export interface CallFilter {

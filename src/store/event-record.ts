@@ -3,6 +3,9 @@ import { type CallFacts, factsOf } from '../calls/timeline.ts';
 import type { CallEvent, EventSource, Headers } from '../events/model.ts';
 import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } from './identity.ts';
 
+/** The inbox's number of an event: rises in the order of arrival. */
+export type Sequence = number;
+
 /** What one authentic, readable delivery leaves behind, or an event that was reconciled. */
 export interface EventRecord {
   /** The event's own trace id; `identity` is the key under which a copy counts as the same event. */

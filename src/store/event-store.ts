@@ -3,7 +3,7 @@ import type { Order } from '../dispatch/handler.ts';
 import type { EventSource, Headers } from '../events/model.ts';
 import type { ProgressStep } from './audit-store.ts';
 import type { KeptFailure } from './failure-store.ts';
-import type { Sequence } from './sequence.ts';
+import type { Sequence } from './event-record.ts';
 
 /**
  * How far an event has come: `new` while it is to be handled, `open` while only stored runs of it are unsettled,

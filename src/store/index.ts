@@ -4,10 +4,9 @@
  *
  * @module ringback/store
  */
-export type { Recording, RunEnd, RunState, Store, StoreCounts, StoreFactory } from './store.ts';
-export type { Sequence } from './sequence.ts';
+export type { Recording, RunEnd, RunState, Store, StoreCounts, StoreFactory, StoreNotice } from './store.ts';
 export type { ClaimedEvent, ClaimedRun, CrashCounts, HandlerTerms, RunSelection, Settled } from './claims.ts';
-export type { EventRecord } from './event-record.ts';
+export type { EventRecord, Sequence } from './event-record.ts';
 export type {
   DismissalStep,
   DismissalWrite,
@@ -73,6 +72,5 @@ export type {
 export type { HandlerPause, HandlerRuns, HandlerStore, LivingProcess, StartSlots } from './handler-store.ts';
 export type { AlertStore, FoundAlert, KeptAlert, ToTell } from './alert-store.ts';
 export type { Backlog, HistoryRow, HistoryStore, Resolution } from './history-store.ts';
-export type { StoreNotice } from './store-notice.ts';
 export { Unconfirmed } from './unconfirmed.ts';
 export type { CallPage } from './call-store.ts';

@@ -1,5 +1,5 @@
 /** The part of the store that removes what it has kept long enough, and what a person asks to have erased. */
-import type { Sequence } from './sequence.ts';
+import type { Sequence } from './event-record.ts';
 
 /** Which of the things in the store have been kept long enough. All times in milliseconds since 1970. */
 export interface RetentionLimits {

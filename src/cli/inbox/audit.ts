@@ -3,11 +3,10 @@ import type { Account, AuditEntry } from '../../operate/audit.ts';
 import { entryIdArgument } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
-import { existingInbox } from './existing-inbox.ts';
+import { existingInbox, withReceiver } from './existing-inbox.ts';
 import { takesTimes } from './filter.ts';
 import { printPages, printResult, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
-import { withReceiver } from './with-receiver.ts';
 
 /** Adds the options for what the audit list keeps with a change. */
 export function takesAccount(command: Command): Command {

@@ -6,10 +6,9 @@ import { databaseName } from '../../receiver/database.ts';
 import { oneOf } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
-import { existingInbox } from './existing-inbox.ts';
+import { existingInbox, withReceiver } from './existing-inbox.ts';
 import { printPages, printWhole, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
-import { withReceiver } from './with-receiver.ts';
 
 interface CallsFlags extends Omit<CallQuery, 'cursor'> {
   readonly database?: string;

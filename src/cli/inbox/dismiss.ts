@@ -1,14 +1,13 @@
 import type { Command } from 'commander';
 import type { EventFilter } from '../../operate/events.ts';
 import { databaseOption } from '../environment.ts';
-import { existingInbox } from './existing-inbox.ts';
+import { existingInbox, withReceiver } from './existing-inbox.ts';
 import { remark } from '../stderr.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { printResult } from './print.ts';
 import { resultUnlessStopped } from './stoppable.ts';
 import { exitCodes } from '../failure.ts';
 import { stopSignal } from '../signals.ts';
-import { withReceiver } from './with-receiver.ts';
 
 interface DismissFlags extends EventFilter {
   readonly database?: string;

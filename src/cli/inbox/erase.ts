@@ -4,10 +4,9 @@ import { mentionsOfPhoneNumber } from '../../operate/person-mentions.ts';
 import { argument } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { accountOf, takesAccount } from './audit.ts';
-import { existingInbox } from './existing-inbox.ts';
+import { existingInbox, withReceiver } from './existing-inbox.ts';
 import { remark } from '../stderr.ts';
 import { printResult } from './print.ts';
-import { withReceiver } from './with-receiver.ts';
 
 interface EraseFlags extends Account {
   readonly callId?: string;

@@ -5,10 +5,9 @@ import type { EventFilter, InboxEvent } from '../../operate/events.ts';
 import { databaseName } from '../../receiver/database.ts';
 import { databaseOption } from '../environment.ts';
 import { filterOf, takesFilter } from './filter.ts';
-import { existingInbox, withInbox } from './existing-inbox.ts';
+import { existingInbox, withInbox, withReceiver } from './existing-inbox.ts';
 import { printAll, printPages, printWhole, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
-import { withReceiver } from './with-receiver.ts';
 
 const eventColumns: readonly Column<InboxEvent>[] = [
   ['arrived', ({ receivedAt }) => receivedAt],

@@ -8,6 +8,9 @@ import { whyNoInbox } from '../../store/sqlite/connection/why-no-inbox.ts';
 import type { Store } from '../../store/store.ts';
 import { type Environment, databaseOf, readEnvironment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { type Receiver, createReceiver, internalsOf } from '../../receiver/receiver.ts';
 
 /**
  * The database of an existing inbox. Refuses any other, since opening it would create an empty inbox: beside the one that
@@ -65,5 +68,31 @@ export async function withInbox<T>(database: string, work: (store: Store) => Pro
     return await work(store);
   } finally {
     await store.close();
+  }
+}
+
+/** Whatever a receiver with other limits has taken can be shown. */
+const unlimited = Number.MAX_SAFE_INTEGER;
+
+/**
+ * Opens an inbox for what a person asks and decides without handlers and secrets, by a receiver that takes no deliveries, claims
+ * nothing and removes nothing.
+ */
+export async function withReceiver<T>(
+  database: string,
+  work: (receiver: Receiver) => Promise<T>,
+): Promise<T> {
+  const receiver = createReceiver({
+    database,
+    // A receiver needs something to know deliveries by, although none comes here.
+    headers: { 'x-ringback-inbox': randomUUID() },
+    limits: { values: unlimited, fields: unlimited, depth: unlimited },
+    logger: pino({ level: 'silent' }),
+  });
+  await internalsOf(receiver).lifecycle.openInbox();
+  try {
+    return await work(receiver);
+  } finally {
+    await receiver.stop();
   }
 }

@@ -3,11 +3,10 @@ import type { Account } from '../../operate/audit.ts';
 import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
 import { accountOf, takesAccount } from './audit.ts';
-import { existingInbox } from './existing-inbox.ts';
+import { existingInbox, withReceiver } from './existing-inbox.ts';
 import type { FailureGroup } from '../../operate/failures.ts';
 import { printAll, printResult } from './print.ts';
 import type { Column } from './table.ts';
-import { withReceiver } from './with-receiver.ts';
 
 interface FailuresFlags {
   readonly database?: string;

@@ -3,9 +3,8 @@ import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
 import type { Account } from '../../operate/audit.ts';
 import { accountOf, takesAccount } from './audit.ts';
-import { existingInbox } from './existing-inbox.ts';
+import { existingInbox, withReceiver } from './existing-inbox.ts';
 import { printResult, printWhole } from './print.ts';
-import { withReceiver } from './with-receiver.ts';
 
 interface Flags {
   readonly database?: string;

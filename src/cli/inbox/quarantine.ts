@@ -12,10 +12,9 @@ import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
 import type { Account } from '../../operate/audit.ts';
 import { accountOf, takesAccount } from './audit.ts';
-import { existingInbox } from './existing-inbox.ts';
+import { existingInbox, withReceiver } from './existing-inbox.ts';
 import { printPages, printResult, printWhole, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
-import { withReceiver } from './with-receiver.ts';
 
 interface QuarantineFlags extends Omit<QuarantineQuery, 'cursor'> {
   readonly database?: string;

@@ -1,7 +1,7 @@
 import { eventNames } from '../../events/names.ts';
 import type { SandboxEvent } from '../model.ts';
 import type { PlayedCall, PlayedEvent, PlayedTransfer } from './call.ts';
-import { seededRandom, wholeNumber } from './seeded-random.ts';
+import { seededRandom, seededUuid, wholeNumber } from './seeded-random.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -66,4 +66,22 @@ function timestampOf({ timestamps }: PlayedCall, traceId: string, at: number): n
   if (timestamps === 'seconds') return at / 1_000;
   const belowMilliseconds = wholeNumber(seededRandom(traceId), 0, 999_999);
   return new Date(at).toISOString().replace('Z', `${String(belowMilliseconds).padStart(6, '0')}Z`);
+}
+
+/**
+ * The event as one of its subscriptions gets it: the first under the event's own trace id, each further one under
+ * another. The ids follow from the event's and the subscription's place, so that the same seed gives the same ones.
+ *
+ * @param index The place of the subscription among those that want the event, from 0
+ */
+export function underOwnTraceId(event: SandboxEvent, index: number): SandboxEvent {
+  if (index === 0) return event;
+  const traceId = seededUuid(event.traceId, index);
+  return { ...event, traceId, body: withTraceId(event.body, traceId) };
+}
+
+/** A flat body has no trace id: it is in the header only. */
+function withTraceId(body: Uint8Array, traceId: string): Uint8Array {
+  const fields = JSON.parse(Buffer.from(body).toString()) as Readonly<Record<string, unknown>>;
+  return 'traceId' in fields ? Buffer.from(JSON.stringify({ ...fields, traceId })) : body;
 }

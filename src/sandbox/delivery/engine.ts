@@ -12,8 +12,8 @@ import type { Attempts } from './attempts.ts';
 import { InFlight } from './in-flight.ts';
 import type { ComingEvent, GivenUpDelivery, Outbox, PendingDelivery } from './outbox.ts';
 import { Sender } from './sender.ts';
-import { underOwnTraceId } from './trace-ids.ts';
-import { type UndeliverableReason, undeliverable } from './undeliverable.ts';
+import { underOwnTraceId } from '../calls/event-bodies.ts';
+import { type UndeliverableReason, undeliverable } from './request.ts';
 
 /** What the engine works with. */
 export interface DeliveryEngineParts {

@@ -14,3 +14,31 @@ export class DocumentFailure extends Error {
     this.code = code;
   }
 }
+
+// The limits beyond which a document isn't read: a few kilobytes can unpack to gigabytes, or keep a parser busy for hours.
+
+/** The most bytes of a file: the parsers take some fifty times as much memory for the worst of them. */
+export const maxBytes = 20 * 1024 * 1024;
+/** The most characters of the resulting text. */
+export const maxCharacters = 5_000_000;
+/** The most bytes that the XML of a Word document unpacks to. */
+export const maxUnpackedBytes = 50 * 1024 * 1024;
+/** In a larger page, or one that is nested deeper, the main content isn't looked for: that takes the cube of the depth. */
+export const maxElements = 50_000;
+export const maxDepth = 100;
+
+const sentences = {
+  empty: 'The document has no text',
+  too_large: 'The document, or what it unpacks to, is too large to be read',
+  unsupported_type: 'Documents of this type are not supported: text, Markdown, HTML, PDF and DOCX are',
+  broken: 'The document is damaged, or is not of the type that it claims to be',
+  too_slow: 'Reading the document takes too long',
+  encrypted: 'The document is protected with a password',
+} as const;
+
+/** A document that can't be read. */
+export class UnreadableDocument extends DocumentFailure {
+  constructor(code: keyof typeof sentences, options?: ErrorOptions) {
+    super({ code, message: sentences[code] }, options);
+  }
+}

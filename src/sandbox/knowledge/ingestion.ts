@@ -4,13 +4,12 @@ import { type Clock, pause } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import type { Failures } from '../failures.ts';
 import { type GetPage, crawl } from './crawl.ts';
-import { DocumentFailure } from './document-problem.ts';
+import { DocumentFailure, UnreadableDocument } from './document-problem.ts';
 import type { Documents, KnowledgeDocument } from './documents.ts';
 import type { KnowledgeBaseFields } from './fields.ts';
 import type { ProcessedDocument, ProcessingThread } from './processing/processing-thread.ts';
 import { documentTypeOf } from './reading/document-types.ts';
 import type { Material } from './reading/read-document.ts';
-import { UnreadableDocument } from './reading/unreadable-document.ts';
 import { type Search, otherEmbedder } from './search.ts';
 
 /** What documents are processed with. */

@@ -1,6 +1,6 @@
 import { RenewedMap } from '../../kit/churn.ts';
 import type { HandlerTerms } from '../claims.ts';
-import type { Sequence } from '../sequence.ts';
+import type { Sequence } from '../event-record.ts';
 
 /** A stored run that is not settled, of an earlier event of the same call. */
 export interface OpenRun {

@@ -2,7 +2,7 @@
 import type { CallEventRow, CallFacts, CallRecord } from '../../calls/timeline.ts';
 import type { CallFilter, CallPage } from '../call-store.ts';
 import { type ReadText, textOrUndefined } from './event-rows.ts';
-import type { Sequence } from '../sequence.ts';
+import type { Sequence } from '../event-record.ts';
 
 /** What an event says about its call, as a row. */
 export interface EventFactsRow {

@@ -1,7 +1,6 @@
 import { CallOrder, type OpenRun, type RunsBefore, mayComeAfter } from './call-order.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, Settled } from '../claims.ts';
-import type { EventRecord } from '../event-record.ts';
-import type { Sequence } from '../sequence.ts';
+import type { EventRecord, Sequence } from '../event-record.ts';
 
 /** What a process has claimed, where that process may have entered under another id since. */
 interface Claimed {

@@ -2,7 +2,7 @@
 import type { EventSource, Headers } from '../../events/model.ts';
 import type { EventState, KeptEvent, KeptRun, KeptRunWithFailures, StoredEvent } from '../event-store.ts';
 import type { KeptFailure } from '../failure-store.ts';
-import type { Sequence } from '../sequence.ts';
+import type { Sequence } from '../event-record.ts';
 
 /** An event that is handled, as a row. */
 export interface StoredEventRow {

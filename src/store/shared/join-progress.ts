@@ -1,5 +1,5 @@
 import type { JoinLookBack } from '../call-store.ts';
-import type { Sequence } from '../sequence.ts';
+import type { Sequence } from '../event-record.ts';
 
 /** What is remembered of a join and a call, as a row. */
 export interface JoinRow {

@@ -1,6 +1,6 @@
 import type { Order } from '../../dispatch/handler.ts';
 import type { Failure } from '../failure-store.ts';
-import type { Sequence } from '../sequence.ts';
+import type { Sequence } from '../event-record.ts';
 import type { RunEnd, RunState } from '../store.ts';
 
 /** A run as it is written: which one, and under which claim. */

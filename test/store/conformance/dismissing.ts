@@ -1,7 +1,7 @@
 /** What every store must do with runs that a person dismisses. */
 import { describe, expect, test } from 'vitest';
 import type { DismissalWrite } from '../../../src/store/event-store.ts';
-import type { Sequence } from '../../../src/store/sequence.ts';
+import type { Sequence } from '../../../src/store/event-record.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
   claimDue,

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { removeEvents } from '../../../src/store/postgres/admin/removal.ts';
 import { Session } from '../../../src/store/postgres/connection/session.ts';
-import type { Sequence } from '../../../src/store/sequence.ts';
+import type { Sequence } from '../../../src/store/event-record.ts';
 import { bodyOf, deliver } from '../../support/deliveries.ts';
 import { started } from '../../support/receiver.ts';
 import { claimDue, dueAt, endOf, eventOf, only, record, runOf } from '../parts.ts';

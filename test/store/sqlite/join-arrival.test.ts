@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
 import { type JoinArrival, prepareJoins } from '../../../src/store/sqlite/work/joins.ts';
-import { callKey } from '../../../src/store/sqlite/work/call-key.ts';
+import { callKey } from '../../../src/store/sqlite/work/call-index.ts';
 import { presentTime } from '../parts.ts';
 
 const callId = 'call-1';

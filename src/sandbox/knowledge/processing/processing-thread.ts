@@ -2,10 +2,9 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../kit/clock.ts';
 import { threadFile } from '../../../kit/own-files.ts';
 import type { ChunkOptions } from '../chunking/chunk.ts';
-import { DocumentFailure, type DocumentProblem } from '../document-problem.ts';
+import { DocumentFailure, type DocumentProblem, UnreadableDocument } from '../document-problem.ts';
 import type { EmbeddingService } from '../embedding/embedder-for.ts';
 import type { Material } from '../reading/read-document.ts';
-import { UnreadableDocument } from '../reading/unreadable-document.ts';
 
 /** How long reading a document may take, in milliseconds, with the start of the thread. */
 const readingTimeout = 60_000;

@@ -4,12 +4,11 @@ import { ConfigError } from '../../../errors/errors.ts';
 import { messageOf } from '../../../kit/error-text.ts';
 import { chunksOf } from '../chunking/document-chunks.ts';
 import { tokenizer } from '../chunking/tokenizer.ts';
-import { DocumentFailure } from '../document-problem.ts';
+import { DocumentFailure, UnreadableDocument, maxCharacters } from '../document-problem.ts';
 import { embedderFor } from '../embedding/embedder-for.ts';
 import { EmbeddingProblem } from '../embedding/openai-embedder.ts';
 import { Frequencies } from '../embedding/frequencies.ts';
 import { type Material, readDocument } from '../reading/read-document.ts';
-import { UnreadableDocument, maxCharacters } from '../reading/unreadable-document.ts';
 import type { ProcessedDocument, ProcessingJob, ProcessingMessage, ThreadData } from './processing-thread.ts';
 
 const { service } = workerData as ThreadData;

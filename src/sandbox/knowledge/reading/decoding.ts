@@ -1,4 +1,4 @@
-import { UnreadableDocument } from './unreadable-document.ts';
+import { UnreadableDocument } from '../document-problem.ts';
 
 /** How many bytes of a page are searched for its declared encoding, as browsers do. */
 const maxBeforeEncoding = 1_024;

@@ -1,4 +1,4 @@
-import { UnreadableDocument } from './unreadable-document.ts';
+import { UnreadableDocument } from '../document-problem.ts';
 
 /** The kinds of documents that can be read. */
 export type DocumentType = 'text' | 'markdown' | 'html' | 'pdf' | 'docx';

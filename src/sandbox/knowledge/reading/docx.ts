@@ -1,5 +1,5 @@
 import { importOptional } from '../../../errors/optional-package.ts';
-import { maxUnpackedBytes } from './unreadable-document.ts';
+import { maxUnpackedBytes } from '../document-problem.ts';
 import { TextBlocks } from './text-blocks.ts';
 import { pack, unpack } from './zip-archive.ts';
 

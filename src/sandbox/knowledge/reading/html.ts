@@ -1,7 +1,7 @@
 import { importOptional } from '../../../errors/optional-package.ts';
 import { decodeHtml } from './decoding.ts';
 import { type PageNode, textOfPage } from './page-text.ts';
-import { maxDepth, maxElements } from './unreadable-document.ts';
+import { maxDepth, maxElements } from '../document-problem.ts';
 
 /** What is used of a page's document. */
 interface PageDocument {

@@ -1,5 +1,5 @@
 import { importOptional } from '../../../errors/optional-package.ts';
-import { UnreadableDocument, maxCharacters } from './unreadable-document.ts';
+import { UnreadableDocument, maxCharacters } from '../document-problem.ts';
 
 /** From this distance between two lines, in heights of the text, a new paragraph begins. */
 const paragraphDistance = 1.7;

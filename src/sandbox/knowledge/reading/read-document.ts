@@ -1,5 +1,5 @@
 import { type DocumentType, checkFirstBytes } from './document-types.ts';
-import { UnreadableDocument, maxBytes, maxCharacters } from './unreadable-document.ts';
+import { UnreadableDocument, maxBytes, maxCharacters } from '../document-problem.ts';
 
 /** A document as it was uploaded, or a page as it was found. */
 export interface Material {

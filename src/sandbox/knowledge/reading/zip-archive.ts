@@ -3,7 +3,7 @@
  * a parser gets it, and packed anew: what an archive declares about its sizes may be wrong, and a parser believes it.
  */
 import { crc32, inflateRawSync } from 'node:zlib';
-import { UnreadableDocument } from './unreadable-document.ts';
+import { UnreadableDocument } from '../document-problem.ts';
 
 /** A file in an archive, unpacked. */
 export interface ArchivedFile {

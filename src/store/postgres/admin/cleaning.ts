@@ -1,6 +1,6 @@
 import { type KeptEventAge, isKeptLongEnough, joinNeedsCall } from '../../shared/kept-long-enough.ts';
 import type { CleaningStep, RetentionLimits } from '../../retention-store.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { eventState } from '../query/event-state.ts';

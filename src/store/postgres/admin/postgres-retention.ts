@@ -7,7 +7,7 @@ import type {
   RetentionLimits,
   RetentionStore,
 } from '../../retention-store.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import { erasedIdentity } from '../../identity.ts';
 import { identityKey } from '../../shared/identity-key.ts';
 import type { Session } from '../connection/session.ts';

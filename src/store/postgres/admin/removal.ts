@@ -1,4 +1,4 @@
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import { fromText } from '../connection/text.ts';
 import type { Transaction } from '../connection/transaction.ts';
 

@@ -1,6 +1,6 @@
 import type { DismissalStep, DismissalWrite, DismissedRun } from '../../event-store.ts';
 import { type DismissedRow, runsThatBlocked } from '../../shared/dismissed-runs.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { fromText, toText } from '../connection/text.ts';
 import { withFormerReason } from '../work/settle.ts';

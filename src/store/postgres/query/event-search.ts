@@ -1,6 +1,6 @@
 import { type Found, type SearchRange, foundIn, windowOf } from '../../shared/event-rows.ts';
 import type { EventFilter } from '../../event-store.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
 import { eventState } from './event-state.ts';

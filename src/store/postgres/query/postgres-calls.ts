@@ -10,7 +10,7 @@ import {
 } from '../../shared/call-rows.ts';
 import { type SearchRange, foundIn, windowOf } from '../../shared/event-rows.ts';
 import type { CallFilter, CallPage, CallStore, JoinLookBack, JoinView } from '../../call-store.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText, toTextOrNull } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';

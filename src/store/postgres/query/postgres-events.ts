@@ -12,7 +12,7 @@ import type {
   ReplayWrite,
   ReplayedRuns,
 } from '../../event-store.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import { type PageRange, findPage } from '../../shared/event-rows.ts';
 import type { Session } from '../connection/session.ts';
 import { dismiss, wouldDismiss } from './dismissals.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import type { Settled } from '../../claims.ts';
 import type { Session } from '../connection/session.ts';
 import { isInvalidData } from '../connection/statement.ts';

@@ -1,6 +1,6 @@
 import type { JoinTerms } from '../../../dispatch/handler.ts';
 import type { JoinLookBack } from '../../call-store.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import type { Settled } from '../../claims.ts';
 import { type JoinRow, type Progress, joinDueAt, namesIn, progressOf } from '../../shared/join-progress.ts';
 import type { Session } from '../connection/session.ts';

@@ -1,4 +1,4 @@
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import { isInvalidData } from '../connection/statement.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';

@@ -1,5 +1,5 @@
 import { isLockTimeout } from '../connection/statement.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import { heartbeatInterval } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';

@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import type { Order } from '../../../dispatch/handler.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import type { ClaimedEvent, ClaimedRun, Settled } from '../../claims.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import { readingKeyOf } from '../../shared/claimed-work.ts';
 import { isOrdinary } from '../../shared/run-to-write.ts';
 import type { RunEnd } from '../../store.ts';
@@ -14,7 +14,6 @@ import type { ClaimEnds } from './claim-ends.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
 import { type JoinArrival, arrive } from './joins.ts';
 import type { OwnedEvents } from './owned-events.ts';
-import { RequeueOrder } from './requeue-order.ts';
 import { requiredClaimerOf, runRow, settlementRow } from './run-row.ts';
 import { countAttempt, requeue, settle } from './settle.ts';
 import { unblock } from './unblock.ts';
@@ -124,5 +123,34 @@ export class Settling {
     if (isLast) this.#parts.owned.delete(sequence);
     await this.#parts.arrived();
     return result;
+  }
+}
+
+/**
+ * Has runs of one call and handler that are requeued at the same time written in two steps: the first one alone, then the
+ * others together. Each looks for earlier runs that are open, to wait for them; on another connection it would not see the
+ * first one before that is committed.
+ */
+class RequeueOrder {
+  /** For each call and handler, the write for which those that come later wait. */
+  readonly #first = new Map<string, Promise<unknown>>();
+
+  /** `othersWait`: runs that are added later wait until this one is committed, also if they wait for an earlier one already. */
+  add<T>(
+    { callId, handler }: { readonly callId: string | undefined; readonly handler: string },
+    { othersWait }: { readonly othersWait: boolean },
+    write: () => Promise<T>,
+  ): Promise<T> {
+    if (callId === undefined) return write();
+    const key = JSON.stringify([callId, handler]);
+    const before = this.#first.get(key);
+    const written = before === undefined ? write() : before.then(write, write);
+    if (before !== undefined && !othersWait) return written;
+    this.#first.set(key, written);
+    const forget = () => {
+      if (this.#first.get(key) === written) this.#first.delete(key);
+    };
+    written.then(forget, forget);
+    return written;
   }
 }

@@ -1,8 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { ErasureStep, EventCount, Kept, KeptIn, Look } from '../../retention-store.ts';
-import type { Sequence } from '../../sequence.ts';
-import { fromEventsOfCall } from '../work/call-index.ts';
-import { callKey } from '../work/call-key.ts';
+import type { Sequence } from '../../event-record.ts';
+import { callKey, fromEventsOfCall } from '../work/call-index.ts';
 import { erasedIdentity } from '../../identity.ts';
 import { identityKey } from '../../shared/identity-key.ts';
 import type { ForgetCall, Removable, Remove } from './removal.ts';

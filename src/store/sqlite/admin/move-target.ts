@@ -9,8 +9,7 @@ import {
 } from '../../shared/move.ts';
 import { type KeptRow, type KeptTable, columnNames } from '../../shared/kept-tables.ts';
 import { eraOf } from '../dedupe/eras.ts';
-import { callKey } from '../work/call-key.ts';
-import { type SequenceTotals, prepareCallIndex } from '../work/call-index.ts';
+import { type SequenceTotals, callKey, prepareCallIndex } from '../work/call-index.ts';
 import { contentsOf, numbersOf } from './move-source.ts';
 
 /** The era of identities whose event is gone: it is before all others, so that each write of an event looks into it. */

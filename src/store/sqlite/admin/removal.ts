@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
-import { fromEventsOfCall } from '../work/call-index.ts';
-import { callKey } from '../work/call-key.ts';
+import { callKey, fromEventsOfCall } from '../work/call-index.ts';
 import { asInteger } from '../connection/parameters.ts';
 
 /** An event that is to be removed. */

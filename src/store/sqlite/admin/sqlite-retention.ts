@@ -10,7 +10,7 @@ import type {
   RetentionStore,
   Scrubbed,
 } from '../../retention-store.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 
 /** How long cleaning waits for a locked database, in milliseconds: it can as well be done later. */

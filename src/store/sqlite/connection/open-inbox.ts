@@ -1,7 +1,7 @@
 import { isMainThread } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
-import type { StoreNotice } from '../../store-notice.ts';
-import { prepareLookThrough } from '../dedupe/earlier-identities.ts';
+import type { StoreNotice } from '../../store.ts';
+import { prepareLookThrough } from '../dedupe/eras.ts';
 import { ownIdentity } from '../work/process-identity.ts';
 import { type OwnProcess, Processes } from '../work/processes.ts';
 import { openDatabase } from './connection.ts';

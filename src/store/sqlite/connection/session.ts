@@ -1,7 +1,7 @@
 import { ringbackError } from '../../../errors/errors.ts';
 import type { InboxDatabase } from '../../../dispatch/handler.ts';
 import type { Clock } from '../../../kit/clock.ts';
-import type { StoreNotice } from '../../store-notice.ts';
+import type { StoreNotice } from '../../store.ts';
 import { FileWriter } from '../writer/file-writer.ts';
 import { MemoryWriter } from '../writer/memory-writer.ts';
 import type { OperationName, Operations } from '../writer/operations.ts';

@@ -7,7 +7,7 @@ import { preparePinnedScheme } from '../admin/pinned-scheme.ts';
 import { prepareQuarantine } from '../admin/quarantine.ts';
 import { prepareRemoval } from '../admin/removal.ts';
 import { prepareScrubbing } from '../admin/scrubbing.ts';
-import type { EarlierIdentities } from '../dedupe/earlier-identities.ts';
+import type { EarlierIdentities } from '../dedupe/eras.ts';
 import { prepareCallEvents } from '../query/call-events.ts';
 import { prepareCallList } from '../query/call-list.ts';
 import { prepareDismissals } from '../query/dismissals.ts';

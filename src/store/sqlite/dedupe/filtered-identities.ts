@@ -1,8 +1,7 @@
 import type Database from 'better-sqlite3';
-import type { Sequence } from '../../sequence.ts';
-import { eraOf, withErasOf } from './eras.ts';
+import type { Sequence } from '../../event-record.ts';
+import { type EarlierIdentities, eraOf, withErasOf } from './eras.ts';
 import { identityBytes } from '../../shared/identity-key.ts';
-import type { EarlierIdentities } from './earlier-identities.ts';
 import { EraFilters, addTo, bitsOf, filterBytes, newFilter } from './era-filters.ts';
 
 /**

@@ -1,8 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { CallEventRow } from '../../../calls/timeline.ts';
 import { type EventFactsRow, callEventOf } from '../../shared/call-rows.ts';
-import { sequencesOfCall } from '../work/call-index.ts';
-import { callKey } from '../work/call-key.ts';
+import { callKey, sequencesOfCall } from '../work/call-index.ts';
 import { asText } from '../connection/parameters.ts';
 
 /**

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { type CallEventRow, callRecordOf } from '../../../calls/timeline.ts';
 import { type ListedCall, matchesCall } from '../../shared/call-rows.ts';
 import type { CallFilter } from '../../call-store.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import { indexedOfCall, isUnindexed, prepareEraCount } from '../work/call-index.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 

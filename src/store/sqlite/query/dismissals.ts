@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
 import type { DismissalStep, DismissalWrite, DismissedRun } from '../../event-store.ts';
 import { type DismissedRow, runsThatBlocked } from '../../shared/dismissed-runs.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
-import { withFormerReason } from '../work/former-reason.ts';
+import { withFormerReason } from '../work/settle.ts';
 import type { prepareAudit } from './audit.ts';
 import { prepareUnblockNext } from '../work/unblock.ts';
 

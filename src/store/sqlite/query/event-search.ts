@@ -2,10 +2,9 @@ import type Database from 'better-sqlite3';
 import { defined } from '../../../kit/values.ts';
 import { type Found, type SearchRange, foundIn, windowOf } from '../../shared/event-rows.ts';
 import type { EventFilter } from '../../event-store.ts';
-import type { Sequence } from '../../sequence.ts';
-import { sequencesOfCall } from '../work/call-index.ts';
+import type { Sequence } from '../../event-record.ts';
+import { callKey, sequencesOfCall } from '../work/call-index.ts';
 import { eventState } from './event-state.ts';
-import { callKey } from '../work/call-key.ts';
 import { openSequences } from '../work/open-runs.ts';
 import { asText } from '../connection/parameters.ts';
 

@@ -9,7 +9,7 @@ import {
   type ReplayedRuns,
   joinKey,
 } from '../../event-store.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import type { prepareAudit } from './audit.ts';
 
 interface FoundRow {

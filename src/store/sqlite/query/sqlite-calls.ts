@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { CallEventRow } from '../../../calls/timeline.ts';
 import { type ListedCall, callPageOf, namesAmong } from '../../shared/call-rows.ts';
 import type { CallFilter, CallPage, CallStore, JoinLookBack, JoinView } from '../../call-store.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import { type ListPlace, listPlaceOf } from './call-list.ts';
 import type { Session } from '../connection/session.ts';
 

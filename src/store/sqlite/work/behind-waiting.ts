@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 
 interface EventOfCall {
   readonly sequence: Sequence;

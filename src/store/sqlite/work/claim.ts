@@ -13,12 +13,10 @@ import type { RunReplay } from '../../../dispatch/handler.ts';
 import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
 import type { RunSelection } from '../../claims.ts';
 import { prepareBehindWaiting } from './behind-waiting.ts';
-import { byCall, isOpen } from './open-runs.ts';
-import { prepareOpenRunsBefore } from './open-runs-before.ts';
+import { byCall, isOpen, prepareOpenRunsBefore } from './open-runs.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 import type { Processes } from './processes.ts';
 import { type StoredEventRow, storedEventOf } from '../../shared/event-rows.ts';
-import { prepareCallsOfOthers } from './calls-of-others.ts';
 
 interface FoundEventRow extends StoredEventRow {
   readonly crash_count: number;
@@ -188,4 +186,20 @@ function take<Row extends FoundEventRow>(
 function replayOf({ replay, replayed_by, replay_reason }: FoundRunRow): RunReplay | undefined {
   if (replay === null) return undefined;
   return { id: replay, by: replayed_by ?? undefined, reason: replay_reason ?? undefined };
+}
+
+/**
+ * The ids of the calls that other processes than this one work on. Two processes must not run one call's events side by side,
+ * so a process that claims passes over them.
+ */
+export function prepareCallsOfOthers(database: Database.Database): (process: number) => ReadonlySet<unknown> {
+  const hasOthers = database.prepare('select 1 from processes where id <> ? limit 1');
+  const select = database
+    .prepare(
+      `select call_id from claims join events using (sequence) where process <> @process and call_id is not null
+       union select call_id from runs where claimed_by is not null and claimed_by <> @process and call_id is not null`,
+    )
+    .pluck();
+
+  return (process) => new Set(hasOthers.get(process) === undefined ? [] : select.all({ process }));
 }

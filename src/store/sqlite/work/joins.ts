@@ -1,11 +1,10 @@
 import type Database from 'better-sqlite3';
 import type { JoinTerms } from '../../../dispatch/handler.ts';
 import type { JoinLookBack } from '../../call-store.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import type { Settled } from '../../claims.ts';
 import { type JoinRow, joinDueAt, namesIn, progressOf } from '../../shared/join-progress.ts';
-import { fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
-import { callKey } from './call-key.ts';
+import { callKey, fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
 import { byCall, isOpen, isUnbegun } from './open-runs.ts';
 import { asText } from '../connection/parameters.ts';
 

@@ -1,11 +1,9 @@
 import type Database from 'better-sqlite3';
 import { erasedIdentity, reconciledIdentity } from '../../identity.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
-import type { EarlierIdentities } from '../dedupe/earlier-identities.ts';
-import { eraOf } from '../dedupe/eras.ts';
-import { callKey } from './call-key.ts';
-import { fromEventsOfCall } from './call-index.ts';
+import { type EarlierIdentities, eraOf } from '../dedupe/eras.ts';
+import { callKey, fromEventsOfCall } from './call-index.ts';
 import { asText } from '../connection/parameters.ts';
 
 /**

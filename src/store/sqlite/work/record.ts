@@ -1,15 +1,12 @@
 import type Database from 'better-sqlite3';
-import type { EventRecord } from '../../event-record.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { EventRecord, Sequence } from '../../event-record.ts';
 import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
-import { type SequenceTotals, prepareCallIndex } from './call-index.ts';
-import { eraOf } from '../dedupe/eras.ts';
-import type { EarlierIdentities } from '../dedupe/earlier-identities.ts';
-import { callKey } from './call-key.ts';
+import { type SequenceTotals, callKey, prepareCallIndex } from './call-index.ts';
+import { type EarlierIdentities, eraOf } from '../dedupe/eras.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { hasReconciled, prepareReconciling } from './reconciling.ts';
-import { prepareCallsOfOthers } from './calls-of-others.ts';
+import { prepareCallsOfOthers } from './claim.ts';
 
 /** An event as it is written. */
 export interface EventRow {

@@ -2,9 +2,8 @@ import type Database from 'better-sqlite3';
 import { claimOf, isStored } from '../../shared/claimed-work.ts';
 import { type EndToWrite, type RunToWrite, endToWrite, isOrdinary } from '../../shared/run-to-write.ts';
 import type { ClaimedRun, Settled } from '../../claims.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import type { RunEnd } from '../../store.ts';
-import { withFormerReason } from './former-reason.ts';
 import { prepareFailures } from './failures.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
@@ -209,3 +208,10 @@ function rangesOf(sequences: readonly Sequence[]): Sequence[][] {
   }
   return ranges;
 }
+
+/**
+ * SQL: the parameter `@reason`, followed by the reason that the run had: whoever looks at it wants to know what was
+ * wrong before. That one is cut, because it may have a former one itself, time after time.
+ */
+export const withFormerReason =
+  "@reason || coalesce(' (its reason was: ' || substr(nullif(reason, ''), 1, 500) || ')', '')";

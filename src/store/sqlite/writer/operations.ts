@@ -1,5 +1,5 @@
 import type { FoundAlert } from '../../alert-store.ts';
-import type { EventRecord } from '../../event-record.ts';
+import type { EventRecord, Sequence } from '../../event-record.ts';
 import type { JoinLookBack } from '../../call-store.ts';
 import type { AuditCounts, AuditRequest, ProgressStep } from '../../audit-store.ts';
 import type { DismissalWrite, ReplayWrite } from '../../event-store.ts';
@@ -7,7 +7,6 @@ import type { HandlerPause, StartSlots } from '../../handler-store.ts';
 import type { RunSelection } from '../../claims.ts';
 import type { DriftRow } from '../../drift-store.ts';
 import type { RetentionLimits } from '../../retention-store.ts';
-import type { Sequence } from '../../sequence.ts';
 import type { Order } from '../../../dispatch/handler.ts';
 import type { QuarantineRow } from '../admin/keep-delivery.ts';
 import type { Statements } from '../connection/statements.ts';

@@ -1,6 +1,6 @@
 /** What the app's thread and the writer thread send each other. */
 import type { MessagePort } from 'node:worker_threads';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import type { FileIds } from '../connection/database-files.ts';
 import type { OwnProcess } from '../work/processes.ts';
 import type { EventRow } from '../work/record.ts';

@@ -1,5 +1,5 @@
 import type { ClaimedEvent } from '../../claims.ts';
-import type { Sequence } from '../../sequence.ts';
+import type { Sequence } from '../../event-record.ts';
 import type { Recording } from '../../store.ts';
 import type { EventRow, RecordedRow } from '../work/record.ts';
 import type { OperationName, Operations } from './operations.ts';
