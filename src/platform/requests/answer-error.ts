@@ -72,7 +72,7 @@ export function refusalOf(
  */
 function bodyOf({ text = '' }: Answer, redact: Redact): unknown {
   if (text.length > maxErrorBody) return undefined;
-  const json = jsonIn(text ?? '');
+  const json = jsonIn(text);
   return json === undefined ? textIn(oneLine(redact(text))) : redacted(json, redact);
 }
 
