@@ -123,15 +123,27 @@ export function columnNames(table: KeptTable): readonly string[] {
   return columnsOf(table).map(([name]) => name);
 }
 
-/** Where a store has the rows of a table, and in which order: an index has them in that order. */
-export interface RowsOf {
-  /** SQL. */
-  readonly from: string;
-  readonly keys: readonly string[];
-}
-
 /** A key that is bytes is told as hexadecimal digits, because JSON has no bytes. */
 export const bytesKey = 'identity';
+
+/** The keys of each table. Its rows are moved in their order, in which an index has them. */
+export const keptKeys: Readonly<Record<KeptTable, readonly string[]>> = {
+  events: ['sequence'],
+  bodies: ['sequence'],
+  identities: [bytesKey],
+  waiting: ['sequence'],
+  crash_counts: ['sequence'],
+  runs: ['sequence', 'handler'],
+  failures: ['sequence', 'handler', 'number'],
+  failure_groups: ['fingerprint'],
+  joins: ['handler', 'call_id'],
+  quarantine: ['id'],
+  quarantine_totals: ['kind'],
+  drift: ['event_name', 'path', 'kind'],
+  audit: ['id'],
+  paused_handlers: ['handler'],
+  settings: ['name'],
+};
 
 /** What one page has at the most: it is in memory as a whole, and one transaction writes it. */
 export const pageBounds = { rows: 500, bytes: 8 * 1024 * 1024 };

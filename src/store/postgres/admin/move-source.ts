@@ -4,42 +4,22 @@ import {
   type ColumnKind,
   type KeptTable,
   type KeptValue,
-  type RowsOf,
   bytesKey,
   columnNames,
   columnsOf,
+  keptKeys,
   pageBounds,
 } from '../../shared/kept-tables.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { fromText } from '../connection/text.ts';
 
-const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
-  events: { from: 'ringback.events', keys: ['sequence'] },
-  bodies: { from: 'ringback.bodies', keys: ['sequence'] },
-  identities: { from: 'ringback.identities', keys: [bytesKey] },
-  waiting: {
-    from: `(select sequence, call_id from ringback.waiting
-      union select sequence, call_id from ringback.claims)`,
-    keys: ['sequence'],
-  },
-  crash_counts: { from: 'ringback.crash_counts', keys: ['sequence'] },
-  runs: {
-    from: `(select sequence, handler, call_id, case state when 'claimed' then 'due' else state end as state, attempts,
-      case state when 'claimed' then 0 else due_at end as due_at, reason, settled_at, replay, failure from ringback.runs)`,
-    keys: ['sequence', 'handler'],
-  },
-  failures: { from: 'ringback.failures', keys: ['sequence', 'handler', 'number'] },
-  failure_groups: { from: 'ringback.failure_groups', keys: ['fingerprint'] },
-  joins: { from: 'ringback.joins', keys: ['handler', 'call_id'] },
-  quarantine: { from: 'ringback.quarantine', keys: ['id'] },
-  quarantine_totals: { from: 'ringback.quarantine_totals', keys: ['kind'] },
-  drift: { from: 'ringback.drift', keys: ['event_name', 'path', 'kind'] },
-  audit: { from: 'ringback.audit', keys: ['id'] },
-  paused_handlers: { from: 'ringback.paused_handlers', keys: ['handler'] },
-  settings: {
-    from: "(select name, value from ringback.settings where name in ('scheme', 'reconciled'))",
-    keys: ['name'],
-  },
+/** SQL: the rows of those tables that are not moved as they are. */
+const derivedRows: Readonly<Partial<Record<KeptTable, string>>> = {
+  waiting: `(select sequence, call_id from ringback.waiting
+    union select sequence, call_id from ringback.claims)`,
+  runs: `(select sequence, handler, call_id, case state when 'claimed' then 'due' else state end as state, attempts,
+    case state when 'claimed' then 0 else due_at end as due_at, reason, settled_at, replay, failure from ringback.runs)`,
+  settings: "(select name, value from ringback.settings where name in ('scheme', 'reconciled'))",
 };
 
 /** How long it may take to count one kind, in milliseconds. */
@@ -79,7 +59,7 @@ const lastNumbers = `
 type Row = Readonly<Record<string, KeptValue>>;
 
 async function pageOf(transaction: Transaction, table: KeptTable, after: After | undefined): Promise<Page> {
-  const { from, keys } = rowsOf[table];
+  const keys = keptKeys[table];
   const columns = columnsOf(table);
   const told = keys.map(
     (key, place) => `${key === bytesKey ? `encode(${key}, 'hex')` : key} as key_${place}`,
@@ -88,7 +68,7 @@ async function pageOf(transaction: Transaction, table: KeptTable, after: After |
     key === bytesKey ? `decode($${place + 1}, 'hex')` : `$${place + 1}`,
   );
   const text = `
-    select ${[...columnNames(table), ...told].join(', ')} from ${from} kept
+    select ${[...columnNames(table), ...told].join(', ')} from ${derivedRows[table] ?? `ringback.${table}`} kept
     ${after ? `where (${keys.join(', ')}) > (${given.join(', ')})` : ''}
     order by ${keys.join(', ')} limit ${pageBounds.rows}`;
   const hasBody = columns.some(([column]) => column === 'body');

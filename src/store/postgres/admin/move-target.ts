@@ -51,7 +51,7 @@ export function targetOn(
       const told = JSON.stringify(progress);
       await session.write(async (transaction) => {
         await requireSame(transaction);
-        if (rows.length > 0) await writers[table](transaction, rows);
+        if (rows.length > 0) await (otherWriters[table] ?? inserting(table))(transaction, rows);
         await transaction.query(
           'insert into ringback.settings values ($1, $2) on conflict (name) do update set value = excluded.value',
           [progressSetting, toText(told)],
@@ -89,16 +89,8 @@ const inserting =
     );
   };
 
-const writers: Readonly<Record<KeptTable, WriteRows>> = {
-  events: inserting('events'),
-  bodies: inserting('bodies'),
-  identities: inserting('identities'),
-  waiting: inserting('waiting'),
-  crash_counts: inserting('crash_counts'),
-  runs: inserting('runs'),
-  failures: inserting('failures'),
-  failure_groups: inserting('failure_groups'),
-  joins: inserting('joins'),
+/** How rows are written that are not only inserted. */
+const otherWriters: Readonly<Partial<Record<KeptTable, WriteRows>>> = {
   async quarantine(transaction, rows) {
     await lockQuarantine(transaction);
     await inserting('quarantine')(transaction, rows);
@@ -114,10 +106,6 @@ const writers: Readonly<Record<KeptTable, WriteRows>> = {
        from unnest($1::text[], $2::bigint[]) as n (kind, dropped) where t.kind = n.kind`,
       listsOf('quarantine_totals', rows),
     ),
-  drift: inserting('drift'),
-  audit: inserting('audit'),
-  paused_handlers: inserting('paused_handlers'),
-  settings: inserting('settings'),
 };
 
 /** A list for each column. */

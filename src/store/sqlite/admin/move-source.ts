@@ -4,41 +4,19 @@ import type { After, LastNumbers, MoveSource, Page } from '../../shared/move.ts'
 import {
   type KeptRow,
   type KeptTable,
-  type RowsOf,
   bytesKey,
   columnNames,
+  keptKeys,
   pageBounds,
 } from '../../shared/kept-tables.ts';
 
-const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
-  events: { from: 'events', keys: ['sequence'] },
-  bodies: { from: 'bodies', keys: ['sequence'] },
-  identities: { from: 'identities', keys: ['era', bytesKey] },
-  waiting: {
-    from: '(select sequence from waiting union select sequence from claims) join events using (sequence)',
-    keys: ['sequence'],
-  },
-  crash_counts: { from: 'crash_counts', keys: ['sequence'] },
-  runs: {
-    from: `(select sequence, handler, call_id, iif(state = 'claimed', 'due', state) as state, attempts,
-      iif(state = 'claimed', 0, due_at) as due_at, reason, settled_at, replay, failure from runs)`,
-    keys: ['sequence', 'handler'],
-  },
-  failures: { from: 'failures', keys: ['sequence', 'handler', 'number'] },
-  failure_groups: { from: 'failure_groups', keys: ['fingerprint'] },
-  joins: { from: 'joins', keys: ['handler', 'call_id'] },
-  quarantine: {
-    from: '(select quarantine.*, size as cut_from from quarantine left join quarantine_cut using (id))',
-    keys: ['id'],
-  },
-  quarantine_totals: { from: 'quarantine_totals', keys: ['kind'] },
-  drift: { from: 'drift', keys: ['event_name', 'path', 'kind'] },
-  audit: { from: 'audit', keys: ['id'] },
-  paused_handlers: { from: 'paused_handlers', keys: ['handler'] },
-  settings: {
-    from: "(select name, value from settings where name in ('scheme', 'reconciled'))",
-    keys: ['name'],
-  },
+/** SQL: the rows of those tables that are not moved as they are. */
+const derivedRows: Readonly<Partial<Record<KeptTable, string>>> = {
+  waiting: '(select sequence from waiting union select sequence from claims) join events using (sequence)',
+  runs: `(select sequence, handler, call_id, iif(state = 'claimed', 'due', state) as state, attempts,
+    iif(state = 'claimed', 0, due_at) as due_at, reason, settled_at, replay, failure from runs)`,
+  quarantine: '(select quarantine.*, size as cut_from from quarantine left join quarantine_cut using (id))',
+  settings: "(select name, value from settings where name in ('scheme', 'reconciled'))",
 };
 
 /** What the inbox keeps. An identity of an event may have been one of an earlier event as well, which is the one that counts. */
@@ -69,12 +47,12 @@ const lastNumbers = `
   select last_sequence as events, ${lastOf('quarantine')}, ${lastOf('audit')} from event_totals`;
 
 function pageOf(database: Database.Database, table: KeptTable, after: After | undefined): Page {
-  const { from, keys } = rowsOf[table];
+  const keys = table === 'identities' ? ['era', bytesKey] : keptKeys[table];
   const columns = columnNames(table);
   const told = keys.map((key) => (key === bytesKey ? `hex(${key})` : key));
   const given = keys.map((key) => (key === bytesKey ? 'unhex(?)' : '?'));
   const statement = database.prepare(`
-    select ${[...columns, ...told].join(', ')} from ${from}
+    select ${[...columns, ...told].join(', ')} from ${derivedRows[table] ?? table}
     ${after ? `where (${keys.join(', ')}) > (${given.join(', ')})` : ''}
     order by ${keys.join(', ')} limit ${pageBounds.rows}`);
   const rows: KeptRow[] = [];
