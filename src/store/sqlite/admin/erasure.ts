@@ -4,63 +4,35 @@ import type { Sequence } from '../../event-record.ts';
 import { callKey, fromEventsOfCall } from '../work/call-index.ts';
 import { erasedIdentity } from '../../identity.ts';
 import { identityKey } from '../../shared/identity-key.ts';
+import { type KeptContentRow, keptOf, lookBounds, lookUntil, looksIn } from '../../shared/looks.ts';
 import type { ForgetCall, Removable, Remove } from './removal.ts';
 
-/** What one step looks at or removes at the most: deliveries wait for it. */
+/** What one step removes at the most: deliveries wait for it. */
 const atOnce = 200;
-/**
- * How many events a look for those without a call passes over at the most: most have a call, and are passed over
- * quickly.
- */
-const passedAtOnce = 5_000;
-const bytesAtOnce = 4 * 1024 * 1024;
-
-interface KeptRow {
-  readonly key: number;
-  readonly callId: string | null;
-  readonly traceId: string | null;
-  readonly body: Buffer | null;
-  readonly text: string | null;
-  readonly more: string | null;
-}
 
 /** Looks for what is to be erased, and erases it. All functions but `look` run inside a transaction of the caller's. */
 export function prepareErasure(
   database: Database.Database,
   { remove, forgetCall }: { readonly remove: Remove; readonly forgetCall: ForgetCall },
 ) {
-  // The stored headers don't repeat the event's name and trace id, which are in its row.
-  const kept =
-    "headers || char(10) || facts || char(10) || trace_id || char(10) || event_name || char(10) || coalesce(agent_id, '')";
-  const reasons = `(select group_concat(reason, char(10)) from (
-    select reason from runs r where r.sequence = e.sequence union all
-    select reason from failures f where f.sequence = e.sequence))`;
-  const looks: Record<KeptIn, Database.Statement> = {
-    events: database.prepare(`
-      select sequence as key, call_id as callId, trace_id as traceId, body, ${kept} as text, ${reasons} as more
-      from events e join bodies b using (sequence) where sequence > @after and sequence <= @until order by sequence`),
-    events_without_call: database.prepare(`
-      select sequence as key, call_id as callId, trace_id as traceId, body, ${kept} as text, ${reasons} as more
-      from events e join bodies b using (sequence) where sequence > @after and sequence <= @until and call_id is null order by sequence`),
-    quarantine: database.prepare(`
-      select id as key, null as callId, null as traceId, body, headers as text, null as more
-      from quarantine where id > @after and id <= @until order by id`),
-    audit: database.prepare(`
-      select id as key, null as callId, null as traceId, null as body, what as text,
-        coalesce(requested_by, '') || char(10) || coalesce(reason, '') as more
-      from audit where id > @after and id <= @until order by id`),
-    failure_groups: database.prepare(`
-      select id as key, null as callId, null as traceId, null as body, message as text, null as more
-      from failure_groups where id > @after and id <= @until order by id`),
-  };
-  const first = (table: string, key: string) =>
-    database.prepare(`select min(${key}) as first, max(${key}) as last from ${table} where ${key} > ?`);
-  const ranges: Record<KeptIn, Database.Statement> = {
-    events: first('events', 'sequence'),
-    events_without_call: first('events', 'sequence'),
-    quarantine: first('quarantine', 'id'),
-    audit: first('audit', 'id'),
-    failure_groups: first('failure_groups', 'id'),
+  const sql = looksIn({
+    table: (name) => name,
+    newLine: 'char(10)',
+    reasonsOf: (rows) => `(select group_concat(reason, char(10)) from (${rows}))`,
+    noBytes: 'null',
+    after: '@after',
+    until: '@until',
+  });
+  const prepareLook = (where: KeptIn) => ({
+    range: database.prepare(sql[where].range),
+    rows: database.prepare(`${sql[where].rows} order by key`),
+  });
+  const looks = {
+    events: prepareLook('events'),
+    events_without_call: prepareLook('events_without_call'),
+    quarantine: prepareLook('quarantine'),
+    audit: prepareLook('audit'),
+    failure_groups: prepareLook('failure_groups'),
   };
   // The first events in the order of the index are enough: the next step finds the others.
   const eventsOfCall = database.prepare(`
@@ -84,17 +56,20 @@ export function prepareErasure(
 
   return {
     look(where: KeptIn, after: number): Look {
-      const range = ranges[where].get(after) as { first: number | null; last: number | null };
-      if (range.first === null || range.last === null) return { found: [], next: undefined };
-      const until = range.first - 1 + (where === 'events_without_call' ? passedAtOnce : atOnce);
+      const { first, last } = looks[where].range.get({ after }) as {
+        first: number | null;
+        last: number | null;
+      };
+      if (first === null || last === null) return { found: [], next: undefined };
+      const until = lookUntil(where, first);
       const found: Kept[] = [];
       let bytes = 0;
-      for (const row of looks[where].iterate({ after, until }) as Iterable<KeptRow>) {
-        found.push(keptOf(row));
+      for (const row of looks[where].rows.iterate({ after, until }) as Iterable<KeptContentRow>) {
+        found.push(keptOf(row, String));
         bytes += row.body?.length ?? 0;
-        if (found.length === atOnce || bytes >= bytesAtOnce) return { found, next: row.key };
+        if (found.length === lookBounds.rows || bytes >= lookBounds.bytes) return { found, next: row.key };
       }
-      return { found, next: until < range.last ? until : undefined };
+      return { found, next: until < last ? until : undefined };
     },
 
     countCall: (callId: string): EventCount =>
@@ -130,15 +105,6 @@ export function prepareErasure(
     eraseAudit(ids: readonly number[]): void {
       for (const id of ids) clearAudit.run(id);
     },
-  };
-}
-
-function keptOf({ key, callId, traceId, body, text, more }: KeptRow): Kept {
-  return {
-    key,
-    callId: callId ?? undefined,
-    traceId: traceId ?? undefined,
-    contents: [body, text, more].filter((content) => content !== null),
   };
 }
 

@@ -1,0 +1,92 @@
+/** What the stores in SQL have in common when they look for what is to be erased. */
+import type { Kept, KeptIn } from '../retention-store.ts';
+import { type ReadText, textOrUndefined } from './event-rows.ts';
+
+/** What one look goes through at the most: deliveries may wait for it. */
+export const lookBounds = { rows: 200, bytes: 4 * 1024 * 1024 };
+
+/**
+ * Up to which key a look goes that begins at `first`. One for events without a call goes through more: most have a call, and are
+ * passed over quickly.
+ */
+export function lookUntil(where: KeptIn, first: number): number {
+  return first - 1 + (where === 'events_without_call' ? 5_000 : lookBounds.rows);
+}
+
+/** Something kept, as a row. */
+export interface KeptContentRow {
+  readonly key: number;
+  readonly callId: string | null;
+  readonly traceId: string | null;
+  readonly body: Buffer | null;
+  readonly text: string | null;
+  readonly more: string | null;
+}
+
+/** Turns a row into what the contract says of it. */
+export function keptOf({ key, callId, traceId, body, text, more }: KeptContentRow, read: ReadText): Kept {
+  const texts = [text, more].filter((content) => content !== null).map(read);
+  return {
+    key,
+    callId: textOrUndefined(callId, read),
+    traceId: textOrUndefined(traceId, read),
+    contents: body === null ? texts : [body, ...texts],
+  };
+}
+
+/** How a database writes what a look needs. */
+interface Dialect {
+  /** The name of a table in a statement. */
+  readonly table: (name: string) => string;
+  readonly newLine: string;
+  /** The column `reason` of all rows as one text. */
+  readonly reasonsOf: (rows: string) => string;
+  readonly noBytes: string;
+  /** The parameters for the key after which a look begins, and for the last that it goes through. */
+  readonly after: string;
+  readonly until: string;
+}
+
+/** SQL: the first and the last key after a key, and the rows from there on, for each place where a person's data can be. */
+export function looksIn({
+  table,
+  newLine,
+  reasonsOf,
+  noBytes,
+  after,
+  until,
+}: Dialect): Readonly<Record<KeptIn, { readonly range: string; readonly rows: string }>> {
+  const looked = (name: string, key: string, contents: string, from = table(name), condition = '') => ({
+    range: `select min(${key}) as first, max(${key}) as last from ${table(name)} where ${key} > ${after}`,
+    rows: `select ${key} as key, ${contents} from ${from} where ${key} > ${after} and ${key} <= ${until} ${condition}`,
+  });
+  // The stored headers don't repeat the event's name and trace id, which are in its row.
+  const ofEvent = ['headers', 'facts', 'trace_id', 'event_name', "coalesce(agent_id, '')"];
+  const events = (condition: string) =>
+    looked(
+      'events',
+      'sequence',
+      `call_id as "callId", trace_id as "traceId", body, ${ofEvent.join(` || ${newLine} || `)} as text,
+        ${reasonsOf(`select reason from ${table('runs')} r where r.sequence = e.sequence union all
+          select reason from ${table('failures')} f where f.sequence = e.sequence`)} as more`,
+      `${table('events')} e join ${table('bodies')} b using (sequence)`,
+      condition,
+    );
+  const ofNoCall = 'null as "callId", null as "traceId"';
+  return {
+    events: events(''),
+    events_without_call: events('and call_id is null'),
+    quarantine: looked('quarantine', 'id', `${ofNoCall}, body, headers as text, null as more`),
+    audit: looked(
+      'audit',
+      'id',
+      `${ofNoCall}, ${noBytes} as body, what as text,
+        coalesce(requested_by, '') || ${newLine} || coalesce(reason, '') as more`,
+    ),
+    failure_groups: looked(
+      'failure_groups',
+      'id',
+      `${ofNoCall}, ${noBytes} as body, message as text, null as more`,
+    ),
+  };
+}
