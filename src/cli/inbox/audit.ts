@@ -3,7 +3,7 @@ import type { Account, AuditEntry } from '../../operate/audit.ts';
 import { entryIdArgument } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
-import { existingInbox, withReceiver } from './existing-inbox.ts';
+import { withReceiver } from './existing-inbox.ts';
 import { takesTimes } from './filter.ts';
 import { printPages, printResult, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
@@ -44,7 +44,7 @@ export function addAudit(inbox: Command): void {
     .option(...databaseOption)
     .description('print what people have done to the inbox as lines of JSON, latest first')
     .action(async ({ since, until, limit: max, ...flags }: AuditFlags) => {
-      await withReceiver(await existingInbox(flags), async ({ audit }) => {
+      await withReceiver(flags, async ({ audit }) => {
         await printPages(
           async (cursor, limit) => {
             const page = await audit.list({ since, until, limit, cursor });
@@ -64,8 +64,7 @@ export function addStop(inbox: Command): void {
     .description('stop a replay or a dismissal that goes on; what it has changed stays so')
     .addArgument(entryIdArgument())
     .action(async (id: number, flags: { readonly database?: string } & Account) => {
-      const database = await existingInbox(flags);
-      const stopped = await withReceiver(database, (receiver) => receiver.events.stop(id, accountOf(flags)));
+      const stopped = await withReceiver(flags, (receiver) => receiver.events.stop(id, accountOf(flags)));
       await printResult({ id, stopped });
       if (!stopped) remark('it was not in progress');
     });

@@ -6,7 +6,7 @@ import { databaseName } from '../../receiver/database.ts';
 import { oneOf } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
-import { existingInbox, withReceiver } from './existing-inbox.ts';
+import { withReceiver } from './existing-inbox.ts';
 import { printPages, printWhole, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
 
@@ -35,11 +35,10 @@ export function addCalls(inbox: Command): void {
     .description('print calls as lines of JSON, as their events report them, latest first')
     .action(async ({ limit: max, ...flags }: CallsFlags) => {
       const { database: _, ...conditions } = flags;
-      await withReceiver(await existingInbox(flags), async ({ calls: records }) => {
+      await withReceiver(flags, async ({ calls: records }) => {
         await printPages(
           async (cursor, limit) => {
-            const query = { ...conditions, limit, ...(cursor !== undefined && { cursor }) };
-            const page = await records.list(query);
+            const page = await records.list({ ...conditions, limit, cursor });
             return { items: page.calls, cursor: page.cursor };
           },
           max,
@@ -57,10 +56,11 @@ export function addCall(inbox: Command): void {
     .description('print one call as JSON: what its events report of it, and which they are')
     .argument('<call-id>', 'its id')
     .action(async (callId: string, flags: { readonly database?: string }) => {
-      const database = await existingInbox(flags);
-      const call = await withReceiver(database, (receiver) => receiver.calls.get(callId));
-      if (call === undefined)
+      const call = await withReceiver(flags, async ({ calls }, database) => {
+        const found = await calls.get(callId);
+        if (found) return found;
         throw ringbackError('call_unknown', { callId, database: databaseName(database) });
+      });
       printWhole(call);
     });
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { EventFilter } from '../../operate/events.ts';
 import { databaseOption } from '../environment.ts';
-import { existingInbox, withReceiver } from './existing-inbox.ts';
+import { withReceiver } from './existing-inbox.ts';
 import { remark } from '../stderr.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { printResult } from './print.ts';
@@ -51,7 +51,7 @@ async function dismiss(flags: DismissFlags, command: Command): Promise<boolean> 
   const { by, reason, yes } = flags;
   const dryRun = yes !== true;
   const signal = stopSignal();
-  const dismissed = await withReceiver(await existingInbox(flags), async ({ events }) => {
+  const dismissed = await withReceiver(flags, async ({ events }) => {
     const begun = await events.beginDismissal(filter, { by, reason, dryRun });
     return resultUnlessStopped(events, begun, signal, by);
   });

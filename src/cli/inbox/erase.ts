@@ -4,7 +4,7 @@ import { mentionsOfPhoneNumber } from '../../operate/person-mentions.ts';
 import { argument } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { accountOf, takesAccount } from './audit.ts';
-import { existingInbox, withReceiver } from './existing-inbox.ts';
+import { withReceiver } from './existing-inbox.ts';
 import { remark } from '../stderr.ts';
 import { printResult } from './print.ts';
 
@@ -34,7 +34,7 @@ export function addErase(inbox: Command): void {
         return command.error("error: missing the option '--call-id <id>' or '--phone-number <number>'");
       const dryRun = flags.yes !== true;
       const erasing = { ...target, dryRun, ...accountOf(flags) };
-      const erased = await withReceiver(await existingInbox(flags), (receiver) => receiver.erase(erasing));
+      const erased = await withReceiver(flags, (receiver) => receiver.erase(erasing));
       await printResult(erased);
       // A misspelled request would look like one that is done.
       if (erased.events + erased.quarantined === 0) remark('no event and no delivery in quarantine matches');

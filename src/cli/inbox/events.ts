@@ -55,7 +55,7 @@ export function addEvents(inbox: Command): void {
     .addHelpText('after', '\nDead letters, and why they are dead: ringback inbox events --state dead')
     .action(async (flags: EventsFlags) => {
       const filter = filterOf(flags);
-      await withReceiver(await existingInbox(flags), async ({ events }) => {
+      await withReceiver(flags, async ({ events }) => {
         await printPages(
           async (cursor, limit) => {
             const page = await events.list({ ...filter, limit, cursor });
@@ -76,10 +76,11 @@ export function addEvent(inbox: Command): void {
     .description('print one event as JSON: what was delivered, which is personal data, and its stored runs')
     .argument('<trace-id>', 'its trace id')
     .action(async (traceId: string, flags: { readonly database?: string }) => {
-      const database = await existingInbox(flags);
-      const event = await withReceiver(database, (receiver) => receiver.events.get(traceId));
-      if (event === undefined)
+      const event = await withReceiver(flags, async ({ events }, database) => {
+        const found = await events.get(traceId);
+        if (found) return found;
         throw ringbackError('event_unknown', { traceId, database: databaseName(database) });
+      });
       printWhole(withDead(event));
     });
 }
@@ -96,7 +97,7 @@ export function addDrift(inbox: Command): void {
     .option(...databaseOption)
     .description('print as lines of JSON how events differ from their documentation, latest first-seen first')
     .action(async (flags: { readonly database?: string }) => {
-      await withReceiver(await existingInbox(flags), async ({ drift }) => {
+      await withReceiver(flags, async ({ drift }) => {
         await printAll(await drift.list(), { nothing: 'no difference is known', columns: driftColumns });
       });
     });

@@ -75,13 +75,14 @@ export async function withInbox<T>(database: string, work: (store: Store) => Pro
 const unlimited = Number.MAX_SAFE_INTEGER;
 
 /**
- * Opens an inbox for what a person asks and decides without handlers and secrets, by a receiver that takes no deliveries, claims
- * nothing and removes nothing.
+ * Opens an existing inbox for what a person asks and decides without handlers and secrets, by a receiver that takes no
+ * deliveries, claims nothing and removes nothing.
  */
 export async function withReceiver<T>(
-  database: string,
-  work: (receiver: Receiver) => Promise<T>,
+  flags: { readonly database?: string },
+  work: (receiver: Receiver, database: string) => Promise<T>,
 ): Promise<T> {
+  const database = await existingInbox(flags);
   const receiver = createReceiver({
     database,
     // A receiver needs something to know deliveries by, although none comes here.
@@ -91,7 +92,7 @@ export async function withReceiver<T>(
   });
   await internalsOf(receiver).lifecycle.openInbox();
   try {
-    return await work(receiver);
+    return await work(receiver, database);
   } finally {
     await receiver.stop();
   }

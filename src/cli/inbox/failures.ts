@@ -3,7 +3,7 @@ import type { Account } from '../../operate/audit.ts';
 import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
 import { accountOf, takesAccount } from './audit.ts';
-import { existingInbox, withReceiver } from './existing-inbox.ts';
+import { withReceiver } from './existing-inbox.ts';
 import type { FailureGroup } from '../../operate/failures.ts';
 import { printAll, printResult } from './print.ts';
 import type { Column } from './table.ts';
@@ -36,9 +36,8 @@ export function addFailures(inbox: Command): void {
     )
     .addHelpText('after', '\nThe events of a group: ringback inbox events --failure <id>')
     .action(async ({ handler, ...flags }: FailuresFlags) => {
-      await withReceiver(await existingInbox(flags), async ({ failures }) => {
-        const query = handler === undefined ? {} : { handler };
-        await printAll(await failures.list(query), {
+      await withReceiver(flags, async ({ failures }) => {
+        await printAll(await failures.list({ handler }), {
           nothing: 'nothing has failed that is not done since',
           columns,
         });
@@ -62,10 +61,7 @@ function addChange(inbox: Command, name: 'mute' | 'unmute', description: string)
     .description(description)
     .argument('<id>', 'the id of the group, as `ringback inbox failures` prints it')
     .action(async (id: string, flags: { readonly database?: string } & Account) => {
-      const database = await existingInbox(flags);
-      const changed = await withReceiver(database, (receiver) =>
-        receiver.failures[name](id, accountOf(flags)),
-      );
+      const changed = await withReceiver(flags, (receiver) => receiver.failures[name](id, accountOf(flags)));
       await printResult({ id, changed });
       if (!changed) remark(`there is no such group, or it was ${name}d before`);
     });

@@ -3,7 +3,7 @@ import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
 import type { Account } from '../../operate/audit.ts';
 import { accountOf, takesAccount } from './audit.ts';
-import { existingInbox, withReceiver } from './existing-inbox.ts';
+import { withReceiver } from './existing-inbox.ts';
 import { printResult, printWhole } from './print.ts';
 
 interface Flags {
@@ -21,7 +21,7 @@ export function addHandlers(inbox: Command): void {
       'print the handlers, what waits for each, which are paused, and the living processes, as JSON',
     )
     .action(async (flags: Flags) => {
-      printWhole(await withReceiver(await existingInbox(flags), (receiver) => receiver.handlers.list()));
+      printWhole(await withReceiver(flags, (receiver) => receiver.handlers.list()));
     });
 }
 
@@ -34,10 +34,7 @@ export function addPause(inbox: Command): void {
     )
     .argument('<handler>', 'its name')
     .action(async (name: string, flags: ChangeFlags) => {
-      const database = await existingInbox(flags);
-      const pause = await withReceiver(database, (receiver) =>
-        receiver.handlers.pause(name, accountOf(flags)),
-      );
+      const pause = await withReceiver(flags, (receiver) => receiver.handlers.pause(name, accountOf(flags)));
       await printResult({ handler: name, ...pause });
     });
 }
@@ -49,8 +46,7 @@ export function addResume(inbox: Command): void {
     .description('let a paused handler go on')
     .argument('<handler>', 'its name')
     .action(async (name: string, flags: ChangeFlags) => {
-      const database = await existingInbox(flags);
-      const resumed = await withReceiver(database, (receiver) =>
+      const resumed = await withReceiver(flags, (receiver) =>
         receiver.handlers.resume(name, accountOf(flags)),
       );
       await printResult({ handler: name, resumed });

@@ -12,7 +12,7 @@ import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
 import type { Account } from '../../operate/audit.ts';
 import { accountOf, takesAccount } from './audit.ts';
-import { existingInbox, withReceiver } from './existing-inbox.ts';
+import { withReceiver } from './existing-inbox.ts';
 import { printPages, printResult, printWhole, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
 
@@ -42,11 +42,10 @@ export function addQuarantine(inbox: Command): void {
     .description('print the deliveries in quarantine as lines of JSON, latest first, without their bodies')
     .action(async ({ limit: max, ...flags }: QuarantineFlags) => {
       const { database: _, ...filter } = flags;
-      await withReceiver(await existingInbox(flags), async ({ quarantine: kept }) => {
+      await withReceiver(flags, async ({ quarantine: kept }) => {
         await printPages(
           async (cursor, limit) => {
-            const query = { ...filter, limit, ...(cursor !== undefined && { cursor }) };
-            const page = await kept.list(query);
+            const page = await kept.list({ ...filter, limit, cursor });
             return { items: page.deliveries, cursor: page.cursor };
           },
           max,
@@ -64,9 +63,7 @@ export function addDelivery(inbox: Command): void {
     .description('print one delivery in quarantine as JSON, with its headers and its body: personal data')
     .addArgument(deliveryIdArgument())
     .action(async (id: number, flags: { readonly database?: string }) => {
-      const delivery = await withReceiver(await existingInbox(flags), (receiver) =>
-        receiver.quarantine.get(id),
-      );
+      const delivery = await withReceiver(flags, (receiver) => receiver.quarantine.get(id));
       if (delivery === undefined) throw ringbackError('quarantine_unknown', { id });
       printWhole(readable(delivery));
     });
@@ -88,7 +85,7 @@ export function addDiscard(inbox: Command): void {
     .description('remove a delivery from quarantine for good')
     .addArgument(deliveryIdArgument())
     .action(async (id: number, flags: Account & { readonly database?: string }) => {
-      const wasThere = await withReceiver(await existingInbox(flags), (receiver) =>
+      const wasThere = await withReceiver(flags, (receiver) =>
         receiver.quarantine.discard(id, accountOf(flags)),
       );
       if (!wasThere) throw ringbackError('quarantine_unknown', { id });
