@@ -18,7 +18,6 @@ interface BacktestFlags {
   readonly allowNetwork?: true;
 }
 
-/** Adds `ringback backtest`. */
 export function addBacktest(program: Command, exitWith: (code: number) => void): void {
   const command = program
     .command('backtest')

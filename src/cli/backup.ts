@@ -7,7 +7,6 @@ import { asUsage } from './failure.ts';
 import { requireSqlite } from './inbox/existing-inbox.ts';
 import { printResult } from './inbox/print.ts';
 
-/** Adds `ringback backup`. */
 export function addBackup(program: Command): void {
   program
     .command('backup')

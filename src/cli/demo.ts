@@ -32,7 +32,6 @@ const exampleApp = fileURLToPath(new URL('../../examples/standalone/app.ts', imp
 /** The same app with a join. */
 const demoApp = fileURLToPath(new URL('../../examples/sandbox/app.ts', import.meta.url));
 
-/** Adds `ringback demo`. */
 export function addDemo(program: Command): void {
   program
     .command('demo')

@@ -22,7 +22,6 @@ interface DoctorFlags {
   readonly json?: true;
 }
 
-/** Adds `ringback doctor`. */
 export function addDoctor(program: Command, exitWith: (code: number) => void): void {
   program
     .command('doctor')

@@ -21,7 +21,6 @@ interface PageFlags {
   readonly by?: string;
 }
 
-/** Adds `ringback page`. */
 export function addPage(program: Command): void {
   program
     .command('page')

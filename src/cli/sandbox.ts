@@ -33,7 +33,6 @@ const usualPort = 8090;
 /** The highest number that the simulator can play. */
 const highestRate = 1_000_000;
 
-/** Adds `ringback sandbox`. */
 export function addSandbox(program: Command): void {
   program
     .command('sandbox')

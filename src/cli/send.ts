@@ -25,7 +25,6 @@ interface SendFlags {
   readonly list?: true;
 }
 
-/** Adds `ringback send`. */
 export function addSend(program: Command, exitWith: (code: number) => void): void {
   program
     .command('send')

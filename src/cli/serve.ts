@@ -40,7 +40,6 @@ const hintAtApp =
   'no app file is set, so events are stored and wait for a process that has handlers. ' +
   'Set --app or RINGBACK_APP to the module that registers yours.';
 
-/** Adds `ringback serve`. */
 export function addServe(program: Command): void {
   program
     .command('serve')

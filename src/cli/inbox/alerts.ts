@@ -12,7 +12,6 @@ const columns: readonly Column<RaisedAlert>[] = [
   ['how it stands', ({ message }) => message],
 ];
 
-/** Adds `ringback inbox alerts`. */
 export function addAlerts(inbox: Command): void {
   inbox
     .command('alerts')

@@ -38,7 +38,6 @@ const columns: readonly Column<AuditEntry>[] = [
   ['why', ({ reason }) => reason],
 ];
 
-/** Adds `ringback inbox audit`. */
 export function addAudit(inbox: Command): void {
   takesLimit(takesTimes(inbox.command('audit'), 'done'))
     .option(...databaseOption)
@@ -57,7 +56,6 @@ export function addAudit(inbox: Command): void {
     });
 }
 
-/** Adds `ringback inbox stop`. */
 export function addStop(inbox: Command): void {
   takesAccount(inbox.command('stop'))
     .option(...databaseOption)

@@ -24,7 +24,6 @@ const columns: readonly Column<CallRecord>[] = [
   ['agent', ({ agentId }) => agentId],
 ];
 
-/** Adds `ringback inbox calls`. */
 export function addCalls(inbox: Command): void {
   const calls = inbox
     .command('calls')
@@ -48,7 +47,6 @@ export function addCalls(inbox: Command): void {
     });
 }
 
-/** Adds `ringback inbox call`. */
 export function addCall(inbox: Command): void {
   inbox
     .command('call')

@@ -16,7 +16,6 @@ interface DismissFlags extends EventFilter {
   readonly yes?: true;
 }
 
-/** Adds `ringback inbox dismiss`. */
 export function addDismiss(inbox: Command, exitWith: (code: number) => void): void {
   takesFilter(inbox.command('dismiss'))
     .option(...databaseOption)

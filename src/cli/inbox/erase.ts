@@ -15,7 +15,6 @@ interface EraseFlags extends Account {
   readonly yes?: true;
 }
 
-/** Adds `ringback inbox erase`. */
 export function addErase(inbox: Command): void {
   const byCall = new Option('--call-id <id>', 'the call, whole');
   const byPhoneNumber = new Option('--phone-number <number>', 'every call that names the number, whole');

@@ -27,7 +27,6 @@ const driftColumns: readonly Column<DriftFinding>[] = [
   ['where', ({ path }) => path],
 ];
 
-/** Adds `ringback inbox counts`. */
 export function addCounts(inbox: Command): void {
   inbox
     .command('counts')
@@ -45,7 +44,6 @@ interface EventsFlags extends EventFilter {
   readonly limit?: number;
 }
 
-/** Adds `ringback inbox events`. */
 export function addEvents(inbox: Command): void {
   takesLimit(takesFilter(inbox.command('events')))
     .option(...databaseOption)
@@ -68,7 +66,6 @@ export function addEvents(inbox: Command): void {
     });
 }
 
-/** Adds `ringback inbox event`. */
 export function addEvent(inbox: Command): void {
   inbox
     .command('event')
@@ -90,7 +87,6 @@ function withDead<Event extends InboxEvent>(event: Event): Event & { readonly de
   return { dead: event.runs.some(({ state }) => state === 'dead'), ...event };
 }
 
-/** Adds `ringback inbox drift`. */
 export function addDrift(inbox: Command): void {
   inbox
     .command('drift')

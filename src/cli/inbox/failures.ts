@@ -25,7 +25,6 @@ const columns: readonly Column<FailureGroup>[] = [
   ['message', ({ message }) => message],
 ];
 
-/** Adds `ringback inbox failures`. */
 export function addFailures(inbox: Command): void {
   inbox
     .command('failures')
@@ -45,12 +44,10 @@ export function addFailures(inbox: Command): void {
     });
 }
 
-/** Adds `ringback inbox mute`. */
 export function addMute(inbox: Command): void {
   addChange(inbox, 'mute', 'leave a group of failures out of alerts, until it is unmuted');
 }
 
-/** Adds `ringback inbox unmute`. */
 export function addUnmute(inbox: Command): void {
   addChange(inbox, 'unmute', 'have alerts tell of a muted group of failures again');
 }

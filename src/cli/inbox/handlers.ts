@@ -12,7 +12,6 @@ interface Flags {
 
 interface ChangeFlags extends Flags, Account {}
 
-/** Adds `ringback inbox handlers`. */
 export function addHandlers(inbox: Command): void {
   inbox
     .command('handlers')
@@ -25,7 +24,6 @@ export function addHandlers(inbox: Command): void {
     });
 }
 
-/** Adds `ringback inbox pause`. */
 export function addPause(inbox: Command): void {
   takesAccount(inbox.command('pause'))
     .option(...databaseOption)
@@ -39,7 +37,6 @@ export function addPause(inbox: Command): void {
     });
 }
 
-/** Adds `ringback inbox resume`. */
 export function addResume(inbox: Command): void {
   takesAccount(inbox.command('resume'))
     .option(...databaseOption)

@@ -19,7 +19,6 @@ interface MoveFlags {
   readonly yes?: true;
 }
 
-/** Adds `ringback inbox move`. */
 export function addMove(inbox: Command): void {
   inbox
     .command('move')

@@ -30,7 +30,6 @@ const columns: readonly Column<QuarantinedDelivery>[] = [
   ['trace id, not verified', ({ traceId }) => traceId],
 ];
 
-/** Adds `ringback inbox quarantine`. */
 export function addQuarantine(inbox: Command): void {
   const quarantine = inbox
     .command('quarantine')
@@ -55,7 +54,6 @@ export function addQuarantine(inbox: Command): void {
     });
 }
 
-/** Adds `ringback inbox delivery`. */
 export function addDelivery(inbox: Command): void {
   inbox
     .command('delivery')
@@ -78,7 +76,6 @@ function readable({ body, ...delivery }: WholeQuarantinedDelivery) {
   };
 }
 
-/** Adds `ringback inbox discard`. */
 export function addDiscard(inbox: Command): void {
   takesAccount(inbox.command('discard'))
     .option(...databaseOption)

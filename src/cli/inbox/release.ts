@@ -28,7 +28,6 @@ const needs = [
   'handled by the receiver.',
 ].join('\n');
 
-/** Adds `ringback inbox release`. */
 export function addRelease(inbox: Command): void {
   takesAccount(inbox.command('release'))
     .option(...databaseOption)
@@ -45,7 +44,6 @@ export function addRelease(inbox: Command): void {
     });
 }
 
-/** Adds `ringback inbox reverify`. */
 export function addReverify(inbox: Command): void {
   takesAccount(inbox.command('reverify'))
     .option(...databaseOption)

@@ -34,7 +34,6 @@ const unmatched = 'no run matches';
 const stopped = 'stopped before all was requeued: what has been is run, and the same command takes the rest';
 type Undone = typeof unmeant | typeof unmatched | typeof stopped;
 
-/** Adds `ringback inbox replay`. */
 export function addReplay(inbox: Command, exitWith: (code: number) => void): void {
   takesFilter(inbox.command('replay'))
     .option(...databaseOption)

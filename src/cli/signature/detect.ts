@@ -17,7 +17,6 @@ interface DetectFlags {
   readonly database?: string;
 }
 
-/** Adds `ringback signature detect`. */
 export function addDetect(signature: Command, exitWith: (code: number) => void): void {
   signature
     .command('detect')

@@ -15,7 +15,6 @@ interface SignFlags {
   readonly timestamp?: string;
 }
 
-/** Adds `ringback signature sign`. */
 export function addSign(signature: Command): void {
   signature
     .command('sign')

@@ -8,7 +8,6 @@ interface UnpinFlags {
   readonly yes?: true;
 }
 
-/** Adds `ringback signature unpin`. */
 export function addUnpin(signature: Command): void {
   signature
     .command('unpin')

@@ -19,7 +19,6 @@ interface VerifyFlags {
   readonly at?: number;
 }
 
-/** Adds `ringback signature verify`. */
 export function addVerify(signature: Command, exitWith: (code: number) => void): void {
   signature
     .command('verify')
