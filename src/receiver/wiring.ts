@@ -40,51 +40,26 @@ export interface LifecycleHooks {
   readonly onReplaced: () => void;
 }
 
-/** The parts of a receiver, and the inbox that they share. */
-export interface Parts {
+/** What most parts need. */
+interface Common {
+  readonly options: ResolvedOptions;
+  readonly hooks: LifecycleHooks;
   readonly store: Store;
   /** The same for what people ask and do: it says if the receiver was stopped meanwhile. */
   readonly asked: Store;
   readonly telemetry: Telemetry;
   /** For bodies that are stored. Those that arrive have one of their own: their senders wait. */
   readonly decoder: BodyDecoder;
-  readonly registry: Registry;
-  readonly dispatcher: Dispatcher;
-  readonly authenticator: Authenticator;
-  readonly intake: Intake;
+  readonly audit: Audit;
   readonly activity: Activity;
   readonly tracing: Tracing;
-  readonly calls: Calls;
-  readonly changes: Changes;
-  readonly history: History;
-  readonly alerts: Alerts;
-  readonly audit: Audit;
-  readonly events: InboxEvents;
-  readonly failures: Failures;
-  readonly handlers: InboxHandlers;
-  readonly quarantine: Quarantine;
-  readonly drift: DriftLedger;
-  readonly erasure: Erasure;
-  readonly retention: Retention;
-  readonly reconciliation: Reconciliation;
-  readonly health: InboxHealth;
 }
 
-/** What most parts need. */
-interface Common {
-  readonly options: ResolvedOptions;
-  readonly hooks: LifecycleHooks;
-  readonly store: Store;
-  readonly asked: Store;
-  readonly telemetry: Telemetry;
-  readonly decoder: BodyDecoder;
-  readonly audit: Audit;
-  readonly activity: Activity;
-  readonly tracing: Tracing;
-}
+/** The parts of a receiver, and the inbox that they share. */
+export type Parts = ReturnType<typeof wire>;
 
 /** Makes the parts, and opens nothing. */
-export function wire(options: ResolvedOptions, hooks: LifecycleHooks): Parts {
+export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
   const { clock, database } = options;
   const { requireStarted } = hooks;
   const telemetry = new Telemetry(options.logger, isSharable(database));
@@ -287,13 +262,10 @@ function buildReconciliation(
   });
 }
 
-function buildKeeping({
-  options,
-  hooks,
-  asked,
-  telemetry,
-  audit,
-}: Common): Pick<Parts, 'erasure' | 'retention'> {
+function buildKeeping({ options, hooks, asked, telemetry, audit }: Common): {
+  readonly erasure: Erasure;
+  readonly retention: Retention;
+} {
   const { retention: periods, clock } = options;
   const keeping = { store: asked.retention, telemetry, clock };
   const { requireStarted } = hooks;
