@@ -1,37 +1,28 @@
 import type { PoolClient } from 'pg';
 import type { AsyncInboxDatabase, JoinTerms, Order } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
-import type { CallStore } from '../call-store.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored } from '../shared/claimed-work.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
-import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';
-import type { EventStore } from '../event-store.ts';
-import type { AuditStore } from '../audit-store.ts';
-import type { FailureStore } from '../failure-store.ts';
-import type { AlertStore } from '../alert-store.ts';
-import type { HistoryStore } from '../history-store.ts';
-import type { HandlerStore } from '../handler-store.ts';
-import type { QuarantineStore } from '../quarantine-store.ts';
-import type { RetentionStore } from '../retention-store.ts';
 import type { Recording, RunEnd, Store, StoreCounts } from '../store.ts';
 import { getPinned, pin, unpin } from './admin/pinned-scheme.ts';
-import { PostgresDrift } from './admin/postgres-drift.ts';
-import { PostgresQuarantine } from './admin/postgres-quarantine.ts';
-import { PostgresRetention } from './admin/postgres-retention.ts';
+import { driftOn } from './admin/postgres-drift.ts';
+import { quarantineOn } from './admin/postgres-quarantine.ts';
+import { retentionOn } from './admin/postgres-retention.ts';
 import { namingProblem, namingProblems } from './connection/opening-cause.ts';
 import type { PostgresPlace } from './connection/place.ts';
 import { Session } from './connection/session.ts';
 import { toText } from './connection/text.ts';
 import { inboxDatabase } from './connection/user-database.ts';
 import { counts, waitingHandlers } from './query/overview.ts';
-import { PostgresCalls } from './query/postgres-calls.ts';
-import { PostgresEvents } from './query/postgres-events.ts';
+import { callsOn } from './query/postgres-calls.ts';
+import { eventsOn } from './query/postgres-events.ts';
 import { auditOn } from './query/postgres-audit.ts';
 import { failuresOn } from './query/postgres-failures.ts';
 import { alertsOn } from './query/postgres-alerts.ts';
 import { historyOn } from './query/postgres-history.ts';
 import { handlersOn } from './query/postgres-handlers.ts';
+import { nextDue } from './work/claim.ts';
 import { probe } from './work/record.ts';
 import { requiredClaimerOf } from './work/run-row.ts';
 import { Work } from './work/work.ts';
@@ -39,16 +30,16 @@ import { Work } from './work/work.ts';
 /** The inbox in a schema of a Postgres database, which any number of processes on any number of machines may share. */
 export class PostgresStore implements Store<PoolClient> {
   readonly name: string;
-  readonly calls: CallStore;
-  readonly events: EventStore;
-  readonly quarantine: QuarantineStore;
-  readonly drift: DriftStore;
-  readonly handlers: HandlerStore;
-  readonly audit: AuditStore;
-  readonly failures: FailureStore;
-  readonly history: HistoryStore;
-  readonly alerts: AlertStore;
-  readonly retention: RetentionStore;
+  readonly calls: Store['calls'];
+  readonly events: Store['events'];
+  readonly quarantine: Store['quarantine'];
+  readonly drift: Store['drift'];
+  readonly handlers: Store['handlers'];
+  readonly audit: Store['audit'];
+  readonly failures: Store['failures'];
+  readonly history: Store['history'];
+  readonly alerts: Store['alerts'];
+  readonly retention: Store['retention'];
   readonly database: AsyncInboxDatabase<PoolClient>;
   readonly #session: Session;
   readonly #work: Work;
@@ -62,16 +53,16 @@ export class PostgresStore implements Store<PoolClient> {
     this.name = this.#session.name;
     this.#work = new Work(this.#session, clock, mayBePart);
     const asked = <Part extends object>(part: Part): Part => namingProblems(part, this.name);
-    this.calls = asked(new PostgresCalls(this.#session, clock));
-    this.events = asked(new PostgresEvents(this.#session));
-    this.quarantine = asked(new PostgresQuarantine(this.#session));
-    this.drift = asked(new PostgresDrift(this.#session));
+    this.calls = asked(callsOn(this.#session, clock));
+    this.events = asked(eventsOn(this.#session));
+    this.quarantine = asked(quarantineOn(this.#session));
+    this.drift = asked(driftOn(this.#session));
     this.audit = asked(auditOn(this.#session));
     this.history = asked(historyOn(this.#session));
     this.alerts = asked(alertsOn(this.#session));
     this.failures = asked(failuresOn(this.#session));
     this.handlers = asked(handlersOn(this.#session, () => this.#work.processId));
-    this.retention = asked(new PostgresRetention(this.#session));
+    this.retention = asked(retentionOn(this.#session));
     this.database = inboxDatabase(this.#session);
   }
 
@@ -152,7 +143,7 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   nextDue(handler: string, after?: number): Promise<number | undefined> {
-    return this.#work.nextDue(handler, after);
+    return nextDue(this.#session, handler, after);
   }
 
   async beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
@@ -192,15 +183,15 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {
-    return { takenOver: await this.#work.keepAlive() };
+    return { takenOver: await this.#work.liveness.keepAlive() };
   }
 
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
-    return this.#work.announce(handlers);
+    return this.#work.liveness.announce(handlers);
   }
 
   subscribe(onWork: () => void): () => void {
-    return this.#work.subscribe(onWork);
+    return this.#work.liveness.subscribe(onWork);
   }
 
   waitingHandlers(): Promise<readonly string[]> {

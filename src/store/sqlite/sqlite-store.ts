@@ -1,27 +1,17 @@
 import { resolve } from 'node:path';
 import type { InboxDatabase, JoinTerms, Order, UserDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
-import type { CallStore } from '../call-store.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored, readingKeyOf } from '../shared/claimed-work.ts';
 import { isOrdinary } from '../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
-import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord, Sequence } from '../event-record.ts';
-import type { EventStore } from '../event-store.ts';
-import type { AuditStore } from '../audit-store.ts';
-import type { FailureStore } from '../failure-store.ts';
-import type { AlertStore } from '../alert-store.ts';
-import type { HistoryStore } from '../history-store.ts';
-import type { HandlerStore } from '../handler-store.ts';
-import type { QuarantineStore } from '../quarantine-store.ts';
-import type { RetentionStore } from '../retention-store.ts';
 import type { Recording, RunEnd, Store, StoreCounts, StoreNotice } from '../store.ts';
 import { Unconfirmed } from '../unconfirmed.ts';
-import { SqliteRetention } from './admin/sqlite-retention.ts';
+import { retentionOn } from './admin/sqlite-retention.ts';
 import { Session } from './connection/session.ts';
 import { alertsOn, auditOn, driftOn, failuresOn, handlersOn, historyOn, quarantineOn } from './operating.ts';
-import { SqliteCalls } from './query/sqlite-calls.ts';
-import { SqliteEvents } from './query/sqlite-events.ts';
+import { callsOn } from './query/sqlite-calls.ts';
+import { eventsOn } from './query/sqlite-events.ts';
 import type { WrittenRows } from './connection/written-rows.ts';
 import { rehearse, settleWith } from './settle-with.ts';
 import { Liveness } from './work/liveness.ts';
@@ -33,16 +23,16 @@ import type { ResultOf } from './writer/writer.ts';
 /** The inbox in one SQLite file (or `:memory:`), which several processes on one machine may share. */
 export class SqliteStore implements Store {
   readonly name: string;
-  readonly calls: CallStore;
-  readonly events: EventStore;
-  readonly quarantine: QuarantineStore;
-  readonly drift: DriftStore;
-  readonly handlers: HandlerStore;
-  readonly audit: AuditStore;
-  readonly failures: FailureStore;
-  readonly history: HistoryStore;
-  readonly alerts: AlertStore;
-  readonly retention: RetentionStore;
+  readonly calls: Store['calls'];
+  readonly events: Store['events'];
+  readonly quarantine: Store['quarantine'];
+  readonly drift: Store['drift'];
+  readonly handlers: Store['handlers'];
+  readonly audit: Store['audit'];
+  readonly failures: Store['failures'];
+  readonly history: Store['history'];
+  readonly alerts: Store['alerts'];
+  readonly retention: Store['retention'];
   readonly database: InboxDatabase;
   readonly #session: Session;
   readonly #claimed = new ClaimedWork();
@@ -56,8 +46,8 @@ export class SqliteStore implements Store {
     this.#session = new Session(absoluteFile(file), clock, mayBePart);
     this.#liveness = new Liveness(this.#session);
     this.database = this.#session.usersDatabase;
-    this.calls = new SqliteCalls(this.#session);
-    this.events = new SqliteEvents(this.#session);
+    this.calls = callsOn(this.#session);
+    this.events = eventsOn(this.#session);
     this.quarantine = quarantineOn(this.#session);
     this.drift = driftOn(this.#session);
     this.handlers = handlersOn(this.#session);
@@ -65,7 +55,7 @@ export class SqliteStore implements Store {
     this.history = historyOn(this.#session);
     this.alerts = alertsOn(this.#session);
     this.failures = failuresOn(this.#session);
-    this.retention = new SqliteRetention(this.#session);
+    this.retention = retentionOn(this.#session);
   }
 
   reportTo(report: (notice: StoreNotice) => void): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PostgresDrift } from '../../../src/store/postgres/admin/postgres-drift.ts';
+import { driftOn } from '../../../src/store/postgres/admin/postgres-drift.ts';
 import { driftBounds } from '../../../src/store/shared/bounds.ts';
 import type { DriftRow } from '../../../src/store/drift-store.ts';
 import { openedPostgres } from './opened-postgres.ts';
@@ -20,7 +20,7 @@ describe('drift in Postgres', () => {
     const rows = Array.from({ length: 50 }, (_, index) => rowOf(`payload.novel_${index}`));
     const told = await Promise.all(
       Array.from({ length: 16 }, (_, index) =>
-        new PostgresDrift(session).add(index % 2 === 0 ? rows : rows.toReversed()),
+        driftOn(session).add(index % 2 === 0 ? rows : rows.toReversed()),
       ),
     );
     expect(told.flat()).toHaveLength(50);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { removeEvents } from '../../../src/store/postgres/admin/removal.ts';
-import { PostgresRetention } from '../../../src/store/postgres/admin/postgres-retention.ts';
+import { retentionOn } from '../../../src/store/postgres/admin/postgres-retention.ts';
 import type { Session } from '../../../src/store/postgres/connection/session.ts';
 import { requeue } from '../../../src/store/postgres/query/replays.ts';
 import {
@@ -107,7 +107,7 @@ describe('erasing in Postgres', () => {
     const claimed = await claimedOf(store, ...records);
     const runs = claimed.map((event) => runOf(store, event, handler));
     const sequences = runs.map(({ sequence }) => sequence);
-    const eraser = new PostgresRetention(session);
+    const eraser = retentionOn(session);
     const settled = runs.map((run, index) => store.settle(run, endOf(index % 2 === 0 ? dead : done)));
     const erased = await Promise.all([
       eraser.eraseCall(callId, until),
@@ -126,7 +126,7 @@ describe('retention in Postgres', () => {
     const { store, session } = await openedPostgres();
     const records = Array.from({ length: 120 }, (_, index) => eventOf(`t-${index}`));
     for (const event of await claimedOf(store, ...records)) await store.finish(event);
-    const cleaners = Array.from({ length: 4 }, () => new PostgresRetention(session));
+    const cleaners = Array.from({ length: 4 }, () => retentionOn(session));
     const steps = await Promise.all(cleaners.map((each) => each.clean(limits, undefined)));
     expect(steps.reduce((sum, { events }) => sum + events, 0)).toBe(120);
     const late = await Promise.all(cleaners.map((each) => each.clean({ ...limits, now: until }, undefined)));

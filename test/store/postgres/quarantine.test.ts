@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { PostgresQuarantine } from '../../../src/store/postgres/admin/postgres-quarantine.ts';
+import { quarantineOn } from '../../../src/store/postgres/admin/postgres-quarantine.ts';
 import { workConnections } from '../../../src/store/postgres/connection/place.ts';
 import { isLockTimeout } from '../../../src/store/postgres/connection/statement.ts';
-import { PostgresRetention } from '../../../src/store/postgres/admin/postgres-retention.ts';
+import { retentionOn } from '../../../src/store/postgres/admin/postgres-retention.ts';
 import { recordTimeout } from '../../../src/store/timeouts.ts';
 import { quarantineBounds } from '../../../src/store/shared/bounds.ts';
-import type { QuarantineRecord } from '../../../src/store/quarantine-store.ts';
+import type { QuarantineRecord, QuarantineStore } from '../../../src/store/quarantine-store.ts';
 import { claimedRun, done, endOf, eventOf, record } from '../parts.ts';
 import { sharedInbox } from './shared-inbox.ts';
 import { openedPostgres, statementsThatWait, waitsForLock } from './opened-postgres.ts';
@@ -25,11 +25,11 @@ const times = <T>(count: number, work: (index: number) => Promise<T>): Promise<T
   Promise.all(Array.from({ length: count }, (_, index) => work(index)));
 
 /** Has each process keep copies of a delivery, all at once. */
-const keepIn = async (quarantines: readonly PostgresQuarantine[], copies: number, kept: QuarantineRecord) =>
+const keepIn = async (quarantines: readonly QuarantineStore[], copies: number, kept: QuarantineRecord) =>
   (await Promise.all(quarantines.map((each) => times(copies, () => each.keep(kept))))).flat();
 
 /** On a busy machine, one may wait so long for the others that nobody waits for it any more. */
-const keptUnlessLate = (quarantine: PostgresQuarantine) =>
+const keptUnlessLate = (quarantine: QuarantineStore) =>
   quarantine.keep(delivery).catch((error: unknown) => {
     if (!isLockTimeout(error)) throw error;
   });
@@ -37,7 +37,7 @@ const keptUnlessLate = (quarantine: PostgresQuarantine) =>
 /** The quarantine of one store, as several processes have it: each keeps its own deliveries one after the other. */
 async function shared(processes: number) {
   const { store, session } = await openedPostgres();
-  const quarantines = Array.from({ length: processes }, () => new PostgresQuarantine(session));
+  const quarantines = Array.from({ length: processes }, () => quarantineOn(session));
   return { store, session, quarantines };
 }
 
@@ -78,7 +78,7 @@ describe('quarantine in Postgres', () => {
        select 'not_authentic', 'signature_mismatch', n::text, n, '{}', 'x'
        from generate_series(1, ${quarantineBounds.unauthenticated}) n`,
     );
-    const retention = new PostgresRetention(session);
+    const retention = retentionOn(session);
     const ids = (await store.quarantine.unauthenticated()).slice(0, 120);
     const [discarded, marked, released] = [ids.slice(0, 40), ids.slice(40, 80), ids.slice(80)];
     const limits = { doneBefore: 0, deadBefore: 0, now: 0, traceIdsUntil: 9_000 };

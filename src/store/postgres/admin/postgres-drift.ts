@@ -1,21 +1,14 @@
-import type { Drift } from '../../../events/drift.ts';
 import { driftBounds } from '../../shared/bounds.ts';
 import type { DriftRow, DriftStore } from '../../drift-store.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText } from '../connection/text.ts';
 
 /** How the platform departs from its documents, in Postgres. */
-export class PostgresDrift implements DriftStore {
-  readonly #session: Session;
-
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
-  async add(rows: readonly DriftRow[]): Promise<readonly Drift[]> {
+export const driftOn = (session: Session): DriftStore => ({
+  async add(rows) {
     const each = withoutCopies(rows);
     const values = columnsOf(each);
-    const added = await this.#session.write(async (transaction) => {
+    const added = await session.write(async (transaction) => {
       // Two processes would otherwise count the rows beside each other, and wait for each other's rows in turn.
       await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.drift', 0))");
       await transaction.query(countSeen, values);
@@ -25,17 +18,17 @@ export class PostgresDrift implements DriftStore {
     return each
       .filter((_, index) => isAdded.has(index + 1))
       .map(({ eventName, path, kind }) => ({ eventName, path, kind }));
-  }
+  },
 
-  async list(): Promise<readonly DriftRow[]> {
-    const rows = await this.#session.query<DriftRow>(
+  async list() {
+    const rows = await session.query<DriftRow>(
       `select event_name as "eventName", path, kind, first_seen_at as "firstSeenAt", last_seen_at as "lastSeenAt", count
        from ringback.drift
        order by first_seen_at desc, event_name, path, kind`,
     );
     return rows.map((row) => ({ ...row, eventName: fromText(row.eventName), path: fromText(row.path) }));
-  }
-}
+  },
+});
 
 const given = `unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
   with ordinality as n (event_name, path, kind, first_seen_at, last_seen_at, count, place)`;

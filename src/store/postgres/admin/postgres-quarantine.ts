@@ -1,10 +1,7 @@
 import type { Headers } from '../../../events/model.ts';
-import type { EventRecord } from '../../event-record.ts';
 import type {
   KeptDelivery,
   QuarantineEntry,
-  QuarantineFilter,
-  QuarantinePage,
   QuarantineRecord,
   QuarantineStore,
   Quarantined,
@@ -27,101 +24,94 @@ const columns = `id, kind, reason, digest, trace_id as "traceId", received_at as
   coalesce(cut_from, octet_length(body))::bigint as bytes, cut_from is not null as "isCut"`;
 
 /** Deliveries that no handler sees, in Postgres. */
-export class PostgresQuarantine implements QuarantineStore {
-  readonly #session: Session;
-  #keeping: Promise<unknown> = Promise.resolve();
-
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
-  keep(record: QuarantineRecord): Promise<Quarantined> {
-    const { clock, intake } = this.#session;
-    if (record.kind === 'not_authentic') return this.#keepInTurn(record);
-    return recordedInTime(clock, keepDelivery(intake, record));
-  }
+export function quarantineOn(session: Session): QuarantineStore {
+  let keeping: Promise<unknown> = Promise.resolve();
 
   /**
    * One at a time: a flood of deliveries that are not authentic must leave the connections to those that are. One whose turn
    * comes too late is not kept: its sender has been answered.
    */
-  #keepInTurn(record: QuarantineRecord): Promise<Quarantined> {
+  const keepInTurn = (record: QuarantineRecord): Promise<Quarantined> => {
     let waiting: QuarantineRecord | undefined = record;
-    const kept = this.#keeping.then(() => {
+    const kept = keeping.then(() => {
       if (!waiting) throw new Error('too many deliveries wait for the quarantine');
-      return keepDelivery(this.#session, waiting);
+      return keepDelivery(session, waiting);
     });
-    this.#keeping = kept.catch(() => {});
-    return recordedInTime(this.#session.clock, kept).finally(() => (waiting = undefined));
-  }
+    keeping = kept.catch(() => {});
+    return recordedInTime(session.clock, kept).finally(() => (waiting = undefined));
+  };
 
-  async list(filter: QuarantineFilter): Promise<QuarantinePage> {
-    const { kind, reason, traceId, since, until, limit, cursor } = filter;
-    const rows = await this.#session.query<EntryRow>(
-      `select ${columns} from ringback.quarantine
-       where ($1::bigint is null or id < $1) and ($2::text is null or kind = $2) and ($3::text is null or reason = $3)
-         and ($4::text is null or strpos(trace_id, $4) > 0)
-         and ($5::bigint is null or received_at >= $5) and ($6::bigint is null or received_at < $6)
-       order by id desc limit $7`,
-      [
-        cursor === undefined ? null : Number(cursor),
-        kind ?? null,
-        reason ?? null,
-        traceId === undefined ? null : toText(traceId),
-        since ?? null,
-        until ?? null,
-        limit,
-      ],
-    );
-    const last = rows.length === limit ? rows.at(-1) : undefined;
-    return { deliveries: rows.map(entryOf), cursor: last && String(last.id) };
-  }
+  return {
+    keep: (record) =>
+      record.kind === 'not_authentic'
+        ? keepInTurn(record)
+        : recordedInTime(session.clock, keepDelivery(session.intake, record)),
 
-  async get(id: number): Promise<KeptDelivery | undefined> {
-    const [row] = await this.#session.query<KeptRow>(
-      `select ${columns}, headers, body from ringback.quarantine where id = $1`,
-      [id],
-    );
-    return row && { ...entryOf(row), headers: JSON.parse(fromText(row.headers)) as Headers };
-  }
-
-  async unauthenticated(): Promise<readonly number[]> {
-    const rows = await this.#session.query<{ id: number }>(
-      "select id from ringback.quarantine where kind = 'not_authentic' order by id",
-    );
-    return rows.map(({ id }) => id);
-  }
-
-  /** `missing`: another process has released or discarded the delivery already, and its event is not ours to record. */
-  release(id: number, record: EventRecord): Promise<'new' | 'duplicate' | 'missing'> {
-    return this.#session.write(async (transaction) => {
-      if ((await removeQuarantined(transaction, [id])) === 0) return 'missing';
-      const event = { record, mayClaim: false };
-      const { recorded } = await recordGroup(transaction, [event], undefined, { areNeeded: true });
-      return recorded[0]?.sequence === undefined ? 'duplicate' : 'new';
-    });
-  }
-
-  /** If a copy is already kept as unreadable, this delivery is removed. */
-  async markUnreadable(id: number, reason: string): Promise<void> {
-    await this.#session.write(async (transaction) => {
-      await lockQuarantine(transaction);
-      const marked = await transaction.query(
-        `update ringback.quarantine q set kind = 'unreadable', reason = $2
-         where id = $1 and kind = 'not_authentic' and not exists (
-           select from ringback.quarantine c where c.kind = 'unreadable' and c.digest = q.digest) returning 1`,
-        [id, reason],
+    async list(filter) {
+      const { kind, reason, traceId, since, until, limit, cursor } = filter;
+      const rows = await session.query<EntryRow>(
+        `select ${columns} from ringback.quarantine
+         where ($1::bigint is null or id < $1) and ($2::text is null or kind = $2) and ($3::text is null or reason = $3)
+           and ($4::text is null or strpos(trace_id, $4) > 0)
+           and ($5::bigint is null or received_at >= $5) and ($6::bigint is null or received_at < $6)
+         order by id desc limit $7`,
+        [
+          cursor === undefined ? null : Number(cursor),
+          kind ?? null,
+          reason ?? null,
+          traceId === undefined ? null : toText(traceId),
+          since ?? null,
+          until ?? null,
+          limit,
+        ],
       );
-      if (marked.length > 0) return;
-      await transaction.query("delete from ringback.quarantine where id = $1 and kind = 'not_authentic'", [
-        id,
-      ]);
-    });
-  }
+      const last = rows.length === limit ? rows.at(-1) : undefined;
+      return { deliveries: rows.map(entryOf), cursor: last && String(last.id) };
+    },
 
-  async discard(id: number): Promise<boolean> {
-    return (await removeQuarantined(this.#session, [id])) > 0;
-  }
+    async get(id) {
+      const [row] = await session.query<KeptRow>(
+        `select ${columns}, headers, body from ringback.quarantine where id = $1`,
+        [id],
+      );
+      return row && { ...entryOf(row), headers: JSON.parse(fromText(row.headers)) as Headers };
+    },
+
+    async unauthenticated() {
+      const rows = await session.query<{ id: number }>(
+        "select id from ringback.quarantine where kind = 'not_authentic' order by id",
+      );
+      return rows.map(({ id }) => id);
+    },
+
+    /** `missing`: another process has released or discarded the delivery already, and its event is not ours to record. */
+    release: (id, record) =>
+      session.write(async (transaction) => {
+        if ((await removeQuarantined(transaction, [id])) === 0) return 'missing';
+        const event = { record, mayClaim: false };
+        const { recorded } = await recordGroup(transaction, [event], undefined, { areNeeded: true });
+        return recorded[0]?.sequence === undefined ? 'duplicate' : 'new';
+      }),
+
+    /** If a copy is already kept as unreadable, this delivery is removed. */
+    async markUnreadable(id, reason) {
+      await session.write(async (transaction) => {
+        await lockQuarantine(transaction);
+        const marked = await transaction.query(
+          `update ringback.quarantine q set kind = 'unreadable', reason = $2
+           where id = $1 and kind = 'not_authentic' and not exists (
+             select from ringback.quarantine c where c.kind = 'unreadable' and c.digest = q.digest) returning 1`,
+          [id, reason],
+        );
+        if (marked.length > 0) return;
+        await transaction.query("delete from ringback.quarantine where id = $1 and kind = 'not_authentic'", [
+          id,
+        ]);
+      });
+    },
+
+    discard: async (id) => (await removeQuarantined(session, [id])) > 0,
+  };
 }
 
 function entryOf<Row extends EntryRow>(row: Row): Omit<Row, 'traceId'> & QuarantineEntry {

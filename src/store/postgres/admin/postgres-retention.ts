@@ -1,12 +1,4 @@
-import type {
-  CleaningStep,
-  ErasureStep,
-  EventCount,
-  KeptIn,
-  Look,
-  RetentionLimits,
-  RetentionStore,
-} from '../../retention-store.ts';
+import type { EventCount, RetentionStore } from '../../retention-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import { erasedIdentity } from '../../identity.ts';
 import { identityKey } from '../../shared/identity-key.ts';
@@ -22,31 +14,14 @@ import { forgetCalls, lockReplaysAndRemovals, removeEvents } from './removal.ts'
 const atOnce = 200;
 
 /** Retention and erasure in Postgres. What was deleted is removed from the files by vacuum. */
-export class PostgresRetention implements RetentionStore {
-  readonly #session: Session;
+export const retentionOn = (session: Session): RetentionStore => ({
+  clean: (limits, after) => clean(session, limits, after),
+  look: (where, after) => look(session, where, after),
+  countCall: (callId) => count(session, 'call_id = $1', toText(callId)),
+  countEvents: (sequences) => count(session, 'sequence = any ($1)', sequences),
 
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
-  clean(limits: RetentionLimits, after: string | undefined): Promise<CleaningStep> {
-    return clean(this.#session, limits, after);
-  }
-
-  look(where: KeptIn, after: number): Promise<Look> {
-    return look(this.#session, where, after);
-  }
-
-  countCall(callId: string): Promise<EventCount> {
-    return this.#count('call_id = $1', toText(callId));
-  }
-
-  countEvents(sequences: readonly Sequence[]): Promise<EventCount> {
-    return this.#count('sequence = any ($1)', sequences);
-  }
-
-  eraseCall(callId: string, traceIdsUntil: number): Promise<ErasureStep> {
-    return this.#session.write(async (transaction) => {
+  eraseCall: (callId, traceIdsUntil) =>
+    session.write(async (transaction) => {
       await lockReplaysAndRemovals(transaction);
       const events = await transaction.query<{ sequence: Sequence }>(
         `select sequence from ringback.events where call_id = $1 order by sequence limit ${atOnce}`,
@@ -61,39 +36,36 @@ export class PostgresRetention implements RetentionStore {
         [identityKey(erasedIdentity(callId)), traceIdsUntil],
       );
       return { ...removed, hasMore: events.length === atOnce };
-    });
-  }
+    }),
 
-  async eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): Promise<ErasureStep> {
-    const removed = await this.#session.write(async (transaction) => {
+  async eraseEvents(sequences, traceIdsUntil) {
+    const removed = await session.write(async (transaction) => {
       await lockReplaysAndRemovals(transaction);
       return removeEvents(transaction, sequences, traceIdsUntil);
     });
     return { ...removed, hasMore: false };
-  }
+  },
 
-  eraseQuarantined(ids: readonly number[]): Promise<number> {
-    return removeQuarantined(this.#session, ids);
-  }
+  eraseQuarantined: (ids) => removeQuarantined(session, ids),
 
-  async eraseFailureGroups(ids: readonly number[]): Promise<void> {
-    await this.#session.query("update ringback.failure_groups set message = '' where id = any ($1)", [ids]);
-  }
+  async eraseFailureGroups(ids) {
+    await session.query("update ringback.failure_groups set message = '' where id = any ($1)", [ids]);
+  },
 
-  async eraseAudit(ids: readonly number[]): Promise<void> {
-    await this.#session.query(
+  async eraseAudit(ids) {
+    await session.query(
       "update ringback.audit set requested_by = null, reason = null, what = '' where id = any ($1)",
       [ids],
     );
-  }
+  },
+});
 
-  #count(condition: string, value: unknown): Promise<EventCount> {
-    return oneRow(
-      this.#session,
-      `select count(*) as events, coalesce(sum((
-         select count(*) from ringback.runs r where r.sequence = e.sequence)), 0)::bigint as runs
-       from ringback.events e where ${condition}`,
-      [value],
-    );
-  }
+function count(session: Session, condition: string, value: unknown): Promise<EventCount> {
+  return oneRow(
+    session,
+    `select count(*) as events, coalesce(sum((
+       select count(*) from ringback.runs r where r.sequence = e.sequence)), 0)::bigint as runs
+     from ringback.events e where ${condition}`,
+    [value],
+  );
 }

@@ -9,7 +9,7 @@ import {
   namesAmong,
 } from '../../shared/call-rows.ts';
 import { type SearchRange, foundIn, windowOf } from '../../shared/event-rows.ts';
-import type { CallFilter, CallPage, CallStore, JoinLookBack, JoinView } from '../../call-store.ts';
+import type { CallFilter, CallStore } from '../../call-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText, toTextOrNull } from '../connection/text.ts';
@@ -23,97 +23,100 @@ const callsAtOnce = 50;
 const eventsAtOnce = 20_000;
 
 /** Calls and joins in Postgres. A call is stored nowhere, but computed from its events whenever somebody asks. */
-export class PostgresCalls implements CallStore {
-  readonly #session: Session;
-  readonly #clock: Clock;
+export function callsOn(session: Session, clock: Clock): CallStore {
+  const eventsOf = async (callId: string): Promise<readonly CallEventRow[]> =>
+    (await eventsOfAll(session, [callId])).get(callId) ?? [];
 
-  constructor(session: Session, clock: Clock) {
-    this.#session = session;
-    this.#clock = clock;
-  }
+  return {
+    eventsOf,
 
-  async eventsOf(callId: string): Promise<readonly CallEventRow[]> {
-    return (await this.#eventsOfAll([callId])).get(callId) ?? [];
-  }
-
-  /** By their first event, latest first. A filter that matches little has to look at much, in several looks. */
-  async list(filter: CallFilter): Promise<CallPage> {
-    // One more than asked for tells whether there is another page.
-    const wanted = filter.limit + 1;
-    const found: ListedCall[] = [];
-    const last = await lastSequence(this.#session);
-    // A cursor may be anybody's text: from far behind the last event, a search would go on for days.
-    let to = filter.cursor === undefined ? last : Math.min(last, Number(filter.cursor) - 1);
-    const lowest = await this.#firstSince(filter.since);
-    while (to >= lowest && found.length < wanted) {
-      filter.signal?.throwIfAborted();
-      const look = windowOf({ from: lowest, to, limit: callsAtOnce, latestFirst: true }, eventsAtOnce);
-      const firsts = await this.#firstEvents(filter, look);
-      const events = await this.#eventsOfAll(firsts.map(({ callId }) => callId));
-      for (const { sequence, callId } of firsts) {
-        const call = callRecordOf(callId, events.get(callId) ?? []);
-        if (matchesCall(call, filter)) found.push({ sequence, call });
+    /** By their first event, latest first. A filter that matches little has to look at much, in several looks. */
+    async list(filter) {
+      // One more than asked for tells whether there is another page.
+      const wanted = filter.limit + 1;
+      const found: ListedCall[] = [];
+      const last = await lastSequence(session);
+      // A cursor may be anybody's text: from far behind the last event, a search would go on for days.
+      let to = filter.cursor === undefined ? last : Math.min(last, Number(filter.cursor) - 1);
+      const lowest = await firstSince(session, filter.since);
+      while (to >= lowest && found.length < wanted) {
+        filter.signal?.throwIfAborted();
+        const look = windowOf({ from: lowest, to, limit: callsAtOnce, latestFirst: true }, eventsAtOnce);
+        const firsts = await firstEvents(session, filter, look);
+        const events = await eventsOfAll(
+          session,
+          firsts.map(({ callId }) => callId),
+        );
+        for (const { sequence, callId } of firsts) {
+          const call = callRecordOf(callId, events.get(callId) ?? []);
+          if (matchesCall(call, filter)) found.push({ sequence, call });
+        }
+        const { reached } = foundIn(
+          look,
+          firsts.map(({ sequence }) => sequence),
+        );
+        to = reached - 1;
       }
-      const { reached } = foundIn(
-        look,
-        firsts.map(({ sequence }) => sequence),
+      return callPageOf(found, filter.limit);
+    },
+
+    async noteSeen(handler, callId, events) {
+      const rows = await eventsOf(callId);
+      const names = namesAmong(rows, events);
+      const hasSeenAll = await session.write((transaction) =>
+        noteSeen(transaction, { handler, callId }, names),
       );
-      to = reached - 1;
-    }
-    return callPageOf(found, filter.limit);
-  }
+      // If the events have been erased meanwhile, there is nothing left to see.
+      return { events: rows, isSettled: hasSeenAll || rows.length === 0 };
+    },
 
-  async noteSeen(handler: string, callId: string, events: readonly string[]): Promise<JoinView> {
-    const rows = await this.eventsOf(callId);
-    const names = namesAmong(rows, events);
-    const hasSeenAll = await this.#session.write((transaction) =>
-      noteSeen(transaction, { handler, callId }, names),
-    );
-    // If the events have been erased meanwhile, there is nothing left to see.
-    return { events: rows, isSettled: hasSeenAll || rows.length === 0 };
-  }
+    lookBack: (join) => lookBack(session, join, clock.now()),
+  };
+}
 
-  lookBack(join: JoinLookBack): Promise<Sequence | undefined> {
-    return lookBack(this.#session, join, this.#clock.now());
-  }
+/** The events of some calls, each in order of arrival. */
+async function eventsOfAll(
+  session: Session,
+  callIds: readonly string[],
+): Promise<Map<string, CallEventRow[]>> {
+  const rows = await session.query<EventFactsRow & { readonly call_id: string }>(
+    `select call_id, event_name, trace_id, organization_id, agent_id, occurred_at, received_at, facts
+     from ringback.events where call_id = any ($1) order by sequence`,
+    [callIds.map(toText)],
+  );
+  const events = new Map<string, CallEventRow[]>(callIds.map((callId) => [callId, []]));
+  for (const row of rows) events.get(fromText(row.call_id))?.push(callEventOf(row, fromText));
+  return events;
+}
 
-  /** The events of some calls, each in order of arrival. */
-  async #eventsOfAll(callIds: readonly string[]): Promise<Map<string, CallEventRow[]>> {
-    const rows = await this.#session.query<EventFactsRow & { readonly call_id: string }>(
-      `select call_id, event_name, trace_id, organization_id, agent_id, occurred_at, received_at, facts
-       from ringback.events where call_id = any ($1) order by sequence`,
-      [callIds.map(toText)],
-    );
-    const events = new Map<string, CallEventRow[]>(callIds.map((callId) => [callId, []]));
-    for (const row of rows) events.get(fromText(row.call_id))?.push(callEventOf(row, fromText));
-    return events;
-  }
+/** The lowest sequence of what arrived since a time: no call that matches begins before it. */
+async function firstSince(session: Session, since: number | undefined): Promise<Sequence> {
+  if (since === undefined) return 1;
+  // "offset 0" keeps the planner from going through the sequences instead, from the beginning of the inbox.
+  const { first } = await oneRow<{ first: number | null }>(
+    session,
+    `select min(sequence) as first from (
+       select sequence from ringback.events where received_at >= $1 offset 0) arrived`,
+    [since],
+  );
+  return first ?? Infinity;
+}
 
-  /** The lowest sequence of what arrived since a time: no call that matches begins before it. */
-  async #firstSince(since: number | undefined): Promise<Sequence> {
-    if (since === undefined) return 1;
-    // "offset 0" keeps the planner from going through the sequences instead, from the beginning of the inbox.
-    const { first } = await oneRow<{ first: number | null }>(
-      this.#session,
-      `select min(sequence) as first from (
-         select sequence from ringback.events where received_at >= $1 offset 0) arrived`,
-      [since],
-    );
-    return first ?? Infinity;
-  }
-
-  /** The first events of calls. The conditions only spare computing calls; the computed record decides. */
-  async #firstEvents({ since, until, agentId }: CallFilter, { from, to, limit }: SearchRange) {
-    const ofCall = 'select from ringback.events o where o.call_id = e.call_id';
-    const rows = await this.#session.query<{ readonly sequence: Sequence; readonly call_id: string }>(
-      `select sequence, call_id from ringback.events e
-       where sequence between $1 and $2 and call_id is not null and ($4::bigint is null or received_at >= $4)
-         and not exists (${ofCall} and o.sequence < e.sequence)
-         and ($5::bigint is null or exists (${ofCall} and o.received_at < $5))
-         and ($6::text is null or exists (${ofCall} and o.agent_id = $6))
-       order by sequence desc limit $3`,
-      [from, to, limit, since ?? null, until ?? null, toTextOrNull(agentId)],
-    );
-    return rows.map(({ sequence, call_id: callId }) => ({ sequence, callId: fromText(callId) }));
-  }
+/** The first events of calls. The conditions only spare computing calls; the computed record decides. */
+async function firstEvents(
+  session: Session,
+  { since, until, agentId }: CallFilter,
+  { from, to, limit }: SearchRange,
+) {
+  const ofCall = 'select from ringback.events o where o.call_id = e.call_id';
+  const rows = await session.query<{ readonly sequence: Sequence; readonly call_id: string }>(
+    `select sequence, call_id from ringback.events e
+     where sequence between $1 and $2 and call_id is not null and ($4::bigint is null or received_at >= $4)
+       and not exists (${ofCall} and o.sequence < e.sequence)
+       and ($5::bigint is null or exists (${ofCall} and o.received_at < $5))
+       and ($6::text is null or exists (${ofCall} and o.agent_id = $6))
+     order by sequence desc limit $3`,
+    [from, to, limit, since ?? null, until ?? null, toTextOrNull(agentId)],
+  );
+  return rows.map(({ sequence, call_id: callId }) => ({ sequence, callId: fromText(callId) }));
 }

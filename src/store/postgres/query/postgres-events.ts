@@ -1,19 +1,5 @@
-import type {
-  DismissalStep,
-  DismissalWrite,
-  DismissedRun,
-  EventFilter,
-  EventStore,
-  EventStretch,
-  KeptEventPage,
-  KeptEventWithBytes,
-  ReplayCandidate,
-  ReplayQuestion,
-  ReplayWrite,
-  ReplayedRuns,
-} from '../../event-store.ts';
-import type { Sequence } from '../../event-record.ts';
-import { type PageRange, findPage } from '../../shared/event-rows.ts';
+import type { EventStore } from '../../event-store.ts';
+import { findPage } from '../../shared/event-rows.ts';
 import type { Session } from '../connection/session.ts';
 import { dismiss, wouldDismiss } from './dismissals.ts';
 import { findEvents } from './event-search.ts';
@@ -24,53 +10,29 @@ import { replayed, requeue, wouldRequeue } from './replays.ts';
 const stretchEvents = 100;
 
 /** Looking at events, replaying them and dismissing their runs, in Postgres. */
-export class PostgresEvents implements EventStore {
-  readonly #session: Session;
+export const eventsOn = (session: Session): EventStore => ({
+  get: (traceId) => eventWithTraceId(session, traceId),
 
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
-  get(traceId: string): Promise<KeptEventWithBytes | undefined> {
-    return eventWithTraceId(this.#session, traceId);
-  }
-
-  async list(filter: EventFilter, page: PageRange): Promise<KeptEventPage> {
+  async list(filter, page) {
     const { sequences, cursor } = await findPage(
       page,
-      () => this.lastSequence(),
-      (range) => findEvents(this.#session, filter, range),
+      () => lastSequence(session),
+      (range) => findEvents(session, filter, range),
     );
-    return { events: await summariesOf(this.#session, sequences), cursor };
-  }
+    return { events: await summariesOf(session, sequences), cursor };
+  },
 
-  lastSequence(): Promise<Sequence> {
-    return lastSequence(this.#session);
-  }
+  lastSequence: () => lastSequence(session),
 
-  async stretch(filter: EventFilter, after: Sequence, upTo: Sequence): Promise<EventStretch> {
+  async stretch(filter, after, upTo) {
     const range = { from: after + 1, to: upTo, limit: stretchEvents, latestFirst: false };
-    const { sequences, reached } = await findEvents(this.#session, filter, range);
-    return stretchOf(this.#session, sequences, reached);
-  }
+    const { sequences, reached } = await findEvents(session, filter, range);
+    return stretchOf(session, sequences, reached);
+  },
 
-  wouldRequeue(step: ReplayQuestion): Promise<readonly ReplayCandidate[]> {
-    return this.#session.write((transaction) => wouldRequeue(transaction, step));
-  }
-
-  requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[] | undefined> {
-    return this.#session.write((transaction) => requeue(transaction, step));
-  }
-
-  wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]> {
-    return this.#session.write((transaction) => wouldDismiss(transaction, step));
-  }
-
-  dismiss(step: DismissalWrite): Promise<readonly DismissedRun[] | undefined> {
-    return this.#session.write((transaction) => dismiss(transaction, step));
-  }
-
-  replayed(replay: number): Promise<ReplayedRuns> {
-    return replayed(this.#session, replay);
-  }
-}
+  wouldRequeue: (step) => session.write((transaction) => wouldRequeue(transaction, step)),
+  requeue: (step) => session.write((transaction) => requeue(transaction, step)),
+  wouldDismiss: (step) => session.write((transaction) => wouldDismiss(transaction, step)),
+  dismiss: (step) => session.write((transaction) => dismiss(transaction, step)),
+  replayed: (replay) => replayed(session, replay),
+});

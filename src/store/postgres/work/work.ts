@@ -69,7 +69,7 @@ import { migrate } from '../connection/migrations/index.ts';
 import type { Session } from '../connection/session.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
 import { ClaimEnds } from './claim-ends.ts';
-import { claimEvents, claimRuns, nextDue } from './claim.ts';
+import { claimEvents, claimRuns } from './claim.ts';
 import {
   type EventToRecord,
   type ReconciledKeys,
@@ -85,7 +85,7 @@ import { Settling } from './settling.ts';
 import { type QueuedRecording, RecordQueue } from './record-queue.ts';
 import { DeliveriesGoOn, Reconciling } from './reconciling.ts';
 
-/** What this process records and claims; what becomes of it: `Settling`. */
+/** What this process records and claims; what becomes of it: `Settling`; whether it lives: `Liveness`. */
 export class Work {
   readonly #session: Session;
   readonly #mayBePart: boolean;
@@ -93,8 +93,8 @@ export class Work {
   readonly #owned: OwnedEvents;
   readonly #ends: ClaimEnds;
   readonly #queue: RecordQueue;
-  readonly #liveness: Liveness;
   readonly settling: Settling;
+  readonly liveness: Liveness;
   #claiming: Promise<unknown> = Promise.resolve();
   readonly #claims = new AnswersInFlight();
   readonly #recordings = new AnswersInFlight();
@@ -120,7 +120,7 @@ export class Work {
       ends: this.#ends,
       arrived: () => Promise.all([this.#claims.arrived(), this.#recordings.arrived()]),
     });
-    this.#liveness = new Liveness({
+    this.liveness = new Liveness({
       session,
       clock,
       processes: this.#processes,
@@ -213,21 +213,5 @@ export class Work {
 
   claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly FoundRun[]> {
     return this.#claims.add(claimRuns(this.#session, this.#processes.id, handler, selection));
-  }
-
-  nextDue(handler: string, after: number | undefined): Promise<number | undefined> {
-    return nextDue(this.#session, handler, after);
-  }
-
-  keepAlive(): Promise<number> {
-    return this.#liveness.keepAlive();
-  }
-
-  announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
-    return this.#liveness.announce(handlers);
-  }
-
-  subscribe(onWork: () => void): () => void {
-    return this.#liveness.subscribe(onWork);
   }
 }

@@ -1,16 +1,5 @@
 import { refProcess, pause } from '../../../kit/clock.ts';
-import type {
-  CleaningStep,
-  CompactOptions,
-  ErasureStep,
-  EventCount,
-  KeptIn,
-  Look,
-  RetentionLimits,
-  RetentionStore,
-  Scrubbed,
-} from '../../retention-store.ts';
-import type { Sequence } from '../../event-record.ts';
+import type { RetentionStore, Scrubbed } from '../../retention-store.ts';
 import type { Session } from '../connection/session.ts';
 
 /** How long cleaning waits for a locked database, in milliseconds: it can as well be done later. */
@@ -27,61 +16,32 @@ const scrubPause = 50;
 const alone = { isAlone: true };
 
 /** Retention and erasure in SQLite. */
-export class SqliteRetention implements RetentionStore {
-  readonly #session: Session;
-
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
-  async clean(limits: RetentionLimits, after: string | undefined): Promise<CleaningStep> {
-    const { hasWork, next } = await this.#session.read(({ cleaning }) => cleaning.hasWork(limits, after));
+export const retentionOn = (session: Session): RetentionStore => ({
+  async clean(limits, after) {
+    const { hasWork, next } = await session.read(({ cleaning }) => cleaning.hasWork(limits, after));
     if (!hasWork) return { events: 0, runs: 0, quarantined: 0, traceIds: 0, next };
-    return this.#session.write('clean', [limits, after], { ...alone, timeout: cleaningTimeout });
-  }
+    return session.write('clean', [limits, after], { ...alone, timeout: cleaningTimeout });
+  },
 
-  look(where: KeptIn, after: number): Promise<Look> {
-    return this.#session.read(({ erasure }) => erasure.look(where, after));
-  }
-
-  countCall(callId: string): Promise<EventCount> {
-    return this.#session.read(({ erasure }) => erasure.countCall(callId));
-  }
-
-  countEvents(sequences: readonly Sequence[]): Promise<EventCount> {
-    return this.#session.read(({ erasure }) => erasure.countEvents(sequences));
-  }
-
-  eraseCall(callId: string, traceIdsUntil: number): Promise<ErasureStep> {
-    return this.#session.write('eraseCall', [callId, traceIdsUntil], alone);
-  }
-
-  eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): Promise<ErasureStep> {
-    return this.#session.write('eraseEvents', [sequences, traceIdsUntil], alone);
-  }
-
-  eraseQuarantined(ids: readonly number[]): Promise<number> {
-    return this.#session.write('eraseQuarantined', [ids], alone);
-  }
-
-  eraseFailureGroups(ids: readonly number[]): Promise<void> {
-    return this.#session.write('eraseFailureGroups', [ids], alone);
-  }
-
-  eraseAudit(ids: readonly number[]): Promise<void> {
-    return this.#session.write('eraseAudit', [ids], alone);
-  }
+  look: (where, after) => session.read(({ erasure }) => erasure.look(where, after)),
+  countCall: (callId) => session.read(({ erasure }) => erasure.countCall(callId)),
+  countEvents: (sequences) => session.read(({ erasure }) => erasure.countEvents(sequences)),
+  eraseCall: (callId, traceIdsUntil) => session.write('eraseCall', [callId, traceIdsUntil], alone),
+  eraseEvents: (sequences, traceIdsUntil) => session.write('eraseEvents', [sequences, traceIdsUntil], alone),
+  eraseQuarantined: (ids) => session.write('eraseQuarantined', [ids], alone),
+  eraseFailureGroups: (ids) => session.write('eraseFailureGroups', [ids], alone),
+  eraseAudit: (ids) => session.write('eraseAudit', [ids], alone),
 
   /** Tries until nothing of the erased data is left in the files, or until that has taken too long. */
-  async compact({ rewrite, onlyIfNeeded = false }: CompactOptions): Promise<Scrubbed> {
-    const { clock } = this.#session;
-    const { isWanted, size } = await this.#session.read(({ scrubbing }) => scrubbing.state());
+  async compact({ rewrite, onlyIfNeeded = false }) {
+    const { clock } = session;
+    const { isWanted, size } = await session.read(({ scrubbing }) => scrubbing.state());
     if (onlyIfNeeded && !isWanted) return { checkpointed: true, compacted: true };
     const compact = rewrite ?? size <= maxToRewrite;
     const deadline = onlyIfNeeded ? -Infinity : clock.elapsed() + scrubTimeout;
     let compacted = false;
     for (;;) {
-      const scrubbed: Scrubbed = await this.#session.write('scrub', [{ compact: compact && !compacted }]);
+      const scrubbed: Scrubbed = await session.write('scrub', [{ compact: compact && !compacted }]);
       compacted ||= scrubbed.compacted;
       const isDone = scrubbed.checkpointed && compacted === compact;
       if (isDone || clock.elapsed() >= deadline) return { checkpointed: scrubbed.checkpointed, compacted };
@@ -90,5 +50,5 @@ export class SqliteRetention implements RetentionStore {
       await pause(clock, scrubPause);
       unref();
     }
-  }
-}
+  },
+});

@@ -1,20 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type {
-  DismissalStep,
-  DismissalWrite,
-  DismissedRun,
-  EventFilter,
-  EventStore,
-  EventStretch,
-  KeptEventPage,
-  KeptEventWithBytes,
-  ReplayCandidate,
-  ReplayQuestion,
-  ReplayWrite,
-  ReplayedRuns,
-} from '../../event-store.ts';
+import type { EventFilter, EventStore } from '../../event-store.ts';
 import type { Sequence } from '../../event-record.ts';
-import { type PageRange, findPage } from '../../shared/event-rows.ts';
+import { findPage } from '../../shared/event-rows.ts';
 import type { Statements } from '../connection/statements.ts';
 import type { Session } from '../connection/session.ts';
 
@@ -34,86 +21,68 @@ interface Ahead {
 }
 
 /** Looking at events, replaying them and dismissing their runs, in SQLite. */
-export class SqliteEvents implements EventStore {
-  readonly #session: Session;
+export function eventsOn(session: Session): EventStore {
   /** By the filter object of each replay, and dropped with it. */
-  readonly #ahead = new WeakMap<EventFilter, Ahead>();
+  const allAhead = new WeakMap<EventFilter, Ahead>();
 
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
-  get(traceId: string): Promise<KeptEventWithBytes | undefined> {
-    return this.#session.read(({ events }) => events.get(traceId));
-  }
-
-  /** Searches in several steps, between which other work can run: a filter that matches little has to look at much. */
-  async list(filter: EventFilter, page: PageRange): Promise<KeptEventPage> {
-    const { sequences, cursor } = await findPage(
-      page,
-      () => this.lastSequence(),
-      async (range) => {
-        const found = await this.#session.read(({ findEvents }) => findEvents(filter, range));
-        await turn();
-        return found;
-      },
-    );
-    return { events: await this.#session.read(({ events }) => events.summaries(sequences)), cursor };
-  }
-
-  lastSequence(): Promise<Sequence> {
-    return this.#session.read(({ events }) => events.lastSequence());
-  }
-
-  async stretch(filter: EventFilter, after: Sequence, upTo: Sequence): Promise<EventStretch> {
-    await turn();
-    return this.#session.read(({ events, findEvents }) => {
-      const ahead = this.#aheadOf(filter, after, upTo) ?? lookAhead(findEvents, filter, after, upTo);
-      const next = ahead.sequences.slice(0, stretchEvents);
-      const isLast = next.length === ahead.sequences.length;
-      const stretch = events.stretch(next, isLast ? ahead.reached : (next.at(-1) ?? ahead.reached));
-      this.#ahead.set(filter, restOf(ahead, stretch.reached));
-      return stretch;
-    });
-  }
+  const lastSequence = () => session.read(({ events }) => events.lastSequence());
 
   /** What is left of the last look-up, if this call continues it. */
-  #aheadOf(filter: EventFilter, after: Sequence, upTo: Sequence): Ahead | undefined {
-    const ahead = this.#ahead.get(filter);
+  const aheadOf = (filter: EventFilter, after: Sequence, upTo: Sequence): Ahead | undefined => {
+    const ahead = allAhead.get(filter);
     return ahead?.after === after && ahead.upTo === upTo && ahead.sequences.length > 0 ? ahead : undefined;
-  }
+  };
 
-  wouldRequeue(step: ReplayQuestion): Promise<readonly ReplayCandidate[]> {
-    return this.#session.read(({ replays }) => replays.wouldRequeue(step));
-  }
+  return {
+    get: (traceId) => session.read(({ events }) => events.get(traceId)),
 
-  requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[] | undefined> {
-    this.#session.requestCorrection();
-    return this.#session.write('replay', [step]);
-  }
+    /** Searches in several steps, between which other work can run: a filter that matches little has to look at much. */
+    async list(filter, page) {
+      const { sequences, cursor } = await findPage(page, lastSequence, async (range) => {
+        const found = await session.read(({ findEvents }) => findEvents(filter, range));
+        await turn();
+        return found;
+      });
+      return { events: await session.read(({ events }) => events.summaries(sequences)), cursor };
+    },
 
-  wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]> {
-    return this.#session.read(({ dismissals }) => dismissals.wouldDismiss(step));
-  }
+    lastSequence,
 
-  dismiss(step: DismissalWrite): Promise<readonly DismissedRun[] | undefined> {
-    return this.#session.write('dismiss', [step]);
-  }
-
-  /** Counts in several steps: no index leads to the runs of a replay, so it goes through all stored runs. */
-  async replayed(replay: number): Promise<ReplayedRuns> {
-    const last = await this.lastSequence();
-    const sum = { done: 0, dead: 0, open: 0 };
-    for (let from = 1; from <= last; from += lookEvents) {
-      const range = { from, to: from + lookEvents - 1 };
-      const found = await this.#session.read(({ replays }) => replays.countIn(replay, range));
-      sum.done += found.done;
-      sum.dead += found.dead;
-      sum.open += found.open;
+    async stretch(filter, after, upTo) {
       await turn();
-    }
-    return sum;
-  }
+      return session.read(({ events, findEvents }) => {
+        const ahead = aheadOf(filter, after, upTo) ?? lookAhead(findEvents, filter, after, upTo);
+        const next = ahead.sequences.slice(0, stretchEvents);
+        const isLast = next.length === ahead.sequences.length;
+        const stretch = events.stretch(next, isLast ? ahead.reached : (next.at(-1) ?? ahead.reached));
+        allAhead.set(filter, restOf(ahead, stretch.reached));
+        return stretch;
+      });
+    },
+
+    wouldRequeue: (step) => session.read(({ replays }) => replays.wouldRequeue(step)),
+    requeue(step) {
+      session.requestCorrection();
+      return session.write('replay', [step]);
+    },
+    wouldDismiss: (step) => session.read(({ dismissals }) => dismissals.wouldDismiss(step)),
+    dismiss: (step) => session.write('dismiss', [step]),
+
+    /** Counts in several steps: no index leads to the runs of a replay, so it goes through all stored runs. */
+    async replayed(replay) {
+      const last = await lastSequence();
+      const sum = { done: 0, dead: 0, open: 0 };
+      for (let from = 1; from <= last; from += lookEvents) {
+        const range = { from, to: from + lookEvents - 1 };
+        const found = await session.read(({ replays }) => replays.countIn(replay, range));
+        sum.done += found.done;
+        sum.dead += found.dead;
+        sum.open += found.open;
+        await turn();
+      }
+      return sum;
+    },
+  };
 }
 
 /**
