@@ -1,18 +1,11 @@
-import type { AlertStore, FoundAlert, KeptAlert, ToTell } from '../../alert-store.ts';
+import type { AlertStore, KeptAlert } from '../../alert-store.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';
 
 /** Which alerts are raised, in Postgres. */
 export const alertsOn = (session: Session): AlertStore => ({
-  async raise({
-    name,
-    subject,
-    message,
-    now,
-    notifies,
-    toldBefore,
-  }: FoundAlert): Promise<ToTell | undefined> {
+  async raise({ name, subject, message, now, notifies, toldBefore }) {
     const toldAt = notifies ? 'notified_at' : 'told_at';
     const key = [name, toText(subject)];
     return session.write(async (transaction) => {
@@ -39,14 +32,14 @@ export const alertsOn = (session: Session): AlertStore => ({
     });
   },
 
-  async untold(name: string, subject: string): Promise<void> {
+  async untold(name, subject) {
     await session.query('update ringback.alerts set notified_at = 0 where name = $1 and subject = $2', [
       name,
       toText(subject),
     ]);
   },
 
-  async end(name: string, subject: string): Promise<Pick<KeptAlert, 'isNotified'> | undefined> {
+  async end(name, subject) {
     const [ended] = await session.query<Pick<KeptAlert, 'isNotified'>>(
       'delete from ringback.alerts where name = $1 and subject = $2 returning notified_at > 0 as "isNotified"',
       [name, toText(subject)],
@@ -54,14 +47,13 @@ export const alertsOn = (session: Session): AlertStore => ({
     return ended;
   },
 
-  list(): Promise<readonly KeptAlert[]> {
-    return session.query<KeptAlert>(
+  list: () =>
+    session.query(
       `select name, subject, since, message, found_at as "foundAt", notified_at > 0 as "isNotified"
        from ringback.alerts order by name, subject`,
-    );
-  },
+    ),
 
-  async deadRuns(limit: number): Promise<number> {
+  async deadRuns(limit) {
     const { count } = await oneRow<{ count: number }>(
       session,
       // Group by group: of one that is muted there may be a million, which are not gone through.

@@ -1,7 +1,4 @@
 import {
-  type AuditCounts,
-  type AuditPage,
-  type AuditRequest,
   type AuditRow,
   type AuditStore,
   type ProgressStep,
@@ -16,7 +13,7 @@ import { type Transaction, oneRow } from '../connection/transaction.ts';
 
 /** What people have done to a Postgres inbox. */
 export const auditOn = (session: Session): AuditStore => ({
-  async begin({ action, by, reason, what, now, upTo }: AuditRequest): Promise<number> {
+  async begin({ action, by, reason, what, now, upTo }) {
     const { id } = await oneRow<{ id: number }>(
       session,
       `with removed as (
@@ -29,7 +26,7 @@ export const auditOn = (session: Session): AuditStore => ({
     return id;
   },
 
-  async end(id: number, now: number, { events, runs }: AuditCounts): Promise<void> {
+  async end(id, now, { events, runs }) {
     await session.query(
       `update ringback.audit set events = events + $3, runs = runs + $4, finished_at = coalesce(finished_at, $2)
        where id = $1`,
@@ -37,20 +34,15 @@ export const auditOn = (session: Session): AuditStore => ({
     );
   },
 
-  async get(id: number): Promise<AuditRow | undefined> {
+  async get(id) {
     const [row] = await rowsOf(session, 'where id = $1', [id]);
     return row;
   },
 
-  running(): Promise<readonly AuditRow[]> {
-    return rowsOf(session, 'where up_to is not null and finished_at is null order by id desc', []);
-  },
+  running: () => rowsOf(session, 'where up_to is not null and finished_at is null order by id desc', []),
+  advance: (step) => advance(session, step),
 
-  advance(step: ProgressStep): Promise<boolean> {
-    return advance(session, step);
-  },
-
-  async stop(id: number, now: number): Promise<boolean> {
+  async stop(id, now) {
     const stopped = await session.query(
       `update ringback.audit set finished_at = $2, stopped_at = $2
        where id = $1 and up_to is not null and finished_at is null returning id`,
@@ -59,13 +51,13 @@ export const auditOn = (session: Session): AuditStore => ({
     return stopped.length > 0;
   },
 
-  list({ since, until, limit, before }: AuditPage): Promise<readonly AuditRow[]> {
-    return rowsOf(
-      session,
-      'where id < $1 and requested_at >= $2 and requested_at < $3 order by id desc limit $4',
-      [before ?? Number.MAX_SAFE_INTEGER, since ?? 0, until ?? Number.MAX_SAFE_INTEGER, limit],
-    );
-  },
+  list: ({ since, until, limit, before }) =>
+    rowsOf(session, 'where id < $1 and requested_at >= $2 and requested_at < $3 order by id desc limit $4', [
+      before ?? Number.MAX_SAFE_INTEGER,
+      since ?? 0,
+      until ?? Number.MAX_SAFE_INTEGER,
+      limit,
+    ]),
 });
 
 async function rowsOf(

@@ -1,4 +1,4 @@
-import type { FailureGroup, FailureQuery, FailureStore, NamedGroup } from '../../failure-store.ts';
+import type { FailureGroup, FailureStore, NamedGroup } from '../../failure-store.ts';
 import { maxCountedOfGroup } from '../../shared/bounds.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connection/text.ts';
@@ -26,7 +26,7 @@ const runsOfGroup = `
 
 /** The failures of a Postgres inbox. */
 export const failuresOn = (session: Session): FailureStore => ({
-  async groups({ handler, limit }: FailureQuery): Promise<readonly FailureGroup[]> {
+  async groups({ handler, limit }) {
     const rows = await session.query<Row>(
       `select fingerprint as id, g.handler, cause, place, message, dead, retrying, first_seen_at as "firstSeenAt",
          last_seen_at as "lastSeenAt", trace_id as "traceId", muted_at as "mutedAt"
@@ -47,7 +47,7 @@ export const failuresOn = (session: Session): FailureStore => ({
     }));
   },
 
-  async named(ids: readonly string[]): Promise<readonly NamedGroup[]> {
+  async named(ids) {
     const rows = await session.query<NamedGroup>(
       `select fingerprint as id, handler, cause, muted_at is not null as "isMuted" from ringback.failure_groups
        where fingerprint = any ($1)`,
@@ -56,7 +56,7 @@ export const failuresOn = (session: Session): FailureStore => ({
     return rows.map((row) => ({ ...row, handler: fromText(row.handler), cause: fromText(row.cause) }));
   },
 
-  async mute(id: string, now: number): Promise<boolean> {
+  async mute(id, now) {
     const muted = await session.query(
       'update ringback.failure_groups set muted_at = $2 where fingerprint = $1 and muted_at is null returning 1',
       [toText(id), now],
@@ -64,7 +64,7 @@ export const failuresOn = (session: Session): FailureStore => ({
     return muted.length > 0;
   },
 
-  async unmute(id: string): Promise<boolean> {
+  async unmute(id) {
     const unmuted = await session.query(
       `update ringback.failure_groups set muted_at = null where fingerprint = $1 and muted_at is not null
        returning 1`,

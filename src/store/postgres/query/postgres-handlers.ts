@@ -1,10 +1,4 @@
-import type {
-  HandlerPause,
-  HandlerRuns,
-  HandlerStore,
-  LivingProcess,
-  StartSlots,
-} from '../../handler-store.ts';
+import type { HandlerPause, HandlerRuns, HandlerStore } from '../../handler-store.ts';
 import { maxReservedAhead } from '../../timeouts.ts';
 import { maxDelay, maxCounted } from '../../shared/bounds.ts';
 import type { Session } from '../connection/session.ts';
@@ -24,7 +18,7 @@ const some = (isInState: string): string =>
 
 /** The handlers of a Postgres inbox. */
 export const handlersOn = (session: Session, ownProcess: () => number | undefined): HandlerStore => ({
-  async pause(pause: HandlerPause): Promise<HandlerPause> {
+  async pause(pause) {
     await session.query(
       'insert into ringback.paused_handlers values ($1, $2, $3, $4) on conflict do nothing',
       [toText(pause.handler), pause.since, toTextOrNull(pause.by), toTextOrNull(pause.reason)],
@@ -33,7 +27,7 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
     return holding.find(({ handler }) => handler === pause.handler) ?? pause;
   },
 
-  async resume(handler: string): Promise<boolean> {
+  async resume(handler) {
     const rows = await session.query(
       'delete from ringback.paused_handlers where handler = $1 returning handler',
       [toText(handler)],
@@ -41,7 +35,7 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
     return rows.length > 0;
   },
 
-  async erasePause(handler: string): Promise<void> {
+  async erasePause(handler) {
     await session.query(
       'update ringback.paused_handlers set paused_by = null, reason = null where handler = $1',
       [toText(handler)],
@@ -51,8 +45,8 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
   // Behind slow settlements, a pause would come late, and each heartbeat waits for it.
   paused: () => pausedHandlers(session.heartbeats, heartbeatTimeout),
 
-  reserveStarts({ handler, count, gap }: StartSlots): Promise<number> {
-    return session.write(async (transaction) => {
+  reserveStarts: ({ handler, count, gap }) =>
+    session.write(async (transaction) => {
       const { delay } = await oneRow<{ delay: number }>(transaction, nextSlot, [
         toText(handler),
         maxDelay(gap),
@@ -63,10 +57,9 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
           [toText(handler), count * gap],
         );
       return delay;
-    });
-  },
+    }),
 
-  async runs(): Promise<readonly HandlerRuns[]> {
+  async runs() {
     const rows = await session.query<HandlerRuns>(
       `select handler, count(*) filter (where state = 'due') as due, count(*) filter (where state = 'claimed') as running,
          count(*) filter (where state = 'blocked') as blocked, count(*) filter (where state = 'dead') as dead
@@ -76,7 +69,7 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
     return rows.map((row) => ({ ...row, handler: fromText(row.handler) }));
   },
 
-  async processes(): Promise<readonly LivingProcess[]> {
+  async processes() {
     const rows = await session.query<{ id: number; handlers: string | null }>(
       `select id, handlers from ringback.processes
        where not is_leaving and heartbeat_at > clock_timestamp() - make_interval(secs => $1) order by id`,

@@ -1,11 +1,4 @@
-import {
-  type Backlog,
-  type HistoryRow,
-  type HistoryStore,
-  type Resolution,
-  gauges,
-  resolutions,
-} from '../../history-store.ts';
+import { type HistoryRow, type HistoryStore, gauges, resolutions } from '../../history-store.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
 import { maxCounted } from '../../shared/bounds.ts';
@@ -14,7 +7,7 @@ import { withDueHandlers } from './overview.ts';
 /** What has happened, by time, in Postgres. */
 export const historyOn = (session: Session): HistoryStore => ({
   /** Names in one order: two processes that add to the same minute would otherwise wait for each other's rows in turn. */
-  async add(at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean): Promise<void> {
+  async add(at, counts, mayRemove) {
     const names = [...counts.keys()].toSorted();
     await session.write(async (transaction) => {
       for (const [resolution, { length, kept }] of Object.entries(resolutions)) {
@@ -38,14 +31,13 @@ export const historyOn = (session: Session): HistoryStore => ({
     });
   },
 
-  list(resolution: Resolution, since: number, until: number): Promise<readonly HistoryRow[]> {
-    return session.query<HistoryRow>(
+  list: (resolution, since, until) =>
+    session.query<HistoryRow>(
       `select at, name, count from ringback.history where resolution = $1 and at >= $2 and at < $3 order by at, name`,
       [resolution, since, until],
-    );
-  },
+    ),
 
-  async backlog(now: number): Promise<Backlog> {
+  async backlog(now) {
     const { waiting, oldest } = await oneRow<{ waiting: number; oldest: number | null }>(
       session,
       `${withDueHandlers}, found as (
