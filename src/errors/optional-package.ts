@@ -1,3 +1,4 @@
+import { codeOf, messageOf } from '../kit/error-text.ts';
 import { configError } from './errors.ts';
 
 /**
@@ -17,8 +18,7 @@ export async function importOptional<Package>(
     return await load();
   } catch (error) {
     // What is missing may also be something that the package itself needs: then its own words are what helps.
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
-    if (!isMissing || !error.message.includes(`'${name}'`)) throw error;
+    if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND' || !messageOf(error).includes(`'${name}'`)) throw error;
     throw configError('package_missing', { name, purpose });
   }
 }

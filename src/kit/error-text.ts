@@ -132,3 +132,8 @@ export function classOf(thrown: unknown): string {
   const name: unknown = thrown.name;
   return typeof name === 'string' && /^[A-Za-z]\w{0,63}$/.test(name) ? name : 'Error';
 }
+
+/** The code of an error, such as `ENOENT`, or an empty text. */
+export function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
+}

@@ -7,6 +7,11 @@ export const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 /** A value that arrives as it was written: no control characters, no blanks at the ends. */
 export const headerValue = /^[!-~](?:[ -~]*[!-~])?$/;
 
+/** The same headers by their names in lower case. */
+export function lowerCased<T>(headers: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
 /**
  * What any client sends, what proxies add, and what every delivery of the platform has (platform document, Delivery
  * rules): none of it is secret, so whoever sends JSON would pass for the platform.

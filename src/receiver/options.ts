@@ -5,7 +5,7 @@ import { configError } from '../errors/errors.ts';
 import type { Size } from '../kit/bytes.ts';
 import { type Clock, type Random, inWholeMilliseconds } from '../kit/clock.ts';
 import type { Duration } from '../kit/duration.ts';
-import { hasOwnHeader } from '../kit/header-fields.ts';
+import { hasOwnHeader, lowerCased } from '../kit/header-fields.ts';
 import type { TrustProxySetting } from '../kit/trust-proxy.ts';
 import { clockOption, headersOption, parseStrictly } from '../errors/option-problems.ts';
 import {
@@ -166,9 +166,7 @@ const retentionSchema = z.strictObject({
 const optionsSchema = z.strictObject({
   secrets: z.unknown().optional(),
   headers: headersOption
-    .transform(
-      (headers) => new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
-    )
+    .transform((headers) => new Map(Object.entries(lowerCased(headers))))
     .default(new Map<string, string>()),
   signature: z.unknown().optional(),
   tolerance: timeSpan.default(300_000),

@@ -3,6 +3,7 @@ import { decodeBody, isRecord } from '../events/decoding.ts';
 import { firstId } from '../events/ids.ts';
 import { systemClock } from '../kit/clock.ts';
 import { configError } from '../errors/errors.ts';
+import { lowerCased } from '../kit/header-fields.ts';
 import { describe, isObject, parseStrictly } from '../errors/option-problems.ts';
 import type { Scheme } from '../events/model.ts';
 import type { SchemeName } from '../signature/schemes.ts';
@@ -138,10 +139,6 @@ function withCallId(body: Readonly<Record<string, unknown>>, callId: string): Re
   return isRecord(payload)
     ? { ...body, payload: { ...payload, call_id: callId } }
     : { ...body, call_id: callId };
-}
-
-function lowerCased<T>(headers: Readonly<Record<string, T>>): Record<string, T> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 function present(headers: Readonly<Record<string, string | undefined>>): Record<string, string> {

@@ -1,3 +1,5 @@
+import { lowerCased } from '../../kit/header-fields.ts';
+
 /** The fields of a custom tool that are needed to call it (platform document, CustomTool). */
 export interface CallableTool {
   readonly additional_tool_info: {
@@ -53,8 +55,4 @@ function withQuery(endpoint: string, args: Readonly<Record<string, unknown>>): s
       url.searchParams.append(name, typeof one === 'string' ? one : JSON.stringify(one));
   }
   return url.href;
-}
-
-function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

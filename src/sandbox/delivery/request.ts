@@ -2,6 +2,7 @@ import type { Scheme } from '../../events/model.ts';
 import { sign } from '../../signature/sign.ts';
 import type { SandboxEvent, Subscription } from '../model.ts';
 import { isAddressLiteral } from '../../kit/addresses.ts';
+import { lowerCased } from '../../kit/header-fields.ts';
 
 /** One HTTP request, ready to be sent. */
 export interface DeliveryRequest {
@@ -55,8 +56,9 @@ function secretsOf({ secret, previousSecret }: Subscription, now: number): reado
 }
 
 function ownHeaders({ headers = {} }: Subscription): Record<string, string> {
-  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  return Object.fromEntries(named.filter(([name]) => !framingHeaders.has(name)));
+  return Object.fromEntries(
+    Object.entries(lowerCased(headers)).filter(([name]) => !framingHeaders.has(name)),
+  );
 }
 
 /** Why the platform would make no attempt: the same names as the client's warnings about a subscription. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { codeOf } from '../../../kit/error-text.ts';
 import { jsonOrText, readBounded } from '../../../kit/http-bodies.ts';
 import { type Embedder, toUnitLength } from './embedder.ts';
 
@@ -71,7 +72,8 @@ async function embedBatch(
     signal?.throwIfAborted();
     if (error instanceof EmbeddingProblem) throw error;
     // The error of a key that can't be in a header tells the key.
-    throw new EmbeddingProblem(`The embedding service can't be asked${codeOf(error)}`);
+    const code = codeOf(error instanceof Error ? error.cause : undefined);
+    throw new EmbeddingProblem(`The embedding service can't be asked${code && `: ${code}`}`);
   }
 }
 
@@ -92,10 +94,4 @@ function notEmbeddings(): EmbeddingProblem {
     'The embedding service answered 200, but not with one vector for each text',
     200,
   );
-}
-
-/** Why a connection failed, such as ECONNREFUSED. */
-function codeOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? `: ${cause.code}` : '';
 }

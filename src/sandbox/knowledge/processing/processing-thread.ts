@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../kit/clock.ts';
+import { codeOf } from '../../../kit/error-text.ts';
 import { threadFile } from '../../../kit/own-files.ts';
 import type { ChunkOptions } from '../chunking/chunk.ts';
 import { DocumentFailure, type DocumentProblem, UnreadableDocument } from '../document-problem.ts';
@@ -188,7 +189,6 @@ const tooSlow = { code: 'too_slow', message: 'Cutting and embedding the document
 
 /** Whatever else ends a thread is not due to the document, such as options of Node that a thread refuses. */
 function reasonFor(error: unknown): unknown {
-  const isOutOfMemory =
-    error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-  return isOutOfMemory ? new UnreadableDocument('too_large', { cause: error }) : error;
+  if (codeOf(error) !== 'ERR_WORKER_OUT_OF_MEMORY') return error;
+  return new UnreadableDocument('too_large', { cause: error });
 }

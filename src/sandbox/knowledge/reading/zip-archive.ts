@@ -3,6 +3,7 @@
  * a parser gets it, and packed anew: what an archive declares about its sizes may be wrong, and a parser believes it.
  */
 import { crc32, inflateRawSync } from 'node:zlib';
+import { codeOf } from '../../../kit/error-text.ts';
 import { UnreadableDocument } from '../document-problem.ts';
 
 /** A file in an archive, unpacked. */
@@ -95,8 +96,8 @@ function inflate(packed: Buffer, maxBytes: number): Buffer {
   try {
     return inflateRawSync(packed, { maxOutputLength: Math.max(maxBytes, 1) });
   } catch (error) {
-    const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
-    throw new UnreadableDocument(isTooLarge ? 'too_large' : 'broken', { cause: error });
+    const problem = codeOf(error) === 'ERR_BUFFER_TOO_LARGE' ? 'too_large' : 'broken';
+    throw new UnreadableDocument(problem, { cause: error });
   }
 }
 

@@ -4,7 +4,7 @@ import { type Movable, type MoveSource, type MoveTarget, takeOverIn } from '../.
 import { isOfConnection, toProblem } from '../connection/opening-cause.ts';
 import { type PostgresPlace, placeName } from '../connection/place.ts';
 import { Session } from '../connection/session.ts';
-import { codeOf } from '../connection/statement.ts';
+import { codeOf } from '../../../kit/error-text.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { PostgresStore } from '../postgres-store.ts';
 import { sourceOn } from './move-source.ts';

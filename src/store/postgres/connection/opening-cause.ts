@@ -1,7 +1,6 @@
 import { RingbackError, ringbackError } from '../../../errors/errors.ts';
-import { messageOf } from '../../../kit/error-text.ts';
+import { codeOf, messageOf } from '../../../kit/error-text.ts';
 import { intercepted } from '../../../kit/intercepted.ts';
-import { codeOf } from './statement.ts';
 
 /** Why a database can't be used, by the code of its error. The driver's own words may name the user, and a person needs less. */
 const causes: Readonly<Record<string, string>> = {

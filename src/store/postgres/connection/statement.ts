@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type pg from 'pg';
 import { configError } from '../../../errors/errors.ts';
+import { codeOf, messageOf } from '../../../kit/error-text.ts';
 
 /** What a store sends to the database. */
 export interface Statement {
@@ -42,8 +43,7 @@ export function driver(): typeof pg {
     return require('pg') as typeof pg;
   } catch (error) {
     // What is missing may also be something that the driver itself needs: then its own words are what helps.
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND';
-    if (!isMissing || !error.message.includes("'pg'")) throw error;
+    if (codeOf(error) !== 'MODULE_NOT_FOUND' || !messageOf(error).includes("'pg'")) throw error;
     throw configError('package_missing', { name: 'pg', purpose: 'an inbox on Postgres' });
   }
 }
@@ -113,9 +113,4 @@ export function isLockTimeout(error: unknown): boolean {
 /** Whether the database has not given the number of a transaction to any yet. */
 export function isUnknownTransaction(error: unknown): boolean {
   return codeOf(error) === '22023';
-}
-
-/** The SQLSTATE that the database has given an error, or the code of another, or an empty text. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ringbackError } from '../../../errors/errors.ts';
+import { codeOf } from '../../../kit/error-text.ts';
 import { openingCause } from '../connection/connection.ts';
 import { whyNoInbox } from '../connection/why-no-inbox.ts';
 
@@ -81,7 +82,7 @@ function sync(path: string): void {
 
 /** Why a copy can't be made. */
 export function copyCause(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = codeOf(error);
   if (code === 'EEXIST') return 'there is a file of that name already';
   if (code === 'ENOENT') return 'there is no such folder';
   if (code === 'ERR_FS_EISDIR')

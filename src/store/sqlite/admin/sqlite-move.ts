@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { RingbackError, ringbackError } from '../../../errors/errors.ts';
+import { codeOf } from '../../../kit/error-text.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { type Movable, type MoveSource, type MoveTarget, takeOverIn } from '../../shared/move.ts';
 import { openDatabase, openingCause, problemOf } from '../connection/connection.ts';
@@ -63,8 +64,7 @@ export class SqliteMove implements Movable {
 
   #problemOf(error: unknown): unknown {
     if (error instanceof RingbackError) return error;
-    const isOfDriver = error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_');
-    if (!isOfDriver) return error;
+    if (!codeOf(error).startsWith('SQLITE_')) return error;
     const cause = openingCause(error);
     return (
       problemOf(error, this.name) ?? ringbackError('database_unreadable', { database: this.name, cause })
