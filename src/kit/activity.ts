@@ -1,5 +1,3 @@
-import { bucketOf } from './histogram.ts';
-
 /** Counts by their names. */
 export type Counts = ReadonlyMap<string, number>;
 
@@ -70,3 +68,48 @@ export class Activity {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + count);
   }
 }
+
+/**
+ * Durations are counted in buckets, so that those of many processes and minutes add up. The upper ends of these, in milliseconds:
+ * from 2 ms to 5 s, each is about half as long again as the one before.
+ */
+export const bucketEnds = [
+  1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1_200, 2_000, 3_000, 5_000, 10_000, 30_000,
+  60_000, 300_000, 3_600_000,
+] as const;
+
+/** The end of the bucket that a duration is in; of one beyond them all, the last. */
+export function bucketOf(milliseconds: number): number {
+  return bucketEnds.find((end) => milliseconds <= end) ?? bucketEnds[bucketEnds.length - 1] ?? 0;
+}
+
+/**
+ * The end of the bucket below which a part of all durations lies: the true value is at most that. Undefined if there are
+ * none.
+ *
+ * @param counts how many durations are in each bucket, by its end
+ */
+export function quantile(counts: ReadonlyMap<number, number>, part: number): number | undefined {
+  const ends = [...counts.keys()].toSorted((one, other) => one - other);
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  let below = 0;
+  return ends.find((end) => (below += counts.get(end) ?? 0) >= all * part && below > 0);
+}
+
+/** What is measured of a receiver, by whatever client: in sentences, and in which steps. Durations are in seconds. */
+export const measures = {
+  deliveries: { help: 'Deliveries, by how they were answered, and by the code of a refusal.' },
+  answerDuration: {
+    help: 'How long answers to deliveries took.',
+    // The platform waits one second for an answer.
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 2.5],
+  },
+  runs: { help: 'Attempts of handlers, by how they ended: done, retried, dead.' },
+  runDuration: {
+    help: 'How long attempts of handlers took.',
+    // An attempt may take 30 seconds by default.
+    buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
+  },
+  waiting: { help: 'Events and due runs that wait for a process.' },
+  oldestWaiting: { help: 'How long the oldest of them has waited.' },
+} as const;

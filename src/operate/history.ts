@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { type Instant, listOptions, parseStrictly } from '../errors/option-problems.ts';
-import type { Activity, Counts } from '../kit/activity.ts';
+import { type Activity, type Counts, quantile } from '../kit/activity.ts';
 import type { Clock } from '../kit/clock.ts';
-import { quantile } from '../kit/histogram.ts';
 import { ClockWatch } from './clock-watch.ts';
 import { type HistoryRow, type HistoryStore, type Resolution, resolutions } from '../store/history-store.ts';
 

@@ -1,6 +1,5 @@
 import type { Meter, ObservableGauge } from '@opentelemetry/api';
-import type { ActivityObserver } from '../kit/activity.ts';
-import { measures } from '../kit/measures.ts';
+import { type ActivityObserver, measures } from '../kit/activity.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 
 /** The metrics of a receiver. Labels are names of handlers, outcomes and codes: nothing of an event. */

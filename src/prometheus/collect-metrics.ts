@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
-import type { AnswerOutcome, RunOutcome } from '../kit/activity.ts';
-import { measures } from '../kit/measures.ts';
+import { type AnswerOutcome, type RunOutcome, measures } from '../kit/activity.ts';
 import { type Receiver, internalsOf } from '../receiver/receiver.ts';
 
 /**

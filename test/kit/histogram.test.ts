@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bucketEnds, bucketOf, quantile } from '../../src/kit/histogram.ts';
+import { bucketEnds, bucketOf, quantile } from '../../src/kit/activity.ts';
 
 test.each([
   [0, 1],

@@ -5,7 +5,7 @@ import type { Telemetry } from '../../receiver/telemetry.ts';
 import type { AuditRequest, AuditRow, AuditStore } from '../../store/audit-store.ts';
 import type { EventStore, StoredEvent } from '../../store/event-store.ts';
 import type { Sequence } from '../../store/event-record.ts';
-import { type RunCounts, addRuns, noRuns } from '../../store/shared/run-counts.ts';
+import { type RunCounts, addRuns, noRuns } from '../../store/shared/changed-runs.ts';
 import { type BulkResult, type BulkWork, bulkStateOf } from './bulk-work.ts';
 
 /** What bulk actions work with. */

@@ -1,6 +1,6 @@
 import type { AuditRow, ProgressStep } from '../../store/audit-store.ts';
 import type { DismissedRun, EventFilter, StoredEvent } from '../../store/event-store.ts';
-import type { RunCounts } from '../../store/shared/run-counts.ts';
+import type { RunCounts } from '../../store/shared/changed-runs.ts';
 
 /** What a replay or a dismissal does to the runs of the events that it goes through. */
 export interface BulkWork {

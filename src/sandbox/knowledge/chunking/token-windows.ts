@@ -1,4 +1,4 @@
-import { pieceEnds } from './pieces.ts';
+import { pieceEnds } from './tokenizer.ts';
 import type { SourceText, Span } from './source-text.ts';
 
 /** How large chunks may be, and how much the next one repeats of the last, in tokens. */

@@ -1,5 +1,5 @@
 import type { DismissalStep, DismissalWrite, DismissedRun } from '../../event-store.ts';
-import { type DismissedRow, runsThatBlocked } from '../../shared/dismissed-runs.ts';
+import { type DismissedRow, runsThatBlocked } from '../../shared/changed-runs.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { fromText, toText } from '../connection/text.ts';

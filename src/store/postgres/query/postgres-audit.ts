@@ -6,7 +6,7 @@ import {
   auditRemoved,
 } from '../../audit-store.ts';
 import { type StoredEntry, auditRow, entryColumns, handlersOf } from '../../shared/audit-rows.ts';
-import { type ChangedRun, addRuns, noRuns } from '../../shared/run-counts.ts';
+import { type ChangedRun, addRuns, noRuns } from '../../shared/changed-runs.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText, toTextOrNull } from '../connection/text.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';

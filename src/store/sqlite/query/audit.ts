@@ -9,7 +9,7 @@ import {
   auditRemoved,
 } from '../../audit-store.ts';
 import { type StoredEntry, auditRow, entryColumns, handlersOf } from '../../shared/audit-rows.ts';
-import { type ChangedRun, addRuns, noRuns } from '../../shared/run-counts.ts';
+import { type ChangedRun, addRuns, noRuns } from '../../shared/changed-runs.ts';
 
 /** What people have done. What writes runs inside a transaction of the caller's. */
 export function prepareAudit(database: Database.Database) {

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { DismissalStep, DismissalWrite, DismissedRun } from '../../event-store.ts';
-import { type DismissedRow, runsThatBlocked } from '../../shared/dismissed-runs.ts';
+import { type DismissedRow, runsThatBlocked } from '../../shared/changed-runs.ts';
 import type { Sequence } from '../../event-record.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 import { withFormerReason } from '../work/settle.ts';
