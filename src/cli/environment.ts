@@ -51,8 +51,8 @@ export type Environment = z.output<typeof environmentSchema>;
  *
  * @throws ConfigError for an invalid value, and for an unknown variable, so that no misspelled one is silently ignored
  */
-export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
-  const ours = Object.entries(variables).filter(
+export function readEnvironment(): Environment {
+  const ours = Object.entries(process.env).filter(
     ([name, value]) => name.startsWith('RINGBACK_') && !isOfService(name, value),
   );
   return parseStrictly(environmentSchema, Object.fromEntries(ours), 'the environment');

@@ -66,7 +66,7 @@ export class Erasure {
   }
 
   /** Erases, in steps between which deliveries are recorded. */
-  async erase(target: ErasureTarget, others: readonly unknown[] = []): Promise<Erased> {
+  async erase(target: ErasureTarget, others: readonly unknown[]): Promise<Erased> {
     this.#parts.requireStarted('erase()');
     const { callId, mentions, compact, dryRun, account } = readTarget(target, others);
     if (dryRun) return this.#wouldErase(await this.#find(callId, mentions));

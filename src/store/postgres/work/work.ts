@@ -101,7 +101,7 @@ export class Work {
   readonly #reconciling: Reconciling;
   readonly #reconciledKeys: ReconciledKeys = { areNeeded: false };
 
-  constructor(session: Session, clock: Clock, mayBePart = false) {
+  constructor(session: Session, clock: Clock, mayBePart: boolean) {
     this.#session = session;
     this.#mayBePart = mayBePart;
     this.#processes = new Processes(session.heartbeats);

@@ -42,7 +42,7 @@ export class Session {
   #isClosed = false;
   #isAbandoned = false;
 
-  constructor(file: string, clock: Clock, mayBePart = false) {
+  constructor(file: string, clock: Clock, mayBePart: boolean) {
     this.#file = file;
     this.clock = clock;
     this.#mayBePart = mayBePart;
