@@ -5,7 +5,7 @@ const ranks = [
   ['^src/errors/', '^src/events/model\\.ts$'],
   ['^src/events/(?!model\\.ts)', '^src/signature/'],
   // What a call's events add up to: the inbox keeps it, so it ranks below the inbox.
-  ['^src/calls/timeline\\.ts$'],
+  ['^src/calls/'],
   ['^src/dispatch/(handler|outcomes)\\.ts$'],
   ['^src/store/'],
   ['^src/dispatch/run\\.ts$'],
@@ -16,7 +16,6 @@ const ranks = [
   [
     '^src/intake/(?!intake\\.ts)',
     '^src/dispatch/(?!(handler|outcomes|run|dispatcher|registry|claimer|placer|event-reader|attempt|settler)\\.ts)',
-    '^src/calls/(?!timeline\\.ts)',
     '^src/operate/',
     '^src/http/(?!listening\\.ts)',
   ],

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Logger } from 'pino';
 import { type CallRecord, callRecordOf } from '../calls/timeline.ts';
-import { joinedCall } from '../calls/joined-call.ts';
 import { ringbackError } from '../errors/errors.ts';
 import { headerOf } from '../events/ids.ts';
 import type { CallEvent } from '../events/model.ts';
@@ -18,7 +17,7 @@ import type { RunState } from '../store/store.ts';
 import { type Conclusion, conclude, concludedBefore, failureOf, unreadable } from './conclude.ts';
 import { AttemptContext, Commit, type Committed } from './context.ts';
 import { EarlyEnd, untilEnd } from './deadline.ts';
-import type { JoinTerms, JoinedCall, Outcome } from './handler.ts';
+import { type JoinTerms, type JoinedCall, type Outcome, joinedCall } from './handler.ts';
 import { interrupted, isDecision, missedDeadline, outcomeOf, reasonIn } from './outcomes.ts';
 import type { OwnEvent, Run } from './run.ts';
 import { report, reportAfterCommit, reportBlocking, reportFailedCommit, reportLost } from './run-log.ts';

@@ -163,3 +163,9 @@ export interface JoinedCall extends CallRecord {
   /** The names of the events that have not arrived. */
   readonly missing: readonly string[];
 }
+
+/** A call as a join sees it: whether all events of the join have arrived, and which have not. */
+export function joinedCall(call: CallRecord, { events }: JoinTerms): JoinedCall {
+  const missing = events.filter((name) => !call.events.some((event) => event.name === name));
+  return { ...call, complete: missing.length === 0, missing };
+}
