@@ -44,7 +44,7 @@ export function prepareHistory(database: Database.Database) {
     .prepare<[number | null], number>('select requested_at from audit where id = ?')
     .pluck();
   /** Since when the one waits that has waited for longest. */
-  const since = ({ sequence, replay, dueAt }: Waiting) =>
+  const waitingSince = ({ sequence, replay, dueAt }: Waiting) =>
     Math.min(
       selectReceived.get(sequence) ?? Infinity,
       selectRequested.get(replay) ?? Infinity,
@@ -68,7 +68,7 @@ export function prepareHistory(database: Database.Database) {
         (part) => part !== undefined,
       );
       const waiting = found.reduce((sum, { count }) => sum + count, 0);
-      const oldest = Math.min(...found.map(since));
+      const oldest = Math.min(...found.map(waitingSince));
       return { waiting, oldest: Number.isFinite(oldest) ? oldest : undefined };
     },
   };
