@@ -6,6 +6,8 @@ export class ManualClock implements Clock {
   readonly #clock;
   /** The pending timers: when each is due, by `elapsed`. */
   readonly #due = new Set<{ readonly at: number }>();
+  /** Who waits for the next timer to be set, or for time to move on. */
+  #waiting: (() => void)[] = [];
   #set = 0;
 
   /** Starts at the machine's time, so that the timestamps of deliveries signed now are within the tolerance. */
@@ -20,6 +22,7 @@ export class ManualClock implements Clock {
   after = (ms: number, action: () => void): (() => void) => {
     const timer = { at: this.elapsed() + ms };
     this.#due.add(timer);
+    this.#tell();
     const cancel = this.#clock.after(ms, () => {
       this.#due.delete(timer);
       action();
@@ -35,6 +38,7 @@ export class ManualClock implements Clock {
   /** Moves time on, and calls the timers that are due by then, in order. */
   advance(ms: number): void {
     this.#clock.advance(ms);
+    this.#tell();
   }
 
   /** Sets the wall clock forwards or back, as an operator or a time server does. */
@@ -44,7 +48,10 @@ export class ManualClock implements Clock {
 
   /** Resolves once there is a timer that is due exactly this long from now. */
   async timer(ms: number): Promise<void> {
-    while (!this.hasTimer(ms)) await turn();
+    while (!this.hasTimer(ms)) {
+      await this.#change();
+      await turn();
+    }
   }
 
   /** Whether there is a timer that is due exactly this long from now. */
@@ -52,15 +59,28 @@ export class ManualClock implements Clock {
     return [...this.#due].some(({ at }) => at === this.elapsed() + ms);
   }
 
-  /** Moves time on by a second in each turn of the event loop, until `ending` has settled. */
+  /** Moves time on by a second in each turn of the event loop in which there is a timer, until `ending` has settled. */
   async runUntil(ending: Promise<unknown>): Promise<void> {
     const running = new AbortController();
-    const end = () => running.abort();
+    const end = () => {
+      running.abort();
+      this.#tell();
+    };
     ending.then(end, end);
     while (!running.signal.aborted) {
-      this.advance(1_000);
+      if (this.#due.size > 0) this.advance(1_000);
+      else await this.#change();
       await turn();
     }
+  }
+
+  /** Resolves when a timer is set or time moves on: turns in which nothing happens would take the CPU from what is waited for. */
+  #change(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  #tell(): void {
+    for (const tell of this.#waiting.splice(0)) tell();
   }
 }
 
