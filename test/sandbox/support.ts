@@ -1,5 +1,5 @@
 /** Talks to a sandbox as any client would, with plain `fetch`: nothing here uses the client of `ringback/platform`. */
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../src/kit/clock.ts';
 import { type Sandbox, type SandboxOptions, createSandbox } from '../../src/sandbox/index.ts';
 
@@ -30,6 +30,14 @@ export async function startedSandbox(options: SandboxOptions = {}): Promise<Sand
   onTestFinished(() => sandbox.stop());
   await sandbox.start();
   return sandbox;
+}
+
+/** Has one sandbox for all tests of a file or a group, as `startedSandbox` has one for a test. Call it at the top of either. */
+export function sandboxForTests(): () => Sandbox {
+  const sandbox = createSandbox({ clock: clockWithoutDeadlines });
+  beforeAll(() => sandbox.start());
+  afterAll(() => sandbox.stop());
+  return () => sandbox;
 }
 
 /** An answer of the sandbox. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { temporaryDatabase } from '../../support/temporary.ts';
-import { ask, startedSandbox } from '../support.ts';
+import { ask, sandboxForTests, startedSandbox } from '../support.ts';
 import { crawl, createdKnowledgeBase, processed, queuedId, search, settled, upload } from './filling.ts';
 import { type ShownDocument, knowledgeBasePath } from './knowledge-base-client.ts';
 import { pages } from './website.ts';
@@ -100,6 +100,7 @@ test('the same file again is a second document', async () => {
 });
 
 describe('each strategy', () => {
+  const shared = sandboxForTests();
   const text = 'We open at nine. We close at six.\n\nShoes can be returned. Bring the bill.';
 
   test.each([
@@ -109,7 +110,7 @@ describe('each strategy', () => {
     ['recursive', ['We open at nine. We close at six.', 'Shoes can be returned. Bring the bill.']],
   ])('cuts as it is called: %s', async (strategy, expected) => {
     const size = strategy === 'fixed_size' ? 7 : strategy === 'sentence' ? 6 : 12;
-    const sandbox = await startedSandbox();
+    const sandbox = shared();
     const fields = { chunking_strategy: strategy, chunk_size: size, chunk_overlap: 0 };
     const knowledgeBase = await createdKnowledgeBase(sandbox, fields);
     const { chunk_count: count } = await processed(sandbox, knowledgeBase, { name: 'a.txt', content: text });
@@ -119,7 +120,7 @@ describe('each strategy', () => {
   });
 
   test('counts for what is processed later, and leaves what is there', async () => {
-    const sandbox = await startedSandbox();
+    const sandbox = shared();
     const knowledgeBase = await createdKnowledgeBase(sandbox);
     const file = { name: 'a.txt', content: text };
     const before = await processed(sandbox, knowledgeBase, file);
