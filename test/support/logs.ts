@@ -8,11 +8,15 @@ export type Line = Readonly<Record<string, unknown>> & { readonly event?: LogEve
 export class Logs {
   readonly lines: Line[] = [];
   readonly logger: Logger;
+  /** The same lines by their events: a test may wait for thousands, and ask after each. */
+  readonly #byEvent = new Map<LogEvent | undefined, Line[]>();
   readonly #watchers: (() => void)[] = [];
 
   constructor() {
     const write = (text: string) => {
-      this.lines.push(JSON.parse(text) as Line);
+      const line = JSON.parse(text) as Line;
+      this.lines.push(line);
+      this.#linesOf(line.event).push(line);
       for (const watcher of this.#watchers.splice(0)) watcher();
     };
     this.logger = pino({ level: 'trace', base: null }, { write });
@@ -20,14 +24,20 @@ export class Logs {
 
   /** The lines of one event. */
   of(event: LogEvent): readonly Line[] {
-    return this.lines.filter((line) => line.event === event);
+    return [...this.#linesOf(event)];
   }
 
   /** Resolves to the lines of one event once there are at least `count`. */
   async until(event: LogEvent, count = 1): Promise<readonly Line[]> {
-    while (this.of(event).length < count) {
+    while (this.#linesOf(event).length < count) {
       await new Promise<void>((resolve) => this.#watchers.push(resolve));
     }
     return this.of(event);
+  }
+
+  #linesOf(event: LogEvent | undefined): Line[] {
+    const lines = this.#byEvent.get(event) ?? [];
+    this.#byEvent.set(event, lines);
+    return lines;
   }
 }
