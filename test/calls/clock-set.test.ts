@@ -87,7 +87,7 @@ describe('a clock that is set', () => {
     const other = await started(options, waiting(begun));
     await tell(one.receiver, { name: 'ended', callId: 'call-1', traceId: 't-1' });
     // Either of the two receivers may have claimed the event.
-    while ((await one.receiver.events.get('t-1'))?.state !== 'open') await turn();
+    await expect.poll(async () => (await one.receiver.events.get('t-1'))?.state).toBe('open');
     await clock.timer(300_000);
     clock.setWallClock(hour);
     await pass(clock, 2_000, []);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ManualClock, turn } from '../support/clock.ts';
+import { ManualClock } from '../support/clock.ts';
 import { Gate } from '../support/gate.ts';
 import { isOnPostgres } from '../support/inbox.ts';
 import { Discard, type JoinedCall, type JoinOptions } from '../support/public.ts';
@@ -143,7 +143,7 @@ describe('a join', () => {
     clock.advance(within);
     await gate.reached;
     await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
-    while ((await receiver.events.get('t-2'))?.state === 'new') await turn();
+    await expect.poll(async () => (await receiver.events.get('t-2'))?.state).not.toBe('new');
     expect(seen).toEqual([withoutAnalysis]);
     gate.open();
     await logs.until('run_done', 2);

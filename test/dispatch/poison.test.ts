@@ -54,10 +54,10 @@ test('after one death a run is alone for a second, so that one which takes an ho
   for (let turns = 0; turns < 50; turns += 1) await turn();
   expect(seen).toEqual(['first']);
   clock.advance(1_000);
-  while ((await receiver.counts()).events.done < 1) await turn();
+  await expect.poll(async () => (await receiver.counts()).events.done).toBe(1);
   expect(seen).toEqual(['first', 'second']);
   hour.open();
-  while ((await receiver.counts()).events.done < 2) await turn();
+  await expect.poll(async () => (await receiver.counts()).events.done).toBe(2);
 });
 
 test('an event that is to be read by itself does not hold up a stop', async () => {
@@ -86,7 +86,7 @@ test('an event that is to be read by itself does not hold up a stop', async () =
   // The first was read to find its handler, and for it.
   expect(readings).toBe(2);
   const next = await started({ database: file }, (r) => r.on('*', () => {}));
-  while ((await next.receiver.counts()).events.done < 3) await turn();
+  await expect.poll(async () => (await next.receiver.counts()).events.done).toBe(3);
 });
 
 test('of the events that are to be read by themselves, those go first over whose reading fewer processes died', async () => {

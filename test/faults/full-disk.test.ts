@@ -80,7 +80,7 @@ test('what room there is goes to the database first, so that the log gives its o
   truncateSync(filler, 0);
   await deliverAgain(receiver, acknowledged);
   expect(statSync(log).size).toBeLessThan(megabyte);
-  while ((await receiver.counts()).events.done < acknowledged.length) await turn();
+  await expect.poll(async () => (await receiver.counts()).events.done).toBe(acknowledged.length);
   expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: acknowledged.length });
 });
 

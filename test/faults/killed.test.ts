@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { turn } from '../support/clock.ts';
 import { concurrently } from '../support/concurrently.ts';
 import { bodyOf, deliver, deliverAll } from '../support/deliveries.ts';
 import { Script } from '../support/process.ts';
@@ -62,7 +61,7 @@ for (const how of ['cleaning', 'erasing'] as const) {
     // Some of the events get into the index of calls, and some not yet: it is filled every 2,048 sequence numbers.
     first.receiver.database.exec('update event_totals set last_sequence = 1800');
     await deliverAll(first.receiver, bodies);
-    while ((await first.receiver.counts()).events.done < bodies.length) await turn();
+    await expect.poll(async () => (await first.receiver.counts()).events.done).toBe(bodies.length);
     await first.receiver.stop();
 
     let left = bodies.length;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock, turn } from '../support/clock.ts';
+import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Discard, type DismissOptions, type EventFilter, type Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
@@ -25,7 +25,7 @@ async function inboxWithWaiting(andMore: (receiver: Receiver) => unknown = () =>
   });
   await deliverAll(receiver, ['one', 'two', 'three'], 'call-1');
   await logs.until('run_retry');
-  while ((await receiver.counts()).events.open < 3) await turn();
+  await expect.poll(async () => (await receiver.counts()).events.open).toBeGreaterThanOrEqual(3);
   await receiver.stop();
   return database;
 }
@@ -198,7 +198,7 @@ describe('dismissing runs of a handler that is gone', () => {
       );
     const before = await started({ database }, join);
     await deliver(before.receiver, bodyOf({ eventName: 'a.first', callId: 'call-1' }));
-    while ((await before.receiver.counts()).runs.due < 1) await turn();
+    await expect.poll(async () => (await before.receiver.counts()).runs.due).toBeGreaterThanOrEqual(1);
     await before.receiver.stop();
     const without = await started({ database });
     expect(await without.receiver.events.dismiss({ handler: 'join' }, { reason })).toMatchObject({ runs: 1 });
@@ -227,7 +227,7 @@ describe('dismissing runs of a handler that is gone', () => {
     }
     await handling.logs.until('run_retry');
     const { receiver } = await started({ database }, () => {});
-    while ((await receiver.counts()).runs.blocked < 2) await turn();
+    await expect.poll(async () => (await receiver.counts()).runs.blocked).toBeGreaterThanOrEqual(2);
     await receiver.events.dismiss({ handler: 'elsewhere', traceId: 'one' }, { reason });
     await clock.runUntil(handling.logs.until('run_done', 2));
     expect(seen).toEqual(['two', 'three']);

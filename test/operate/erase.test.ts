@@ -25,7 +25,7 @@ function talkative(receiver: Receiver) {
 }
 
 async function settled(receiver: Receiver) {
-  while ((await receiver.counts()).events.new > 0) await turn();
+  await expect.poll(async () => (await receiver.counts()).events.new).toBe(0);
 }
 
 /** A store of which the connection is lost once, when this step of an erasure has been done. */

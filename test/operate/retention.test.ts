@@ -174,7 +174,7 @@ describe('retention', () => {
     const { receiver, clock, take, cleaned } = await keeping({ retention: { done: '1d' } });
     for (let count = 0; count < 450; count += 1) await take(bodyOf());
     const done = async () => (await receiver.counts()).events.done;
-    while ((await done()) < 450) await turn();
+    await expect.poll(done).toBe(450);
     clock.advance(day);
     const left: number[] = [];
     for (let before = 450; before > 3; before = left.at(-1) ?? 0) {
