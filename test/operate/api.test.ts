@@ -123,10 +123,13 @@ describe('looking', () => {
     expect(await ask('GET', `/events?limit=1&cursor=${cursor}`)).toMatchObject({
       json: { events: [{ traceId: 'trace-done' }] },
     });
-    const again = await ask('GET', '/events?limit=1', undefined, {
-      'if-none-match': first.headers.get('etag') ?? '',
-    });
-    expect([again.status, again.json]).toEqual([304, undefined]);
+    const etag = first.headers.get('etag') ?? '';
+    for (const tags of [etag, `W/${etag}`, `"other", ${etag}`]) {
+      const again = await ask('GET', '/events?limit=1', undefined, { 'if-none-match': tags });
+      expect([again.status, again.json]).toEqual([304, undefined]);
+    }
+    const other = await ask('GET', '/events?limit=1', undefined, { 'if-none-match': '"other"' });
+    expect(other.status).toBe(200);
   });
 
   test('nothing that is answered is kept by anybody in between', async () => {
@@ -325,6 +328,12 @@ describe('what is wrong with a request', () => {
       status,
       json: { error: { code, message: expect.stringMatching(/\w/) } },
     });
+  });
+
+  test('a method that a path has not is told with those that it has', async () => {
+    const { ask } = await inbox();
+    expect((await ask('PUT', '/events')).headers.get('allow')).toBe('GET');
+    expect((await ask('GET', '/erase')).headers.get('allow')).toBe('POST');
   });
 });
 

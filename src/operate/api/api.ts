@@ -95,12 +95,9 @@ function routeOf(method: string, path: string): { readonly route: Route; readonl
   const route = allowed.find(({ path: wanted }) => !wanted.includes('{')) ?? allowed[0];
   if (route)
     return { route, id: decoded(segments[route.path.split('/').findIndex((part) => part.startsWith('{'))]) };
-  throw matching.length > 0
-    ? new ApiProblem(
-        405,
-        'method_not_allowed',
-        `${path} takes ${matching.map((candidate) => candidate.method).join(', ')}.`,
-      )
+  const methods = matching.map((candidate) => candidate.method);
+  throw methods.length > 0
+    ? new ApiProblem(405, 'method_not_allowed', `${path} takes ${methods.join(', ')}.`, methods)
     : new ApiProblem(404, 'not_found', `There is no ${path}. See /openapi.json for what there is.`);
 }
 
@@ -169,7 +166,7 @@ function stream(changes: Changes, { signal }: Request, { actions }: Permission):
 function answer(request: Request, result: unknown): Response {
   const text = JSON.stringify(result);
   const etag = `"${hash('sha256', text, 'base64url')}"`;
-  if (request.method === 'GET' && request.headers.get('if-none-match') === etag)
+  if (request.method === 'GET' && hasTag(request.headers.get('if-none-match'), etag))
     return new Response(null, { status: 304, headers: { ...headers, etag } });
   return new Response(text, {
     status: 200,
@@ -177,6 +174,13 @@ function answer(request: Request, result: unknown): Response {
   });
 }
 
+/** Whether a header names the tag. A proxy that compresses the answer makes it a weak one, `W/"…"`. */
+function hasTag(header: string | null, etag: string): boolean {
+  return header?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag) ?? false;
+}
+
 function refusal(problem: ApiProblem): Response {
-  return new Response(JSON.stringify(errorBody(problem)), { status: problem.status, headers });
+  const { status, allow } = problem;
+  const own = allow && { allow: [...new Set(allow)].join(', ') };
+  return new Response(JSON.stringify(errorBody(problem)), { status, headers: { ...headers, ...own } });
 }

@@ -6,11 +6,14 @@ import type { results } from './results.ts';
 export class ApiProblem extends Error {
   readonly status: number;
   readonly code: string;
+  /** The methods that the path has, if it has not the one that was used. */
+  readonly allow: readonly string[] | undefined;
 
-  constructor(status: number, code: string, message: string) {
+  constructor(status: number, code: string, message: string, allow?: readonly string[]) {
     super(message);
     this.status = status;
     this.code = code;
+    this.allow = allow;
   }
 }
 
