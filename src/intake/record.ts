@@ -43,8 +43,6 @@ const dropsReportPeriod = 60_000;
 
 /** Headers that are kept with the bytes: what the platform says about an event, and the signature. */
 const keptHeaders = /^(x-webhook-|webhook-|content-type$|user-agent$)/;
-/** For how many header names the decision is remembered: the platform sends few; those of others must not fill memory. */
-const maxDecided = 100;
 
 /** What writes deliveries. */
 export interface RecorderParts {
@@ -58,8 +56,6 @@ export class Recorder {
   readonly #parts: RecorderParts;
   readonly #telemetry: Telemetry;
   readonly #clock: Clock;
-  /** For header names that have come whether they are kept. */
-  readonly #decided = new Map<string, boolean>();
   readonly #signatureHeaders: readonly string[];
   readonly #credentials: ReadonlyMap<string, string>;
   readonly #traceparent: () => string | undefined;
@@ -183,11 +179,7 @@ export class Recorder {
   }
 
   #isKept(name: string): boolean {
-    const known = this.#decided.get(name);
-    if (known !== undefined) return known;
     const isOfUse = keptHeaders.test(name) || this.#signatureHeaders.includes(name);
-    const isKept = isOfUse && !this.#credentials.has(name);
-    if (this.#decided.size < maxDecided) this.#decided.set(name, isKept);
-    return isKept;
+    return isOfUse && !this.#credentials.has(name);
   }
 }

@@ -29,15 +29,6 @@ export function addressMatcher(list: readonly string[]): ((address: string) => b
  * as the address that they are. Undefined when it is no host.
  */
 export function hostName(host: string): string | undefined {
-  // Deliveries mostly come to one host, and parsing a URL costs more than all other work on a host.
-  if (host !== lastHost) [lastHost, lastName] = [host, parseHost(host)];
-  return lastName;
-}
-
-let lastHost = '';
-let lastName: string | undefined;
-
-function parseHost(host: string): string | undefined {
   try {
     return new URL(`http://${host}`).hostname.replace(/\.$/, '');
   } catch {
