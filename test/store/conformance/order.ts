@@ -11,6 +11,7 @@ import {
   dueAt,
   endOf,
   eventOf,
+  firstStep,
   handlerOf,
   only,
   presentTime,
@@ -82,6 +83,27 @@ export function describeOrder(name: string, opened: () => Promise<Store>): void 
       expect((await store.counts()).runs).toMatchObject({ running: 1, blocked: 1 });
       await store.settle(before, endOf(done));
       expect(traceIdsOf(await claimDue(store, strict, { now: 0 }))).toEqual(['b']);
+    });
+
+    test('a strict run that fails behind a replayed one keeps its own wait as well', async () => {
+      const store = await opened();
+      const replayed = await claimedRun(store, ofCall('a'), strict);
+      await store.settle(replayed, endOf(dead));
+      const run = await claimedRun(store, ofCall('b'), strict);
+      const { sequence } = replayed;
+      const candidate = {
+        sequence,
+        callId: 'call-1',
+        handler: 'handler',
+        order: 'strict',
+        isJoin: false,
+      } as const;
+      await store.events.requeue({ candidates: [candidate], onlyDead: true, step: await firstStep(store) });
+      await store.settle(run, endOf(dueAt(500)));
+      expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 1 });
+      await store.settle(only(await claimDue(store, strict)), endOf(done));
+      expect(await claimDue(store, strict, { now: 499 })).toEqual([]);
+      expect(traceIdsOf(await claimDue(store, strict, { now: 500 }))).toEqual(['b']);
     });
 
     test.each(orders)(

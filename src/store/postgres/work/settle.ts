@@ -88,7 +88,7 @@ const blocked = { state: 'blocked', dueAt: null } as const;
 
 /**
  * How the run is written. Decided inside the transaction: a replay may have requeued an earlier run, which a strict run that
- * failed has to wait for.
+ * failed has to wait for. It keeps its own wait as well.
  */
 async function columnsOfEnd(transaction: Transaction, row: SettlementRow): Promise<RunColumns> {
   const { state, order, dueAt } = row;
@@ -97,8 +97,8 @@ async function columnsOfEnd(transaction: Transaction, row: SettlementRow): Promi
   const reason = state.kind === 'done' ? null : toText(state.reason);
   const keepsReason = state.kind === 'dead' && state.keepsReason === true;
   const failure = row.failure?.group ?? null;
-  const place = isBlocked ? blocked : { state: state.kind, dueAt };
-  return { ...place, reason, keepsReason, failure, isWaiting: false };
+  const kind = isBlocked ? 'blocked' : state.kind;
+  return { state: kind, dueAt, reason, keepsReason, failure, isWaiting: false };
 }
 
 /** How a run is written that goes back before it has begun. */

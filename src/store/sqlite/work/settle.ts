@@ -92,7 +92,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
 
   /**
    * How the run is written. Decided inside the transaction: a replay may have requeued an earlier run, which a strict run
-   * that failed has to wait for.
+   * that failed has to wait for. It keeps its own wait as well.
    */
   const columnsOfEnd = (row: SettlementRow): RunColumns => {
     const { state, order, dueAt } = row;
@@ -100,8 +100,8 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     const reason = state.kind === 'done' ? null : state.reason;
     const keepsReason = state.kind === 'dead' && state.keepsReason === true ? 1 : 0;
     const failure = row.failure?.group ?? null;
-    const place = isBlocked ? blocked : { state: state.kind, dueAt };
-    return { ...row, ...place, reason, keepsReason, failure, isWaiting: 0 };
+    const kind = isBlocked ? 'blocked' : state.kind;
+    return { ...row, state: kind, dueAt, reason, keepsReason, failure, isWaiting: 0 };
   };
 
   /** How a run is written that goes back before it has begun. */
