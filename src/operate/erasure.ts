@@ -4,6 +4,7 @@ import type { Audit } from './audit.ts';
 import { IdMentions } from './id-mentions.ts';
 import type { Mentions } from './person-mentions.ts';
 import type { Clock } from '../kit/clock.ts';
+import type { Sequence } from '../store/event-record.ts';
 import type { EventStore } from '../store/event-store.ts';
 import type { HandlerStore } from '../store/handler-store.ts';
 import type { ErasureStep, Kept, KeptIn, RetentionStore } from '../store/retention-store.ts';
@@ -44,7 +45,8 @@ const eventsAtOnce = 100;
 
 /** What an erasure has found. */
 interface Found {
-  readonly calls: ReadonlySet<string>;
+  /** Each with one event that mentions what is to be erased, if the call was found by that. */
+  readonly calls: ReadonlyMap<string, Sequence | undefined>;
   readonly events: readonly number[];
   /** Those of `events`. */
   readonly traceIds: IdMentions;
@@ -103,8 +105,8 @@ export class Erasure {
 
   /** Finds the calls, which are erased as a whole, and single events that belong to no call. */
   async #find(callId: string | undefined, mentions: Mentions): Promise<Found> {
-    const calls = new Set(callId === undefined ? [] : [callId]);
-    const ids = new IdMentions([...calls]);
+    const calls = new Map<string, Sequence | undefined>(callId === undefined ? [] : [[callId, undefined]]);
+    const ids = new IdMentions([...calls.keys()]);
     const events: number[] = [];
     const traceIds = new IdMentions();
     for await (const kept of this.#mentioning(
@@ -115,7 +117,7 @@ export class Erasure {
         events.push(kept.key);
         if (kept.traceId !== undefined) traceIds.add(kept.traceId);
       } else if (!calls.has(kept.callId)) {
-        calls.add(kept.callId);
+        calls.set(kept.callId, kept.key);
         // One by one: there may be so many calls that all at once would stop the event loop.
         ids.add(kept.callId);
       }
@@ -128,7 +130,7 @@ export class Erasure {
     const { store } = this.#parts;
     const total = { ...(await store.countEvents(events)) };
     const callIds: string[] = [];
-    for (const callId of calls) {
+    for (const callId of calls.keys()) {
       const ofCall = await store.countCall(callId);
       total.events += ofCall.events;
       total.runs += ofCall.runs;
@@ -141,7 +143,7 @@ export class Erasure {
 
   /** Those of the calls' events beside those of the events without a call. */
   async #traceIdsOf({ calls, traceIds }: Found): Promise<IdMentions> {
-    for (const callId of calls) {
+    for (const callId of calls.keys()) {
       let before: string | undefined;
       do {
         const page = await this.#parts.events.list({ callId }, { limit: eventsAtOnce, before });
@@ -179,10 +181,11 @@ export class Erasure {
       for (const traceId of traceIds) erased.traceIds.add(traceId);
     };
     const callIds: string[] = [];
-    for (const callId of calls) {
+    for (const [callId, last] of calls) {
       const before = erased.events;
       for (let hasMore = true; hasMore;) {
-        const step = await store.eraseCall(callId, clock.now() + remembered);
+        // Were the event removed first, and this ended in the middle, no other would say whose call it is.
+        const step = await store.eraseCall(callId, clock.now() + remembered, last);
         add(step);
         hasMore = step.hasMore;
       }

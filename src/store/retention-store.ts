@@ -96,9 +96,10 @@ export interface RetentionStore {
   countEvents(sequences: readonly Sequence[]): Promise<EventCount>;
   /**
    * Removes events of a call with all that belongs to them. With the last event, what the call's joins remember is
-   * removed. Until `traceIdsUntil`, no event of the call is recorded that is reconciled.
+   * removed. Until `traceIdsUntil`, no event of the call is recorded that is reconciled. The event `last` is removed in the
+   * last step: by it, the call is found again if the steps end before that.
    */
-  eraseCall(callId: string, traceIdsUntil: number): Promise<ErasureStep>;
+  eraseCall(callId: string, traceIdsUntil: number, last?: Sequence): Promise<ErasureStep>;
   /** Removes events: at most as many as one `look` finds. */
   eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): Promise<ErasureStep>;
   /** Removes deliveries from quarantine. Resolves to how many were there. */

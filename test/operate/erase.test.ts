@@ -238,6 +238,17 @@ describe('receiver.erase', () => {
     expect(JSON.stringify(entries)).not.toMatch(/Anna|call-1|trace-1/);
   });
 
+  test('that ended in the middle is completed by the next, also of a call that takes several steps', async () => {
+    const clock = new ManualClock();
+    const database = failingOnce(clock, 'eraseCall');
+    const { receiver } = await started({ clock, database });
+    await deliver(receiver, bodyOf({ callId: 'call-1', payload: { from: phone } }));
+    await Promise.all(Array.from({ length: 249 }, () => deliver(receiver, bodyOf({ callId: 'call-1' }))));
+    await expect(receiver.erase({ phoneNumber: phone })).rejects.toThrow('The connection is lost.');
+    expect(await receiver.erase({ phoneNumber: phone })).toMatchObject({ events: 50, callIds: ['call-1'] });
+    expect(await receiver.calls.get('call-1')).toBeUndefined();
+  });
+
   test('that ended in the middle is completed by the next, also of events without a call', async () => {
     const clock = new ManualClock();
     const database = failingOnce(clock, 'eraseEvents');

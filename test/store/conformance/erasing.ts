@@ -88,6 +88,22 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       expect(await record(store, records[0] ?? eventOf('none'))).toBe('duplicate');
     });
 
+    test.each([1, 199, 200, 449])(
+      'erases the event by which a call was found in the last step, also if it is number %i',
+      async (place) => {
+        const store = await opened();
+        const records = Array.from({ length: 450 }, (_, n) => eventOf(`trace-${n}`, callOf('call-1')));
+        const sequence = (await claimedOf(store, ...records))[place]?.sequence ?? 0;
+        const left: number[] = [];
+        for (let hasMore = true; hasMore;) {
+          ({ hasMore } = await store.retention.eraseCall('call-1', traceIdsUntil, sequence));
+          left.push((await store.retention.countEvents([sequence])).events);
+        }
+        expect(left).toEqual([1, 1, 0]);
+        expect(await store.retention.countCall('call-1')).toEqual({ events: 0, runs: 0 });
+      },
+    );
+
     test('says which events it has erased', async () => {
       const store = await opened();
       const events = [eventOf('a', callOf('call-1')), eventOf('b', callOf('call-1')), eventOf('c')];

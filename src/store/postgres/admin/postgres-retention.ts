@@ -20,22 +20,25 @@ export const retentionOn = (session: Session): RetentionStore => ({
   countCall: (callId) => count(session, 'call_id = $1', toText(callId)),
   countEvents: (sequences) => count(session, 'sequence = any ($1)', sequences),
 
-  eraseCall: (callId, traceIdsUntil) =>
+  eraseCall: (callId, traceIdsUntil, last) =>
     session.write(async (transaction) => {
       await lockReplaysAndRemovals(transaction);
       const events = await transaction.query<{ sequence: Sequence }>(
-        `select sequence from ringback.events where call_id = $1 order by sequence limit ${atOnce}`,
-        [toText(callId)],
+        `select sequence from ringback.events where call_id = $1 and sequence is distinct from $2
+         order by sequence limit ${atOnce}`,
+        [toText(callId), last ?? null],
       );
+      const hasMore = events.length === atOnce;
       const sequences = events.map(({ sequence }) => sequence);
+      if (!hasMore && last !== undefined) sequences.push(last);
       const removed = await removeEvents(transaction, sequences, traceIdsUntil);
-      if (events.length === 0) await forgetCalls(transaction, [toText(callId)]);
+      if (sequences.length === 0) await forgetCalls(transaction, [toText(callId)]);
       await transaction.query(
         `insert into ringback.identities values ($1, null, $2)
          on conflict (identity) do update set expires_at = excluded.expires_at`,
         [identityKey(erasedIdentity(callId)), traceIdsUntil],
       );
-      return { ...removed, hasMore: events.length === atOnce };
+      return { ...removed, hasMore };
     }),
 
   async eraseEvents(sequences, traceIdsUntil) {

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { ErasureStep, EventCount, Kept, KeptIn, Look } from '../../retention-store.ts';
 import type { Sequence } from '../../event-record.ts';
+import { asInteger } from '../connection/parameters.ts';
 import { callKey, fromEventsOfCall } from '../work/call-index.ts';
 import { erasedIdentity } from '../../identity.ts';
 import { identityKey } from '../../shared/identity-key.ts';
@@ -36,7 +37,7 @@ export function prepareErasure(
   };
   // The first events in the order of the index are enough: the next step finds the others.
   const eventsOfCall = database.prepare(`
-    select e.sequence, e.call_id as callId ${fromEventsOfCall} limit ${atOnce}`);
+    select e.sequence, e.call_id as callId ${fromEventsOfCall} and e.sequence is not ${asInteger('@last')} limit ${atOnce}`);
   const eventBySequence = database.prepare(
     'select sequence, call_id as callId from events where sequence = ?',
   );
@@ -78,12 +79,14 @@ export function prepareErasure(
     countEvents: (sequences: readonly Sequence[]): EventCount =>
       countOf(sequences.flatMap((sequence) => runsOf.all(sequence) as number[])),
 
-    eraseCall(callId: string, traceIdsUntil: number): ErasureStep {
-      const events = eventsOfCall.all({ key: callKey(callId), callId }) as Removable[];
+    eraseCall(callId: string, traceIdsUntil: number, last?: Sequence): ErasureStep {
+      const found = eventsOfCall.all({ key: callKey(callId), callId, last: last ?? null }) as Removable[];
+      const hasMore = found.length === atOnce;
+      const events = hasMore || last === undefined ? found : [...found, { sequence: last, callId }];
       const removed = remove(events, traceIdsUntil);
       if (events.length === 0) forgetCall(callId);
       keepErased.run({ identity: identityKey(erasedIdentity(callId)), until: traceIdsUntil });
-      return { ...removed, hasMore: events.length === atOnce };
+      return { ...removed, hasMore };
     },
 
     eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): ErasureStep {

@@ -26,7 +26,8 @@ export const retentionOn = (session: Session): RetentionStore => ({
   look: (where, after) => session.read(({ erasure }) => erasure.look(where, after)),
   countCall: (callId) => session.read(({ erasure }) => erasure.countCall(callId)),
   countEvents: (sequences) => session.read(({ erasure }) => erasure.countEvents(sequences)),
-  eraseCall: (callId, traceIdsUntil) => session.write('eraseCall', [callId, traceIdsUntil], alone),
+  eraseCall: (callId, traceIdsUntil, last) =>
+    session.write('eraseCall', [callId, traceIdsUntil, last], alone),
   eraseEvents: (sequences, traceIdsUntil) => session.write('eraseEvents', [sequences, traceIdsUntil], alone),
   eraseQuarantined: (ids) => session.write('eraseQuarantined', [ids], alone),
   eraseFailureGroups: (ids) => session.write('eraseFailureGroups', [ids], alone),

@@ -111,9 +111,9 @@ export function operationsOn(statements: Statements) {
 
     clean: (limits: RetentionLimits, after: string | undefined) => statements.cleaning.step(limits, after),
     // Each erasure notes in its own transaction that the files are to be scrubbed.
-    eraseCall(callId: string, traceIdsUntil: number) {
+    eraseCall(callId: string, traceIdsUntil: number, last: Sequence | undefined) {
       scrubbing.want();
-      return erasure.eraseCall(callId, traceIdsUntil);
+      return erasure.eraseCall(callId, traceIdsUntil, last);
     },
     eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number) {
       scrubbing.want();
