@@ -1,5 +1,8 @@
 /** What an operator does with the page while others act, and while answers are late or lost. */
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';
 import { bodyOf, deliver } from '../../support/deliveries.ts';
 import { Gate } from '../../support/gate.ts';
@@ -7,6 +10,25 @@ import { operated } from '../../support/operated.ts';
 import { started } from '../../support/receiver.ts';
 
 const { open } = browserForTests();
+
+/** A server whose port stays the same while it is away. */
+async function serverOf(listener: RequestListener) {
+  const server = createServer(listener);
+  const listen = async (port: number) => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  };
+  const leave = async () => {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  };
+  const port = await listen(0);
+  onTestFinished(leave);
+  return { base: `http://127.0.0.1:${port}`, leave, comeBack: () => listen(port) };
+}
 
 test('a dialog does what it has said, whatever others do while it is open', async () => {
   const ran: string[] = [];
@@ -166,3 +188,49 @@ test('what is shown stays while it is asked for anew, and while something in fro
   await deliver(receiver, bodyOf());
   await alert.waitFor({ state: 'detached' });
 });
+
+test('while the receiver is away, the page says so, and what has changed is shown when it is back', async () => {
+  const { receiver } = await operated();
+  const { page } = await open(receiver);
+  const served = receiver.page({ authorize: () => 'all' });
+  const { base, leave, comeBack } = await serverOf(served.nodeHandler('/ops'));
+  const following = page.waitForResponse('**/api/changes');
+  await page.goto(`${base}/ops/#/events`);
+  await page.getByText('trace-ended').waitFor();
+  await following;
+  await leave();
+  await page
+    .getByRole('alert')
+    .getByText('The receiver does not answer. This page tries again by itself.')
+    .waitFor();
+  expect(await page.getByText('trace-ended').count()).toBe(1);
+  await deliver(receiver, bodyOf({ traceId: 'trace-meanwhile' }));
+  await comeBack();
+  await page.getByText('trace-meanwhile').waitFor();
+  await page.getByRole('alert').waitFor({ state: 'detached' });
+});
+
+test.each(['the way to a login', 'the form of a login'])(
+  '%s is told as one, until the session is back',
+  async (way) => {
+    const { receiver } = await operated();
+    const { page } = await open(receiver);
+    const handler = receiver.page({ authorize: () => 'all' }).nodeHandler('/ops');
+    let isLoggedIn = true;
+    const { base } = await serverOf((request, response) => {
+      if (isLoggedIn) return handler(request, response);
+      if (way === 'the way to a login' && request.url !== '/login')
+        return void response.writeHead(302, { location: '/login' }).end();
+      return void response.writeHead(200, { 'content-type': 'text/html' }).end('<form>');
+    });
+    await page.goto(`${base}/ops/#/events`);
+    await page.getByText('trace-ended').waitFor();
+    isLoggedIn = false;
+    await page.getByRole('link', { name: 'Quarantine' }).click();
+    const alert = page.getByRole('alert');
+    await alert.getByText('you may have to log in again').waitFor();
+    isLoggedIn = true;
+    await alert.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('Delivery 1').waitFor();
+  },
+);

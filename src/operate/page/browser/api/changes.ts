@@ -52,12 +52,20 @@ function poll(): Listener {
 function listen(): Listener {
   const source = new EventSource('api/changes');
   let stopPolling: Listener | undefined;
+  let isLost = false;
   source.addEventListener('changed', ({ data }: MessageEvent<string>) => {
     changed((JSON.parse(data) as { readonly topics: readonly string[] }).topics);
   });
   source.addEventListener('error', () => {
+    isLost = true;
     // The browser connects again by itself unless it was refused.
     if (source.readyState === EventSource.CLOSED) stopPolling ??= poll();
+    // Whoever looks must see that the receiver does not answer, or what it has not told.
+    changed();
+  });
+  source.addEventListener('open', () => {
+    if (isLost) changed();
+    isLost = false;
   });
   return () => {
     source.close();

@@ -92,12 +92,23 @@ async function ask(path: string, init: RequestInit): Promise<Response> {
     );
   let response: Response;
   try {
-    response = await fetch(`api${path}`, { ...init, cache: 'no-store' });
+    response = await fetch(`api${path}`, { ...init, cache: 'no-store', redirect: 'manual' });
   } catch {
     throw new Refusal(0, 'unreachable', 'The receiver does not answer.');
   }
+  if (isOfAnother(response))
+    throw new Refusal(
+      401,
+      'not_ours',
+      'Something else answered in the place of the receiver: you may have to log in again.',
+    );
   if (response.ok || response.status === 304) return response;
   throw await refusalIn(response);
+}
+
+/** Whether it is the way to a login, or its form: the receiver leads nowhere, and all that it tells is JSON. */
+function isOfAnother({ type, ok, headers }: Response): boolean {
+  return type === 'opaqueredirect' || (ok && headers.get('content-type')?.includes('json') !== true);
 }
 
 /** The JSON of an answer, which may be cut on its way. */
