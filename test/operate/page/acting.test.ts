@@ -160,6 +160,19 @@ describe('changing', () => {
     await expect.poll(async () => (await receiver.counts()).runs.dead).toBe(0);
   });
 
+  test('a group of failures is replayed at a rate', async () => {
+    const { receiver, mend } = await operated();
+    const { page, goTo } = await open(receiver);
+    mend();
+    await goTo('/failures');
+    await page.getByRole('link', { name: 'replay at a rate' }).click();
+    await page.getByLabel('Runs a second').fill('10');
+    await page.getByRole('button', { name: 'Show what would run' }).click();
+    await page.getByText('1 run of 1 event, over 100 ms').waitFor();
+    const [group] = await receiver.failures.list();
+    expect(await page.getByLabel('Group of failures').inputValue()).toBe(group?.id);
+  });
+
   test('a bulk replay shows how far it has come, on the overview too, and is stopped', async () => {
     const { receiver, mend } = await operated();
     const { page, goTo, complaints } = await open(receiver);

@@ -9,6 +9,7 @@ export interface Field {
   /** The values to choose from; without them it is text. */
   readonly choices?: readonly string[];
   readonly isTime?: boolean;
+  readonly isNumber?: boolean;
   /** Values that are proposed, but not the only ones. */
   readonly proposals?: readonly string[];
 }
@@ -86,7 +87,7 @@ export function FilterFields({
 }
 
 function Input({
-  field: { name, choices, isTime, proposals },
+  field: { name, choices, isTime, isNumber, proposals },
   isFirst,
   value,
   set,
@@ -121,6 +122,7 @@ function Input({
     <>
       <input
         {...shortcut}
+        {...(isNumber && { type: 'number', min: 0, step: 'any' })}
         value={value}
         dir="auto"
         spellcheck={false}

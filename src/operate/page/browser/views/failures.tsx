@@ -51,6 +51,7 @@ function GroupList({ groups }: { readonly groups: readonly FailureGroup[] }) {
 
 function Group({ group }: { readonly group: FailureGroup }) {
   const { id, handler, cause, place, message, dead, retrying, traceId, mutedAt } = group;
+  const mayReplay = useAccess().mayDo('replay');
   const filter: Filter = { handler, failure: id };
   const deadOnes = { ...filter, state: 'dead' };
   const orMore = dead >= maxCounted ? ' or more' : '';
@@ -93,6 +94,12 @@ function Group({ group }: { readonly group: FailureGroup }) {
           </>
         )}
         <a href={linkTo(['events'], dead > 0 ? deadOnes : filter)}>all its events</a>
+        {dead > 0 && mayReplay && (
+          <>
+            {' '}
+            · <a href={linkTo(['replay'], deadOnes)}>replay at a rate</a>
+          </>
+        )}
       </p>
     </li>
   );

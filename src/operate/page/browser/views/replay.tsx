@@ -60,7 +60,7 @@ export function ReplayView({ query }: Place) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void ask();
+          if (!isBusy) void ask();
         }}
       >
         <h2>Which events</h2>
@@ -72,13 +72,13 @@ export function ReplayView({ query }: Place) {
           <FilterFields
             fields={[
               { name: 'only', label: 'Only this handler' },
-              { name: 'rate', label: 'Runs a second, at most' },
+              { name: 'rate', label: 'Runs a second, at most', isNumber: true },
             ]}
             values={values}
             set={set}
           />
         </div>
-        <button type="submit" disabled={isBusy}>
+        <button type="submit" aria-disabled={isBusy}>
           {isBusy ? 'Counting…' : 'Show what would run'}
         </button>
       </form>
