@@ -69,6 +69,33 @@ test('the first stop of the keyboard skips to the content, and a dialog is left 
   expect(await focused(page)).toBe('Dismiss…');
 });
 
+test('when what has the focus goes, the keyboard goes on at the top of the view', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  await goTo('/events?traceId=trace-ended');
+  await page.getByRole('link', { name: 'Clear' }).focus();
+  await page.keyboard.press('Enter');
+  await expect.poll(() => focused(page)).toBe('Events');
+  await page.locator('tbody').getByRole('link', { name: 'CallHandler.CallEnded' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('Failed attempts of crm').waitFor();
+  await expect.poll(() => focused(page)).toBe('CallHandler.CallEnded');
+
+  await page.getByRole('button', { name: 'Show body' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByLabel('The body').waitFor();
+  expect(await focused(page)).toBe('Hide body');
+  await page.keyboard.press('Enter');
+  expect(await focused(page)).toBe('Show body');
+
+  await goTo('/quarantine/1');
+  await page.getByRole('button', { name: 'Release…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Release' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByRole('alert').waitFor();
+  expect(await focused(page)).toBe('Release');
+});
+
 /** Goes on by Tab until something is reached. */
 async function tabTo(page: Page, text: string): Promise<void> {
   for (let stops = 0; stops < 100; stops += 1) {
@@ -219,12 +246,19 @@ describe('changing', () => {
   test('a call is erased after its events were counted', async () => {
     const { receiver } = await operated();
     const { page, goTo } = await open(receiver);
-    await goTo('/calls/call-1');
+    await goTo('/calls?status=analysed');
+    await page.getByRole('link', { name: 'call-1' }).click();
     await page.getByRole('button', { name: 'Erase…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText(/^3 events, .* would be erased/).waitFor();
     await dialog.getByRole('button', { name: 'Erase' }).click();
     await expect.poll(() => receiver.calls.get('call-1')).toBeUndefined();
+    // Where it was there is nothing to see any more, and the way back doesn't lead there.
+    await page.getByText('No call has been seen yet.').waitFor();
+    await page.getByRole('status').getByText('Erased: 3 events').waitFor();
+    expect(await focused(page)).toBe('Calls');
+    await page.goBack();
+    expect(new URL(page.url()).hash).toBe('#/calls?status=analysed');
   });
 });
 

@@ -26,6 +26,7 @@ export function Page() {
   };
   useEffect(() => void load(), []);
   useEffect(followKeys, []);
+  useEffect(keepFocus, []);
   useTitle(place.path.join(' '));
 
   if (refusal)
@@ -89,4 +90,20 @@ function followKeys(): () => void {
   };
   addEventListener('keydown', follow);
   return () => removeEventListener('keydown', follow);
+}
+
+/** What has the focus goes when another view or other data comes: then reading goes on at the top of the view. */
+function keepFocus(): () => void {
+  let last: Element | null = null;
+  const note = () => (last = document.activeElement);
+  const observer = new MutationObserver(() => {
+    if (document.activeElement !== document.body || !last || last.isConnected) return;
+    document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
+  });
+  addEventListener('focusin', note);
+  observer.observe(document.body, { childList: true, subtree: true });
+  return () => {
+    removeEventListener('focusin', note);
+    observer.disconnect();
+  };
 }

@@ -29,11 +29,22 @@ export function Body({ path, isBase64 = false }: { readonly path: string; readon
     <section aria-labelledby="body-title">
       <h2 id="body-title">Body and headers</h2>
       {refusal && <Refused refusal={refusal} />}
-      {content ? (
+      <p>
+        <button
+          type="button"
+          aria-expanded={content !== undefined}
+          onClick={() => (content ? setContent(undefined) : void show())}
+        >
+          {content ? 'Hide body' : 'Show body'}
+        </button>{' '}
+        {!content && (
+          <span class="faint">
+            It may hold what callers have said. That you look is kept in the audit list.
+          </span>
+        )}
+      </p>
+      {content && (
         <>
-          <button type="button" onClick={() => setContent(undefined)}>
-            Hide body
-          </button>
           <pre dir="auto" tabIndex={0} aria-label="The body">
             {isBase64 ? fromBase64(String(content.body)) : JSON.stringify(content.body, undefined, 2)}
           </pre>
@@ -45,15 +56,6 @@ export function Body({ path, isBase64 = false }: { readonly path: string; readon
             ))}
           </Facts>
         </>
-      ) : (
-        <p>
-          <button type="button" onClick={() => void show()}>
-            Show body
-          </button>{' '}
-          <span class="faint">
-            It may hold what callers have said. That you look is kept in the audit list.
-          </span>
-        </p>
       )}
     </section>
   );

@@ -2,7 +2,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { changed } from '../api/changes.ts';
 import { type Refusal, refusalOf } from '../api/client.ts';
-import { goTo } from '../router.ts';
+import { goOn } from '../router.ts';
 import { say } from './notice.tsx';
 import { Refused } from './standing.tsx';
 
@@ -11,7 +11,7 @@ export interface Why {
   readonly reason?: string;
 }
 
-/** What was done, in words, and where it is seen. */
+/** What was done, in words, and where it is seen, if what is shown is gone. */
 export interface Done {
   readonly text: string;
   readonly seenAt: readonly string[];
@@ -106,7 +106,7 @@ function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () =>
     dialog.current?.close();
     // What was acted on may be gone with its button: reading goes on at the top of the view.
     document.querySelector<HTMLElement>('main h1')?.focus();
-    if (typeof done !== 'string') goTo(done.seenAt);
+    if (typeof done !== 'string') goOn(done.seenAt);
   };
   const submit = async () => {
     setIsBusy(true);
@@ -157,7 +157,12 @@ function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () =>
           <button type="button" onClick={() => dialog.current?.close()}>
             {isBusy ? 'Close' : 'Cancel'}
           </button>
-          <button type="submit" class={props.isDangerous ? 'danger' : 'primary'} disabled={!isReady}>
+          <button
+            type="submit"
+            class={props.isDangerous ? 'danger' : 'primary'}
+            disabled={!isReady && !isBusy}
+            aria-disabled={isBusy}
+          >
             {isBusy ? 'Working…' : props.label}
           </button>
         </div>

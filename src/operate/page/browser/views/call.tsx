@@ -104,7 +104,9 @@ function Erase({ callId }: { readonly callId: string }) {
       title={`Erase call ${callId}?`}
       text="Its events, runs and record are removed from the inbox and from its files for good. Your own tables are not touched."
       preview={async () => `${inWords(await erase(callId, { dryRun: true }))} would be erased.`}
-      act={async (why) => `Erased: ${inWords(await erase(callId, why))}.`}
+      act={async (why) => {
+        return { text: `Erased: ${inWords(await erase(callId, why))}.`, seenAt: ['calls'] };
+      }}
     />
   );
 }
