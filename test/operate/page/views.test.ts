@@ -72,6 +72,33 @@ test.each([
   expect(complaints).toEqual([]);
 });
 
+test('long texts move nothing out of sight, and a time is shown whole', async () => {
+  const { receiver, logs } = await started({}, (r) =>
+    r.on('*', { name: 'crm', retry: { attempts: 1 } }, () => {
+      throw new Error('the CRM is down, and it is not known for how long: '.repeat(6));
+    }),
+  );
+  await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
+  await logs.until('run_dead');
+  await receiver.handlers.pause('crm', { by: 'ann', reason: 'the CRM moves to another house '.repeat(6) });
+  const wide = await open(receiver);
+  await wide.goTo('/handlers');
+  await wide.page.getByRole('button', { name: 'Resume…' }).waitFor();
+  const table = "document.querySelector('[aria-label=Handlers]')";
+  expect(await wide.page.evaluate(`${table}.scrollWidth - ${table}.clientWidth`)).toBe(0);
+
+  const narrow = await open(receiver, () => 'all', {
+    viewport: { width: 390, height: 800 },
+    locale: 'en-US',
+  });
+  await narrow.goTo('/events/trace-1');
+  const heightOf = "document.querySelector('tbody tr').getBoundingClientRect().height";
+  expect(await narrow.page.evaluate(heightOf)).toBeLessThan(60);
+  await narrow.goTo('/events');
+  const { width = 0 } = (await narrow.page.getByLabel('Arrived since').boundingBox()) ?? {};
+  expect(width).toBeGreaterThan(250);
+});
+
 test('of a call with many events, the latest are listed, and older ones that have dead letters', async () => {
   const { receiver, logs } = await started({}, (r) =>
     r.on('*', { name: 'crm', retry: { attempts: 1 } }, ({ traceId }) => {

@@ -32,7 +32,7 @@ export function Foreign({
       {text}
     </code>
   ) : (
-    <span dir="auto" class="foreign">
+    <span dir="auto" class="foreign" title={text}>
       {text}
     </span>
   );

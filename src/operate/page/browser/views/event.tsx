@@ -93,11 +93,11 @@ const columns: readonly Column<Run>[] = [
   { head: 'When', cell: (run) => <When run={run} /> },
   {
     head: 'Why the last one failed',
-    cell: ({ reason, replay }) => (
-      <>
+    cell: ({ reason, replay, failures = [] }) => (
+      <div class={failures.length > 0 ? 'told-below' : undefined}>
         <Foreign text={reason} />
         {replay !== undefined && <span class="faint"> (replay {replay})</span>}
-      </>
+      </div>
     ),
     looks: 'wide',
   },

@@ -73,7 +73,7 @@ function Standing({ handler: { pause, isRegistered } }: { readonly handler: Hand
     <>
       <State state={pause ? 'paused' : isRegistered ? 'alive' : 'not registered'} />
       {pause && (
-        <div class="faint">
+        <div class="faint note">
           since <Time at={pause.since} />
           {pause.by !== undefined && (
             <>
