@@ -213,6 +213,8 @@ describe('changing', () => {
     await dialog.getByRole('button', { name: 'Replay' }).click();
     await page.getByRole('status').getByText('Replay begun').waitFor();
     await page.getByRole('progressbar', { name: 'Replay 1' }).waitFor();
+    // What was counted before is no longer what would run.
+    expect(await page.getByRole('heading', { name: 'What would run' }).count()).toBe(0);
     await goTo('/');
     await page.getByText('1 run so far (crm: 1)').waitFor();
     await page.getByRole('button', { name: 'Stop…' }).click();

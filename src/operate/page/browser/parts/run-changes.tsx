@@ -40,12 +40,15 @@ export function Replay({
   what,
   label = 'Replay',
   isPrimary = true,
+  onDone,
 }: {
   readonly filter: Filter;
   readonly options?: ReplayOptions;
   readonly what: string;
   readonly label?: string;
   readonly isPrimary?: boolean;
+  /** Called once it has begun or is done. */
+  readonly onDone?: () => void;
 }) {
   if (!useAccess().mayDo('replay')) return null;
   return (
@@ -60,7 +63,9 @@ export function Replay({
       }}
       act={async (why) => {
         const body = { filter, ...options, ...why };
-        return said('Replay', await change<ChangedRuns>('/events/replay', { body }));
+        const replayed = await change<ChangedRuns>('/events/replay', { body });
+        onDone?.();
+        return said('Replay', replayed);
       }}
     />
   );

@@ -83,12 +83,19 @@ export function ReplayView({ query }: Place) {
         </button>
       </form>
       {refusal && <Refused refusal={refusal} />}
-      {preview && <Outcome preview={preview} />}
+      {preview && <Outcome preview={preview} onDone={() => setLatest(undefined)} />}
     </>
   );
 }
 
-function Outcome({ preview: { filter, options, found } }: { readonly preview: Preview }) {
+function Outcome({
+  preview: { filter, options, found },
+  onDone,
+}: {
+  readonly preview: Preview;
+  /** What was counted is no longer what would run. */
+  readonly onDone: () => void;
+}) {
   if (found.runs === 0)
     return (
       <Empty title="Nothing would run.">
@@ -111,7 +118,7 @@ function Outcome({ preview: { filter, options, found } }: { readonly preview: Pr
           </li>
         ))}
       </ul>
-      <Replay filter={filter} options={options} what={counted(found.events, 'event')} />
+      <Replay filter={filter} options={options} what={counted(found.events, 'event')} onDone={onDone} />
     </section>
   );
 }
