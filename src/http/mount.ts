@@ -44,7 +44,8 @@ async function write(
 ): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => {
-    if (!response.writableFinished) gone.abort();
+    // Over HTTP/2, what was never ended counts as finished, too, when its stream has gone.
+    if (!response.writableEnded || !response.writableFinished) gone.abort();
   });
   const request = requestOf(incoming, gone.signal);
   if (!request) return void response.writeHead(400).end();

@@ -1,7 +1,13 @@
 /** The API over HTTP, mounted as users mount it. Each answer is checked against the OpenAPI document that describes it. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect as connectHttp2,
+  constants,
+  createServer as createHttp2Server,
+} from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text as allOf } from 'node:stream/consumers';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -389,12 +395,7 @@ describe('mounted', () => {
 
   test('over HTTP/2, it answers', async () => {
     const { receiver } = await inbox();
-    const server = createHttp2Server(receiver.api({ authorize: () => 'all' }).nodeHandler('/ops') as never);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    const client = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    onTestFinished(() => client.destroy());
+    const client = await connectedHttp2(receiver.api({ authorize: () => 'all' }).nodeHandler('/ops'));
     const answered = client.request({ ':path': '/ops/counts', 'x-twice': ['a', 'b'] });
     const [{ ':status': status }] = (await once(answered, 'response')) as [Record<string, unknown>];
     expect(status).toBe(200);
@@ -432,25 +433,27 @@ describe('mounted', () => {
   });
 
   test('a search ends when whoever has asked for it has gone, which is no failure of ours either', async () => {
-    const begun = Promise.withResolvers<AbortSignal>();
-    const database = storeAround(':memory:', systemClock, (method, work) =>
-      method === 'events.list'
-        ? async (filter, page) => {
-            const { signal } = page as { readonly signal: AbortSignal };
-            begun.resolve(signal);
-            await once(signal, 'abort');
-            return work(filter, page);
-          }
-        : undefined,
-    );
-    const { receiver, logs } = await started({ database });
+    const { receiver, logs, begun } = await searching();
     const base = await baseOf(receiver.api({ authorize: () => 'all' }).nodeHandler());
     const socket = await connected(base);
     socket.write('GET /events HTTP/1.1\r\nhost: x\r\n\r\n');
-    const signal = await begun.promise;
+    const signal = await begun;
     socket.destroy();
     await expect.poll(() => signal.aborted).toBe(true);
     await fetch(`${base}/counts`);
+    expect(logs.of('api_failed')).toEqual([]);
+  });
+
+  test.each<[string, (client: ClientHttp2Session, search: ClientHttp2Stream) => void]>([
+    ['stream', (_client, search) => search.close(constants.NGHTTP2_CANCEL)],
+    ['connection', (client) => client.destroy()],
+  ])('over HTTP/2, a search ends with its %s', async (_what, leave) => {
+    const { receiver, logs, begun } = await searching();
+    const client = await connectedHttp2(receiver.api({ authorize: () => 'all' }).nodeHandler());
+    const search = client.request({ ':path': '/events' });
+    const signal = await begun;
+    leave(client, search);
+    await expect.poll(() => signal.aborted).toBe(true);
     expect(logs.of('api_failed')).toEqual([]);
   });
 
@@ -477,6 +480,31 @@ describe('mounted', () => {
     },
   );
 });
+
+/** A receiver in which a search for events lasts until its signal is aborted, and the signal of the first one. */
+async function searching() {
+  const begun = Promise.withResolvers<AbortSignal>();
+  const database = storeAround(':memory:', systemClock, (method, work) =>
+    method === 'events.list'
+      ? async (filter, page) => {
+          const { signal } = page as { readonly signal: AbortSignal };
+          begun.resolve(signal);
+          await once(signal, 'abort');
+          return work(filter, page);
+        }
+      : undefined,
+  );
+  return { ...(await started({ database })), begun: begun.promise };
+}
+
+async function connectedHttp2(handler: unknown): Promise<ClientHttp2Session> {
+  const server = createHttp2Server(handler as never).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const client = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  onTestFinished(() => client.destroy());
+  return client;
+}
 
 async function connected(base: string): Promise<Socket> {
   const socket = connect(Number(new URL(base).port), '127.0.0.1');
