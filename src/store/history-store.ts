@@ -23,7 +23,10 @@ export interface HistoryRow {
 export interface Backlog {
   /** Events that no process has claimed, and runs that are due: of either kind, and of each handler, 100,000 at most. */
   readonly waiting: number;
-  /** Since when the one waits that has waited for longest: its arrival, its replay, or when it was due again. */
+  /**
+   * Since when the one waits that has waited for longest: its arrival, the end of the replay that has put it back, or when it was
+   * due. What a replay puts back while it goes on has not waited.
+   */
   readonly oldest: number | undefined;
 }
 

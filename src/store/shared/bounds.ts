@@ -14,6 +14,8 @@ export const quarantineBounds = { unauthenticated: 1_000, unauthenticatedBytes: 
 export const maxCounted = 100_000;
 /** The same of a group of failures: there are many groups. */
 export const maxCountedOfGroup = 10_000;
+/** Of how many runs of a handler that are due at once it is looked up whether a replay has put them back: no index says so. */
+export const maxLookedUp = 1_000;
 
 /**
  * For how long the next slot of a handler's rate may lie ahead at most, in milliseconds: no process reserves more, see

@@ -1,17 +1,7 @@
 /** What every store must do with how much has happened. */
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
-import {
-  claimedRun,
-  dead,
-  dueAt,
-  endOf,
-  eventOf,
-  firstStep,
-  presentTime,
-  record,
-  replayRequest,
-} from '../parts.ts';
+import { claimedRun, dead, dueAt, endOf, eventOf, firstStep, presentTime, record } from '../parts.ts';
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 const counts = new Map([
@@ -81,7 +71,7 @@ export function describeHistory(name: string, opened: () => Promise<Store>): voi
       expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: presentTime - 50 });
     });
 
-    test('a replayed run has waited since its replay', async () => {
+    test('a replayed run has waited since its replay has ended', async () => {
       const store = await opened();
       const replayed = await claimedRun(store, eventOf('a', { receivedAt: 100 }));
       await store.settle(replayed, endOf(dead));
@@ -89,7 +79,9 @@ export function describeHistory(name: string, opened: () => Promise<Store>): voi
       const { sequence, callId, handler } = replayed;
       const candidate = { sequence, callId, handler, order: 'none', isJoin: false } as const;
       expect(await store.events.requeue({ candidates: [candidate], onlyDead: true, step })).toHaveLength(1);
-      expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: replayRequest.now });
+      expect(await store.history.backlog(presentTime + 9)).toEqual({ waiting: 1, oldest: presentTime + 9 });
+      await store.audit.end(step.id, presentTime + 5, { events: 1, runs: 1 });
+      expect(await store.history.backlog(presentTime + 9)).toEqual({ waiting: 1, oldest: presentTime + 5 });
     });
   });
 }

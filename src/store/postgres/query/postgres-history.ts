@@ -1,7 +1,7 @@
 import { type HistoryRow, type HistoryStore, gauges, resolutions } from '../../history-store.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
-import { maxCounted } from '../../shared/bounds.ts';
+import { maxCounted, maxLookedUp } from '../../shared/bounds.ts';
 import { withDueHandlers } from './overview.ts';
 
 /** What has happened, by time, in Postgres. */
@@ -41,17 +41,19 @@ export const historyOn = (session: Session): HistoryStore => ({
     const { waiting, oldest } = await oneRow<{ waiting: number; oldest: number | null }>(
       session,
       `${withDueHandlers}, found as (
-         ${upTo('select sequence, 0 as due_at, null::bigint as replay from ringback.waiting order by sequence')}
+         select count(*) as count, min(sequence) as sequence, null::bigint as replayed_at, null::bigint as due_at
+         from (select sequence from ringback.waiting order by sequence limit ${maxCounted}) w
          union all
          select d.* from due_handlers h cross join lateral (
-           ${upTo(
-             `select sequence, due_at, replay from ringback.runs
-              where state = 'due' and handler = h.handler and due_at <= $1 order by due_at`,
-           )}) d)
+           with at_once as materialized (
+             select sequence, replay ${due} and due_at = 0 order by sequence limit ${maxLookedUp})
+           select (select count(*) from (select ${due} and due_at <= $1 order by due_at limit ${maxCounted}) r),
+             (select min(sequence) from at_once where replay is null),
+             (select min(coalesce(finished_at, $1)) from ringback.audit where id in (select replay from at_once)),
+             (select min(due_at) ${due} and due_at > 0 and due_at <= $1)) d)
        select sum(count)::bigint as waiting, least(
          (select received_at from ringback.events where sequence = (select min(sequence) from found)),
-         (select requested_at from ringback.audit where id = (select min(replay) from found)),
-         min(due_at)) as oldest
+         min(replayed_at), min(due_at)) as oldest
        from found`,
       [now],
     );
@@ -60,11 +62,7 @@ export const historyOn = (session: Session): HistoryStore => ({
 });
 
 /**
- * Counts up to a bound, and finds the first of those that wait since they arrived, for a replay, or for a time: after an outage
- * there may be millions, and this is asked every minute.
+ * Of each handler, they are counted up to a bound, and all but `maxLookedUp` by the index alone: after an outage there may be
+ * millions, and this is asked every minute.
  */
-function upTo(rows: string): string {
-  return `select count(*) as count, min(due_at) filter (where due_at > 0) as due_at,
-      min(sequence) filter (where due_at = 0 and replay is null) as sequence, min(replay) filter (where due_at = 0) as replay
-    from (${rows} limit ${maxCounted}) r`;
-}
+const due = "from ringback.runs where state = 'due' and handler = h.handler";

@@ -1,13 +1,13 @@
 import type Database from 'better-sqlite3';
 import { type Backlog, type HistoryRow, type Resolution, gauges, resolutions } from '../../history-store.ts';
-import { maxCounted } from '../../shared/bounds.ts';
+import { maxCounted, maxLookedUp } from '../../shared/bounds.ts';
 import { dueHandlers } from './overview.ts';
 
-/** Some of what waits: how much, and of those that wait since they arrived, for a replay or for a time, the first. */
+/** Some of what waits: how much, and of those that wait since they arrived, were replayed or were due, the first. */
 interface Waiting {
   readonly count: number;
   readonly sequence: number | null;
-  readonly replay: number | null;
+  readonly replayedAt: number | null;
   readonly dueAt: number | null;
 }
 
@@ -23,33 +23,26 @@ export function prepareHistory(database: Database.Database) {
   const select = database.prepare(
     'select at, name, count from history where resolution = ? and at >= ? and at < ? order by at, name',
   );
-  // Each is counted up to a bound, and of each handler the runs that were due first: after an outage there may be millions,
-  // and this is asked every minute on the app's thread.
-  const upTo = (rows: string) => `
-    select count(*) as count, min(due_at) filter (where due_at > 0) as dueAt,
-      min(sequence) filter (where due_at = 0 and replay is null) as sequence, min(replay) filter (where due_at = 0) as replay
-    from (${rows} limit ${maxCounted})`;
-  const selectWaiting = database.prepare<[], Waiting>(
-    upTo('select sequence, 0 as due_at, null as replay from waiting order by sequence'),
-  );
-  const selectDue = database.prepare<[string, number], Waiting>(
-    upTo(`select sequence, due_at, replay from runs
-      where state = 'due' and handler = ? and due_at <= ? order by due_at`),
-  );
+  // Each is counted up to a bound, and all but `maxLookedUp` runs by the index alone: after an outage there may be millions, and
+  // this is asked every minute on the app's thread.
+  const selectWaiting = database.prepare<[], Waiting>(`
+    select count(*) as count, min(sequence) as sequence, null as replayedAt, null as dueAt
+    from (select sequence from waiting order by sequence limit ${maxCounted})`);
+  const due = "from runs where state = 'due' and handler = @handler";
+  const selectDue = database.prepare<[{ readonly handler: string; readonly now: number }], Waiting>(`
+    with at_once as materialized (
+      select sequence, replay ${due} and due_at = 0 order by sequence limit ${maxLookedUp})
+    select (select count(*) from (select 1 ${due} and due_at <= @now limit ${maxCounted})) as count,
+      (select min(sequence) from at_once where replay is null) as sequence,
+      (select min(coalesce(finished_at, @now)) from audit where id in (select replay from at_once)) as replayedAt,
+      (select min(due_at) ${due} and due_at > 0 and due_at <= @now) as dueAt`);
   const selectDueHandlers = database.prepare<[], string>(dueHandlers).pluck();
   const selectReceived = database
     .prepare<[number | null], number>('select received_at from events where sequence = ?')
     .pluck();
-  const selectRequested = database
-    .prepare<[number | null], number>('select requested_at from audit where id = ?')
-    .pluck();
   /** Since when the one waits that has waited for longest. */
-  const waitingSince = ({ sequence, replay, dueAt }: Waiting) =>
-    Math.min(
-      selectReceived.get(sequence) ?? Infinity,
-      selectRequested.get(replay) ?? Infinity,
-      dueAt ?? Infinity,
-    );
+  const waitingSince = ({ sequence, replayedAt, dueAt }: Waiting) =>
+    Math.min(selectReceived.get(sequence) ?? Infinity, replayedAt ?? Infinity, dueAt ?? Infinity);
 
   return {
     add(at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean): void {
@@ -64,9 +57,10 @@ export function prepareHistory(database: Database.Database) {
       select.all(resolution, since, until) as HistoryRow[],
     backlog(now: number): Backlog {
       const handlers = selectDueHandlers.all();
-      const found = [selectWaiting.get(), ...handlers.map((handler) => selectDue.get(handler, now))].filter(
-        (part) => part !== undefined,
-      );
+      const found = [
+        selectWaiting.get(),
+        ...handlers.map((handler) => selectDue.get({ handler, now })),
+      ].filter((part) => part !== undefined);
       const waiting = found.reduce((sum, { count }) => sum + count, 0);
       const oldest = Math.min(...found.map(waitingSince));
       return { waiting, oldest: Number.isFinite(oldest) ? oldest : undefined };
