@@ -71,6 +71,16 @@ export function describeHistory(name: string, opened: () => Promise<Store>): voi
       expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: presentTime - 50 });
     });
 
+    test('a join has waited since its events were complete', async () => {
+      const store = await opened();
+      const join = { events: ['Started', 'Ended'], within: hour, runsAgain: true };
+      for (const eventName of join.events) {
+        const event = eventOf(eventName, { eventName, callId: 'call-1', receivedAt: 100 });
+        await store.requeue(await claimedRun(store, event, { name: 'join', order: 'none', join }));
+      }
+      expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: presentTime });
+    });
+
     test('a replayed run has waited since its replay has ended', async () => {
       const store = await opened();
       const replayed = await claimedRun(store, eventOf('a', { receivedAt: 100 }));

@@ -49,7 +49,7 @@ async function count(
   const found = await lockedJoin(transaction, join);
   if (!found) return openJoin(transaction, join, sequence, now);
   if (found.seen === null) {
-    if (await isComplete(transaction, join, found.progress)) await makeDue(transaction, join);
+    if (await isComplete(transaction, join, found.progress)) await makeDue(transaction, join, now);
   } else if (
     join.runsAgain &&
     found.reruns === 0 &&
@@ -246,10 +246,12 @@ async function insertRun(
 async function makeDue(
   transaction: Transaction,
   join: Pick<JoinOfCall, 'handler' | 'callId'>,
+  now: number,
 ): Promise<void> {
   await transaction.query(
-    `update ringback.runs set due_at = 0 where handler = $1 and call_id = $2 and state = 'due' and attempts = 0`,
-    keyOf(join),
+    `update ringback.runs set due_at = least(due_at, $3)
+     where handler = $1 and call_id = $2 and state = 'due' and attempts = 0`,
+    [...keyOf(join), now],
   );
 }
 

@@ -47,7 +47,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
     insert into runs (sequence, handler, call_id, state, attempts, due_at) values (?, ?, ?, 'due', 0, ?)
     on conflict do nothing`);
   const makeDue = database.prepare(`
-    update runs ${byCall} set due_at = 0 where call_id = ? and handler = ? and ${isOpen} and ${isUnbegun}`);
+    update runs ${byCall} set due_at = min(due_at, ?) where call_id = ? and handler = ? and ${isOpen} and ${isUnbegun}`);
   const remember = database.prepare(
     'update joins set seen = @seen, reruns = iif(@isSettled, 0, reruns) where handler = @handler and call_id = @callId',
   );
@@ -124,7 +124,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
     const found = select.get(handler, callId) as JoinRow | undefined;
     if (!found) openJoin(join, callId, sequence, now);
     else if (found.seen === null) {
-      if (isComplete(join, callId, found.progress)) makeDue.run(callId, handler);
+      if (isComplete(join, callId, found.progress)) makeDue.run(now, callId, handler);
     } else if (join.runsAgain && found.reruns === 0 && !namesIn(found.seen).includes(eventName)) {
       countRerun.run(handler, callId);
       insertRun.run(sequence, handler, callId, 0);
