@@ -84,11 +84,10 @@ interface RunColumns {
 }
 
 const waiting = { reason: null, keepsReason: false, failure: null, isWaiting: true } as const;
-const blocked = { state: 'blocked', dueAt: null } as const;
 
 /**
  * How the run is written. Decided inside the transaction: a replay may have requeued an earlier run, which a strict run that
- * failed has to wait for. It keeps its own wait as well.
+ * failed has to wait for.
  */
 async function columnsOfEnd(transaction: Transaction, row: SettlementRow): Promise<RunColumns> {
   const { state, order, dueAt } = row;
@@ -97,13 +96,14 @@ async function columnsOfEnd(transaction: Transaction, row: SettlementRow): Promi
   const reason = state.kind === 'done' ? null : toText(state.reason);
   const keepsReason = state.kind === 'dead' && state.keepsReason === true;
   const failure = row.failure?.group ?? null;
-  const kind = isBlocked ? 'blocked' : state.kind;
-  return { state: kind, dueAt, reason, keepsReason, failure, isWaiting: false };
+  // Blocked, it keeps the time before which it must not begin.
+  return { state: isBlocked ? 'blocked' : state.kind, dueAt, reason, keepsReason, failure, isWaiting: false };
 }
 
 /** How a run is written that goes back before it has begun. */
 async function columnsOfRequeue(transaction: Transaction, row: RunRow): Promise<RunColumns> {
-  if (row.order === 'strict' && (await isBehind(transaction, row, 'open'))) return { ...waiting, ...blocked };
+  if (row.order === 'strict' && (await isBehind(transaction, row, 'open')))
+    return { ...waiting, state: 'blocked', dueAt: null };
   return { ...waiting, state: 'due', dueAt: 0 };
 }
 

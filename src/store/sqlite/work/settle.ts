@@ -92,7 +92,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
 
   /**
    * How the run is written. Decided inside the transaction: a replay may have requeued an earlier run, which a strict run
-   * that failed has to wait for. It keeps its own wait as well.
+   * that failed has to wait for.
    */
   const columnsOfEnd = (row: SettlementRow): RunColumns => {
     const { state, order, dueAt } = row;
@@ -100,6 +100,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     const reason = state.kind === 'done' ? null : state.reason;
     const keepsReason = state.kind === 'dead' && state.keepsReason === true ? 1 : 0;
     const failure = row.failure?.group ?? null;
+    // Blocked, it keeps the time before which it must not begin.
     const kind = isBlocked ? 'blocked' : state.kind;
     return { ...row, state: kind, dueAt, reason, keepsReason, failure, isWaiting: 0 };
   };
@@ -107,7 +108,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   /** How a run is written that goes back before it has begun. */
   const columnsOfRequeue = (row: RunRow): RunColumns =>
     row.order === 'strict' && isBehindAnother(row)
-      ? { ...row, ...waiting, ...blocked }
+      ? { ...row, ...waiting, state: 'blocked', dueAt: null }
       : { ...row, ...waiting, state: 'due', dueAt: 0 };
 
   /** The write is lost; the claim on the event ends all the same, if this was the last run under it. */
@@ -196,7 +197,6 @@ interface RunColumns extends Pick<RunRow, 'sequence' | 'handler' | 'callId' | 'a
 }
 
 const waiting = { reason: null, keepsReason: 0, failure: null, isWaiting: 1 } as const;
-const blocked = { state: 'blocked', dueAt: null } as const;
 
 /** Groups sequences that directly follow each other. */
 function rangesOf(sequences: readonly Sequence[]): Sequence[][] {
