@@ -47,6 +47,8 @@ async function write(
     // Over HTTP/2, what was never ended counts as finished, too, when its stream has gone.
     if (!response.writableEnded || !response.writableFinished) gone.abort();
   });
+  // While the app in front of us decided, the sender may have gone: that is not told again.
+  if (response.destroyed) gone.abort();
   const request = requestOf(incoming, gone.signal);
   if (!request) return void response.writeHead(400).end();
   const answer = await answered(handle, request, prefix, incoming);

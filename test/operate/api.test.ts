@@ -457,6 +457,43 @@ describe('mounted', () => {
     expect(logs.of('api_failed')).toEqual([]);
   });
 
+  test('a search does not begin for whoever has gone before the API is asked', async () => {
+    const asked = Promise.withResolvers<AbortSignal>();
+    const database = storeAround(':memory:', systemClock, (method, work) =>
+      method === 'events.list'
+        ? (filter, page) => {
+            asked.resolve((page as { readonly signal: AbortSignal }).signal);
+            return work(filter, page);
+          }
+        : undefined,
+    );
+    const { receiver } = await started({ database });
+    const handle = receiver.api({ authorize: () => 'all' }).nodeHandler();
+    const base = await baseOf((request, response) => {
+      response.once('close', () => setImmediate(() => handle(request, response)));
+      socket.destroy();
+    });
+    const socket = await connected(base);
+    socket.write('GET /events HTTP/1.1\r\nhost: x\r\n\r\n');
+    expect((await asked.promise).aborted).toBe(true);
+  });
+
+  test('what fails by itself is told, also if whoever has asked for it has gone', async () => {
+    const gone = new AbortController();
+    const database = storeAround(':memory:', systemClock, (method) =>
+      method === 'events.list'
+        ? () => {
+            gone.abort();
+            return Promise.reject(new Error('the index is malformed'));
+          }
+        : undefined,
+    );
+    const { receiver, logs } = await started({ database });
+    const api = receiver.api({ authorize: () => 'all' });
+    await api.fetch(new Request('http://localhost/events', { signal: gone.signal }));
+    expect(logs.of('api_failed')).toHaveLength(1);
+  });
+
   test.each([
     ['GET', '/ops/x/../counts', 400],
     ['GET', '/ops/%2E%2e/ops/counts', 400],

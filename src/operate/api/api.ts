@@ -46,8 +46,9 @@ export function apiHandler({ operations, changes, authorize, onFailed }: ApiPart
       return answer(request, await resultOf(request, path, { operations, permission }));
     } catch (error) {
       const problem = problemOf(error);
-      // Whoever has gone has ended it, and it is nobody's fault.
-      if (!problem && !request.signal.aborted) onFailed(error);
+      // Whoever has gone has ended it, and it is nobody's fault; but what fails by itself meanwhile is told.
+      const { aborted, reason } = request.signal;
+      if (!problem && !(aborted && error === reason)) onFailed(error);
       return refusal(
         problem ?? new ApiProblem(500, 'failed', 'This could not be done. The log of the receiver says why.'),
       );
