@@ -1,22 +1,22 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { pino } from 'pino';
 import { configError, ringbackError } from '../../errors/errors.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { databaseName, storeOf } from '../../receiver/database.ts';
+import { type Receiver, createReceiver, internalsOf } from '../../receiver/receiver.ts';
 import { holdsInbox } from '../../store/postgres/connection/examination.ts';
 import { readPlace } from '../../store/postgres/connection/place.ts';
 import { whyNoInbox } from '../../store/sqlite/connection/why-no-inbox.ts';
 import type { Store } from '../../store/store.ts';
 import { type Environment, databaseOf, readEnvironment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
-import { randomUUID } from 'node:crypto';
-import { pino } from 'pino';
-import { type Receiver, createReceiver, internalsOf } from '../../receiver/receiver.ts';
 
 /**
  * The database of an existing inbox. Refuses any other, since opening it would create an empty inbox: beside the one that
  * was meant, or among the tables of another program.
  *
- * @throws RingbackError `database_unreadable`, `database_unreachable`, `inbox_missing`
+ * @throws RingbackError `database_unreadable`, `database_unreachable`, `database_full`, `inbox_missing`
  */
 export async function existingInbox(
   flags: { readonly database?: string },

@@ -1,8 +1,8 @@
 import type { Scheme } from '../../events/model.ts';
-import { sign } from '../../signature/sign.ts';
-import type { SandboxEvent, Subscription } from '../model.ts';
 import { isAddressLiteral } from '../../kit/addresses.ts';
 import { lowerCased } from '../../kit/header-fields.ts';
+import { sign } from '../../signature/sign.ts';
+import type { SandboxEvent, Subscription } from '../model.ts';
 
 /** One HTTP request, ready to be sent. */
 export interface DeliveryRequest {
