@@ -32,7 +32,7 @@ export const retentionOn = (session: Session): RetentionStore => ({
       const sequences = events.map(({ sequence }) => sequence);
       if (!hasMore && last !== undefined) sequences.push(last);
       const removed = await removeEvents(transaction, sequences, traceIdsUntil);
-      if (sequences.length === 0) await forgetCalls(transaction, [toText(callId)]);
+      if (events.length === 0) await forgetCalls(transaction, [toText(callId)]);
       await transaction.query(
         `insert into ringback.identities values ($1, null, $2)
          on conflict (identity) do update set expires_at = excluded.expires_at`,

@@ -36,7 +36,8 @@ export type ForgetCall = (callId: string) => void;
 
 /**
  * An event's runs are removed with it, and what a call's joins remember is removed with the call's last event. What a group of
- * failures says may be what one event has said, and goes when no run has failed like this any more. The event's identities stay, so that a copy that comes late is still a duplicate.
+ * failures says may be what one event has said, and goes when no run has failed like this any more. The event's identities
+ * stay, so that a copy that comes late is still a duplicate.
  */
 export function prepareRemoval(database: Database.Database): { remove: Remove; forgetCall: ForgetCall } {
   const select = database.prepare(`
