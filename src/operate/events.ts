@@ -185,8 +185,9 @@ export class InboxEvents {
    * Marks runs done that a person has decided not to run, with `dismissed by …: …` as their reason. With
    * `state: 'dead'` it dismisses dead letters, and with `failure`, but neither `state` nor `handler`, those of that group. With
    * other filters, a handler must be named that isn't registered here: its dead letters and its due and blocked runs are
-   * dismissed, with `state: 'open'` only the latter. Active runs are left alone. Runs that order `strict` holds up behind a dismissed run go on. It goes on, and can be stopped, as a replay.
-   * With `dryRun` nothing is written, and the result says what would be dismissed.
+   * dismissed, with `state: 'open'` only the latter. Active runs are left alone. Runs that order `strict` holds up behind a
+   * dismissed run go on. It goes on, and can be stopped, as a replay. With `dryRun` nothing is written, and the result says what
+   * would be dismissed.
    *
    * @throws ConfigError for an invalid filter or one without a condition, without a reason, and for open runs of a
    * handler that is not named or is registered; RingbackError when the receiver isn't running

@@ -210,6 +210,26 @@ test('while the receiver is away, the page says so, and what has changed is show
   await page.getByRole('alert').waitFor({ state: 'detached' });
 });
 
+test('a connection that nothing comes from, and that never ends, is made anew', async () => {
+  const { receiver } = await operated();
+  const { page } = await open(receiver);
+  const handler = receiver.page({ authorize: () => 'all' }).nodeHandler('/ops');
+  let streams = 0;
+  const { base } = await serverOf((request, response) => {
+    const isStream = request.url === '/ops/api/changes';
+    if (!isStream || ++streams > 1) return handler(request, response);
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  });
+  await page.clock.install();
+  await page.goto(`${base}/ops/#/events`);
+  await page.getByText('trace-ended').waitFor();
+  await deliver(receiver, bodyOf({ traceId: 'trace-unheard' }));
+  await expect.poll(() => streams).toBe(1);
+  await page.clock.fastForward(20_000);
+  await page.getByText('trace-unheard').waitFor();
+  await expect.poll(() => streams).toBe(2);
+});
+
 test.each(['the way to a login', 'the form of a login'])(
   '%s is told as one, until the session is back',
   async (way) => {

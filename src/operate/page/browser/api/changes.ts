@@ -2,6 +2,11 @@
 
 /** How long until an answer is asked for again, in milliseconds. */
 const pollPause = 5_000;
+/**
+ * After how long without a word a connection counts as lost, in milliseconds: the receiver says something every five seconds.
+ * A computer that has slept, or a router that has forgotten it, leaves a connection that nothing comes from and that never ends.
+ */
+const maxSilence = 20_000;
 
 type Listener = () => void;
 
@@ -53,7 +58,17 @@ function listen(): Listener {
   const source = new EventSource('api/changes');
   let stopPolling: Listener | undefined;
   let isLost = false;
+  const lost = () => {
+    restart();
+    changed();
+  };
+  let silence = setTimeout(lost, maxSilence);
+  const heard = () => {
+    clearTimeout(silence);
+    silence = setTimeout(lost, maxSilence);
+  };
   source.addEventListener('changed', ({ data }: MessageEvent<string>) => {
+    heard();
     changed((JSON.parse(data) as { readonly topics: readonly string[] }).topics);
   });
   source.addEventListener('error', () => {
@@ -64,10 +79,12 @@ function listen(): Listener {
     changed();
   });
   source.addEventListener('open', () => {
+    heard();
     if (isLost) changed();
     isLost = false;
   });
   return () => {
+    clearTimeout(silence);
     source.close();
     stopPolling?.();
   };
