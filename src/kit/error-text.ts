@@ -135,5 +135,5 @@ export function classOf(thrown: unknown): string {
 
 /** The code of an error, such as `ENOENT`, or an empty text. */
 export function codeOf(thrown: unknown): string {
-  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
+  return isError(thrown) && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
 }

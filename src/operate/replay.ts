@@ -81,28 +81,20 @@ export interface ReplayTerms {
   readonly rate?: number | undefined;
 }
 
-/** With the handler whose runs have failed alike: the other runs of their events are left alone. */
-async function withHandlerOf(
-  failures: Pick<FailureStore, 'named'>,
-  filter: EventFilter,
-): Promise<EventFilter> {
-  if (filter.failure === undefined || filter.handler !== undefined) return filter;
-  const [group] = await failures.named([filter.failure]);
-  return group ? { ...filter, handler: group.handler } : filter;
-}
-
 /**
- * Which events are replayed or dismissed. Of a group of failures, only the dead letters: a run that was done since it was looked
- * for would be done twice, and one that is tried again has not been given up.
+ * Which events are replayed or dismissed. Of a group of failures, only those of its handler: the other runs of their events are
+ * left alone. And only the dead letters: a run that was done since it was looked for would be done twice, and one that is tried
+ * again has not been given up.
  */
 export async function bulkFilter(
   failures: Pick<FailureStore, 'named'>,
   filter: EventFilter,
   { only }: { readonly only?: string | undefined },
 ): Promise<EventFilter> {
-  const which = await withHandlerOf(failures, filter);
-  const isOfGroup = filter.failure !== undefined && filter.handler === undefined && only === undefined;
-  return isOfGroup ? { ...which, state: which.state ?? 'dead' } : which;
+  const { failure, handler, state } = filter;
+  if (failure === undefined || handler !== undefined) return filter;
+  const [group] = await failures.named([failure]);
+  return { ...filter, handler: group?.handler, state: only === undefined ? (state ?? 'dead') : state };
 }
 
 /** Refuses a replay of everything, and one for a handler that isn't registered: its runs might wait forever. */

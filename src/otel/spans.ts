@@ -12,7 +12,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { causeOf } from '../dispatch/outcomes.ts';
-import { isError } from '../kit/error-text.ts';
+import { classOf, codeOf } from '../kit/error-text.ts';
 import { type AttemptSpan, type TracedAttempt, type Tracer, untraced } from '../kit/tracing.ts';
 import { isSampled } from './sampling.ts';
 
@@ -30,7 +30,7 @@ export function tracerOf(tracer: OtelTracer): Tracer {
         span.setAttributes({ 'messaging.message.id': taken.traceId, 'ringback.outcome': taken.status });
         return taken;
       } catch (error) {
-        fail(span, codeOf(error));
+        fail(span, codeOf(error) || classOf(error));
         throw error;
       } finally {
         span.end();
@@ -104,12 +104,6 @@ function attributesOf({ traceId, callId, eventName, handler, attempt }: Omit<Tra
 function fail(span: Span, cause: string): void {
   span.setAttribute('error.type', cause);
   span.setStatus({ code: SpanStatusCode.ERROR });
-}
-
-/** Of an error of the intake: those are our own. */
-function codeOf(error: unknown): string {
-  if (isError(error) && 'code' in error && typeof error.code === 'string') return error.code;
-  return isError(error) ? error.name : typeof error;
 }
 
 /** Inside the span of an HTTP server there is one already; else the sender may have sent its own. */

@@ -96,7 +96,7 @@ function routeOf(method: string, path: string): { readonly route: Route; readonl
   const route = allowed.find(({ path: wanted }) => !wanted.includes('{')) ?? allowed[0];
   if (route)
     return { route, id: decoded(segments[route.path.split('/').findIndex((part) => part.startsWith('{'))]) };
-  const methods = matching.map((candidate) => candidate.method);
+  const methods = [...new Set(matching.map((candidate) => candidate.method))];
   throw methods.length > 0
     ? new ApiProblem(405, 'method_not_allowed', `${path} takes ${methods.join(', ')}.`, methods)
     : new ApiProblem(404, 'not_found', `There is no ${path}. See /openapi.json for what there is.`);
@@ -182,6 +182,6 @@ function hasTag(header: string | null, etag: string): boolean {
 
 function refusal(problem: ApiProblem): Response {
   const { status, allow } = problem;
-  const own = allow && { allow: [...new Set(allow)].join(', ') };
+  const own = allow && { allow: allow.join(', ') };
   return new Response(JSON.stringify(errorBody(problem)), { status, headers: { ...headers, ...own } });
 }

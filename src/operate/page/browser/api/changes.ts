@@ -62,11 +62,12 @@ function listen(): Listener {
     restart();
     changed();
   };
-  let silence = setTimeout(lost, maxSilence);
+  let silence: ReturnType<typeof setTimeout> | undefined;
   const heard = () => {
     clearTimeout(silence);
     silence = setTimeout(lost, maxSilence);
   };
+  heard();
   source.addEventListener('changed', ({ data }: MessageEvent<string>) => {
     heard();
     changed((JSON.parse(data) as { readonly topics: readonly string[] }).topics);
