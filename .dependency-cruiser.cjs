@@ -143,7 +143,23 @@ module.exports = {
         'What runs in the browser knows the receiver by its API only, and what is published does not know it.',
       severity: 'error',
       from: { path: '^src/operate/page/browser/' },
-      to: { pathNot: ['^src/operate/page/browser/', 'node_modules/(preact|vite)/'] },
+      to: {
+        pathNot: [
+          '^src/operate/page/browser/',
+          'node_modules/(preact|vite|zod)/',
+          '^src/operate/api/results\\.ts$',
+        ],
+      },
+    },
+    {
+      name: 'of-what-the-API-answers-the-browser-takes-the-types-alone',
+      severity: 'error',
+      from: { path: '^src/operate/page/browser/' },
+      to: {
+        path: ['node_modules/zod/', '^src/operate/'],
+        pathNot: '^src/operate/page/browser/',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'the-browser-is-built-not-imported',

@@ -64,12 +64,15 @@ export function EventsView({ query }: Place) {
 export function EventTable({
   events,
   isOfCall = false,
-}: Pick<Found, 'events'> & { readonly isOfCall?: boolean }) {
+}: {
+  readonly events: readonly Event[];
+  readonly isOfCall?: boolean;
+}) {
   const shown = isOfCall ? columns.filter(({ head }) => head !== 'Call') : columns;
   return <Table label="Events" columns={shown} rows={events} keyOf={({ traceId }) => traceId} />;
 }
 
-const columns: readonly Column<Found['events'][number]>[] = [
+const columns: readonly Column<Event>[] = [
   { head: 'Arrived', cell: ({ receivedAt }) => <Time at={receivedAt} /> },
   {
     head: 'Event',

@@ -88,7 +88,7 @@ function Standing({ handler: { pause, isRegistered } }: { readonly handler: Hand
   );
 }
 
-function Settings({ settings }: Required<Pick<HandlerState, 'settings'>>) {
+function Settings({ settings }: { readonly settings: NonNullable<HandlerState['settings']> }) {
   const { order, concurrency, timeout, rate, join } = settings;
   return (
     <>
