@@ -210,6 +210,21 @@ test('while the receiver is away, the page says so, and what has changed is show
   await page.getByRole('alert').waitFor({ state: 'detached' });
 });
 
+test('a search that takes too long is told as one', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  // The page waits for half a minute; a test does not.
+  await page.addInitScript(
+    'const { timeout } = AbortSignal; AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms / 100);',
+  );
+  await page.route('**/events?*agentId*', () => {});
+  await goTo('/events?agentId=agent_rare');
+  await page
+    .getByRole('alert')
+    .getByText('has not answered in time. A narrower search takes less.')
+    .waitFor();
+});
+
 test('a connection that nothing comes from, and that never ends, is made anew', async () => {
   const { receiver } = await operated();
   const { page } = await open(receiver);

@@ -93,8 +93,11 @@ async function ask(path: string, init: RequestInit): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(`api${path}`, { ...init, cache: 'no-store', redirect: 'manual' });
-  } catch {
-    throw new Refusal(0, 'unreachable', 'The receiver does not answer.');
+  } catch (error) {
+    const isLate = error instanceof DOMException && error.name === 'TimeoutError';
+    throw isLate
+      ? new Refusal(0, 'late', 'The receiver has not answered in time. A narrower search takes less.')
+      : new Refusal(0, 'unreachable', 'The receiver does not answer.');
   }
   if (isOfAnother(response))
     throw new Refusal(
