@@ -7,10 +7,10 @@ import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { committing } from './committing.ts';
 
-/** Each kill hits the receivers of all databases of a process: 2 × 5 × 10 = 100 receivers are killed at work. */
+/** Each kill hits the receivers of all databases of a process: 2 × 4 × 5 = 40 receivers are killed at work. */
 const processes = 2;
-const killsOfEach = 5;
-const databasesOfEach = 10;
+const killsOfEach = 4;
+const databasesOfEach = 5;
 /** A process is killed at any instant within this time after the first of its calls is answered, in milliseconds. */
 const maxLife = 60;
 
