@@ -8,7 +8,7 @@ import { ReceiverProcess } from '../support/process.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 /** How often the process is killed: `KILLS=300 npx vitest run test/promises/kept-through-kill --testTimeout 3600000`. */
-const rounds = Number(process.env['KILLS'] ?? 5);
+const rounds = Number(process.env['KILLS'] ?? 3);
 const deliveriesARound = 200;
 
 /** Promises 1, 3 and 4, with a process that is killed and a platform that sends again. */
