@@ -49,7 +49,7 @@ export class Script {
         (line) => field in line && (value === undefined || line[field] === value),
       );
       if (found) return found;
-      if (this.#hasExited) throw new Error(`It ended before it said ${field}. ${this.#errors}`);
+      if (this.hasExited) throw new Error(`It ended before it said ${field}. ${this.#errors}`);
       await new Promise<void>((resolve) => this.#watchers.push(resolve));
     }
   }
@@ -66,7 +66,7 @@ export class Script {
 
   /** Ends it as a crash would, and waits until it is gone. */
   async kill(): Promise<void> {
-    if (!this.#hasExited) this.#child.kill('SIGKILL');
+    if (!this.hasExited) this.#child.kill('SIGKILL');
     await this.#exited;
   }
 
@@ -82,7 +82,8 @@ export class Script {
     return this.#child.exitCode;
   }
 
-  get #hasExited(): boolean {
+  /** Whether it is gone: nobody answers any more. */
+  get hasExited(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
