@@ -6,6 +6,7 @@
 import { Console } from 'node:console';
 import { Writable } from 'node:stream';
 import { run } from '../../src/cli/program.ts';
+import type { OutputName } from './written.ts';
 
 /** What to run, and where. */
 export interface HostedRun {
@@ -16,24 +17,23 @@ export interface HostedRun {
   readonly terminal?: number;
 }
 
-/** How it ended. */
-export interface HostedEnd {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+/** What the process is told: to run a command, or to stop it as a signal does. */
+export type ToHost = { readonly run: HostedRun } | { readonly stop: true };
+/** What it tells: what the command has written, and at last its exit code. */
+export type FromHost = { readonly output: OutputName; readonly text: string } | { readonly code: number };
 
-process.on('message', (message) => {
-  void runOnce(message as HostedRun).then((end) => process.send?.(end));
+process.on('message', (message: ToHost) => {
+  if ('run' in message) void runOnce(message.run).then((code) => tell({ code }));
+  else process.emit('SIGTERM', 'SIGTERM');
 });
 process.on('disconnect', () => process.exit());
 process.on('warning', ({ name, message }) => process.stderr.write(`${name}: ${message}\n`));
 
-async function runOnce({ args, env, cwd, terminal }: HostedRun): Promise<HostedEnd> {
+async function runOnce({ args, env, cwd, terminal }: HostedRun): Promise<number> {
   setEnvironment(env);
   process.chdir(cwd);
-  const stdout = new Output();
-  const stderr = new Output();
+  const stdout = new Output('stdout');
+  const stderr = new Output('stderr');
   if (terminal !== undefined) Object.assign(stdout, { isTTY: true, columns: terminal });
   Object.defineProperty(process, 'stdout', { value: stdout, configurable: true });
   Object.defineProperty(process, 'stderr', { value: stderr, configurable: true });
@@ -42,7 +42,7 @@ async function runOnce({ args, env, cwd, terminal }: HostedRun): Promise<HostedE
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT']) process.removeAllListeners(signal);
   // The folder may be removed as soon as the run has ended.
   process.chdir('/');
-  return { code, stdout: stdout.text(), stderr: stderr.text() };
+  return code;
 }
 
 /** Changes the environment in place, because Node notices a change of `TZ` only so. */
@@ -51,18 +51,23 @@ function setEnvironment(env: HostedRun['env']): void {
   Object.assign(process.env, env);
 }
 
-/** A stream that keeps what is written to it. */
+/** A stream that tells what is written to it. */
 class Output extends Writable {
-  readonly #chunks: Buffer[] = [];
   /** Its own, as if it had been replaced: otherwise the log would be written past it, to the descriptor. */
   override write = super.write.bind(this);
+  readonly #name: OutputName;
+
+  constructor(name: OutputName) {
+    super();
+    this.#name = name;
+  }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    this.#chunks.push(chunk);
+    tell({ output: this.#name, text: chunk.toString() });
     done();
   }
+}
 
-  text(): string {
-    return Buffer.concat(this.#chunks).toString();
-  }
+function tell(message: FromHost): void {
+  process.send?.(message);
 }

@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../support/temporary.ts';
 import type { HostedRun } from './command-host.ts';
-import { hosted } from './hosted.ts';
+import { Hosted, hosted } from './hosted.ts';
+import { Written } from './written.ts';
 
 /** A secret made up for these tests, and another one. */
 export const secret = 'whsec_dGVzdC1zZWNyZXQtb25l';
@@ -43,64 +43,23 @@ export function folder(files: Readonly<Record<string, string>> = {}): string {
   return path;
 }
 
-/** The real command in a process of its own. If it still runs when the test ends, it is ended. */
-export class Running {
-  readonly child: ChildProcess;
-  readonly #lines: string[] = [];
-  readonly #exited: Promise<number | null>;
-  #stderr = '';
-  #wake: (() => void)[] = [];
-
-  constructor(args: readonly string[], { env = {}, cwd = folder(), node = [] }: ProcessSetting = {}) {
-    this.child = spawn(process.execPath, [...node, main, ...args], {
-      cwd,
-      env: environmentWith(env),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    this.#exited = once(this.child, 'close').then(([code]) => {
-      this.#wakeAll();
-      return code as number | null;
-    });
-    this.child.stderr?.on('data', (text: Buffer) => {
-      this.#stderr += text.toString();
-      this.#wakeAll();
-    });
-    if (this.child.stdout) {
-      createInterface({ input: this.child.stdout }).on('line', (line) => {
-        this.#lines.push(line);
-        this.#wakeAll();
-      });
-    }
-    onTestFinished(async () => {
-      this.child.kill('SIGKILL');
-      await this.#exited;
-    });
-  }
+/** A command that runs until it is stopped. If it still runs when the test ends, it is ended. */
+abstract class Command {
+  protected readonly written = new Written();
 
   /** What was written to stdout so far. */
   get stdout(): string {
-    return this.#lines.join('\n');
+    return this.written.stdout;
   }
 
   /** Resolves to the first line of stdout that contains the text; rejects when the command ends without it. */
-  async line(text: string): Promise<string> {
-    for (;;) {
-      const found = this.#lines.find((line) => line.includes(text));
-      if (found !== undefined) return found;
-      if (this.child.exitCode !== null || this.child.signalCode !== null) {
-        throw new Error(`Ended without ${text}: ${this.stdout}\n${this.#stderr}`);
-      }
-      await new Promise<void>((resolve) => this.#wake.push(resolve));
-    }
+  line(text: string): Promise<string> {
+    return this.written.line(text);
   }
 
   /** Resolves when the text has been written to stderr; rejects when the command ends without it. */
-  async said(text: string): Promise<void> {
-    while (!this.#stderr.includes(text)) {
-      if (this.child.exitCode !== null || this.child.signalCode !== null)
-        throw new Error(`Ended without ${text}: ${this.#stderr}`);
-      await new Promise<void>((resolve) => this.#wake.push(resolve));
-    }
+  said(text: string): Promise<void> {
+    return this.written.said(text);
   }
 
   /** Resolves to the fields of the first log line of that name. */
@@ -115,27 +74,74 @@ export class Running {
 
   /** Resolves when the command has ended. */
   async ended(): Promise<{ code: number | null; stdout: string; stderr: string }> {
-    const code = await this.#exited;
-    return { code, stdout: this.stdout, stderr: this.#stderr };
+    const code = await this.exited();
+    return { code, stdout: this.stdout, stderr: this.written.stderr };
   }
 
-  #wakeAll(): void {
-    for (const resolve of this.#wake.splice(0)) resolve();
+  protected abstract exited(): Promise<number | null>;
+}
+
+/** The real command in a process of its own. */
+export class Running extends Command {
+  readonly child: ChildProcess;
+  readonly #exited: Promise<number | null>;
+
+  constructor(args: readonly string[], { env = {}, cwd = folder(), node = [] }: ProcessSetting = {}) {
+    super();
+    this.child = spawn(process.execPath, [...node, main, ...args], {
+      cwd,
+      env: environmentWith(env),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#exited = once(this.child, 'close').then(([code]) => {
+      this.written.close();
+      return code as number | null;
+    });
+    for (const name of ['stdout', 'stderr'] as const)
+      this.child[name]?.on('data', (chunk: Buffer) => this.written.add(name, chunk));
+    onTestFinished(async () => {
+      this.child.kill('SIGKILL');
+      await this.#exited;
+    });
+  }
+
+  protected override exited(): Promise<number | null> {
+    return this.#exited;
+  }
+}
+
+/** The command in a process that runs others too, until it is stopped: what most of them do needs no other. */
+export class HostedCommand extends Command {
+  readonly #hosted: Hosted;
+
+  constructor(args: readonly string[], { env = {}, cwd = folder() }: Setting = {}) {
+    super();
+    this.#hosted = new Hosted({ args, env: environmentWith(env), cwd }, this.written);
+    onTestFinished(async () => void (await this.stop().catch(() => {})));
+  }
+
+  /** Stops it as SIGTERM would; resolves when it has ended. */
+  stop(): ReturnType<Command['ended']> {
+    this.#hosted.stop();
+    return this.ended();
+  }
+
+  protected override exited(): Promise<number> {
+    return this.#hosted.ended();
   }
 }
 
 /** Runs the command to its end, in a process that runs others too: most of what it does needs no other. */
-export async function ringback(
+export function ringback(
   args: readonly string[],
   { env = {}, cwd = folder(), terminal }: Setting & Pick<HostedRun, 'terminal'> = {},
 ) {
   const over = new AbortController();
   onTestFinished(() => over.abort());
-  const { code, stdout, stderr } = await hosted(
+  return hosted(
     { args, env: environmentWith(env), cwd, ...(terminal !== undefined && { terminal }) },
     over.signal,
   );
-  return { code, stdout: stdout.replace(/\n$/, ''), stderr };
 }
 
 /** Runs the command to its end, in a process of its own: for what only a process shows, such as how it exits. */
@@ -143,8 +149,18 @@ export function ringbackProcess(args: readonly string[], setting?: ProcessSettin
   return new Running(args, setting).ended();
 }
 
-/** Starts `ringback serve` on a port of the system's choosing, over plain HTTP. */
-export function serve(args: readonly string[] = [], { env = {}, ...setting }: ProcessSetting = {}): Running {
+/** What `ringback serve` needs to listen on a port of the system's choosing, over plain HTTP. */
+function serving({ env = {}, ...setting }: ProcessSetting): ProcessSetting {
   const needed = { RINGBACK_SECRETS: secret, RINGBACK_PORT: '0', RINGBACK_INSECURE_HTTP: 'true' };
-  return new Running(['serve', ...args], { ...setting, env: { ...needed, ...env } });
+  return { ...setting, env: { ...needed, ...env } };
+}
+
+/** Starts `ringback serve` in a process that runs other commands too. */
+export function serve(args: readonly string[] = [], setting: Setting = {}): HostedCommand {
+  return new HostedCommand(['serve', ...args], serving(setting));
+}
+
+/** Starts `ringback serve` in a process of its own: for what only a process shows, such as signals. */
+export function serveProcess(args: readonly string[] = [], setting: ProcessSetting = {}): Running {
+  return new Running(['serve', ...args], serving(setting));
 }

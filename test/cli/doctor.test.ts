@@ -46,7 +46,7 @@ describe('doctor, on this machine', () => {
     const running = serve(['--database', database]);
     await running.url();
     expect((await examined({ database }))['database']).toBe(`ok: ${database} can be written`);
-    expect(running.child.exitCode).toBeNull();
+    expect((await running.stop()).code).toBe(0);
   });
 
   it('says what is in the inbox, and warns of what waits for a person', async () => {

@@ -1,45 +1,98 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { HostedEnd, HostedRun } from './command-host.ts';
+import type { FromHost, HostedRun, ToHost } from './command-host.ts';
+import { Written } from './written.ts';
 
 const script = fileURLToPath(new URL('./command-host.ts', import.meta.url));
 
-/** The process that runs the commands, once there is one. */
-let host: ChildProcess | undefined;
+/** The processes that run commands and have none at the moment. */
+const idle: ChildProcess[] = [];
+
 /** Settled when the last run that was asked for has ended. */
 let last: Promise<unknown> = Promise.resolve();
 
+/** How a command ended. */
+export interface HostedEnd {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 /**
- * Runs the command to its end in a process that runs others before and after it, one at a time. What hangs until the
- * signal is ended with its process, so that it holds up no other.
+ * Runs the command to its end, after the others that were asked for before. What hangs until the signal is ended with
+ * its process, so that it holds up no other.
  */
 export function hosted(run: HostedRun, signal?: AbortSignal): Promise<HostedEnd> {
-  const end = last.then(() => inHost(run, signal));
+  const end = last.then(async () => {
+    const written = new Written();
+    const command = new Hosted(run, written);
+    const kill = () => command.kill();
+    signal?.addEventListener('abort', kill);
+    const code = await command.ended();
+    signal?.removeEventListener('abort', kill);
+    return { code, stdout: written.stdout, stderr: written.stderr };
+  });
   last = end.catch(() => {});
   return end;
 }
 
-function inHost(run: HostedRun, signal?: AbortSignal): Promise<HostedEnd> {
-  const child = (host ??= startHost(run.env));
-  return new Promise((resolve, reject) => {
-    const kill = () => child.kill('SIGKILL');
-    const onExit = () => reject(new Error(`The process ended that ran: ${run.args.join(' ')}`));
-    child.once('exit', onExit);
-    child.once('message', (end: HostedEnd) => {
-      child.off('exit', onExit);
-      signal?.removeEventListener('abort', kill);
-      resolve(end);
+/** A command in a process that runs others before and after it, one at a time. */
+export class Hosted {
+  readonly #child: ChildProcess;
+  readonly #code: Promise<number>;
+  /** Afterwards the process may have another command. */
+  #isRunning = true;
+
+  /** @param written Gets what the command writes. */
+  constructor(run: HostedRun, written: Written) {
+    const child = idle.pop() ?? startHost(run.env);
+    this.#child = child;
+    this.#code = new Promise((resolve, reject) => {
+      const onExit = () => {
+        this.#isRunning = false;
+        written.close();
+        reject(new Error(`The process ended that ran: ${run.args.join(' ')}`));
+      };
+      const onMessage = (message: FromHost) => {
+        if ('text' in message) return written.add(message.output, Buffer.from(message.text));
+        this.#isRunning = false;
+        child.off('exit', onExit).off('message', onMessage);
+        idle.push(child);
+        written.close();
+        resolve(message.code);
+      };
+      child.once('exit', onExit).on('message', onMessage);
     });
-    signal?.addEventListener('abort', kill);
-    child.send(run);
-  });
+    this.#code.catch(() => {});
+    send(child, { run });
+  }
+
+  /** Asks it to stop, as a signal does. */
+  stop(): void {
+    if (this.#isRunning) send(this.#child, { stop: true });
+  }
+
+  /** Ends its process: for a command that may hang, so that it holds up no other. */
+  kill(): void {
+    if (this.#isRunning) this.#child.kill('SIGKILL');
+  }
+
+  /** Resolves to its exit code; rejects if its process ended with it. */
+  ended(): Promise<number> {
+    return this.#code;
+  }
+}
+
+function send(child: ChildProcess, message: ToHost): void {
+  if (child.connected) child.send(message);
 }
 
 /** It ends when this process does. */
 function startHost(env: HostedRun['env']): ChildProcess {
   const child = fork(script, { env, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   child.once('exit', () => {
-    host = undefined;
+    const index = idle.indexOf(child);
+    if (index >= 0) idle.splice(index, 1);
   });
   child.unref();
   child.channel?.unref();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deliverTo } from '../../src/testing/deliver.ts';
 import { buildDelivery } from '../../src/testing/delivery.ts';
-import { Running, folder, otherSecret, ringback, secret, serve } from './command.ts';
+import { HostedCommand, Running, folder, otherSecret, ringback, secret, serve } from './command.ts';
 
 const token = 'a token that nobody can guess';
 const change = {
@@ -67,8 +67,7 @@ async function inboxWithDeadLetter(): Promise<string> {
   const running = serve(['--app', 'broken.mjs'], { cwd });
   await deliverTo(`${await running.url()}/webhooks`, buildDelivery('call-ended', { secret }));
   await running.logged('run_dead');
-  running.child.kill('SIGTERM');
-  await running.ended();
+  await running.stop();
   return cwd;
 }
 
@@ -95,7 +94,7 @@ describe('page', () => {
     const receiving = serve(['--app', 'mended.mjs'], { cwd });
     await receiving.url();
     const env = { RINGBACK_SECRETS: secret };
-    const running = new Running(['page', '--app', 'mended.mjs'], { cwd, env });
+    const running = new HostedCommand(['page', '--app', 'mended.mjs'], { cwd, env });
     const url = (await running.line('http://127.0.0.1')).trim();
     const replayed = await fetch(`${url}api/events/replay`, {
       ...change,
@@ -106,7 +105,7 @@ describe('page', () => {
   });
 
   it('says of no handler that it runs because the app has it', async () => {
-    const running = new Running(['page', '--app', 'mended.mjs'], { cwd: await inboxWithDeadLetter() });
+    const running = new HostedCommand(['page', '--app', 'mended.mjs'], { cwd: await inboxWithDeadLetter() });
     const url = (await running.line('http://127.0.0.1')).trim();
     const answer = await fetch(`${url}api/handlers`);
     expect(await answer.json()).toMatchObject({ handlers: [{ name: 'crm', dead: 1, isRegistered: false }] });
@@ -117,7 +116,7 @@ describe('page', () => {
     const receiving = serve([], { cwd, env: { RINGBACK_SECRETS: otherSecret } });
     const delivery = buildDelivery('call-ended', { secret });
     expect((await deliverTo(`${await receiving.url()}/webhooks`, delivery)).status).toBe(401);
-    const running = new Running(['page'], { cwd, env: { RINGBACK_SECRETS: secret } });
+    const running = new HostedCommand(['page'], { cwd, env: { RINGBACK_SECRETS: secret } });
     const url = (await running.line('http://127.0.0.1')).trim();
     const answer = await fetch(`${url}api/quarantine/reverify`, change);
     expect(await answer.json()).toMatchObject({ released: 1 });

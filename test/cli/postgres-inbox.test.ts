@@ -135,8 +135,7 @@ describe('a command on an inbox in Postgres', () => {
     expect(sent).toMatchObject({ code: 0 });
     // Beside the receiver that works on it.
     expect(await linesOn(database, ['inbox', 'events'])).toMatchObject([{ state: 'new' }]);
-    command.child.kill('SIGTERM');
-    const { code, stdout, stderr } = await command.ended();
+    const { code, stdout, stderr } = await command.stop();
     expect(code).toBe(0);
     expect(`${stdout}${stderr}`).not.toContain(database.password);
   });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { serve } from './command.ts';
+import { serveProcess } from './command.ts';
 
 /** More than Node lets wait unless it is told otherwise. */
 const burst = 600;
@@ -18,7 +18,7 @@ async function connected(port: number): Promise<void> {
 }
 
 test.runIf(most > burst)('connections that come while the process is busy wait for it', async () => {
-  const running = serve();
+  const running = serveProcess();
   const port = Number(new URL(await running.url()).port);
   // Stopped by the system, it accepts nothing; when the test ends, it is killed all the same.
   running.child.kill('SIGSTOP');

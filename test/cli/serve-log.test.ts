@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deliverTo } from '../../src/testing/deliver.ts';
 import { buildDelivery } from '../../src/testing/delivery.ts';
-import { type Running, folder, secret, serve } from './command.ts';
+import { type Running, folder, secret, serveProcess } from './command.ts';
 
 const many = 500;
 
@@ -22,7 +22,7 @@ function appThat(does: string, lines = many): string {
 }
 
 function serving(app: string): Running {
-  return serve(['--app', 'app.mjs'], { cwd: folder({ 'app.mjs': app }) });
+  return serveProcess(['--app', 'app.mjs'], { cwd: folder({ 'app.mjs': app }) });
 }
 
 function deliver(url: string): Promise<{ status: number }> {
@@ -87,7 +87,7 @@ describe('the log of serve', () => {
       process.stdout.write = (text, ...rest) => write('seen ' + text, ...rest);
     `;
     const cwd = folder({ 'preload.mjs': preload });
-    const running = serve([], { cwd, node: ['--import', './preload.mjs'] });
+    const running = serveProcess([], { cwd, node: ['--import', './preload.mjs'] });
     expect(await running.line('"event":"listening"')).toMatch(/^seen \{/);
   });
 

@@ -43,6 +43,5 @@ test('it is 503 once the database was deleted, without a delivery, and the log s
   });
   expect(await deliver()).toBe(503);
   expect(command.stdout.match(/"event":"database_replaced"/g)).toHaveLength(1);
-  command.child.kill('SIGTERM');
-  expect((await command.ended()).code).toBe(0);
+  expect((await command.stop()).code).toBe(0);
 });

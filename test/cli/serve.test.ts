@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { deliverTo } from '../../src/testing/deliver.ts';
 import { buildDelivery } from '../../src/testing/delivery.ts';
-import { Running, exampleApp, folder, otherSecret, secret, serve } from './command.ts';
+import { HostedCommand, exampleApp, folder, otherSecret, secret, serve, serveProcess } from './command.ts';
 import { exchanged } from '../support/servers.ts';
 
 const accepted = { status: 200, body: { status: 'accepted', traceId: 'trace-call-ended' } };
@@ -61,8 +61,9 @@ describe('serve', () => {
 
   it('refuses plain HTTP unless it is told otherwise, or a trusted proxy says https', async () => {
     const delivery = buildDelivery('call-ended', { secret, headers: { 'x-forwarded-proto': 'https' } });
-    const untrusting = await serve([], { env: { RINGBACK_INSECURE_HTTP: 'false' } }).url();
-    expect((await deliverTo(`${untrusting}/webhooks`, delivery)).status).toBe(403);
+    const untrusting = serve([], { env: { RINGBACK_INSECURE_HTTP: 'false' } });
+    expect((await deliverTo(`${await untrusting.url()}/webhooks`, delivery)).status).toBe(403);
+    await untrusting.stop();
     const trusting = serve(['--trust-proxy', 'loopback'], { env: { RINGBACK_INSECURE_HTTP: 'false' } });
     const atName = (await trusting.url()).replace('127.0.0.1', 'localhost');
     expect(await deliverTo(`${atName}/webhooks`, delivery)).toEqual(accepted);
@@ -77,20 +78,25 @@ describe('serve', () => {
     const early = { timestamp: Date.now() - 1_800_000 };
     const cwd = folder({ 'app.mjs': app });
     const start = (env: Readonly<Record<string, string>>) =>
-      new Running(['serve', '--app', 'app.mjs', '--port', '0'], { cwd, env }).url();
+      new HostedCommand(['serve', '--app', 'app.mjs', '--port', '0'], { cwd, env });
 
-    const byApp = await start({});
+    const byApp = start({});
+    const url = await byApp.url();
     const answers = [secret, otherSecret].map((each) =>
-      posted(byApp, buildDelivery('call-ended', { ...early, secret: each })),
+      posted(url, buildDelivery('call-ended', { ...early, secret: each })),
     );
     expect(await Promise.all(answers)).toEqual([401, 200]);
+    await byApp.stop();
 
-    const byEnvironment = await start({ RINGBACK_SECRETS: secret });
+    const byEnvironment = start({ RINGBACK_SECRETS: secret });
+    const again = await byEnvironment.url();
     const later = { ...early, traceId: 'trace-later', secret };
-    expect(await posted(byEnvironment, buildDelivery('call-ended', later))).toBe(200);
-    expect(await posted(byEnvironment, buildDelivery('call-ended', later), '127.0.0.1')).toBe(421);
-    const strict = await start({ RINGBACK_SECRETS: secret, RINGBACK_INSECURE_HTTP: 'false' });
-    expect(await posted(strict, buildDelivery('call-ended', later))).toBe(403);
+    expect(await posted(again, buildDelivery('call-ended', later))).toBe(200);
+    expect(await posted(again, buildDelivery('call-ended', later), '127.0.0.1')).toBe(421);
+    await byEnvironment.stop();
+
+    const strict = start({ RINGBACK_SECRETS: secret, RINGBACK_INSECURE_HTTP: 'false' });
+    expect(await posted(await strict.url(), buildDelivery('call-ended', later))).toBe(403);
   });
 
   it('takes what the app file leaves undefined from the environment', async () => {
@@ -113,8 +119,7 @@ describe('serve', () => {
     expect(running.stdout).not.toContain('delivery_misdirected');
     for (const path of ['/hooks', '/']) await deliverTo(url + path, buildDelivery('call-ended', { secret }));
     await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }));
-    running.child.kill('SIGTERM');
-    const { stdout, stderr } = await running.ended();
+    const { stdout, stderr } = await running.stop();
     expect(stderr).toMatch(/^ringback: no app file is set[^\n]*\n$/);
     const misdirected = stdout.split('\n').filter((line) => line.includes('delivery_misdirected'));
     expect(misdirected.map((line) => JSON.parse(line) as unknown)).toMatchObject([
@@ -130,8 +135,7 @@ describe('serve', () => {
     expect((await running.logged('listening'))['path']).toBe('/here');
     expect((await deliverTo(`${url}/here`, buildDelivery('call-ended', { secret }))).status).toBe(200);
     expect([existsSync(join(cwd, 'here.db')), existsSync(join(cwd, 'there.db'))]).toEqual([true, false]);
-    running.child.kill('SIGTERM');
-    const { code, stderr } = await running.ended();
+    const { code, stderr } = await running.stop();
     expect(code).toBe(0);
     expect(stderr).toMatch(/^ringback: no app file is set, .* Set --app or RINGBACK_APP .*\n$/);
   });
@@ -156,7 +160,7 @@ describe('serve', () => {
   it('takes the secrets of a file that changes while it runs', async () => {
     const cwd = folder({ secrets: `# the subscription's\r\n${secret} # since March\r\n` });
     const env = { RINGBACK_SECRETS_FILE: 'secrets', RINGBACK_PORT: '0', RINGBACK_INSECURE_HTTP: '1' };
-    const url = await new Running(['serve'], { env, cwd }).url();
+    const url = await new HostedCommand(['serve'], { env, cwd }).url();
     const statusOf = async (signedWith: string) =>
       (await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret: signedWith }))).status;
     expect(await statusOf(secret)).toBe(200);
@@ -165,6 +169,33 @@ describe('serve', () => {
     await expect.poll(() => statusOf(otherSecret), { interval: 100 }).toBe(200);
     expect(await statusOf(secret)).toBe(401);
   });
+
+  it('lets a delivery that is in flight be answered, and closes its connection', async () => {
+    const running = serve();
+    const { body, headers } = buildDelivery('call-ended', { secret });
+    const sending = request(`${await running.url()}/webhooks`, {
+      method: 'POST',
+      headers: {
+        ...headers,
+        'content-length': body.byteLength,
+        expect: '100-continue',
+        connection: 'keep-alive',
+      },
+    });
+    const answered = new Promise<IncomingMessage>((resolve) => sending.once('response', resolve));
+    sending.flushHeaders();
+    await new Promise<void>((resolve) => sending.once('continue', resolve));
+    const stopped = running.stop();
+    await running.logged('receiver_stopping');
+    sending.end(body);
+    const answer = await answered;
+    answer.resume();
+    expect({ status: answer.statusCode, connection: answer.headers.connection }).toEqual({
+      status: 200,
+      connection: 'close',
+    });
+    expect((await stopped).code).toBe(0);
+  });
 });
 
 describe('a signal', () => {
@@ -172,7 +203,7 @@ describe('a signal', () => {
     '%s ends it with 0 once the handlers have ended',
     async (signal) => {
       const cwd = folder({ 'app.mjs': gatedApp });
-      const running = serve(['--app', 'app.mjs'], { cwd });
+      const running = serveProcess(['--app', 'app.mjs'], { cwd });
       const url = await running.url();
       expect((await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }))).status).toBe(200);
       await running.line('"msg":"begun"');
@@ -191,35 +222,8 @@ describe('a signal', () => {
     },
   );
 
-  it('lets a delivery that is in flight be answered, and closes its connection', async () => {
-    const running = serve();
-    const { body, headers } = buildDelivery('call-ended', { secret });
-    const sending = request(`${await running.url()}/webhooks`, {
-      method: 'POST',
-      headers: {
-        ...headers,
-        'content-length': body.byteLength,
-        expect: '100-continue',
-        connection: 'keep-alive',
-      },
-    });
-    const answered = new Promise<IncomingMessage>((resolve) => sending.once('response', resolve));
-    sending.flushHeaders();
-    await new Promise<void>((resolve) => sending.once('continue', resolve));
-    running.child.kill('SIGTERM');
-    await running.logged('receiver_stopping');
-    sending.end(body);
-    const answer = await answered;
-    answer.resume();
-    expect({ status: answer.statusCode, connection: answer.headers.connection }).toEqual({
-      status: 200,
-      connection: 'close',
-    });
-    expect((await running.ended()).code).toBe(0);
-  });
-
   it('ends it with 1 at once when it is the second one', async () => {
-    const running = serve(['--app', 'app.mjs'], { cwd: folder({ 'app.mjs': gatedApp }) });
+    const running = serveProcess(['--app', 'app.mjs'], { cwd: folder({ 'app.mjs': gatedApp }) });
     await deliverTo(`${await running.url()}/webhooks`, buildDelivery('call-ended', { secret }));
     await running.line('"msg":"begun"');
     running.child.kill('SIGTERM');
@@ -233,7 +237,7 @@ describe('a signal', () => {
 
 test('a signal ends it while an app file goes on loading for ever', async () => {
   const app = `console.log('"msg":"loading"'); setInterval(() => {}, 1_000); await new Promise(() => {});`;
-  const running = serve(['--app', 'app.mjs'], { cwd: folder({ 'app.mjs': app }) });
+  const running = serveProcess(['--app', 'app.mjs'], { cwd: folder({ 'app.mjs': app }) });
   await running.line('"msg":"loading"');
   running.child.kill('SIGTERM');
   expect((await running.ended()).code).toBe(0);
