@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { verify } from '../../src/index.ts';
 import { listening } from '../support/servers.ts';
 import type { Attempt } from '../../src/sandbox/index.ts';
-import { Running, folder, ringback } from './command.ts';
+import { HostedCommand, Running, folder, ringback } from './command.ts';
 
 const seed = {
   organizations: [
@@ -18,8 +18,8 @@ const seed = {
 };
 
 /** Starts `ringback sandbox` on a port of the system's choosing. */
-function sandbox(args: readonly string[] = [], setting?: ConstructorParameters<typeof Running>[1]): Running {
-  return new Running(['sandbox', '--port', '0', ...args], setting);
+function sandbox(args: readonly string[] = [], setting?: { readonly cwd: string }): HostedCommand {
+  return new HostedCommand(['sandbox', '--port', '0', ...args], setting);
 }
 
 /** The sandbox's address and its API key. */
@@ -28,7 +28,7 @@ interface Opened {
   readonly apiKey?: string | undefined;
 }
 
-async function opened(running: Running): Promise<Opened> {
+async function opened(running: HostedCommand): Promise<Opened> {
   const { url, apiKey } = await running.logged('listening');
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   return { url: String(url), ...(typeof apiKey === 'string' && { apiKey }) };
@@ -73,6 +73,7 @@ async function troubleOf(adversary: string): Promise<readonly string[]> {
   };
   for (let call = 1; call <= 4; call += 1) expect((await ask('POST calls')).status).toBe(200);
   const { attempts } = (await (await ask('GET attempts')).json()) as { attempts: readonly Attempt[] };
+  await running.stop();
   return attempts
     .map(({ traceId, number, disturbance = '' }) => `${traceId} ${number} ${disturbance}`)
     .sort();
@@ -84,14 +85,13 @@ describe('the sandbox', () => {
     const { url, apiKey = '' } = await opened(running);
     expect(await knowledgeBase({ url, apiKey }, 'kb_demonstration')).toBe(200);
     expect(await knowledgeBase({ url }, 'kb_demonstration')).toBe(401);
-    running.child.kill('SIGTERM');
-    const { code, stdout, stderr } = await running.ended();
+    const { code, stdout, stderr } = await running.stop();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.match(/"event":"listening"/g)).toHaveLength(1);
   });
 
   it('says it at any level of the log, and ends at SIGINT', async () => {
-    const running = sandbox([], { env: { RINGBACK_LOG_LEVEL: 'silent' } });
+    const running = new Running(['sandbox', '--port', '0'], { env: { RINGBACK_LOG_LEVEL: 'silent' } });
     expect(await running.logged('listening')).toMatchObject({ apiKey: expect.any(String) });
     running.child.kill('SIGINT');
     expect((await running.ended()).code).toBe(0);
@@ -101,8 +101,7 @@ describe('the sandbox', () => {
     const cwd = folder();
     const first = sandbox(['--database', 'sandbox.db'], { cwd });
     const { apiKey = '' } = await opened(first);
-    first.child.kill('SIGTERM');
-    expect((await first.ended()).code).toBe(0);
+    expect((await first.stop()).code).toBe(0);
     const second = sandbox(['--database', 'sandbox.db'], { cwd });
     const again = await opened(second);
     expect(again.apiKey).toBeUndefined();
@@ -117,8 +116,7 @@ describe('the sandbox', () => {
     for (const _ of ['new', 'existing']) {
       const running = sandbox(args, { cwd });
       await opened(running);
-      running.child.kill('SIGTERM');
-      said.push((await running.ended()).stderr);
+      said.push((await running.stop()).stderr);
     }
     const sentence = 'the seed was not used: the database sandbox.db is not new, and stays as it is';
     expect(said).toEqual(['', `ringback: ${sentence}\n`]);
@@ -130,8 +128,7 @@ describe('the sandbox', () => {
     const { url, apiKey } = await opened(running);
     expect(apiKey).toBeUndefined();
     expect(await knowledgeBase({ url, apiKey: 'key_of_the_seed' }, 'kb_seed')).toBe(200);
-    running.child.kill('SIGTERM');
-    await running.ended();
+    await running.stop();
     expect(readdirSync(cwd)).toEqual(['seed.json']);
   });
 
@@ -154,15 +151,14 @@ describe('the sandbox', () => {
     expect(
       verify(delivery.body, delivery.headers, { secrets: secret, signature: 'v1-base64-whole' }).ok,
     ).toBe(true);
-    running.child.kill('SIGTERM');
-    const { code, stderr } = await running.ended();
+    const { code, stderr } = await running.stop();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
   it('plays the same calls with the same trouble for the same seed of the adversary', async () => {
-    const runs = await Promise.all([troubleOf('replay'), troubleOf('replay'), troubleOf('another')]);
-    expect(runs[0]).toEqual(runs[1]);
-    expect(runs[0]).not.toEqual(runs[2]);
+    const trouble = await troubleOf('replay');
+    expect(await troubleOf('replay')).toEqual(trouble);
+    expect(await troubleOf('another')).not.toEqual(trouble);
   });
 
   it('says the seed of an adversary that was given none', async () => {
