@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { deliver } from '../../src/testing/deliver.ts';
 import { testReceiver } from '../../src/testing/test-receiver.ts';
-import { Running, folder, main, ringback, ringbackProcess, secret } from './command.ts';
+import { HostedCommand, Running, folder, main, ringback, ringbackProcess, secret } from './command.ts';
 import { appWith, env, inboxWithTrouble, linesOf } from './inbox-support.ts';
 
 const deadOnes = ['--state', 'dead', '--app', 'app.mjs'];
@@ -107,10 +107,9 @@ describe('ringback inbox replay', () => {
       "async () => { console.log('begun'); await new Promise((resolve) => setTimeout(resolve, 300)); }";
     const cwd = await inboxWithTrouble({ app: appWith(slow) });
     const meant = [...deadOnes, '--yes', '--wait'];
-    const replaying = new Running(['inbox', 'replay', ...meant], { env, cwd });
+    const replaying = new HostedCommand(['inbox', 'replay', ...meant], { env, cwd });
     await replaying.said('begun');
-    replaying.child.kill('SIGTERM');
-    expect((await replaying.ended()).stderr).toContain('1 done, 0 dead, 0 still waiting');
+    expect((await replaying.stop()).stderr).toContain('1 done, 0 dead, 0 still waiting');
     expect(await linesOf(cwd, 'events', '--trace-id', 't-dead')).toMatchObject([{ runs: [{ attempts: 1 }] }]);
   });
 
