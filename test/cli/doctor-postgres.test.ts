@@ -1,15 +1,34 @@
 import { Client } from 'pg';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { examine } from '../../src/cli/doctor/examine.ts';
 import { systemClock } from '../../src/kit/clock.ts';
-import { ownPostgres } from '../support/postgres.ts';
+import { needPrograms, ownPostgres } from '../support/postgres.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { ringback } from './command.ts';
 import { type Found, commanded, examined } from './doctor-support.ts';
 import { env, makeTrouble } from './inbox-support.ts';
 
 /** A server of the test's own, with what the test runs in it as its superuser. */
 async function server(settings: Readonly<Record<string, string | number>> = {}) {
-  const { url } = await ownPostgres({ settings: { fsync: 'on', ...settings } });
+  const { url } = await ownPostgres({ settings });
+  return connected(url);
+}
+
+let shared: Promise<PostgresServer> | undefined;
+let databases = 0;
+afterAll(async () => (await shared)?.close());
+
+/** A database of the test's own in a server that most tests share: to start one takes longer than most of them. */
+async function ownDatabase() {
+  needPrograms();
+  const { url } = await (shared ??= startPostgres({ settings: { fsync: 'on', autovacuum: 'off' } }));
+  const name = `inbox_${(databases += 1)}`;
+  const { run } = await connected(url);
+  await run(`create database ${name}`);
+  return connected(Object.assign(new URL(url), { pathname: `/${name}` }).href);
+}
+
+async function connected(url: string) {
   const client = new Client({ connectionString: url });
   await client.connect();
   onTestFinished(() => client.end());
@@ -22,8 +41,8 @@ async function found(database: string): Promise<Found> {
 
 describe('doctor, on an inbox in Postgres', () => {
   it('finds all well before and after the inbox is made, and makes nothing', async () => {
-    const { url, run } = await server();
-    const name = `postgres://${new URL(url).host}/postgres, schema ringback`;
+    const { url, run } = await ownDatabase();
+    const name = `postgres://${new URL(url).host}${new URL(url).pathname}, schema ringback`;
     const before = await commanded([], { env: { ...env, RINGBACK_DATABASE: url } });
     expect(before).toMatchObject({
       database: `ok: ${name} has no inbox yet: the first receiver makes it`,
@@ -48,7 +67,7 @@ describe('doctor, on an inbox in Postgres', () => {
   });
 
   it('says which permissions are missing', async () => {
-    const { url, run } = await server();
+    const { url, run } = await ownDatabase();
     await run('create role app login');
     const app = Object.assign(new URL(url), { username: 'app' }).href;
     expect((await found(app))['permissions']).toBe(
@@ -72,7 +91,7 @@ describe('doctor, on an inbox in Postgres', () => {
   });
 
   it('finds nothing missing for a user who owns a schema that is there, and can make the inbox in it', async () => {
-    const { url, run } = await server();
+    const { url, run } = await ownDatabase();
     await run('create role owner login; create schema ringback authorization owner');
     const owned = Object.assign(new URL(url), { username: 'owner' }).href;
     expect((await found(owned))['permissions']).toMatch(/^ok/);
@@ -107,7 +126,7 @@ describe('doctor, on an inbox in Postgres', () => {
   });
 
   it('sees an old transaction, many dead tuples, and a clock that is set wrong', async () => {
-    const { url, run } = await server({ autovacuum: 'off' });
+    const { url, run } = await ownDatabase();
     await makeTrouble(url, []);
     await run('begin');
     const open = /^ok: open for \d+ s$/;
@@ -116,7 +135,7 @@ describe('doctor, on an inbox in Postgres', () => {
     await run('insert into ringback.waiting select n from generate_series(1000, 61000) n');
     await run('delete from ringback.waiting');
     await expect
-      .poll(async () => (await found(url))['dead tuples'], { timeout: 30_000 })
+      .poll(async () => (await found(url))['dead tuples'], { interval: 500 })
       .toMatch(/^warning: dead tuples in the inbox's tables: 6\d{4}/);
     const ahead = { ...systemClock, now: () => systemClock.now() + 60_000 };
     const parts = { database: url, url: undefined, platform: undefined, environment: {} };
