@@ -19,18 +19,18 @@ declare module 'vitest' {
 /** For tests that look into SQLite's tables or files, or into the time that its writer takes: `test.skipIf(isOnPostgres)`. */
 export const isOnPostgres = inject('inboxes') === 'on Postgres';
 const server = isOnPostgres ? await postgresForTests() : undefined;
-const schemas = server && 'connectionString' in server ? new PostgresInboxes(server) : undefined;
+const inboxes = server && 'connectionString' in server ? new PostgresInboxes(server) : undefined;
 
 /** The inbox for a database of the test that runs: receivers of one file share it, and each `:memory:` is another. */
 export function inboxOf<Given extends ReceiverOptions['database']>(database: Given): Given | StoreFactory {
   if (typeof database !== 'string' || !server) return database;
-  return schemas ? schemas.inboxOf(database) : skipTest('There is no Postgres server.');
+  return inboxes ? inboxes.inboxOf(database) : skipTest('There is no Postgres server.');
 }
 
 /** What a receiver in another process takes as its `database` to share such an inbox. */
 export function placeOf(database: string): string {
   if (!server) return database;
-  return schemas ? schemas.urlOf(database) : skipTest('There is no Postgres server.');
+  return inboxes ? inboxes.urlOf(database) : skipTest('There is no Postgres server.');
 }
 
 /** The store of such an inbox. */
@@ -40,7 +40,7 @@ export function storeIn(database: string, clock: Clock): Store {
 
 /** What a statement returns that another connection to an inbox makes. The tables have the same names in both stores. */
 export async function rowsIn(database: string, statement: string): Promise<unknown[]> {
-  if (schemas) return schemas.ask(database, statement);
+  if (inboxes) return inboxes.ask(database, statement);
   const connection = new Database(database);
   try {
     const prepared = connection.prepare(statement);

@@ -8,6 +8,7 @@ import { inject, onTestFinished, TestRunner } from 'vitest';
 import { messageOf } from '../../src/kit/error-text.ts';
 import { askAtDoor } from './door.ts';
 import { installedPrograms, programsPackage } from './postgres-programs.ts';
+import { PostgresSchemas } from './postgres-schemas.ts';
 import { type PostgresOptions, type PostgresServer, startPostgres } from './postgres-server.ts';
 
 /** The server that all tests share. */
@@ -15,8 +16,8 @@ export interface SharedPostgres {
   readonly connectionString: string;
   /** A name for a schema of the test that runs, which isn't there yet. When the test ends, the schema is dropped. */
   readonly newSchema: () => string;
-  /** A name for a schema of many tests. It is dropped when the last test file has ended. */
-  readonly sharedSchema: () => string;
+  /** Schemas and connections that tests use one after the other. */
+  readonly schemas: PostgresSchemas;
 }
 
 /** Why there is no server. */
@@ -48,19 +49,11 @@ function sharedAt(connectionString: string): SharedPostgres {
   const random = () => randomBytes(8).toString('hex');
   const newSchema = () => {
     const schema = `ringback_test_${random()}`;
-    onTestFinished(() => dropSchema(connectionString, schema));
+    onTestFinished(() => schemas.drop(schema));
     return schema;
   };
-  const sharedSchema = () => `${inject('postgresSchemas')}_${random()}`;
-  return { connectionString, newSchema, sharedSchema };
-}
-
-async function dropSchema(connectionString: string, schema: string): Promise<void> {
-  // A transaction that the test has left open would make this wait for ever.
-  await withClient(connectionString, async (client) => {
-    await client.query("set lock_timeout = '1min'");
-    await client.query(`drop schema if exists "${schema}" cascade`);
-  });
+  const schemas = new PostgresSchemas(connectionString, () => `${inject('postgresSchemas')}_${random()}`);
+  return { connectionString, newSchema, schemas };
 }
 
 /** The shared server and a schema's name for the test that runs. Skips the test where there is no server. */

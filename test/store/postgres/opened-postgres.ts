@@ -5,16 +5,22 @@ import { Session } from '../../../src/store/postgres/connection/session.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { ManualClock } from '../../support/clock.ts';
-import { testDatabase } from '../../support/postgres.ts';
+import { postgresForTests, skipTest, testDatabase } from '../../support/postgres.ts';
 import { presentTime } from '../parts.ts';
 
-/** An open store in a schema of its own, and a session to look behind it. Both are closed when the test ends. */
+/**
+ * An open store in an empty schema, and a session to look behind it. Both are closed when the test ends, which leaves the
+ * tables as they are: the next test uses them again.
+ */
 export async function openedPostgres(): Promise<{
   readonly store: Store;
   readonly session: Session;
   readonly clock: ManualClock;
 }> {
-  const place = { ...(await testDatabase()), pool: undefined };
+  const postgres = await postgresForTests();
+  if ('missing' in postgres) return skipTest(postgres.missing);
+  const { schemas } = postgres;
+  const place = { connectionString: undefined, pool: schemas.pool, schema: schemas.take() };
   const clock = new ManualClock(presentTime);
   const store = new PostgresStore(place, clock);
   const session = new Session(place, clock);

@@ -1,17 +1,17 @@
 import { fileURLToPath } from 'node:url';
-import { Client } from 'pg';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { type SharedPostgres, withClient } from '../../support/postgres.ts';
+import type { SharedPostgres } from '../../support/postgres.ts';
 import { Script } from '../../support/process.ts';
 import type { StoreUnderTest } from '../under-test.ts';
 
 const holdingProcess = fileURLToPath(new URL('./holding-process.ts', import.meta.url));
 
-/** A store in a schema of its own. */
-export function postgresUnderTest({ connectionString, newSchema }: SharedPostgres): StoreUnderTest {
+/** A store in an empty schema. */
+export function postgresUnderTest({ connectionString, schemas }: SharedPostgres): StoreUnderTest {
+  const { pool } = schemas;
   let schema: string | undefined;
-  const schemaName = () => (schema ??= newSchema());
+  const schemaName = () => (schema ??= schemas.take());
   const dieIn = async (how: string) => {
     const script = new Script(
       holdingProcess,
@@ -20,18 +20,16 @@ export function postgresUnderTest({ connectionString, newSchema }: SharedPostgre
     await script.line('claimed');
     await script.kill();
     // As if it had been silent for long: a test does not wait for that.
-    await withClient(connectionString, (client) =>
-      client.query(
-        `update "${schemaName()}".processes set heartbeat_at = heartbeat_at - interval '1 hour'
-         where id = (select max(id) from "${schemaName()}".processes)`,
-      ),
+    await pool.query(
+      `update "${schemaName()}".processes set heartbeat_at = heartbeat_at - interval '1 hour'
+       where id = (select max(id) from "${schemaName()}".processes)`,
     );
   };
   return {
     // What its transactions are is nothing to the tests that every store must pass.
     make: (clock) =>
       new PostgresStore(
-        { connectionString, pool: undefined, schema: schemaName() },
+        { connectionString: undefined, pool, schema: schemaName() },
         clock,
       ) as unknown as Store,
     shared: {
@@ -39,10 +37,12 @@ export function postgresUnderTest({ connectionString, newSchema }: SharedPostgre
       dieReading: () => dieIn('reading'),
       dieBeginning: () => dieIn('beginning'),
       async lock() {
-        const client = new Client({ connectionString });
-        await client.connect();
+        const client = await pool.connect();
         await client.query(`begin; lock table "${schemaName()}".identities in exclusive mode`);
-        return () => client.end();
+        return async () => {
+          await client.query('rollback');
+          client.release();
+        };
       },
     },
   };
