@@ -8,6 +8,7 @@ import { driftOf } from '../../src/events/drift.ts';
 import { type KnownEventName, knownEventNames } from '../../src/events/names.ts';
 import { readEvent } from '../../src/events/read-event.ts';
 import { buildDelivery, deliver, testReceiver } from '../../src/testing/index.ts';
+import { concurrently } from '../support/concurrently.ts';
 import { type Variation, forms, variationsOf } from './body-variations.ts';
 
 const files: Readonly<Record<KnownEventName, string>> = {
@@ -38,12 +39,12 @@ async function handlersOf(texts: readonly string[], header: string | undefined):
   onTestFinished(() => receiver.stop());
   await receiver.start();
   const traceIds: string[] = [];
-  for (const text of texts) {
+  await concurrently([...texts.entries()], 50, async ([index, text]) => {
     const delivery = buildDelivery(Buffer.from(text), { headers: { 'x-webhook-event': header } });
     const answer = await deliver(receiver, delivery);
     expect(answer, text).toMatchObject({ status: 200, body: { status: 'accepted' } });
-    traceIds.push((answer.body as { traceId: string }).traceId);
-  }
+    traceIds[index] = (answer.body as { traceId: string }).traceId;
+  });
   await expect.poll(() => takers.size).toBe(texts.length);
   return traceIds.map((traceId) => takers.get(traceId) ?? 'none');
 }
