@@ -1,7 +1,7 @@
 /**
  * The benchmark. `npm run bench` compares servers in full, `npm run bench -- --quick` in under a minute. `--large`,
- * `--memory`, `--slow-disk`, `--bodies`, `--profile`, `--peers`, `--postgres`, `--operate`, `--views`, `--bloat` and
- * `--knowledge` are separate measurements. bench/README.md says what is measured and when a run is valid.
+ * `--memory`, `--slow-disk`, `--bodies`, `--profile`, `--peers`, `--postgres`, `--operate`, `--views`, `--bloat`,
+ * `--retention` and `--knowledge` are separate measurements. bench/README.md says what is measured and when a run is valid.
  */
 import { parseArgs } from 'node:util';
 
@@ -19,6 +19,7 @@ const { values: flags } = parseArgs({
     bodies: { type: 'boolean', default: false },
     knowledge: { type: 'boolean', default: false },
     bloat: { type: 'string' },
+    retention: { type: 'boolean', default: false },
     only: { type: 'string' },
     heap: { type: 'string' },
     events: { type: 'string' },
@@ -52,6 +53,9 @@ if (flags.large) {
 } else if (flags.bloat !== undefined) {
   const { measureBloat } = await import('./postgres/bloat.ts');
   await measureBloat(Number(flags.bloat));
+} else if (flags.retention) {
+  const { measureRetention } = await import('./postgres/retention.ts');
+  await measureRetention();
 } else if (flags.profile) {
   const { profile } = await import('./profile/profile.ts');
   await profile();

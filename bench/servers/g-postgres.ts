@@ -1,4 +1,7 @@
-/** (g) Ringback mounted in Express, with its inbox in Postgres and every check on. */
+/**
+ * (g) Ringback mounted in Express, with its inbox in Postgres and every check on. `--kept` after the database keeps events
+ * for 20 s and trace ids for 40 s.
+ */
 import { createServer } from 'node:http';
 import express from 'express';
 import { databaseFile, scheme, secret, serve } from './common.ts';
@@ -20,6 +23,7 @@ const receiver = createReceiver({
   // The load comes over plain HTTP on loopback; all else is as in production.
   https: { required: false },
   logger: { level: 'warn' },
+  ...(process.argv.includes('--kept') && { retention: { done: '20s', traceIds: '40s' } }),
 });
 let handled = 0;
 receiver.on('*', { name: 'handler' }, () => {
