@@ -213,16 +213,19 @@ test('while the receiver is away, the page says so, and what has changed is show
 test('a search that takes too long is told as one', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);
+  await goTo('/events');
+  await page.getByText('trace-ended').waitFor();
+  await page.route('**/events?*agentId*', () => {});
+  await page.route('**/events/trace-ended', () => {});
   // The page waits for half a minute; a test does not.
-  await page.addInitScript(
+  await page.evaluate(
     'const { timeout } = AbortSignal; AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms / 100);',
   );
-  await page.route('**/events?*agentId*', () => {});
+  const alert = page.getByRole('alert');
   await goTo('/events?agentId=agent_rare');
-  await page
-    .getByRole('alert')
-    .getByText('has not answered in time. A narrower search takes less.')
-    .waitFor();
+  await alert.getByText('The receiver has not answered in time. A narrower search takes less.').waitFor();
+  await goTo('/events/trace-ended');
+  await alert.getByText('The receiver has not answered in time. This page tries again by itself.').waitFor();
 });
 
 test('a connection that nothing comes from, and that never ends, is made anew', async () => {

@@ -83,6 +83,11 @@ export function withQuery(
 /** A segment that a browser takes for a folder, however it is written. */
 const folder = /\/\.\.?(?=[/?]|$)/;
 
+/** A search for something rare in millions of events may take longer than anybody waits. */
+function adviceFor(path: string, { method }: RequestInit): string {
+  return method === undefined && path.includes('?') ? ' A narrower search takes less.' : '';
+}
+
 async function ask(path: string, init: RequestInit): Promise<Response> {
   if (folder.test(path))
     throw new Refusal(
@@ -96,7 +101,7 @@ async function ask(path: string, init: RequestInit): Promise<Response> {
   } catch (error) {
     const isLate = error instanceof DOMException && error.name === 'TimeoutError';
     throw isLate
-      ? new Refusal(0, 'late', 'The receiver has not answered in time. A narrower search takes less.')
+      ? new Refusal(0, 'late', `The receiver has not answered in time.${adviceFor(path, init)}`)
       : new Refusal(0, 'unreachable', 'The receiver does not answer.');
   }
   if (isOfAnother(response))

@@ -7,7 +7,7 @@ type Result<Name extends keyof typeof results> = z.infer<(typeof results)[Name]>
 export type Counts = Result<'Counts'>;
 export type Events = Result<'Events'>;
 type ListedEvent = Events['events'][number];
-/** An event of a list, with what only an event has that is asked for by itself: failed attempts, and body and headers if asked for. */
+/** An event of a list, or one asked for by itself, which also has failed attempts and, on request, its body and headers. */
 export type Event = Omit<ListedEvent, 'runs'> &
   Partial<Pick<Result<'Event'>, 'body' | 'headers'>> & { readonly runs: readonly Run[] };
 export type Run = ListedEvent['runs'][number] & { readonly failures?: readonly FailedAttempt[] };
