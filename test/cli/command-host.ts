@@ -20,7 +20,7 @@ export interface HostedRun {
 /** What the process is told: to run a command, or to stop it as a signal does. */
 export type ToHost = { readonly run: HostedRun } | { readonly stop: true };
 /** What it tells: what the command has written, and at last its exit code. */
-export type FromHost = { readonly output: OutputName; readonly text: string } | { readonly code: number };
+export type FromHost = { readonly output: OutputName; readonly base64: string } | { readonly code: number };
 
 process.on('message', (message: ToHost) => {
   if ('run' in message) void runOnce(message.run).then((code) => tell({ code }));
@@ -39,6 +39,7 @@ async function runOnce({ args, env, cwd, terminal }: HostedRun): Promise<number>
   Object.defineProperty(process, 'stderr', { value: stderr, configurable: true });
   Object.assign(console, new Console(stdout, stderr));
   const code = await run(args);
+  for (const output of [stdout, stderr]) output.isOver = true;
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT']) process.removeAllListeners(signal);
   // The folder may be removed as soon as the run has ended.
   process.chdir('/');
@@ -56,6 +57,8 @@ class Output extends Writable {
   /** Its own, as if it had been replaced: otherwise the log would be written past it, to the descriptor. */
   override write = super.write.bind(this);
   readonly #name: OutputName;
+  /** Whether its command has ended: what that still writes is not of the next one. */
+  isOver = false;
 
   constructor(name: OutputName) {
     super();
@@ -63,7 +66,7 @@ class Output extends Writable {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    tell({ output: this.#name, text: chunk.toString() });
+    if (!this.isOver) tell({ output: this.#name, base64: chunk.toString('base64') });
     done();
   }
 }

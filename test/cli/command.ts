@@ -117,7 +117,11 @@ export class HostedCommand extends Command {
   constructor(args: readonly string[], { env = {}, cwd = folder() }: Setting = {}) {
     super();
     this.#hosted = new Hosted({ args, env: environmentWith(env), cwd }, this.written);
-    onTestFinished(async () => void (await this.stop().catch(() => {})));
+    onTestFinished(async ({ task }) => {
+      // What has not come as far as a test expects may never stop.
+      if (task.result?.state === 'fail') this.#hosted.kill();
+      await this.stop().catch(() => {});
+    });
   }
 
   /** Stops it as SIGTERM would; resolves when it has ended. */

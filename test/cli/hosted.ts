@@ -24,6 +24,7 @@ export interface HostedEnd {
  */
 export function hosted(run: HostedRun, signal?: AbortSignal): Promise<HostedEnd> {
   const end = last.then(async () => {
+    signal?.throwIfAborted();
     const written = new Written();
     const command = new Hosted(run, written);
     const kill = () => command.kill();
@@ -54,7 +55,7 @@ export class Hosted {
         reject(new Error(`The process ended that ran: ${run.args.join(' ')}`));
       };
       const onMessage = (message: FromHost) => {
-        if ('text' in message) return written.add(message.output, Buffer.from(message.text));
+        if ('base64' in message) return written.add(message.output, Buffer.from(message.base64, 'base64'));
         this.#isRunning = false;
         child.off('exit', onExit).off('message', onMessage);
         idle.push(child);
@@ -84,7 +85,8 @@ export class Hosted {
 }
 
 function send(child: ChildProcess, message: ToHost): void {
-  if (child.connected) child.send(message);
+  // Of a process that is just ending, `exit` tells.
+  if (child.connected) child.send(message, () => {});
 }
 
 /** It ends when this process does. */

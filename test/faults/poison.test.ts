@@ -122,7 +122,7 @@ test(
     await deliver(receiver, bodyOf({ traceId: 'poison', payload: deadlyToRead }));
     await expect.poll(async () => (await receiver.counts()).runs.due).toBe(1);
     await receiver.stop();
-    // As if others had died reading it before: the test above shows that each death is counted.
+    // As if others had died reading it before: the last of them are counted here, and all of them in the test above.
     const before = readingDeaths - 2;
     const connection = new Database(options.database);
     connection.exec(`

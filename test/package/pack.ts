@@ -1,4 +1,4 @@
-/** Packs the package as `npm publish` would. */
+/** Packs the package as `npm publish` would, except that its types are not checked again: `npm test` has checked them. */
 import { execFile } from 'node:child_process';
 import { cp, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

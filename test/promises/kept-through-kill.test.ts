@@ -26,7 +26,7 @@ test('killed in the middle of load, again and again: what was acknowledged is ha
     const receiver = new ReceiverProcess(options);
     const url = await receiver.url();
     // From a few to half of them, so that the process dies at every stage of its work.
-    const enough = 10 + ((37 * round) % 90);
+    const enough = 10 + ((31 * round) % 90);
     const before = acknowledged.size;
     const fresh = Array.from({ length: deliveriesARound }, (_, n) => `round-${round}-${n}`);
     // Deliveries without an answer are sent again, as the platform does; so are some that were acknowledged.

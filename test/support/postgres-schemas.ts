@@ -20,7 +20,7 @@ export class PostgresSchemas {
 
   /** `newName`: of a schema that is dropped when all tests have ended. */
   constructor(connectionString: string, newName: () => string) {
-    const kept = { connectionString, allowExitOnIdle: true, idleTimeoutMillis: 0 };
+    const kept = { connectionString, allowExitOnIdle: true, idleTimeoutMillis: 60_000 };
     this.pool = new Pool({ ...kept, max: connections });
     this.#aside = new Pool({ ...kept, max: 1, lock_timeout: 60_000 });
     this.#newName = newName;
@@ -57,7 +57,7 @@ export class PostgresSchemas {
     try {
       await this.#aside.query(
         [
-          // As a truncation would: what is still under way would otherwise write after this.
+          // As a truncation would: what is still under way is waited for.
           `lock table ${tables.map(({ name }) => name).join()}`,
           ...tables.map(({ name, isLarge }) => (isLarge ? `truncate ${name}` : `delete from ${name}`)),
           `select ${sequences.map((name) => `setval('${name}', 1, false)`).join()}`,
@@ -90,6 +90,6 @@ interface Table {
  * rows. But a table that was large would stay so, and the store takes its size for that of what is in it.
  */
 const tablesOf = `
-  select name, pg_relation_size(name::regclass) > 500000 as "isLarge"
+  select name, pg_table_size(name::regclass) > 500000 as "isLarge"
   from (select format('%I.%I', schemaname, tablename) as name from pg_tables
     where schemaname = $1 and tablename not in ('schema_version', 'quarantine_totals')) t`;

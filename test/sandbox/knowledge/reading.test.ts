@@ -1,3 +1,4 @@
+import { deflateSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
 import { DocumentFailure } from '../../../src/sandbox/knowledge/document-problem.ts';
 import { ProcessingThread } from '../../../src/sandbox/knowledge/processing/processing-thread.ts';
@@ -187,6 +188,12 @@ describe('a PDF', () => {
     expect(await read('pdf', pdf)).toBe('Opening hours\n\nWe are open\ndaily.\n\nWelcome.\n\nSecond page');
   });
 
+  test('gives the text of pages that are compressed', async () => {
+    const data = deflateSync('BT /F1 12 Tf 72 720 Td (Opening hours) Tj ET');
+    const pdf = pdfOfContents([{ data, filter: '/Filter /FlateDecode' }]);
+    expect(await read('pdf', pdf)).toBe('Opening hours');
+  });
+
   test('with a password is encrypted', async () => {
     expect(await reasonFor(read('pdf', encryptedPdf()))).toBe('encrypted');
   });
@@ -196,9 +203,9 @@ describe('a PDF', () => {
     expect(await reasonFor(read('pdf', pdfOfContents([{ data: Buffer.from(image) }])))).toBe('empty');
   });
 
-  test('that unpacks to gigabytes is too large', async () => {
+  test('that unpacks to more than a gigabyte is too large', async () => {
     // Each two bytes are 128 blanks: PDF.js is many times as fast with these as with what zlib has packed.
-    const data = Buffer.alloc(16_000_000, Buffer.from([129, 32]));
+    const data = Buffer.alloc(17_200_000, Buffer.from([129, 32]));
     const bomb = pdfOfContents([{ data, filter: '/Filter /RunLengthDecode' }]);
     expect(await reasonFor(read('pdf', bomb))).toBe('too_large');
   });

@@ -9,8 +9,8 @@ import { postgresForTests, skipTest, testDatabase } from '../../support/postgres
 import { presentTime } from '../parts.ts';
 
 /**
- * An open store in an empty schema, and a session to look behind it. Both are closed when the test ends, which leaves the
- * tables as they are: the next test uses them again.
+ * An open store in an empty schema, and a session to look behind it. Both are closed when the test ends. A test changes rows,
+ * and no table: the schema is emptied for the next one.
  */
 export async function openedPostgres(): Promise<{
   readonly store: Store;

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { SharedPostgres } from '../../support/postgres.ts';
@@ -37,12 +38,10 @@ export function postgresUnderTest({ connectionString, schemas }: SharedPostgres)
       dieReading: () => dieIn('reading'),
       dieBeginning: () => dieIn('beginning'),
       async lock() {
-        const client = await pool.connect();
+        const client = new Client({ connectionString });
+        await client.connect();
         await client.query(`begin; lock table "${schemaName()}".identities in exclusive mode`);
-        return async () => {
-          await client.query('rollback');
-          client.release();
-        };
+        return () => client.end();
       },
     },
   };
