@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { copyInbox } from '../store/sqlite/admin/copy-inbox.ts';
-import { databaseOf, databaseOption, readEnvironment } from './environment.ts';
+import { databaseOf, readEnvironment } from './environment.ts';
 import { asUsage } from './failure.ts';
 import { requireSqlite } from './inbox/existing-inbox.ts';
 import { printResult } from './inbox/print.ts';
@@ -10,7 +10,7 @@ import { printResult } from './inbox/print.ts';
 export function addBackup(program: Command): void {
   program
     .command('backup')
-    .option(...databaseOption)
+    .option('--database <file>', 'the inbox, a file in SQLite (RINGBACK_DATABASE; default: ./ringback.db)')
     .description('copy an inbox in SQLite to a new file, while receivers go on with it')
     .argument('<to>', 'the new file')
     .action(async (to: string, flags: { readonly database?: string }) => {

@@ -91,6 +91,12 @@ describe('backup', () => {
     expect(existsSync(join(cwd, 'copy.db'))).toBe(false);
   });
 
+  it('does not offer a URL in its help, because it refuses one', async () => {
+    const { stdout } = await ringback(['backup', '--help']);
+    expect(stdout).toContain('--database <file>');
+    expect(stdout).not.toContain('postgres://');
+  });
+
   it('refuses what is no inbox, and an inbox in Postgres', async () => {
     const cwd = folder();
     const missing = await ringback(['backup', 'copy.db'], { cwd });
