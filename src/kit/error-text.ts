@@ -129,7 +129,12 @@ export function metPlainHttp(error: unknown): boolean {
  */
 export function classOf(thrown: unknown): string {
   if (!isError(thrown)) return typeof thrown;
-  const name: unknown = thrown.name;
+  // What a Postgres server refuses is a `DatabaseError` that its driver names `error`, after the protocol's message.
+  const { name: own, constructor } = thrown as {
+    readonly name: unknown;
+    readonly constructor?: { name?: unknown };
+  };
+  const name = own === 'error' ? constructor?.name : own;
   return typeof name === 'string' && /^[A-Za-z]\w{0,63}$/.test(name) ? name : 'Error';
 }
 

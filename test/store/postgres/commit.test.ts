@@ -42,7 +42,7 @@ describe('ctx.commit on Postgres', () => {
       }),
     );
     await inbox.deliverCall();
-    expect(await inbox.logs.until('run_retry')).toMatchObject([{ attempt: 1 }]);
+    expect(await inbox.logs.until('run_retry')).toMatchObject([{ attempt: 1, cause: 'DatabaseError' }]);
     await inbox.logs.until('run_done');
     expect(await inbox.orders()).toEqual(['call-1']);
   });
