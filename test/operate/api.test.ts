@@ -312,6 +312,15 @@ describe('who may do what', () => {
 });
 
 describe('what is wrong with a request', () => {
+  test('whoever asks for nothing in particular is told where to look', async () => {
+    const { ask } = await inbox();
+    for (const path of ['', '/'])
+      expect(await ask('GET', path)).toMatchObject({
+        status: 404,
+        json: { error: { message: 'There is no /. See /openapi.json for what there is.' } },
+      });
+  });
+
   test.each([
     ['GET', '/events?limt=1', undefined, 400, 'query_invalid'],
     ['GET', '/events?limit=100000', undefined, 400, 'query_invalid'],
