@@ -9,6 +9,9 @@ const fewestDigits = 7;
 /** The most digits of a phone number with its country code: what has more is not one number. */
 const maxDigits = 15;
 
+/** The most characters that are taken for one: a regular expression of 60 kB can't be made, and its error would log them. */
+const maxGiven = 100;
+
 /** What may stand between the digits of a number that is written for people. */
 const separators = '[\\s().\\-/\\u2010-\\u2015]{0,3}';
 /**
@@ -21,13 +24,14 @@ const dates = new RegExp(`${date}(?:${time})?`, 'g');
 
 /**
  * Returns a function that finds a phone number, however its digits are separated, with or without `+` or `00`;
- * undefined for a number of fewer than seven digits. It is never found as a part of a longer number: not in the
- * nineteen digits of a time in nanoseconds, nor behind the country code of another country.
+ * undefined for a number of fewer than seven digits, or a text that is too long. It is never found as a part of a longer
+ * number: not in the nineteen digits of a time in nanoseconds, nor behind the country code of another country.
  *
  * @example mentionsOfPhoneNumber('+1 555 0100')?.('{"from":"+1-555-0100"}') // true
  */
 export function mentionsOfPhoneNumber(phoneNumber: string): Mentions | undefined {
   const given = phoneNumber.trim();
+  if (given.length > maxGiven) return undefined;
   const digits = given.replaceAll(/\D/g, '').replace(/^00/, '');
   if (digits.length < fewestDigits) return undefined;
   const before = beginOfNumber(maxDigits - digits.length);

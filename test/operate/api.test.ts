@@ -337,6 +337,8 @@ describe('what is wrong with a request', () => {
     ['POST', '/events/replay', undefined, 400, 'body_invalid'],
     ['POST', '/events/replay', 'x'.repeat(70_000), 413, 'body_too_large'],
     ['POST', '/erase', { callId: 'call-1', phoneNumber: '+15550100' }, 400, 'option_invalid'],
+    ['POST', '/erase', { phoneNumber: '1'.repeat(60_000) }, 400, 'option_invalid'],
+    ['POST', '/erase', { phoneNumber: `+1 555 0100${'('.repeat(60_000)}` }, 400, 'option_invalid'],
   ])('%s %s is told in the one form', async (method, path, body, status, code) => {
     const { ask } = await inbox();
     expect(await ask(method, path, body)).toMatchObject({
