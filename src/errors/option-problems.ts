@@ -47,7 +47,7 @@ function problemOf(
     const option = issue.keys[0] ?? '';
     const meant = innerOption(schema, path, option) ?? closest(option, known);
     return configError('option_unknown', {
-      option,
+      option: beginningOf(option),
       where: [where, ...path].join('.'),
       meant,
       known: known.join(', '),
@@ -122,10 +122,16 @@ export function describe(value: unknown): string {
 
 /** The text in quotes. Of a long one only the beginning, since all of it would bury the sentence. */
 function quote(text: string): string {
+  const beginning = beginningOf(text);
+  return beginning === text
+    ? JSON.stringify(text)
+    : `${JSON.stringify(beginning)} (${Array.from(text).length} characters)`;
+}
+
+/** The text, or what a long one begins with. */
+function beginningOf(text: string): string {
   const characters = Array.from(text);
-  if (characters.length <= maxQuoted) return JSON.stringify(text);
-  const beginning = characters.slice(0, maxQuoted).join('');
-  return `${JSON.stringify(`${beginning}…`)} (${characters.length} characters)`;
+  return characters.length <= maxQuoted ? text : `${characters.slice(0, maxQuoted).join('')}…`;
 }
 
 /** A number may be a PIN. */

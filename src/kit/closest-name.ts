@@ -7,6 +7,8 @@ export function closest(
   let best: string | undefined;
   let bestDistance = limit + 1;
   for (const candidate of known) {
+    // So many letters differ at least. A name of 60 kB, which a request may have, would otherwise block the thread.
+    if (Math.abs(name.length - candidate.length) >= bestDistance) continue;
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) {
       best = candidate;

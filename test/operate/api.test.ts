@@ -347,6 +347,16 @@ describe('what is wrong with a request', () => {
     });
   });
 
+  test('an unknown name of 60 kB is not told whole', async () => {
+    const { ask } = await inbox();
+    const { status, json } = await ask('POST', '/erase', { [`callid${'x'.repeat(60_000)}`]: 'call-1' });
+    expect({ status, json }).toMatchObject({
+      status: 400,
+      json: { error: { code: 'body_invalid', message: expect.stringContaining('callidxxx') } },
+    });
+    expect(JSON.stringify(json).length).toBeLessThan(1_000);
+  });
+
   test('a method that a path has not is told with those that it has', async () => {
     const { ask } = await inbox();
     expect((await ask('PUT', '/events')).headers.get('allow')).toBe('GET');
