@@ -1,6 +1,10 @@
+import { once } from 'node:events';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { createPlatform } from '../../src/platform/index.ts';
+import { cert, key } from '../cli/doctor-certificate.ts';
 import { ManualClock } from '../support/clock.ts';
 import { Logs } from '../support/logs.ts';
 import { Script } from '../support/process.ts';
@@ -62,6 +66,18 @@ describe('what is tried again', () => {
       message: expect.stringContaining('ECONNREFUSED'),
     });
     expect(waits).toEqual([250, 500, 1_000]);
+  });
+
+  it('a write to a server whose certificate nobody vouches for: it was not sent', async () => {
+    let requests = 0;
+    const server = createSecureServer({ cert, key }, () => (requests += 1)).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { platform, waits } = clientOf(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const { code, message } = await platformError(platform.prompts.generate({ raw_prompt: 'a' }));
+    expect({ code, waits, requests }).toEqual({ code: 'unreachable', waits: [250, 500, 1_000], requests: 0 });
+    expect(message).toContain('NODE_EXTRA_CA_CERTS');
+    expect(message).not.toContain('may have carried it out');
   });
 
   test.each<[string, Error]>([

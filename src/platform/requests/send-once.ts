@@ -1,4 +1,4 @@
-import { fetchCauseOf } from '../../kit/error-text.ts';
+import { codeOf, fetchCauseOf } from '../../kit/error-text.ts';
 import { readBounded } from '../../kit/http-bodies.ts';
 import type { ResolvedPlatformOptions } from '../options.ts';
 import { addressOf } from './address.ts';
@@ -34,7 +34,7 @@ export async function sendOnce(
     if (error instanceof PlatformError) throw error;
     if (late.signal.aborted) throw tooLate(request, options.timeout);
     signal?.throwIfAborted();
-    throw unreachable(request, redact(fetchCauseOf(error)), wasNeverSent(error));
+    throw unreachable(request, redact(fetchCauseOf(error)), error);
   } finally {
     cancel();
     // Ends an answer that was not read to its end: it would occupy its connection, and more of it would keep arriving.
@@ -104,10 +104,14 @@ function tooLate(request: PlatformRequest, timeout: number): PlatformError {
   );
 }
 
-function unreachable(request: PlatformRequest, cause: string, neverSent: boolean): PlatformError {
+function unreachable(request: PlatformRequest, cause: string, error: unknown): PlatformError {
   const { operation } = request;
+  const neverSent = wasNeverSent(error);
+  const check = metBadCertificate(causeOf(error))
+    ? "Check baseUrl, this machine's clock, and, for a certificate authority of your own, NODE_EXTRA_CA_CERTS."
+    : 'Check baseUrl and the connection.';
   return new PlatformError(
-    `${operation} should reach the platform, but: ${oneLine(cause)}. Check baseUrl and the connection.` +
+    `${operation} should reach the platform, but: ${oneLine(cause)}. ${check}` +
       (neverSent ? '' : doubtAbout(request)),
     { operation, code: 'unreachable', neverSent },
   );
@@ -115,13 +119,25 @@ function unreachable(request: PlatformRequest, cause: string, neverSent: boolean
 
 /** The steps before a connection: looking the name up, and connecting. */
 const stepsBefore = new Set(['getaddrinfo', 'connect']);
+/** The codes of a certificate that is refused. The client checks it in the handshake, before it sends the request. */
+const certificateCodes = /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_|INVALID_CA)/;
 
 /**
  * Whether `fetch` failed before there was a connection, so that nothing was sent: nobody listens, a name is not found,
- * a network can't be reached. In doubt false, since a request may only be repeated safely if it was not sent.
+ * a network can't be reached, a certificate is refused. In doubt false, since a request may only be repeated safely if it
+ * was not sent.
  */
 function wasNeverSent(error: unknown): boolean {
-  return isBefore(error instanceof Error ? error.cause : undefined);
+  const cause = causeOf(error);
+  return isBefore(cause) || metBadCertificate(cause);
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof Error ? error.cause : undefined;
+}
+
+function metBadCertificate(cause: unknown): boolean {
+  return certificateCodes.test(codeOf(cause));
 }
 
 /** If a name has several addresses, the cause is one error for all of them, with theirs inside. */
