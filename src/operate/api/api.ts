@@ -99,7 +99,11 @@ function routeOf(method: string, path: string): { readonly route: Route; readonl
   const methods = [...new Set(matching.map((candidate) => candidate.method))];
   throw methods.length > 0
     ? new ApiProblem(405, 'method_not_allowed', `${path} takes ${methods.join(', ')}.`, methods)
-    : new ApiProblem(404, 'not_found', `There is no ${path === '' ? '/' : path}. See /openapi.json for what there is.`);
+    : new ApiProblem(
+        404,
+        'not_found',
+        `There is no ${path === '' ? '/' : path}. See /openapi.json for what there is.`,
+      );
 }
 
 function decoded(segment = ''): string {
