@@ -100,13 +100,18 @@ export function isError(value: unknown): value is Error {
   return value instanceof Error || types.isNativeError(value);
 }
 
+/** What an error says that it came from. */
+export function causeIn(error: unknown): unknown {
+  return isError(error) ? error.cause : undefined;
+}
+
 /**
  * Why `fetch` failed. Its error says only that it failed; the error's cause says why. If several addresses have failed,
  * the cause has no message, but a code.
  */
 export function fetchCauseOf(error: unknown): string {
   if (metPlainHttp(error)) return 'what listens there speaks http, not https';
-  const cause = isError(error) ? error.cause : undefined;
+  const cause = causeIn(error);
   if (cause === undefined) return messageOf(error);
   const { code } = cause as { readonly code?: string };
   const message = messageOf(cause);
@@ -119,8 +124,7 @@ export function fetchCauseOf(error: unknown): string {
  * own log, which nobody would understand.
  */
 export function metPlainHttp(error: unknown): boolean {
-  const cause = isError(error) ? error.cause : undefined;
-  return isError(cause) && 'code' in cause && cause.code === 'ERR_SSL_WRONG_VERSION_NUMBER';
+  return codeOf(causeIn(error)) === 'ERR_SSL_WRONG_VERSION_NUMBER';
 }
 
 /**

@@ -1,4 +1,4 @@
-import { codeOf, fetchCauseOf } from '../../kit/error-text.ts';
+import { causeIn, codeOf, fetchCauseOf } from '../../kit/error-text.ts';
 import { readBounded } from '../../kit/http-bodies.ts';
 import type { ResolvedPlatformOptions } from '../options.ts';
 import { addressOf } from './address.ts';
@@ -107,7 +107,7 @@ function tooLate(request: PlatformRequest, timeout: number): PlatformError {
 function unreachable(request: PlatformRequest, cause: string, error: unknown): PlatformError {
   const { operation } = request;
   const neverSent = wasNeverSent(error);
-  const check = metBadCertificate(causeOf(error))
+  const check = metBadCertificate(causeIn(error))
     ? "Check baseUrl, this machine's clock, and, for a certificate authority of your own, NODE_EXTRA_CA_CERTS."
     : 'Check baseUrl and the connection.';
   return new PlatformError(
@@ -128,12 +128,8 @@ const certificateCodes = /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABL
  * was not sent.
  */
 function wasNeverSent(error: unknown): boolean {
-  const cause = causeOf(error);
+  const cause = causeIn(error);
   return isBefore(cause) || metBadCertificate(cause);
-}
-
-function causeOf(error: unknown): unknown {
-  return error instanceof Error ? error.cause : undefined;
 }
 
 function metBadCertificate(cause: unknown): boolean {

@@ -1,6 +1,6 @@
 import { ringbackError } from '../../errors/errors.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
-import { messageOf } from '../../kit/error-text.ts';
+import { causeIn, messageOf } from '../../kit/error-text.ts';
 import { jsonOrText, readBounded } from '../../kit/http-bodies.ts';
 import type { Agent } from '../model.ts';
 import type { Tenants } from '../tenants.ts';
@@ -132,7 +132,7 @@ function failureOf(error: unknown, { aborted, reason }: AbortSignal): string {
   if (error instanceof TooLarge) return 'too_large';
   if (aborted)
     return reason instanceof DOMException && reason.name === 'TimeoutError' ? 'timeout' : 'aborted';
-  const cause = error instanceof Error ? error.cause : undefined;
+  const cause = causeIn(error);
   const { code } = (cause ?? {}) as { readonly code?: unknown };
   return typeof code === 'string' ? code : messageOf(cause ?? error);
 }

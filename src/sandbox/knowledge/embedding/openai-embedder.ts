@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { codeOf } from '../../../kit/error-text.ts';
+import { causeIn, codeOf } from '../../../kit/error-text.ts';
 import { jsonOrText, readBounded } from '../../../kit/http-bodies.ts';
 import { type Embedder, toUnitLength } from './embedder.ts';
 
@@ -72,7 +72,7 @@ async function embedBatch(
     signal?.throwIfAborted();
     if (error instanceof EmbeddingProblem) throw error;
     // The error of a key that can't be in a header tells the key.
-    const code = codeOf(error instanceof Error ? error.cause : undefined);
+    const code = codeOf(causeIn(error));
     throw new EmbeddingProblem(`The embedding service can't be asked${code && `: ${code}`}`);
   }
 }
