@@ -85,7 +85,7 @@ const folder = /\/\.\.?(?=[/?]|$)/;
 
 /** A search for something rare in millions of events may take longer than anybody waits. */
 function adviceFor(path: string, { method }: RequestInit): string {
-  return method === undefined && path.includes('?') ? ' A narrower search takes less.' : '';
+  return method === undefined && /^\/(?:events|calls)\?/.test(path) ? ' A narrower search takes less.' : '';
 }
 
 async function ask(path: string, init: RequestInit): Promise<Response> {
