@@ -156,8 +156,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/operate/page/browser/' },
       to: {
-        path: ['node_modules/zod/', '^src/operate/'],
-        pathNot: '^src/operate/page/browser/',
+        path: ['node_modules/zod/', '^src/operate/api/results\\.ts$'],
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -115,7 +115,10 @@ const look = `
     sum(n_dead_tup)::integer as dead
   from pg_stat_user_tables where schemaname = 'ringback'`;
 
-/** What the server's processes have taken of the cores, in microseconds: those that live, and those that have ended. */
+/**
+ * What the server's processes have taken of the cores, in microseconds: those that live, and those that have ended, as those
+ * that vacuum do after each table.
+ */
 async function cpuTime(looker: Client): Promise<number> {
   const { rows } = await looker.query<{ pid: number }>('select pg_backend_pid() as pid');
   const postmaster = statOf(rows[0]?.pid ?? 0)?.parent ?? 0;
@@ -137,7 +140,8 @@ function statOf(
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')
       .map(Number);
-    const [, parent = 0, , , , , , , , , , user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields;
+    const [, parent = 0] = fields;
+    const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11);
     return { parent, ran: (user + system) * 10_000, ended: (endedUser + endedSystem) * 10_000 };
   } catch {
     return undefined;
