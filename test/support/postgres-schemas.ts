@@ -16,7 +16,6 @@ export class PostgresSchemas {
   readonly #aside: Pool;
   readonly #newName: () => string;
   readonly #empty: string[] = [];
-  readonly #sequences = new Map<string, readonly string[]>();
 
   /** `newName`: of a schema that is dropped when all tests have ended. */
   constructor(connectionString: string, newName: () => string) {
@@ -52,15 +51,13 @@ export class PostgresSchemas {
   async #clear(schema: string): Promise<void> {
     const { rows: tables } = await this.#aside.query<Table>(tablesOf, [schema]);
     if (tables.length === 0) return;
-    const sequences = this.#sequences.get(schema) ?? (await this.#sequencesOf(schema));
-    this.#sequences.set(schema, sequences);
     try {
       await this.#aside.query(
         [
           // As a truncation would: what is still under way is waited for.
           `lock table ${tables.map(({ name }) => name).join()}`,
           ...tables.map(({ name, isLarge }) => (isLarge ? `truncate ${name}` : `delete from ${name}`)),
-          `select ${sequences.map((name) => `setval('${name}', 1, false)`).join()}`,
+          `select setval(format('%I.%I', schemaname, sequencename), 1, false) from pg_sequences where schemaname = '${schema}'`,
           `update "${schema}".quarantine_totals set count = default, bytes = default, dropped = default`,
         ].join(';'),
       );
@@ -69,14 +66,6 @@ export class PostgresSchemas {
       if (!(error instanceof DatabaseError) || error.code !== '40P01') throw error;
       await this.#clear(schema);
     }
-  }
-
-  async #sequencesOf(schema: string): Promise<readonly string[]> {
-    const { rows } = await this.#aside.query<{ name: string }>(
-      `select format('%I.%I', schemaname, sequencename) as name from pg_sequences where schemaname = $1`,
-      [schema],
-    );
-    return rows.map(({ name }) => name);
   }
 }
 
