@@ -6,7 +6,7 @@
 import { Console } from 'node:console';
 import { Writable } from 'node:stream';
 import { run } from '../../src/cli/program.ts';
-import type { OutputName } from './written.ts';
+import type { OutputName } from './command-output.ts';
 
 /** What to run, and where. */
 export interface HostedRun {

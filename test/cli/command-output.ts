@@ -3,7 +3,7 @@ import { StringDecoder } from 'node:string_decoder';
 export type OutputName = 'stdout' | 'stderr';
 
 /** What a command has written so far, and a way to wait for more of it. */
-export class Written {
+export class CommandOutput {
   /** Whole lines of stdout; the line that has not ended comes after them. */
   readonly #lines: string[] = [];
   #rest = '';
@@ -42,14 +42,11 @@ export class Written {
   /** Resolves to the first line of stdout that contains the text; rejects when the command ends without it. */
   async line(text: string): Promise<string> {
     let found: string | undefined;
-    let next = 0;
     // Each line is looked at once: there may be very many.
+    let looked = 0;
     const find = () => {
-      while (found === undefined && next < this.#lines.length) {
-        const line = this.#lines[next] ?? '';
-        if (line.includes(text)) found = line;
-        next += 1;
-      }
+      found = this.#lines.slice(looked).find((line) => line.includes(text));
+      looked = this.#lines.length;
       return found !== undefined;
     };
     await this.#until(find, text);

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../support/temporary.ts';
 import type { HostedRun } from './command-host.ts';
 import { Hosted, hosted } from './hosted.ts';
-import { Written } from './written.ts';
+import { CommandOutput } from './command-output.ts';
 
 /** A secret made up for these tests, and another one. */
 export const secret = 'whsec_dGVzdC1zZWNyZXQtb25l';
@@ -45,7 +45,7 @@ export function folder(files: Readonly<Record<string, string>> = {}): string {
 
 /** A command that runs until it is stopped. If it still runs when the test ends, it is ended. */
 abstract class Command {
-  protected readonly written = new Written();
+  protected readonly written = new CommandOutput();
 
   /** What was written to stdout so far. */
   get stdout(): string {

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { FromHost, HostedRun, ToHost } from './command-host.ts';
-import { Written } from './written.ts';
+import { CommandOutput } from './command-output.ts';
 
 const script = fileURLToPath(new URL('./command-host.ts', import.meta.url));
 
@@ -25,7 +25,7 @@ export interface HostedEnd {
 export function hosted(run: HostedRun, signal?: AbortSignal): Promise<HostedEnd> {
   const end = last.then(async () => {
     signal?.throwIfAborted();
-    const written = new Written();
+    const written = new CommandOutput();
     const command = new Hosted(run, written);
     const kill = () => command.kill();
     signal?.addEventListener('abort', kill);
@@ -45,7 +45,7 @@ export class Hosted {
   #isRunning = true;
 
   /** @param written Gets what the command writes. */
-  constructor(run: HostedRun, written: Written) {
+  constructor(run: HostedRun, written: CommandOutput) {
     const child = idle.pop() ?? startHost(run.env);
     this.#child = child;
     this.#code = new Promise((resolve, reject) => {
