@@ -65,7 +65,7 @@ for (const how of ['cleaning', 'erasing'] as const) {
     await first.receiver.stop();
 
     let left = bodies.length;
-    for (const delay of [0, 13]) {
+    for (const delay of [0, 7, 19]) {
       const process = new Script(script, JSON.stringify({ database, how }));
       await process.line('begun');
       await setTimeout(delay);
