@@ -193,14 +193,16 @@ export class Work {
 
   /**
    * One at a time, and answered after what is being recorded: the answers of the database may come in either order, and events
-   * of one call must not.
+   * of one call must not. The next claim waits for this answer as well, which may itself wait for a recording.
    */
   claimEvents(limit: number): Promise<readonly FoundEvent[]> {
     const claimed = this.#claiming.then(() =>
-      this.#owned.isUncertain ? [] : claimEvents(this.#session, this.#processes.id, limit),
+      this.#owned.isUncertain
+        ? []
+        : this.#behindRecordings(claimEvents(this.#session, this.#processes.id, limit)),
     );
     this.#claiming = claimed.catch(() => {});
-    return this.#claims.add(this.#behindRecordings(claimed));
+    return this.#claims.add(claimed);
   }
 
   async #behindRecordings(claimed: Promise<readonly FoundEvent[]>): Promise<readonly FoundEvent[]> {
