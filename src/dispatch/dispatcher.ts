@@ -1,11 +1,10 @@
 import { setMaxListeners } from 'node:events';
-import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { BodyDecoder } from '../events/decoding.ts';
 import type { CallEvent } from '../events/model.ts';
 import { messageOf } from '../kit/error-text.ts';
-import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { EventRecord } from '../store/event-record.ts';
 import type { Recording, Store } from '../store/store.ts';
+import { AfterAnswer } from './after-answer.ts';
 import { lookBack, reportHandlers } from './at-start.ts';
 import { type AttemptParts, Attempts, type Ended } from './attempt.ts';
 import { Claimer } from './claimer.ts';
@@ -31,9 +30,6 @@ export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' |
   readonly observe: (event: CallEvent, receivedAt: number) => void;
 }
 
-/** For how long claimed work is placed in one turn of the event loop, in milliseconds. */
-const share = { ofTurn: 2 };
-
 /** Takes events from the inbox to the handlers: claim → route → run → settle. */
 export class Dispatcher {
   readonly #parts: DispatcherParts;
@@ -49,10 +45,7 @@ export class Dispatcher {
   #state: 'created' | 'running' | 'stopping' = 'created';
   #isPumping = false;
   #mustLookAgain = false;
-  /** What is called after the answers that are being written: it places what was claimed, in the order of the claims. */
-  readonly #placings: (() => void)[] = [];
-  #placing: Promise<void> | undefined;
-  readonly #share: EventLoopShare;
+  readonly #afterAnswer: AfterAnswer;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
@@ -62,7 +55,7 @@ export class Dispatcher {
     const common = { ...parts, stop: this.#stop.signal };
     const settler = new Settler(common);
     this.#attempts = new Attempts({ ...common, settler });
-    this.#share = new EventLoopShare(clock, share);
+    this.#afterAnswer = new AfterAnswer(clock, () => this.#beginReady());
     this.#inFlight = new InFlight(telemetry);
     this.#poison = new PoisonRuns(clock, () => this.#beginReady());
     const follow = (work: Promise<unknown>) => this.#inFlight.follow(work);
@@ -88,7 +81,7 @@ export class Dispatcher {
       ...parts,
       dueTimer: new DueTimer(store, clock, heartbeatInterval),
       placer: this.#placer,
-      placeAfterAnswer: (placings) => this.#afterAnswer(...placings),
+      placeAfterAnswer: (placings) => this.#afterAnswer.place(...placings),
     });
   }
 
@@ -171,7 +164,7 @@ export class Dispatcher {
     const found = await claimed;
     // Also if the write came too late for its sender: the event is on disk, and a copy of it will be a duplicate.
     if (found) {
-      return this.#afterAnswer(() => {
+      return this.#afterAnswer.place(() => {
         observe();
         this.#claimer.release();
         this.#placer.placeEvent(found, event);
@@ -179,35 +172,8 @@ export class Dispatcher {
     }
     if (isReserved) this.#claimer.release();
     if ((await written.catch(() => 'duplicate')) !== 'new') return;
-    await this.#afterAnswer(observe);
+    await this.#afterAnswer.place(observe);
     this.#look();
-  }
-
-  /**
-   * Calls these once the answers that are being written have been written: handlers run after the answer. What has been
-   * claimed is placed here and nowhere else, so that it is placed in the order in which it was claimed. Resolves when all
-   * have been called.
-   */
-  #afterAnswer(...placings: readonly (() => void)[]): Promise<void> {
-    this.#placings.push(...placings);
-    this.#placing ??= this.#placeAll();
-    return this.#placing;
-  }
-
-  /** A claim may bring hundreds of events, which have to be read: deliveries go on between the turns that this takes. */
-  async #placeAll(): Promise<void> {
-    await endOfTurn();
-    try {
-      for (let place = this.#placings.shift(); place; place = this.#placings.shift()) {
-        const wait = this.#share.whenFree();
-        if (wait) this.#beginReady();
-        if (wait) await wait;
-        place();
-      }
-    } finally {
-      this.#placing = undefined;
-      this.#beginReady();
-    }
   }
 
   async #pump(): Promise<void> {

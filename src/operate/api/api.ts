@@ -7,7 +7,8 @@ import { readJson } from './json-body.ts';
 import type { Changes } from './changes.ts';
 import { openApiDocument } from './openapi.ts';
 import { ApiProblem, errorBody, problemOf } from './problem.ts';
-import { type Operations, type Route, changeHeader, changesPath, routes } from './routes.ts';
+import type { Operations, Route } from './route.ts';
+import { changeHeader, changesPath, routes } from './routes.ts';
 
 /** What answers requests of the API. */
 export type ApiHandler = (request: Request, path: string, source: unknown) => Promise<Response>;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { actions } from './access.ts';
 import { results } from './results.ts';
-import { type Route, changeHeader, changesPath, routes } from './routes.ts';
+import type { Route } from './route.ts';
+import { changeHeader, changesPath, routes } from './routes.ts';
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema: unknown) => ({ 'application/json': { schema } });
