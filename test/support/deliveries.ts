@@ -71,10 +71,15 @@ export async function deliver(
 /** How many of many deliveries come at once: as few as the slowest of machines takes well within the second. */
 const atOnce = 50;
 
-/** Delivers bodies in-process, a few at a time; all of them must be taken. */
+/**
+ * Delivers bodies in-process, a few at a time; all of them must be taken. As the platform does, it sends again what was refused
+ * because the disk of a busy machine took too long.
+ */
 export async function deliverAll(receiver: Receiver, bodies: readonly string[]): Promise<void> {
   await concurrently(bodies, atOnce, async (body) => {
-    const { status, json } = await deliver(receiver, body);
+    let answer = await deliver(receiver, body);
+    while (answer.status === 503) answer = await deliver(receiver, body);
+    const { status, json } = answer;
     if (status !== 200) throw new Error(`a delivery was answered ${status}: ${JSON.stringify(json)}`);
   });
 }
