@@ -12,11 +12,14 @@ export async function unblockNext(
 ): Promise<void> {
   if (callId === null) return;
   // One whose attempt has failed may have a time before which it must not begin. Locked as it is chosen: one that is being
-  // dismissed would otherwise be due again after that.
+  // dismissed would otherwise be due again after that. Chosen by a statement of its own inside this one: a subquery may be run
+  // again for each row, and would then choose another run, because it passes over those that the update has changed.
   await transaction.query(
-    `update ringback.runs set state = 'due', due_at = coalesce(due_at, 0) where (sequence, handler) in (
+    `with next as materialized (
        select sequence, handler from ringback.runs
-       where call_id = $1 and handler = $2 and state = 'blocked' order by sequence limit 1 for update)`,
+       where call_id = $1 and handler = $2 and state = 'blocked' order by sequence limit 1 for update)
+     update ringback.runs r set state = 'due', due_at = coalesce(r.due_at, 0)
+     from next where r.sequence = next.sequence and r.handler = next.handler`,
     [callId, handler],
   );
 }
