@@ -5,7 +5,7 @@ import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { isOnPostgres, storeIn } from '../support/inbox.ts';
 import { ConfigError } from '../support/public.ts';
-import { made, started, stopped } from '../support/receiver.ts';
+import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const bodies = (count: number) => Array.from({ length: count }, (_, n) => bodyOf({ traceId: `t-${n}` }));
@@ -13,12 +13,29 @@ const bodies = (count: number) => Array.from({ length: count }, (_, n) => bodyOf
 const gaps = (times: readonly number[]) => times.slice(1).map((time, place) => time - (times[place] ?? 0));
 const hour = 3_600_000;
 
+/**
+ * A store, and how many slots were asked of it, and of how many the answer has not come. Time must not pass before it has: the
+ * attempt would be late by as much.
+ */
+function reserving(database: string, clock: ManualClock) {
+  const store = storeIn(database, clock);
+  const reserve = store.handlers.reserveStarts.bind(store.handlers);
+  const slots = { asked: 0, awaited: 0 };
+  vi.spyOn(store.handlers, 'reserveStarts').mockImplementation((wanted) => {
+    slots.asked += 1;
+    slots.awaited += 1;
+    return reserve(wanted).finally(() => (slots.awaited -= 1));
+  });
+  return { store, slots };
+}
+
 describe('a handler with a rate', () => {
   // On Postgres, the slots follow the clock of the database, which no test moves.
   test.skipIf(isOnPostgres)('begins one attempt a gap, and others go on at once', async () => {
     const clock = new ManualClock();
     const begun: number[] = [];
-    const { receiver, logs } = await started({ clock, random: () => 0.5 }, (r) => {
+    const { store, slots } = reserving(':memory:', clock);
+    const { receiver, logs } = await started({ database: store, clock, random: () => 0.5 }, (r) => {
       r.on('*', { name: 'crm', rate: '10/s' }, (_, { attempt }) => {
         begun.push(clock.elapsed());
         if (begun.length === 3 && attempt === 1) throw new Error('not yet');
@@ -29,7 +46,7 @@ describe('a handler with a rate', () => {
     await logs.until('run_done', 26);
     expect(begun).toHaveLength(1);
     while (begun.length < 26) {
-      clock.advance(1);
+      if (slots.awaited === 0) clock.advance(1);
       await turn();
     }
     expect(Math.min(...gaps(begun))).toBeGreaterThanOrEqual(100);
@@ -88,24 +105,18 @@ describe('a handler with a rate', () => {
     const database = temporaryDatabase();
     const clock = new ManualClock();
     const begun: number[] = [];
-    let asking = 0;
     const start = async () => {
-      const store = storeIn(database, clock);
-      const reserve = store.handlers.reserveStarts.bind(store.handlers);
-      vi.spyOn(store.handlers, 'reserveStarts').mockImplementation(async (slots) => {
-        asking += 1;
-        return reserve(slots).finally(() => (asking -= 1));
-      });
-      return started({ database: store, clock }, (r) => {
+      const { store, slots } = reserving(database, clock);
+      const { receiver } = await started({ database: store, clock }, (r) => {
         r.on('*', { name: 'crm', rate: '1/h', order: 'none' }, () => begun.push(clock.elapsed()));
       });
+      return { receiver, slots };
     };
-    const both = [(await start()).receiver, (await start()).receiver];
-    for (const body of bodies(4)) for (const receiver of both) await deliver(receiver, body);
+    const both = [await start(), await start()];
+    for (const body of bodies(4)) for (const { receiver } of both) await deliver(receiver, body);
     await expect.poll(() => begun.length).toBe(1);
-    // Hours go by in milliseconds, but not while a slot is asked for, or the answer would be late by as much.
     const advanced = () => {
-      if (asking === 0) clock.advance(300_000);
+      if (both.every(({ slots }) => slots.awaited === 0)) clock.advance(300_000);
       return begun.length;
     };
     await expect.poll(advanced, { interval: 5 }).toBe(4);
@@ -117,26 +128,26 @@ describe('a handler with a rate', () => {
     const clock = new ManualClock();
     const begun: number[] = [];
     const start = async () => {
-      const store = storeIn(database, clock);
-      const reserve = vi.spyOn(store.handlers, 'reserveStarts');
+      const { store, slots } = reserving(database, clock);
       const { receiver } = await started({ database: store, clock }, (r) => {
         r.on('*', { name: 'crm', rate: '1/d', order: 'none' }, () => begun.push(clock.elapsed()));
       });
-      return { receiver, reserve };
+      return { receiver, slots };
     };
-    let { receiver, reserve } = await start();
+    // The attempt that waits asks for its slot in each process.
+    const answered = () => expect.poll(() => slots.asked > 0 && slots.awaited === 0).toBe(true);
+    let { receiver, slots } = await start();
     for (const body of bodies(2)) await deliver(receiver, body);
     await expect.poll(() => begun.length).toBe(1);
     for (let ends = 0; ends < 4; ends += 1) {
-      // The attempt that waits asks for its slot in each process.
-      await expect.poll(() => reserve.mock.results.length).toBeGreaterThan(0);
-      await Promise.all(reserve.mock.results.map(({ value }) => value as Promise<number>));
-      await stopped(receiver, clock);
-      ({ receiver, reserve } = await start());
+      await answered();
+      await receiver.stop({ drain: 0 });
+      ({ receiver, slots } = await start());
     }
+    await answered();
     const [first = 0] = begun;
     const advanced = () => {
-      clock.advance(hour);
+      if (slots.awaited === 0) clock.advance(hour);
       return begun.length;
     };
     await expect.poll(advanced, { interval: 5 }).toBe(2);
