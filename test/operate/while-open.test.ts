@@ -1,6 +1,6 @@
 /** When the inbox may be read: from its opening to its closing, also while the receiver starts or stops. */
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/kit/clock.ts';
+import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { isOnPostgres } from '../support/inbox.ts';
@@ -148,11 +148,15 @@ test.skipIf(isOnPostgres).each([
   expect((await receiver.events.get('trace-1'))?.runs).toMatchObject([{ reason: 'the CRM is down' }]);
 });
 
-/** A real store during one of whose next operations, once there is a `stop`, the receiver stops: after `passed` others. */
+/**
+ * A real store during one of whose next operations, once there is a `stop`, the receiver stops: after `passed` others. Its
+ * time stands still: a heartbeat would be such an operation too, and the stop and it would wait for each other.
+ */
 function stoppingStore(database: string, passed = 0) {
   const next: { stop?: () => Promise<void> } = {};
+  const clock = new ManualClock();
   let left = passed;
-  const stopping = storeAround(database, systemClock, (method, work) => {
+  const stopping = storeAround(database, clock, (method, work) => {
     // The rest of the store is what takes and handles deliveries.
     if (!method.includes('.') && method !== 'counts' && method !== 'pinnedScheme') return undefined;
     return async (...given) => {
@@ -160,7 +164,7 @@ function stoppingStore(database: string, passed = 0) {
       return work(...given);
     };
   });
-  return { stopping, next };
+  return { options: { database: stopping, clock }, next };
 }
 
 const goingOn: typeof asked = [
@@ -183,8 +187,8 @@ const goingOn: typeof asked = [
 ];
 
 test.each(goingOn)('a stop during %s is what it says', async (_, ask) => {
-  const { stopping, next } = stoppingStore(temporaryDatabase());
-  const { receiver } = await started({ database: stopping }, (r) => r.on('*', { name: 'handler' }, () => {}));
+  const { options, next } = stoppingStore(temporaryDatabase());
+  const { receiver } = await started(options, (r) => r.on('*', { name: 'handler' }, () => {}));
   next.stop = () => receiver.stop();
   const ended = ask(receiver).then(
     () => 'done',
@@ -200,8 +204,8 @@ test.skipIf(isOnPostgres).each<[string, number, (receiver: Receiver) => Promise<
   ['a pause is taken up', 5, (r) => r.handlers.pause('handler')],
   ['a resumption is taken up', 2, (r) => r.handlers.resume('handler')],
 ])('a stop when %s is what it says', async (_, passed, ask) => {
-  const { stopping, next } = stoppingStore(temporaryDatabase(), passed);
-  const { receiver } = await started({ database: stopping }, (r) => r.on('*', { name: 'handler' }, () => {}));
+  const { options, next } = stoppingStore(temporaryDatabase(), passed);
+  const { receiver } = await started(options, (r) => r.on('*', { name: 'handler' }, () => {}));
   await deliver(receiver, bodyOf({ callId: 'changed' }), signedHeaders(bodyOf()));
   next.stop = () => receiver.stop();
   await expect(ask(receiver)).rejects.toMatchObject({ code: 'receiver_not_started' });
