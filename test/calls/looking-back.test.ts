@@ -114,8 +114,8 @@ describe('a join that was not registered before', () => {
   });
 
   test.skipIf(isOnPostgres)('misses none of many, and deliveries are taken meanwhile', async () => {
-    const database = temporaryDatabase();
-    const before = await started({ database });
+    const [database, clock] = [temporaryDatabase(), new ManualClock()];
+    const before = await started({ database, clock });
     const many = Array.from({ length: 1_200 }, (_, index) => `call-${index}`);
     await concurrently(many, 50, (callId) =>
       tell(before.receiver, { callId, name: 'ended', traceId: callId }),
@@ -123,7 +123,7 @@ describe('a join that was not registered before', () => {
     await before.receiver.stop();
     const seen: unknown[] = [];
     const join = joining(seen, { ...terms, events: [names.ended], within: '1d' });
-    const { receiver, logs } = await started({ database }, join);
+    const { receiver, logs } = await started({ database, clock }, join);
     await tell(receiver, { callId: 'now', name: 'ended', traceId: 'now' });
     await logs.until('run_done', many.length + 1);
     expect(new Set(seen.map(String))).toEqual(new Set([...many, 'now'].map((callId) => `${callId},true`)));

@@ -26,7 +26,7 @@ async function fill(receiver: Receiver, { calls, each }: { calls: number; each: 
 
 test('what memory has no room for stays in the inbox, of however many calls it is', async () => {
   const database = temporaryDatabase();
-  const before = await started({ database }, () => {});
+  const before = await started({ database, clock: new ManualClock() }, () => {});
   await fill(before.receiver, { calls: 13, each: 200 });
   await before.receiver.stop();
   const gate = new Gate();
@@ -42,7 +42,7 @@ test('what memory has no room for stays in the inbox, of however many calls it i
 test('of one call, no more is in memory than it may hold, however large the events are', async () => {
   const database = temporaryDatabase();
   const gate = new Gate();
-  const { receiver, logs } = await started({ database }, (r) =>
+  const { receiver, logs } = await started({ database, clock: new ManualClock() }, (r) =>
     r.on('*', { name: 'hanging', timeout: '1h' }, gate.pass).on('*', { name: 'healthy' }, () => {}),
   );
   const payload = { filler: 'x'.repeat(300_000) };

@@ -1,5 +1,6 @@
 /** Events that were in a process's memory run before those that found no room there, also in the next process. */
 import { expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
 import { deliver, deliverAll } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { isOnPostgres } from '../support/inbox.ts';
@@ -14,11 +15,11 @@ const strict: [Order, number] = ['strict', 260];
 const counts: readonly [Order, number][] = isOnPostgres ? [strict] : [strict, ['call', 2_010]];
 
 test.each(counts)('order %s: %i events of a call, most of which were in memory', async (order, count) => {
-  const database = temporaryDatabase();
+  const [database, clock] = [temporaryDatabase(), new ManualClock()];
   const gate = new Gate();
   const seen: number[] = [];
   const places = Array.from({ length: count }, (_, place) => place);
-  const one = await started({ database }, (r) =>
+  const one = await started({ database, clock }, (r) =>
     r.on('*', { name: 'seeing', order }, async ({ traceId }) => {
       await gate.pass();
       seen.push(Number(traceId));
@@ -32,7 +33,7 @@ test.each(counts)('order %s: %i events of a call, most of which were in memory',
   gate.open();
   await stopping;
   expect(seen).toEqual([0]);
-  const next = await started({ database }, (r) =>
+  const next = await started({ database, clock }, (r) =>
     r.on('*', { name: 'seeing', order }, ({ traceId }) => void seen.push(Number(traceId))),
   );
   await next.logs.until('run_done', count - 1);

@@ -101,8 +101,9 @@ describe('handlers of one event', () => {
   test('are not held up by one that hangs, however large the events are', async () => {
     const gate = new Gate();
     const count = 400;
-    const { receiver, logs } = await started({ database: temporaryDatabase() }, (r) =>
-      r.on('*', { name: 'hanging', timeout: '1h' }, gate.pass).on('*', { name: 'healthy' }, () => {}),
+    const { receiver, logs } = await started(
+      { database: temporaryDatabase(), clock: new ManualClock() },
+      (r) => r.on('*', { name: 'hanging', timeout: '1h' }, gate.pass).on('*', { name: 'healthy' }, () => {}),
     );
     const filler = 'x'.repeat(100_000);
     for (let index = 0; index < count; index += 1)

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { concurrently } from '../support/concurrently.ts';
+import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, deliverAll } from '../support/deliveries.ts';
 import { Script } from '../support/process.ts';
 import type { Receiver } from '../support/public.ts';
@@ -55,7 +56,7 @@ for (const how of ['cleaning', 'erasing'] as const) {
   test(`a process that is killed while ${how} leaves a consistent inbox, and the next one goes on`, async () => {
     const database = temporaryDatabase();
     const bodies = Array.from({ length: 500 }, (_, index) => bodyOf({ callId: `call-${index % 250}` }));
-    const first = await started({ database }, (r) =>
+    const first = await started({ database, clock: new ManualClock() }, (r) =>
       r.onCall({ name: 'join', events: ['CallHandler.CallEnded'], within: '1h' }, () => {}),
     );
     // Some of the events get into the index of calls, and some not yet: it is filled every 2,048 sequence numbers.
@@ -85,7 +86,7 @@ for (const how of ['cleaning', 'erasing'] as const) {
     await last.line('finished');
     await last.exit();
 
-    const { receiver } = await started({ database });
+    const { receiver } = await started({ database, clock: new ManualClock() });
     expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
     expect(foundBroken(receiver)).toEqual({ integrity: [{ integrity_check: 'ok' }], keys: [] });
     await concurrently(bodies, 50, async (body) => {

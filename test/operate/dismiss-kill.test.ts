@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliverAll } from '../support/deliveries.ts';
 import { Script } from '../support/process.ts';
 import { Discard } from '../support/public.ts';
@@ -12,7 +13,7 @@ const count = 1_050;
 /** An inbox of many dead letters. */
 async function filledDatabase(): Promise<string> {
   const database = temporaryDatabase();
-  const { receiver, logs } = await started({ database }, (r) =>
+  const { receiver, logs } = await started({ database, clock: new ManualClock() }, (r) =>
     r.on('*', { name: 'crm-sync' }, () => {
       throw new Discard('never');
     }),

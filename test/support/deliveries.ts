@@ -72,14 +72,12 @@ export async function deliver(
 const atOnce = 50;
 
 /**
- * Delivers bodies in-process, a few at a time; all of them must be taken. As the platform does, it sends again what was refused
- * because the disk of a busy machine took too long.
+ * Delivers bodies in-process, a few at a time; all of them must be taken. To an inbox in a file the receiver needs a clock
+ * that stands still: on a busy machine, one of many writes may take longer than its sender waits.
  */
 export async function deliverAll(receiver: Receiver, bodies: readonly string[]): Promise<void> {
   await concurrently(bodies, atOnce, async (body) => {
-    let answer = await deliver(receiver, body);
-    while (answer.status === 503) answer = await deliver(receiver, body);
-    const { status, json } = answer;
+    const { status, json } = await deliver(receiver, body);
     if (status !== 200) throw new Error(`a delivery was answered ${status}: ${JSON.stringify(json)}`);
   });
 }

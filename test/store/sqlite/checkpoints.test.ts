@@ -1,12 +1,13 @@
 import { statSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { ManualClock } from '../../support/clock.ts';
 import { bodyOf, deliverAll } from '../../support/deliveries.ts';
 import { started } from '../../support/receiver.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 
 test('the log is written back and used again while deliveries pour in', async () => {
   const database = temporaryDatabase();
-  const { receiver } = await started({ database, logger: { level: 'silent' } });
+  const { receiver } = await started({ database, clock: new ManualClock(), logger: { level: 'silent' } });
   const filler = 'x'.repeat(40_000);
   let largest = 0;
   for (let round = 0; round < 120; round += 1) {
