@@ -4,10 +4,13 @@ import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { started } from '../support/receiver.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { ManualClock } from '../support/clock.ts';
+import { dueAt, eventOf, presentTime, record, recordEnded } from '../store/parts.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { Running, folder, ringback } from './command.ts';
 import { env, linesOf, makeTrouble } from './inbox-support.ts';
-import { erased, filledFile, keptIn, known, oddCall, report } from './move-support.ts';
+import { claimForTheDead, erased, filledFile, keptIn, known, oddCall, report } from './move-support.ts';
 import { type CommandsDatabase, commandsDatabase } from './postgres-support.ts';
 
 const moving = (from: string, to: string, ...more: readonly string[]) =>
@@ -114,6 +117,26 @@ describe('ringback inbox move', () => {
     await moved(file, database.url);
     await moved(database.url, back);
     expect(await keptIn(back)).toEqual(await keptIn(file));
+  });
+
+  it('takes along since when a retry has waited that a dead process had claimed', async () => {
+    const [file, back] = [temporaryDatabase(), temporaryDatabase()];
+    const database = await commandsDatabase();
+    const store = new SqliteStore(file, new ManualClock(presentTime));
+    await store.open();
+    await recordEnded(store, eventOf('retried'), dueAt(presentTime - 50));
+    await record(store, eventOf('new'));
+    await store.close();
+    claimForTheDead(file);
+    await moved(file, database.url);
+    await (
+      await clientOf(database)
+    ).query(`update "${database.schema}".runs set state = 'claimed', claimed_by = 999`);
+    await moved(database.url, back);
+    const { receiver } = await started({ database: back }, () => {});
+    expect((await receiver.events.get('retried'))?.runs).toMatchObject([
+      { state: 'due', dueAt: new Date(presentTime - 50) },
+    ]);
   });
 
   it('only says what would be moved unless it is meant', async () => {

@@ -67,11 +67,12 @@ async function allHandled(receiver: Receiver): Promise<void> {
   while ((await receiver.counts()).events.new > 0) await setImmediate();
 }
 
-/** As if a process had claimed the first event that waits, and died before the last boot. */
-function claimForTheDead(file: string): void {
+/** As if a process had claimed the first event that waits, and all runs that are due, and died before the last boot. */
+export function claimForTheDead(file: string): void {
   const database = new Database(file);
   const identity = { host: hostname(), boot: 'an earlier one', namespace: 'its own', pid: 1, startedAt: '1' };
   database.prepare('insert into processes (id, identity) values (999, ?)').run(JSON.stringify(identity));
+  database.exec("update runs set state = 'claimed', claimed_by = 999 where state = 'due' and due_at < 1e12");
   database.exec('insert into claims select min(sequence), 999 from waiting');
   database.exec('delete from waiting where sequence in (select sequence from claims)');
   database.close();

@@ -1,7 +1,19 @@
 /** What every store must do with how much has happened. */
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
-import { claimedRun, dead, dueAt, endOf, eventOf, firstStep, presentTime, record } from '../parts.ts';
+import {
+  claimDue,
+  claimedRun,
+  dead,
+  dueAt,
+  endOf,
+  eventOf,
+  firstStep,
+  only,
+  presentTime,
+  record,
+  recordEnded,
+} from '../parts.ts';
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 const counts = new Map([
@@ -68,6 +80,13 @@ export function describeHistory(name: string, opened: () => Promise<Store>): voi
       const store = await opened();
       const retried = await claimedRun(store, eventOf('a', { receivedAt: 100 }));
       await store.settle(retried, endOf(dueAt(presentTime - 50)));
+      expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: presentTime - 50 });
+    });
+
+    test('a retry that was claimed and put back has waited since it was due', async () => {
+      const store = await opened();
+      await recordEnded(store, eventOf('a', { receivedAt: 100 }), dueAt(presentTime - 50));
+      await store.requeue(only(await claimDue(store)));
       expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: presentTime - 50 });
     });
 

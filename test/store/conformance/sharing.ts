@@ -15,6 +15,7 @@ import {
   firstStep,
   handlerOf,
   only,
+  presentTime,
   record,
   recordEnded,
   runOf,
@@ -37,6 +38,27 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       expect(await record(store, eventOf('a'))).toBe('duplicate');
       expect(await store.pinnedScheme()).toBe('scheme');
       expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a', crashCount: 0 }]);
+    });
+
+    test('a retry that a stop has given back has waited since it was due', async () => {
+      const under = makeStore();
+      const before = under.make(new ManualClock(presentTime));
+      await before.open();
+      await recordEnded(before, eventOf('a', { receivedAt: 100 }), dueAt(presentTime - 50));
+      only(await claimDue(before));
+      await before.close();
+      const store = await openedOf(under);
+      expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: presentTime - 50 });
+    });
+
+    test('a retry that was taken over from a dead process has waited since it was due', async () => {
+      const under = makeStore();
+      const before = await openedOf(under);
+      await recordEnded(before, eventOf('a', { receivedAt: 100 }), dueAt(presentTime - 50));
+      await under.shared?.dieHolding();
+      const store = await openedOf(under, systemClock);
+      await expect.poll(() => store.keepAlive()).toEqual({ takenOver: 1 });
+      expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: presentTime - 50 });
     });
 
     test('a delivery in one process and a reconciled event in another at once: exactly one is new', async () => {

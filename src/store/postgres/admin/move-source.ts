@@ -18,7 +18,8 @@ const derivedRows: Readonly<Partial<Record<KeptTable, string>>> = {
   waiting: `(select sequence, call_id from ringback.waiting
     union select sequence, call_id from ringback.claims)`,
   runs: `(select sequence, handler, call_id, case state when 'claimed' then 'due' else state end as state, attempts,
-    case state when 'claimed' then 0 else due_at end as due_at, reason, settled_at, replay, failure from ringback.runs)`,
+    case state when 'claimed' then coalesce(due_at, 0) else due_at end as due_at, reason, settled_at, replay, failure
+    from ringback.runs)`,
   settings: "(select name, value from ringback.settings where name in ('scheme', 'reconciled'))",
 };
 

@@ -162,10 +162,7 @@ export class Processes {
         await lockEventsOf(transaction, id, { withRuns: true });
         if (!gone.isLeaving) await transaction.query(countCrash, [id]);
         const events = await transaction.query(requeueEvents, [id]);
-        const runs = await transaction.query(
-          "update ringback.runs set state = 'due', due_at = 0, claimed_by = null where claimed_by = $1 returning 1",
-          [id],
-        );
+        const runs = await transaction.query(requeueRuns, [id]);
         await transaction.query('delete from ringback.ended where process = $1', [id]);
         await transaction.query('delete from ringback.processes where id = $1', [id]);
         return events.length + runs.length;
@@ -228,6 +225,10 @@ const countCrash = `
   on conflict (sequence) do update set
     count = c.count + 1, reading_crashes = c.reading_crashes + c.being_read::integer, being_read = false
   where c.tried_by = $1`;
+
+/** What is given back has waited since it was due. A run that was stored as it was counted has had no such time. */
+const requeueRuns = `
+  update ringback.runs set state = 'due', due_at = coalesce(due_at, 0), claimed_by = null where claimed_by = $1 returning 1`;
 
 const requeueEvents = `
   with claimed as (delete from ringback.claims where process = $1 returning sequence, call_id)

@@ -172,7 +172,8 @@ const insertRun = `
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing returning 1`;
 
 const updateRun = `
-  update ringback.runs set state = $3, attempts = $4, due_at = $5, claimed_by = null, settled_at = $7,
+  update ringback.runs set state = $3, attempts = $4, claimed_by = null, settled_at = $7,
+    due_at = case when $8 then least(coalesce(due_at, 0), $7) else $5 end,
     reason = case when $8 then reason
       when $9 then ${withFormerReason('$6')}
       else $6 end,

@@ -76,8 +76,9 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       count = count + 1, reading_crashes = reading_crashes + being_read, being_read = 0 where tried_by = @id`);
   const waitAgain = database.prepare('insert into waiting select sequence from claims where process = ?');
   const endClaims = database.prepare('delete from claims where process = ?');
+  // What is given back has waited since it was due. A run that was stored as it was counted has had no such time.
   const releaseRuns = database.prepare(`
-    update runs set state = 'due', due_at = 0, claimed_by = null where claimed_by = ?`);
+    update runs set state = 'due', due_at = coalesce(due_at, 0), claimed_by = null where claimed_by = ?`);
   const anyClaim = database.prepare(
     'select 1 from claims where process = @id union all select 1 from runs where claimed_by = @id limit 1',
   );

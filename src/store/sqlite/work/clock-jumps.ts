@@ -56,9 +56,14 @@ export function prepareDueTimes(database: Database.Database) {
   const write = database.prepare(
     'insert into settings values (?, ?) on conflict do update set value = excluded.value',
   );
-  const moveAll = ['due', 'blocked'].map((state) =>
+  // Those that are claimed too: given back, they are due again when they were.
+  const moveAll = [
+    ['due', "state = 'due'"],
+    ['blocked', "state = 'blocked'"],
+    ['claimed', 'claimed_by is not null'],
+  ].map(([index, which]) =>
     database.prepare(
-      `update runs indexed by runs_${state} set due_at = max(1, due_at + ?) where state = '${state}' and due_at > 0`,
+      `update runs indexed by runs_${index} set due_at = max(1, due_at + ?) where ${which} and due_at > 0`,
     ),
   );
 

@@ -40,7 +40,8 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     insert into runs (sequence, handler, call_id, state, attempts, due_at, reason, settled_at, failure)
     values (@sequence, @handler, @callId, @state, @attempts, @dueAt, @reason, @now, @failure) on conflict do nothing`);
   const updateRun = database.prepare(`
-    update runs set state = @state, attempts = @attempts, due_at = @dueAt, claimed_by = null,
+    update runs set state = @state, attempts = @attempts, claimed_by = null,
+      due_at = case when @isWaiting then min(coalesce(due_at, 0), @now) else @dueAt end,
       reason = case when @isWaiting then reason when @keepsReason then ${withFormerReason} else @reason end,
       failure = case when @isWaiting then failure else @failure end,
       settled_at = @now where sequence = @sequence and handler = @handler`);
@@ -192,7 +193,7 @@ interface RunColumns extends Pick<RunRow, 'sequence' | 'handler' | 'callId' | 'a
   readonly reason: string | null;
   readonly keepsReason: 0 | 1;
   readonly failure: string | null;
-  /** Whether nothing has happened to it but that it waits: it keeps the reason that it has. */
+  /** Whether nothing has happened to it but that it waits: it keeps its reason, and the time since when it has waited. */
   readonly isWaiting: 0 | 1;
 }
 
