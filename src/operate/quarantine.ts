@@ -137,15 +137,19 @@ export class Quarantine {
     this.#parts.requireStarted('quarantine.release()');
     const what = deliveryOf(checkedId(id, 'quarantine.release'));
     const account = parseStrictly(accountSchema, options, 'quarantine.release');
-    return this.#parts.audit.record({ ...account, action: 'release', what }, async () => ({
-      result: await this.#released(id),
-      counts: { events: 1 },
-    }));
+    const released = await this.#parts.audit.record({ ...account, action: 'release', what }, async () => {
+      const result = await this.#released(id);
+      return { result, counts: { events: result ? 1 : 0 } };
+    });
+    // Only now: that there was nothing to release is how it ended, as with a discard, and not a failure.
+    if (!released) throw ringbackError('quarantine_unknown', { id });
+    return released;
   }
 
-  async #released(id: number): Promise<Released> {
+  /** Undefined when there is no such delivery. */
+  async #released(id: number): Promise<Released | undefined> {
     const attempt = await this.#release.attempt(id);
-    if (attempt.status === 'unknown') throw ringbackError('quarantine_unknown', { id });
+    if (attempt.status === 'unknown') return undefined;
     if (attempt.status === 'cut') throw ringbackError('quarantine_cut', { id, ...attempt });
     if (attempt.status === 'not_authentic') throw ringbackError('release_not_authentic', { id, ...attempt });
     if (attempt.status === 'unreadable') throw ringbackError('release_unreadable', { id, ...attempt });

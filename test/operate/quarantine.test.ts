@@ -118,6 +118,11 @@ describe('quarantine.release', () => {
       message: expect.stringContaining('not_json'),
     });
     await expect(receiver.quarantine.release(id + 1)).rejects.toMatchObject({ code: 'quarantine_unknown' });
+    expect(await receiver.quarantine.discard(id + 1)).toBe(false);
+    expect((await receiver.audit.list({ limit: 2 })).entries).toMatchObject([
+      { action: 'discard', events: 0, finishedAt: expect.any(Date) },
+      { action: 'release', events: 0, finishedAt: expect.any(Date) },
+    ]);
     expect((await receiver.counts()).quarantine.unreadable).toBe(1);
   });
 
