@@ -56,6 +56,7 @@ describe('ringback inbox', () => {
     });
     expect(await ask('handlers')).toMatchObject({
       handlers: [{ name: 'journal', dead: 1, isRegistered: false, pause: { by: 'ann', reason: 'it moves' } }],
+      processes: [],
     });
     expect(await ask('resume', 'journal')).toEqual({ handler: 'journal', resumed: true });
     expect(await ask('resume', 'journal')).toEqual({ handler: 'journal', resumed: false });

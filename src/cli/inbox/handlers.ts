@@ -20,7 +20,9 @@ export function addHandlers(inbox: Command): void {
       'print the handlers, what waits for each, which are paused, and the living processes, as JSON',
     )
     .action(async (flags: Flags) => {
-      printWhole(await withReceiver(flags, (receiver) => receiver.handlers.list()));
+      const { handlers, processes } = await withReceiver(flags, (receiver) => receiver.handlers.list());
+      // This command is a process of the inbox, too, but runs nothing.
+      printWhole({ handlers, processes: processes.filter(({ isThis }) => !isThis) });
     });
 }
 
