@@ -202,6 +202,13 @@ export const listOptions = {
     .optional(),
 };
 
+/** What a search is given besides its filter. Test runners have an AbortSignal of their own. */
+export const searchOptionsSchema = z.strictObject({
+  signal: checked('an AbortSignal', (value) =>
+    hasMethods(value, ['throwIfAborted', 'addEventListener']) ? (value as AbortSignal) : undefined,
+  ).optional(),
+});
+
 /** The last time that a Date can have, in milliseconds since 1970. */
 const maxInstant = 8.64e15;
 

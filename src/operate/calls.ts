@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type CallRecord, type CallStatus, callRecordOf } from '../calls/timeline.ts';
-import { type Instant, listOptions, parseStrictly } from '../errors/option-problems.ts';
+import { type Instant, listOptions, parseStrictly, searchOptionsSchema } from '../errors/option-problems.ts';
 import type { CallPage, CallStore } from '../store/call-store.ts';
 
 /** Which calls; every condition that is given must hold. */
@@ -65,15 +65,16 @@ export class Calls {
    * Calls, the most recently first-seen first. `cursor` is for the next page, and undefined on the last. `signal` ends a search
    * that nobody waits for any more, which rejects with the signal's reason.
    *
-   * @throws ConfigError for an invalid filter; RingbackError when the receiver isn't running
+   * @throws ConfigError for an invalid filter or options; RingbackError when the receiver isn't running
    * @example const { calls, cursor } = await receiver.calls.list({ status: 'ended', since: '2026-01-01T00:00:00Z' });
    */
   async list(
     query: CallQuery = {},
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+    options: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<CallPage> {
     const { store, requireStarted } = this.#parts;
     requireStarted('calls.list()');
-    return store.list({ ...parseStrictly(callQuerySchema, query, 'calls.list', 'query'), signal });
+    const given = parseStrictly(callQuerySchema, query, 'calls.list', 'query');
+    return store.list({ ...given, ...parseStrictly(searchOptionsSchema, options, 'calls.list') });
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readBytes } from '../events/read-bytes.ts';
 import type { Headers } from '../events/model.ts';
-import { type Instant, listOptions, parseStrictly } from '../errors/option-problems.ts';
+import { type Instant, listOptions, parseStrictly, searchOptionsSchema } from '../errors/option-problems.ts';
 import type { FailureStore, KeptFailure } from '../store/failure-store.ts';
 import type { EventFilter as KeptEventFilter, KeptEvent, KeptRun } from '../store/event-store.ts';
 import type { AuditStore } from '../store/audit-store.ts';
@@ -138,18 +138,19 @@ export class InboxEvents {
    * Events without their bodies, latest first. `cursor` is for the next page, and undefined on the last. `signal` ends a search
    * that nobody waits for any more, which rejects with the signal's reason.
    *
-   * @throws ConfigError for an invalid filter; RingbackError when the receiver isn't running
+   * @throws ConfigError for an invalid filter or options; RingbackError when the receiver isn't running
    * @example const { events } = await receiver.events.list({ state: 'dead', handler: 'crm-sync' });
    */
   async list(
     query: EventQuery = {},
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+    options: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<{
     readonly events: readonly InboxEvent[];
     readonly cursor: string | undefined;
   }> {
     this.#parts.requireStarted('events.list()');
     const { limit, cursor, ...filter } = parseStrictly(querySchema, query, 'events.list', 'query');
+    const { signal } = parseStrictly(searchOptionsSchema, options, 'events.list');
     const page = await this.#parts.store.list(filter, { limit, before: cursor, signal });
     return { events: page.events.map(inboxEvent), cursor: page.cursor };
   }

@@ -4,7 +4,14 @@ import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { isOnPostgres } from '../support/inbox.ts';
-import { Discard, type EventFilter, type EventQuery, type Receiver, RetryLater } from '../support/public.ts';
+import {
+  ConfigError,
+  Discard,
+  type EventFilter,
+  type EventQuery,
+  type Receiver,
+  RetryLater,
+} from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -133,6 +140,23 @@ describe('events.list', () => {
     const [first] = (await receiver.events.list({ state: 'dead' })).events;
     expect(Object.keys(first ?? {})).not.toContain('body');
     gate.open();
+  });
+
+  test('says what is wrong with the second argument, of calls too', async () => {
+    const { receiver } = await started();
+    for (const list of ['events', 'calls'] as const)
+      for (const [given, said] of [
+        [null, `The option ${list}.list(options) should be an object with signal, but is null.`],
+        [{ signal: 'now' }, `The option signal in ${list}.list should be an AbortSignal, but is "now".`],
+        [{ sginal: undefined }, 'There is no option sginal'],
+      ] as const) {
+        const asked = receiver[list].list({}, given as never);
+        await expect(asked).rejects.toThrow(said);
+        await expect(asked).rejects.toThrow(ConfigError);
+      }
+    const signal = AbortSignal.timeout(2 ** 30);
+    expect((await receiver.events.list({}, { signal })).events).toEqual([]);
+    expect((await receiver.calls.list({}, { signal })).calls).toEqual([]);
   });
 
   test('gives pages that together are the whole, while new events arrive', async () => {
