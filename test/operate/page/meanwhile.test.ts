@@ -75,6 +75,20 @@ test('a dialog does what it has said, whatever others do while it is open', asyn
   expect(complaints).toEqual([]);
 });
 
+test('a rate in the address that is no number is shown as it is, and refused as it is', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  await goTo('/replay?state=dead&rate=abc');
+  expect(await page.getByLabel('Runs a second').inputValue()).toBe('abc');
+  await page.getByRole('button', { name: 'Show what would run' }).click();
+  const refusal = await page.getByRole('alert').textContent();
+  expect(refusal).toContain('rate');
+  expect(refusal).toContain('but is "abc"');
+  await page.getByLabel('Runs a second').fill('10');
+  await page.getByRole('button', { name: 'Show what would run' }).click();
+  await page.getByText('1 run of 1 event, over 100 ms').waitFor();
+});
+
 test('a bulk replay shows nothing of what was counted with other values', async () => {
   const { receiver } = await operated();
   await deliver(receiver, bodyOf({ callId: 'call-2' }));

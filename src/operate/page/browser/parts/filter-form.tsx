@@ -122,7 +122,7 @@ function Input({
     <>
       <input
         {...shortcut}
-        {...(isNumber && { type: 'number', min: 0, step: 'any' })}
+        {...(isNumber && isNumeric(value) && { type: 'number', min: 0, step: 'any' })}
         value={value}
         dir="auto"
         spellcheck={false}
@@ -139,6 +139,11 @@ function Input({
       )}
     </>
   );
+}
+
+/** What an input for numbers can show: of another text in an address it would show nothing. */
+export function isNumeric(text: string): boolean {
+  return Number.isFinite(Number(text));
 }
 
 /** By the parts of the local time: an offset in whole minutes is wrong for the years before there were time zones. */

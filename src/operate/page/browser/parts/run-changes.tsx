@@ -10,7 +10,8 @@ export type Filter = Readonly<Record<string, string>>;
 
 export interface ReplayOptions {
   readonly only?: string;
-  readonly rate?: number;
+  /** Text if it is no number: the API says so. */
+  readonly rate?: number | string;
 }
 
 /** How many runs of which handlers. */

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { useAccess } from '../api/access.ts';
 import { type Refusal, refusalOf } from '../api/client.ts';
 import type { ChangedRuns } from '../api/shapes.ts';
-import { FilterFields } from '../parts/filter-form.tsx';
+import { FilterFields, isNumeric } from '../parts/filter-form.tsx';
 import { counted, duration, number } from '../parts/format.ts';
 import { type ReplayOptions, Replay, previewReplay } from '../parts/run-changes.tsx';
 import { RunningActions } from '../parts/running-actions.tsx';
@@ -109,7 +109,7 @@ function Outcome({
       <h2>What would run</h2>
       <p>
         <strong>{counted(found.runs, 'run')}</strong> of {counted(found.events, 'event')}
-        {rate !== undefined && `, over ${duration((found.runs / rate) * 1_000)}`}
+        {rate !== undefined && `, over ${duration((found.runs / Number(rate)) * 1_000)}`}
       </p>
       <ul>
         {Object.entries(found.handlers).map(([name, count]) => (
@@ -128,6 +128,6 @@ function askedOf(values: Values): { readonly filter: Values; readonly options: R
     value.trim() === '' ? [] : [[name, value.trim()] as const],
   );
   const { only, rate, ...filter } = Object.fromEntries(given);
-  const options = { ...(only && { only }), ...(rate && { rate: Number(rate) }) };
+  const options = { ...(only && { only }), ...(rate && { rate: isNumeric(rate) ? Number(rate) : rate }) };
   return { filter, options };
 }
