@@ -75,6 +75,19 @@ test('a dialog does what it has said, whatever others do while it is open', asyn
   expect(complaints).toEqual([]);
 });
 
+test('what a dialog counts is no longer counted when it is closed', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  const begun = Promise.withResolvers<void>();
+  await page.route('**/api/events/replay', () => begun.resolve());
+  const ended = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/events/replay'));
+  await goTo('/failures');
+  await page.getByRole('button', { name: 'Replay…' }).click();
+  await begun.promise;
+  await page.keyboard.press('Escape');
+  expect((await ended).failure()?.errorText).toBe('net::ERR_ABORTED');
+});
+
 test('a rate in the address that is no number is shown as it is, and refused as it is', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);

@@ -54,13 +54,21 @@ export async function get<T>(
 /** Changes something. The header is what a page of another site can't send. */
 export async function change<T>(
   path: string,
-  { method = 'POST', body }: { readonly method?: 'POST' | 'DELETE'; readonly body?: unknown } = {},
+  {
+    method = 'POST',
+    body,
+    signal,
+  }: {
+    readonly method?: 'POST' | 'DELETE';
+    readonly body?: unknown;
+    readonly signal?: AbortSignal | undefined;
+  } = {},
 ): Promise<T> {
   const response = await ask(path, {
     method,
     headers: { 'x-ringback-request': '1', 'content-type': 'application/json' },
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(maxChangeWait),
+    signal: AbortSignal.any([AbortSignal.timeout(maxChangeWait), ...(signal ? [signal] : [])]),
   });
   return jsonOf<T>(response);
 }

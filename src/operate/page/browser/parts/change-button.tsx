@@ -24,8 +24,11 @@ export interface ChangeProps {
   readonly title: string;
   /** What the change means. */
   readonly text: string;
-  /** Says what would change, by a dry run. Text means that it may be done; undefined that there is nothing to do. */
-  readonly preview?: () => Promise<string | undefined>;
+  /**
+   * Says what would change, by a dry run, which `signal` ends. Text means that it may be done; undefined that there is nothing
+   * to do.
+   */
+  readonly preview?: (signal: AbortSignal) => Promise<string | undefined>;
   /** Does it, and says what was done. It is given the reason, if there is one. */
   readonly act: (why: Why) => Promise<string | Done>;
   /** Whether a reason must be given. It may be in any case. */
@@ -93,10 +96,12 @@ function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () =>
 
   useEffect(() => {
     dialog.current?.showModal();
-    void props.preview?.().then(
+    const closed = new AbortController();
+    void props.preview?.(closed.signal).then(
       (found) => setPreview(found === undefined ? { kind: 'nothing' } : { kind: 'known', text: found }),
-      (error: unknown) => setRefusal(refusalOf(error)),
+      (error: unknown) => closed.signal.aborted || setRefusal(refusalOf(error)),
     );
+    return () => closed.abort();
     // Asked once, when the dialog opens.
   }, []);
 

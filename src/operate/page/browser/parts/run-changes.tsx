@@ -30,8 +30,12 @@ function said(name: 'Replay' | 'Dismissal', changed: ChangedRuns): string {
 }
 
 /** Asks what a replay would run. */
-export function previewReplay(filter: Filter, options: ReplayOptions = {}): Promise<ChangedRuns> {
-  return change<ChangedRuns>('/events/replay', { body: { filter, ...options, dryRun: true } });
+export function previewReplay(
+  filter: Filter,
+  options: ReplayOptions = {},
+  signal?: AbortSignal,
+): Promise<ChangedRuns> {
+  return change<ChangedRuns>('/events/replay', { body: { filter, ...options, dryRun: true }, signal });
 }
 
 /** Runs what the filter finds again. */
@@ -58,8 +62,8 @@ export function Replay({
       isPrimary={isPrimary}
       title={`Run ${what} again?`}
       text="Each event goes to the handlers that take it now, in order of arrival. Runs that are still open are left alone."
-      preview={async () => {
-        const found = await previewReplay(filter, options);
+      preview={async (signal) => {
+        const found = await previewReplay(filter, options, signal);
         return found.runs === 0 ? undefined : `${inWords(found)} would be run again.`;
       }}
       act={async (why) => {
@@ -81,9 +85,9 @@ export function Dismiss({ filter, what }: { readonly filter: Filter; readonly wh
       isReasonRequired
       title={`Dismiss ${what}?`}
       text="They count as done, and their handlers are not called. The reason is kept with each run."
-      preview={async () => {
+      preview={async (signal) => {
         const body = { filter, reason: 'dry run', dryRun: true };
-        const found = await change<ChangedRuns>('/events/dismiss', { body });
+        const found = await change<ChangedRuns>('/events/dismiss', { body, signal });
         return found.runs === 0 ? undefined : `${inWords(found)} would be dismissed.`;
       }}
       act={async (why) => {

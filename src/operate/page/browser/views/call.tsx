@@ -103,7 +103,7 @@ function Erase({ callId }: { readonly callId: string }) {
       isDangerous
       title={`Erase call ${callId}?`}
       text="Its events, runs and record are removed from the inbox and from its files for good. Your own tables are not touched."
-      preview={async () => `${inWords(await erase(callId, { dryRun: true }))} would be erased.`}
+      preview={async (signal) => `${inWords(await erase(callId, { dryRun: true }, signal))} would be erased.`}
       act={async (why) => {
         return { text: `Erased: ${inWords(await erase(callId, why))}.`, seenAt: ['calls'] };
       }}
@@ -111,8 +111,12 @@ function Erase({ callId }: { readonly callId: string }) {
   );
 }
 
-function erase(callId: string, options: Why & { readonly dryRun?: boolean }): Promise<Erased> {
-  return change<Erased>('/erase', { body: { callId, ...options } });
+function erase(
+  callId: string,
+  options: Why & { readonly dryRun?: boolean },
+  signal?: AbortSignal,
+): Promise<Erased> {
+  return change<Erased>('/erase', { body: { callId, ...options }, signal });
 }
 
 function inWords({ events, runs, quarantined }: Erased): string {
