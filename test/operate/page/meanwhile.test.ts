@@ -88,6 +88,19 @@ test('what a dialog counts is no longer counted when it is closed', async () => 
   expect((await ended).failure()?.errorText).toBe('net::ERR_ABORTED');
 });
 
+test('what is typed as soon as a dialog was asked for is typed into it', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  await goTo('/failures');
+  const focused = await page.getByRole('button', { name: 'Dismiss…' }).evaluate(async (button) => {
+    (button as unknown as { click: () => void }).click();
+    // No further event comes before these.
+    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+    return button.ownerDocument.activeElement?.matches('dialog input');
+  });
+  expect(focused).toBe(true);
+});
+
 test('a rate in the address that is no number is shown as it is, and refused as it is', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);

@@ -1,5 +1,5 @@
 /** A button for a change: it asks first, says how much would change, and takes the reason. */
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { changed } from '../api/changes.ts';
 import { type Refusal, refusalOf } from '../api/client.ts';
 import { goOn } from '../router.ts';
@@ -94,8 +94,9 @@ function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () =>
   const [isBusy, setIsBusy] = useState(false);
   const [refusal, setRefusal] = useState<Refusal>();
 
+  // Before anything else happens: what is typed now is meant for the dialog.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   useEffect(() => {
-    dialog.current?.showModal();
     const closed = new AbortController();
     void props.preview?.(closed.signal).then(
       (found) => setPreview(found === undefined ? { kind: 'nothing' } : { kind: 'known', text: found }),
