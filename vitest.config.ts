@@ -26,6 +26,7 @@ export default defineConfig({
   test: {
     // They start a Postgres server, unpack a browser and pack the package when the first test asks for it.
     globalSetup: ['test/support/postgres-setup.ts', 'test/support/prepared-setup.ts'],
+    setupFiles: ['test/support/writer-threads.ts'],
     provide: { inboxes: 'on SQLite' },
     // Files share the modules that they load: loading them for each took a fifth of the CPU.
     projects: [
