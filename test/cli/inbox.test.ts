@@ -9,6 +9,7 @@ import { createSandbox } from '../../src/sandbox/index.ts';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { deliver } from '../../src/testing/deliver.ts';
 import { testReceiver } from '../../src/testing/test-receiver.ts';
+import { ManualClock } from '../support/clock.ts';
 import { concurrently } from '../support/concurrently.ts';
 import { folder, main, ringback, secret } from './command.ts';
 import { plain, receiverAt } from './doctor-support.ts';
@@ -225,7 +226,9 @@ describe('ringback inbox', () => {
 
   it('prints all of it into a pipe, however late that is read', async () => {
     const cwd = folder();
-    const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
+    // Time stands still: on a busy machine, one of many writes may take longer than its sender waits.
+    const clock = new ManualClock();
+    const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db'), clock });
     await receiver.start();
     const traceIds = Array.from({ length: 1_200 }, (_, place) => `t-${place}`);
     await concurrently(traceIds, 50, async (traceId) => {

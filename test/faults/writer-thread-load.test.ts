@@ -172,9 +172,10 @@ test('stopped in the middle of load, what was acknowledged is handled at the nex
   await concurrently(traceIds, 60, async (traceId) => {
     const { status } = await deliver(first.receiver, bodyOf({ traceId }));
     if (status === 200) acknowledged.push(traceId);
-    else expect(stopping).toBeDefined();
     if (acknowledged.length === 300) stopping ??= first.receiver.stop();
   });
+  // Not that none was refused before: on a busy machine, one of many writes may take longer than its sender waits.
+  expect(stopping).toBeDefined();
   await stopping;
   const { receiver } = await started({ database }, register);
   const isLeft = ({ events }: StoreCounts): boolean => events.new + events.open > 0;
