@@ -186,6 +186,24 @@ describe('ringback inbox move', () => {
     expect(await linesOf(folder(), 'events', '--database', to)).toHaveLength(2);
   });
 
+  it('says before it is meant that the place holds an inbox', async () => {
+    const [file, another] = [temporaryDatabase(), temporaryDatabase()];
+    for (const database of [file, another]) await makeTrouble(database, []);
+    const database = await commandsDatabase();
+    const onEmpty = await started({ database: database.url });
+    await onEmpty.receiver.stop();
+    expect(await moving(file, database.url)).toMatchObject({ code: 0 });
+    await moved(file, database.url);
+    for (const to of [another, database.url]) {
+      const { code, stdout, stderr } = await moving(file, to);
+      expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('holds an inbox already')]);
+    }
+    expect(await moving(file, 'postgres://ada:hunter2@127.0.0.1:9/app')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('nothing listens there'),
+    });
+  });
+
   it.each([
     ['the same database', ['./inbox.db', 'inbox.db']],
     ['what is gone with the command', ['inbox.db', ':memory:']],

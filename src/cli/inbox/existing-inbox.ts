@@ -50,6 +50,13 @@ export async function requireInbox(database: string): Promise<void> {
   throw ringbackError('inbox_missing', { database: databaseName(database) });
 }
 
+/** Whether a database holds an inbox. Nothing is made in it. */
+export async function isExistingInbox(database: string): Promise<boolean> {
+  const place = readPlace(database);
+  if (place) return holdsInbox(place, systemClock);
+  return existsSync(database) && whyNoInbox(database) === undefined;
+}
+
 function requireFile(file: string): void {
   const cause = existsSync(file) ? whyNoInbox(file) : 'there is no such file';
   if (cause === undefined) return;

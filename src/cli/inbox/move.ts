@@ -6,11 +6,11 @@ import { type Movable, move } from '../../store/shared/move.ts';
 import { PostgresMove } from '../../store/postgres/admin/postgres-move.ts';
 import { readPlace } from '../../store/postgres/connection/place.ts';
 import { SqliteMove } from '../../store/sqlite/admin/sqlite-move.ts';
-import { configError } from '../../errors/errors.ts';
+import { RingbackError, configError, ringbackError } from '../../errors/errors.ts';
 import { readDatabase } from '../environment.ts';
 import { asUsage } from '../failure.ts';
 import { remark } from '../stderr.ts';
-import { requireInbox, withInbox } from './existing-inbox.ts';
+import { isExistingInbox, requireInbox, withInbox } from './existing-inbox.ts';
 import { printResult } from './print.ts';
 
 interface MoveFlags {
@@ -40,9 +40,33 @@ export function addMove(inbox: Command): void {
       const to = asUsage(() => readTarget(flags.to, from));
       await requireInbox(from);
       if (flags.yes === true) return moveInbox(from, to);
+      await requireRoom(from, to);
       await printResult(await withInbox(from, (store) => store.counts()));
       remark('Nothing was moved. To move this, stop the receivers and add --yes.');
     });
+}
+
+/**
+ * Refuses before the receivers are stopped what the move would refuse. Whether one that was cut short can go on is left to the
+ * move itself.
+ *
+ * @throws RingbackError `move_refused`, `database_unreachable`
+ */
+async function requireRoom(from: string, to: string): Promise<void> {
+  if (!(await holdsAnything(to))) return;
+  const found = 'holds an inbox already, which this one would be mixed with';
+  throw ringbackError('move_refused', { from: movable(from).name, to: movable(to).name, found });
+}
+
+async function holdsAnything(database: string): Promise<boolean> {
+  if (!(await isExistingInbox(database))) return false;
+  try {
+    const { events, quarantine } = await withInbox(database, (store) => store.counts());
+    return [...Object.values(events), ...Object.values(quarantine)].some((count) => count > 0);
+  } catch (error) {
+    if (error instanceof RingbackError && error.code === 'move_unfinished') return false;
+    throw error;
+  }
 }
 
 async function moveInbox(from: string, to: string): Promise<void> {
