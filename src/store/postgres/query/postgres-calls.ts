@@ -13,7 +13,7 @@ import type { CallFilter, CallStore } from '../../call-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText, toTextOrNull } from '../connection/text.ts';
-import { oneRow } from '../connection/transaction.ts';
+import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { lookBack, noteSeen } from '../work/joins.ts';
 import { lastSequence } from './kept-events.ts';
 
@@ -24,11 +24,8 @@ const eventsAtOnce = 20_000;
 
 /** Calls and joins in Postgres. A call is stored nowhere, but computed from its events whenever somebody asks. */
 export function callsOn(session: Session, clock: Clock): CallStore {
-  const eventsOf = async (callId: string): Promise<readonly CallEventRow[]> =>
-    (await eventsOfAll(session, [callId])).get(callId) ?? [];
-
   return {
-    eventsOf,
+    eventsOf: (callId) => eventsOf(session, callId),
 
     /** By their first event, latest first. A filter that matches little has to look at much, in several looks. */
     async list(filter) {
@@ -60,26 +57,31 @@ export function callsOn(session: Session, clock: Clock): CallStore {
       return callPageOf(found, filter.limit);
     },
 
-    async noteSeen(handler, callId, events) {
-      const rows = await eventsOf(callId);
-      const names = namesAmong(rows, events);
-      const hasSeenAll = await session.write((transaction) =>
-        noteSeen(transaction, { handler, callId }, names),
-      );
-      // If the events have been erased meanwhile, there is nothing left to see.
-      return { events: rows, isSettled: hasSeenAll || rows.length === 0 };
-    },
+    noteSeen: (handler, callId, events) =>
+      session.write(async (transaction) => {
+        let rows: readonly CallEventRow[] = [];
+        const hasSeenAll = await noteSeen(transaction, { handler, callId }, async () => {
+          rows = await eventsOf(transaction, callId);
+          return namesAmong(rows, events);
+        });
+        // If the events have been erased meanwhile, there is nothing left to see.
+        return { events: rows, isSettled: hasSeenAll || rows.length === 0 };
+      }),
 
     lookBack: (join) => lookBack(session, join, clock.now()),
   };
 }
 
+async function eventsOf(transaction: Transaction, callId: string): Promise<readonly CallEventRow[]> {
+  return (await eventsOfAll(transaction, [callId])).get(callId) ?? [];
+}
+
 /** The events of some calls, each in order of arrival. */
 async function eventsOfAll(
-  session: Session,
+  transaction: Transaction,
   callIds: readonly string[],
 ): Promise<Map<string, CallEventRow[]>> {
-  const rows = await session.query<EventFactsRow & { readonly call_id: string }>(
+  const rows = await transaction.query<EventFactsRow & { readonly call_id: string }>(
     `select call_id, event_name, trace_id, organization_id, agent_id, occurred_at, received_at, facts
      from ringback.events where call_id = any ($1) order by sequence`,
     [callIds.map(toText)],

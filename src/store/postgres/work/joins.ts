@@ -65,15 +65,17 @@ async function count(
 }
 
 /**
- * Remembers which events the join sees as its attempt begins. Resolves to whether an earlier run has seen them all: then the join
+ * Remembers which events the join sees as its attempt begins. They are read once the join is locked: one that was counted before, as
+ * no attempt had begun, would otherwise be neither seen nor late, and lost to the join. Resolves to whether an earlier run has seen them all: then the join
  * does not run again for the event that came while attempts failed, and may still do so for another.
  */
 export async function noteSeen(
   transaction: Transaction,
   join: { readonly handler: string; readonly callId: string },
-  names: readonly string[],
+  read: () => Promise<readonly string[]>,
 ): Promise<boolean> {
   const settled = (await lockedJoin(transaction, join))?.settled;
+  const names = await read();
   const isSettled =
     typeof settled === 'string' && names.every((name) => namesIn(fromText(settled)).includes(name));
   await transaction.query(
