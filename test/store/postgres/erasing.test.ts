@@ -19,7 +19,13 @@ import {
   firstStep,
   runOf,
 } from '../parts.ts';
-import { openedPostgres, statementsThatWait, waitsForLock } from './opened-postgres.ts';
+import {
+  asIfTiny,
+  openedOnPool,
+  openedPostgres,
+  statementsThatWait,
+  waitsForLock,
+} from './opened-postgres.ts';
 
 const until = 10_000;
 const limits = { doneBefore: 9_000, deadBefore: 9_000, quarantineBefore: 0, now: 0, traceIdsUntil: until };
@@ -131,6 +137,19 @@ describe('retention in Postgres', () => {
     expect(steps.reduce((sum, { events }) => sum + events, 0)).toBe(120);
     const late = await Promise.all(cleaners.map((each) => each.clean({ ...limits, now: until }, undefined)));
     expect(late.reduce((sum, { traceIds }) => sum + traceIds, 0)).toBe(120);
+  });
+
+  test('forgets all trace ids whose time is over, whatever the plan is', async () => {
+    const { store, pool, schema } = await openedOnPool(undefined, asIfTiny);
+    const identities = `${schema}.identities`;
+    await pool.query(
+      `insert into ${identities} (identity, expires_at)
+       select decode(md5(n::text), 'hex'), n from generate_series(1, 1200) as s (n) order by md5(n::text)`,
+    );
+    let next: string | undefined;
+    do ({ next } = await store.retention.clean({ ...limits, now: until }, next));
+    while (next !== undefined);
+    expect((await pool.query(`select from ${identities}`)).rowCount).toBe(0);
   });
 
   test('leaves an event alone that a process works on since it recorded it', async () => {

@@ -31,8 +31,28 @@ export async function openedPostgres(): Promise<{
   return { store: store as unknown as Store, session, clock };
 }
 
-/** An open store on a pool whose connections the test can disturb. */
-export async function openedOnPool(clock: Clock = new ManualClock(presentTime)): Promise<{
+/**
+ * The options of connections on which the planner chooses what it may choose when it takes the tables for tiny: for each row,
+ * whatever is compared with it is looked up anew.
+ */
+export const asIfTiny = [
+  'hashagg',
+  'hashjoin',
+  'mergejoin',
+  'sort',
+  'indexscan',
+  'indexonlyscan',
+  'bitmapscan',
+  'material',
+]
+  .map((node) => `-c enable_${node}=off`)
+  .join(' ');
+
+/** An open store on a pool whose connections the test can disturb, with `options` of the server for each of them. */
+export async function openedOnPool(
+  clock: Clock = new ManualClock(presentTime),
+  options?: string,
+): Promise<{
   readonly store: PostgresStore;
   readonly pool: Pool;
   readonly connectionString: string;
@@ -41,7 +61,7 @@ export async function openedOnPool(clock: Clock = new ManualClock(presentTime)):
   readonly clients: ReadonlySet<PoolClient>;
 }> {
   const { connectionString, schema } = await testDatabase();
-  const pool = new Pool({ connectionString, max: 4 });
+  const pool = new Pool({ connectionString, max: 4, options });
   onTestFinished(() => pool.end());
   pool.on('error', () => {});
   const clients = new Set<PoolClient>();

@@ -66,13 +66,16 @@ async function cleanQuarantine(session: Session, { quarantineBefore }: Retention
   );
 }
 
-/** What another process is forgetting at the same time is left to it. */
+/**
+ * What another process is forgetting at the same time is left to it. Chosen by a statement of its own inside this one: a subquery
+ * may be run again for each row, and would then choose others, because it passes over those that are deleted already.
+ */
 async function forgetTraceIds(session: Session, { now }: RetentionLimits): Promise<number> {
   const forgotten = await session.query(
-    `delete from ringback.identities where identity in (
+    `with expired as materialized (
        select identity from ringback.identities where expires_at <= $1
        order by expires_at limit ${traceIdsAtOnce} for update skip locked)
-     returning 1`,
+     delete from ringback.identities i using expired where i.identity = expired.identity returning 1`,
     [now],
   );
   return forgotten.length;

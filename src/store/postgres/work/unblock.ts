@@ -12,17 +12,24 @@ export async function unblockNext(
 ): Promise<void> {
   if (callId === null) return;
   // One whose attempt has failed may have a time before which it must not begin. Locked as it is chosen: one that is being
-  // dismissed would otherwise be due again after that. Chosen by a statement of its own inside this one: a subquery may be run
-  // again for each row, and would then choose another run, because it passes over those that the update has changed.
+  // dismissed would otherwise be due again after that.
   await transaction.query(
-    `with next as materialized (
-       select sequence, handler from ringback.runs
-       where call_id = $1 and handler = $2 and state = 'blocked' order by sequence limit 1 for update)
-     update ringback.runs r set state = 'due', due_at = coalesce(r.due_at, 0)
-     from next where r.sequence = next.sequence and r.handler = next.handler`,
+    unblockChosen(
+      `select sequence, handler from ringback.runs
+       where call_id = $1 and handler = $2 and state = 'blocked' order by sequence limit 1 for update`,
+    ),
     [callId, handler],
   );
 }
+
+/**
+ * SQL: unblocks the runs that a select chooses and locks. It is a statement of its own inside this one: a subquery may be run again
+ * for each row, and would then choose other runs, because it passes over those that the update has changed.
+ */
+const unblockChosen = (chosen: string): string => `
+  with chosen as materialized (${chosen})
+  update ringback.runs r set state = 'due', due_at = coalesce(r.due_at, 0)
+  from chosen where r.sequence = chosen.sequence and r.handler = chosen.handler returning 1`;
 
 /**
  * Unblocks some of the runs that no settlement would ever unblock: a run may have been blocked when its handler had the order
@@ -35,12 +42,12 @@ export async function unblock(transaction: Transaction, handler: string, order: 
 /** Unblocks the first run of each call that has no other run open but blocked ones, which wait for it. */
 async function unblockFirst(transaction: Transaction, handler: string): Promise<number> {
   const unblocked = await transaction.query(
-    `update ringback.runs set state = 'due', due_at = coalesce(due_at, 0) where (sequence, handler) in (
-       select r.sequence, r.handler from ringback.runs r where r.handler = $1 and r.state = 'blocked' and not exists (
+    unblockChosen(
+      `select r.sequence, r.handler from ringback.runs r where r.handler = $1 and r.state = 'blocked' and not exists (
          select from ringback.runs o where o.call_id = r.call_id and o.handler = r.handler
            and o.state in ('due', 'claimed', 'blocked') and (o.sequence < r.sequence or o.state <> 'blocked'))
-       limit ${maxInAStep} for update of r)
-     returning 1`,
+       limit ${maxInAStep} for update of r`,
+    ),
     [handler],
   );
   return unblocked.length;
@@ -48,10 +55,10 @@ async function unblockFirst(transaction: Transaction, handler: string): Promise<
 
 async function unblockAll(transaction: Transaction, handler: string): Promise<number> {
   const unblocked = await transaction.query(
-    `update ringback.runs set state = 'due', due_at = coalesce(due_at, 0) where (sequence, handler) in (
-       select sequence, handler from ringback.runs where handler = $1 and state = 'blocked'
-       order by call_id, sequence limit ${maxInAStep} for update skip locked)
-     returning 1`,
+    unblockChosen(
+      `select sequence, handler from ringback.runs where handler = $1 and state = 'blocked'
+       order by call_id, sequence limit ${maxInAStep} for update skip locked`,
+    ),
     [handler],
   );
   return unblocked.length;
