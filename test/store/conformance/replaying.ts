@@ -3,14 +3,17 @@ import { describe, expect, test } from 'vitest';
 import type { Order } from '../../../src/dispatch/handler.ts';
 import type { EventRecord } from '../../../src/store/event-record.ts';
 import type { ReplayCandidate } from '../../../src/store/event-store.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { RunState, Store } from '../../../src/store/store.ts';
 import {
   claimDue,
+  claimedRun,
   claimedRuns,
   dead,
   done,
+  dueAt,
   endOf,
   eventOf,
+  failureOf,
   firstStep,
   handlerOf,
   only,
@@ -84,6 +87,24 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
         expect((await store.counts()).runs).toMatchObject({ due: 0, blocked: 0 });
       },
     );
+
+    test('a group of failures is as late as the latest that was not replayed since, or as its first', async () => {
+      const store = await opened();
+      const failedAs = async (traceId: string, group: string, state: RunState, decidedAt: number) => {
+        const run = await claimedRun(store, eventOf(traceId));
+        const failure = { ...failureOf('no answer'), group };
+        await store.settle(run, endOf(state, { failure, decidedAt }));
+        const { sequence, callId, handler } = run;
+        return { sequence, callId, handler, order: 'call', isJoin: false } as const;
+      };
+      const all = [await failedAs('a', 'g', dead, 10), await failedAs('b', 'h', dead, 20)];
+      await failedAs('c', 'g', dueAt(500), 30);
+      await store.events.requeue({ onlyDead, candidates: all, step: await firstStep(store) });
+      expect(await store.failures.groups({ handler: undefined, limit: 9 })).toMatchObject([
+        { id: 'g', retrying: 2, lastSeenAt: 30, traceId: 'c' },
+        { id: 'h', retrying: 1, lastSeenAt: 20, traceId: 'b' },
+      ]);
+    });
 
     test('goes on step by step, each of which is written once, and counts what it changes', async () => {
       const store = await opened();

@@ -11,29 +11,34 @@ interface Row extends Omit<FailureGroup, 'place' | 'traceId' | 'mutedAt'> {
 
 /**
  * The runs of a group that are not done: how many, when the latest failed, and of which event. Group by group and state by
- * state, because a million may have failed alike, and whoever looks asks again and again.
+ * state, because a million may have failed alike, and whoever looks asks again and again. Of a run that was replayed since,
+ * nobody knows any more when it failed: sorted together with the others, it would come before them.
  */
 const runsOfGroup = `
   select coalesce(sum(count) filter (where s = 'dead'), 0)::bigint as dead,
     coalesce(sum(count) filter (where s <> 'dead'), 0)::bigint as retrying, max(latest) as last_seen_at,
-    (array_agg(sequence order by latest desc nulls last))[1] as sequence
+    (array_agg(sequence order by latest desc nulls last) filter (where sequence is not null))[1] as sequence
   from unnest(array['dead', 'due', 'claimed', 'blocked']) s
   cross join lateral (select count(*) from (
     select from ringback.runs where failure = fingerprint and state = s limit ${maxCountedOfGroup}) r) counted
   left join lateral (
-    select settled_at as latest, sequence from ringback.runs where failure = fingerprint and state = s
-    order by settled_at desc limit 1) l on true`;
+    (select settled_at as latest, sequence from ringback.runs
+     where failure = fingerprint and state = s and settled_at is not null order by settled_at desc limit 1)
+    union all
+    (select null, sequence from ringback.runs
+     where failure = fingerprint and state = s and settled_at is null limit 1)
+    order by latest desc nulls last limit 1) l on true`;
 
 /** The failures of a Postgres inbox. */
 export const failuresOn = (session: Session): FailureStore => ({
   async groups({ handler, limit }) {
     const rows = await session.query<Row>(
       `select fingerprint as id, g.handler, cause, place, message, dead, retrying, first_seen_at as "firstSeenAt",
-         last_seen_at as "lastSeenAt", trace_id as "traceId", muted_at as "mutedAt"
+         greatest(first_seen_at, last_seen_at) as "lastSeenAt", trace_id as "traceId", muted_at as "mutedAt"
        from ringback.failure_groups g cross join lateral (${runsOfGroup}) runs
        left join ringback.events using (sequence)
        where ($1::text is null or g.handler = $1) and dead + retrying > 0
-       order by last_seen_at desc, fingerprint limit $2`,
+       order by "lastSeenAt" desc, fingerprint limit $2`,
       [toTextOrNull(handler), limit],
     );
     return rows.map((row) => ({

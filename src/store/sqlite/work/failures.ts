@@ -46,7 +46,7 @@ export function prepareFailures(database: Database.Database) {
     from (
       select fingerprint as id, handler, cause, place, message, ${countOf("'dead'")} as dead,
         ${countOf("'due', 'claimed', 'blocked'")} as retrying, first_seen_at as firstSeenAt,
-        max(${latestOf('settled_at')
+        max(first_seen_at, ${latestOf('settled_at')
           .map((latest) => `coalesce(${latest}, 0)`)
           .join()}) as lastSeenAt,
         muted_at as mutedAt, coalesce(${latestOf('sequence').join()}) as sequence
