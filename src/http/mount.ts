@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { closeAfterLingering } from '../kit/http-bodies.ts';
+import { closeAfterLingering, hasGone } from '../kit/http-bodies.ts';
 import type { Middleware } from './express.ts';
 
 /** Answers a request at a path below the place where it is mounted. `source` is the request as its server knows it. */
@@ -48,7 +48,7 @@ async function write(
     if (!response.writableEnded || !response.writableFinished) gone.abort();
   });
   // While the app in front of us decided, the sender may have gone: that is not told again.
-  if (response.destroyed) gone.abort();
+  if (hasGone(response)) gone.abort();
   const request = requestOf(incoming, gone.signal);
   if (!request) return void response.writeHead(400).end();
   const answer = await answered(handle, request, prefix, incoming);

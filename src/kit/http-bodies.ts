@@ -77,6 +77,14 @@ export function jsonOrText(text: string): unknown {
   return value === undefined ? text : value;
 }
 
+/** Whether nobody waits for a response any more. A response of HTTP/2 says it of its stream alone. */
+export function hasGone(response: ServerResponse): boolean {
+  const { destroyed, stream } = response as ServerResponse & {
+    readonly stream?: { readonly destroyed: boolean };
+  };
+  return destroyed || stream?.destroyed === true;
+}
+
 /** How long a refused sender may go on sending before the socket is closed, in milliseconds. */
 const lingering = 2_000;
 

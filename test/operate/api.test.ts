@@ -1,13 +1,7 @@
 /** The API over HTTP, mounted as users mount it. Each answer is checked against the OpenAPI document that describes it. */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect as connectHttp2,
-  constants,
-  createServer as createHttp2Server,
-} from 'node:http2';
+import { createServer, type RequestListener } from 'node:http';
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text as allOf } from 'node:stream/consumers';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -18,6 +12,7 @@ import { openApiDocument } from '../../src/operate/api/openapi.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { type Authorize, ConfigError, type Mounted } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
+import { connectedHttp2 } from '../support/servers.ts';
 import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -478,7 +473,23 @@ describe('mounted', () => {
     expect(logs.of('api_failed')).toEqual([]);
   });
 
-  test('a search does not begin for whoever has gone before the API is asked', async () => {
+  test.each<[string, (handler: RequestListener) => Promise<{ ask(): unknown; leave(): unknown }>]>([
+    [
+      'HTTP/1.1',
+      async (handler) => {
+        const socket = await connected(await baseOf(handler));
+        const ask = () => socket.write('GET /events HTTP/1.1\r\nhost: x\r\n\r\n');
+        return { ask, leave: () => socket.destroy() };
+      },
+    ],
+    [
+      'HTTP/2',
+      async (handler) => {
+        const client = await connectedHttp2(handler);
+        return { ask: () => client.request({ ':path': '/events' }), leave: () => client.destroy() };
+      },
+    ],
+  ])('over %s, a search does not begin for whoever has gone before the API is asked', async (_, clientOf) => {
     const asked = Promise.withResolvers<AbortSignal>();
     const database = storeAround(':memory:', systemClock, (method, work) =>
       method === 'events.list'
@@ -490,12 +501,11 @@ describe('mounted', () => {
     );
     const { receiver } = await started({ database });
     const handle = receiver.api({ authorize: () => 'all' }).nodeHandler();
-    const base = await baseOf((request, response) => {
+    const client = await clientOf((request, response) => {
       response.once('close', () => setImmediate(() => handle(request, response)));
-      socket.destroy();
+      client.leave();
     });
-    const socket = await connected(base);
-    socket.write('GET /events HTTP/1.1\r\nhost: x\r\n\r\n');
+    client.ask();
     expect((await asked.promise).aborted).toBe(true);
   });
 
@@ -553,15 +563,6 @@ async function searching() {
       : undefined,
   );
   return { ...(await started({ database })), begun: begun.promise };
-}
-
-async function connectedHttp2(handler: unknown): Promise<ClientHttp2Session> {
-  const server = createHttp2Server(handler as never).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const client = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  onTestFinished(() => client.destroy());
-  return client;
 }
 
 async function connected(base: string): Promise<Socket> {

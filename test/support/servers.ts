@@ -1,5 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import {
+  type ClientHttp2Session,
+  connect as connectHttp2,
+  createServer as createHttp2Server,
+} from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { onTestFinished } from 'vitest';
 
@@ -13,6 +18,16 @@ export async function listening(listener: RequestListener): Promise<number> {
   });
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
+}
+
+/** A client of a server of HTTP/2 without TLS; both last until the test ends. */
+export async function connectedHttp2(handler: unknown): Promise<ClientHttp2Session> {
+  const server = createHttp2Server(handler as never).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const client = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  onTestFinished(() => client.destroy());
+  return client;
 }
 
 /** Answers 101, and closes the connection: Node tells a client of it only if that listens for upgrades. */
