@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { closeAfterLingering } from '../kit/http-bodies.ts';
+import { closeAfterLingering, hasGone } from '../kit/http-bodies.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
 import type { BodySource, Delivery, LostBytes, Reply, Take } from '../events/model.ts';
 
@@ -49,10 +49,16 @@ function deliveryOf(
 function bodyOf(request: ParsedRequest, response: ServerResponse): BodySource {
   if (request.rawBody instanceof Uint8Array) return { kind: 'bytes', bytes: request.rawBody };
   if (request.body instanceof Uint8Array) return { kind: 'bytes', bytes: request.body };
+  if (hasBrokenOff(request, response)) return { kind: 'stream', stream: request.destroy() };
   const found = foundIn(request, response);
   // A stream with an encoding gives text, from which the bytes that were signed can't be recovered.
   const isLost = request.readableDidRead || request.readableEnded || request.readableEncoding !== null;
   return isLost ? { kind: 'parsed', found } : { kind: 'stream', stream: request, found };
+}
+
+/** Over HTTP/2, a body that nobody has read ends when its sender goes away, as if somebody had read it. */
+function hasBrokenOff(request: IncomingMessage, response: ServerResponse): boolean {
+  return hasGone(response) && !response.headersSent && !request.readableDidRead;
 }
 
 /** Once the app has answered, node:http drops what nobody has read of the body. */
@@ -67,7 +73,7 @@ function writeReply(
   { status, headers, body }: Reply,
 ): void {
   // The sender went away, or the app has answered already.
-  if (response.headersSent || response.destroyed) return;
+  if (response.headersSent || hasGone(response)) return;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // The head is not written separately: node:http then adds the length itself and sends both in one piece.

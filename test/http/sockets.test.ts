@@ -1,9 +1,11 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { text as allOf } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { bodyOf, post, signedHeaders } from '../support/deliveries.ts';
 import type { ReceiverOptions } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
-import { exchanged, listening } from '../support/servers.ts';
+import { connectedHttp2, exchanged, listening } from '../support/servers.ts';
 
 const loopback: ReceiverOptions = { https: { required: false } };
 
@@ -79,6 +81,36 @@ describe('over node:http', () => {
     expect(refused.map(({ reason }) => reason)).toEqual(Array(5).fill('body_broken_off'));
     expect((await post(`http://127.0.0.1:${port}/`, body)).json.status).toBe('accepted');
     expect((await receiver.counts()).events.done + (await receiver.counts()).events.new).toBe(1);
+  });
+});
+
+describe('over HTTP/2', () => {
+  test.each([
+    ['in the middle of its body', 40],
+    ['after its body', undefined],
+  ])('a client that goes away %s before the receiver is asked has broken it off', async (_, sent) => {
+    const { receiver, logs } = await started(loopback);
+    const handle = receiver.nodeHandler();
+    const client = await connectedHttp2((request: IncomingMessage, response: ServerResponse) => {
+      response.once('close', () => setImmediate(() => handle(request, response)));
+      client.destroy();
+    });
+    const body = bodyOf();
+    const headers = { ...signedHeaders(body), 'content-length': body.length };
+    const delivery = client.request({ ':method': 'POST', ...headers });
+    if (sent === undefined) delivery.end(body);
+    else delivery.write(body.slice(0, sent));
+    const [refused] = await logs.until('delivery_refused');
+    expect(refused?.['reason']).toBe('body_broken_off');
+  });
+
+  test('a delivery is taken', async () => {
+    const { receiver } = await started(loopback);
+    const client = await connectedHttp2(receiver.nodeHandler());
+    const body = bodyOf();
+    const delivery = client.request({ ':method': 'POST', ...signedHeaders(body) });
+    delivery.end(body);
+    expect(JSON.parse(await allOf(delivery))).toMatchObject({ status: 'accepted' });
   });
 });
 
