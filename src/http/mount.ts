@@ -77,10 +77,13 @@ const unclear = /^(?!\/)|^\/\/|^[^?]*[\\#\t]|^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i
 /** The methods that a Request can't have. */
 const unknownMethods: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
+/** HTTP/2 lets any method through, and a Request makes `DELETE` of `delete`: again, another one than was seen in front of us. */
+const plainMethod = /^[A-Z-]+$/;
+
 /** The request, or undefined if it can't be meant for us. The signal is aborted when its sender has gone. */
 function requestOf(incoming: ExpressRequest, signal: AbortSignal): Request | undefined {
   const { method = 'GET', url: target = '/' } = incoming;
-  if (unclear.test(target) || unknownMethods.has(method)) return undefined;
+  if (unclear.test(target) || !plainMethod.test(method) || unknownMethods.has(method)) return undefined;
   const headers = new Headers();
   for (const [name, item] of headersOf(incoming)) headers.append(name, item);
   // The host is whatever the sender says, and nothing is decided by it.

@@ -418,6 +418,21 @@ describe('mounted', () => {
     expect(JSON.parse(await allOf(answered))).toHaveProperty('events');
   });
 
+  test.each(['get', 'delete'])(
+    'over HTTP/2, the method %s is none: who guards methods in front of us has seen another one',
+    async (method) => {
+      const { receiver } = await inbox();
+      const client = await connectedHttp2(receiver.api({ authorize: () => 'all' }).nodeHandler());
+      const headers = { ':path': '/quarantine/1', 'x-ringback-request': '1' };
+      const asked = client.request({ ':method': method, ...headers });
+      const status = Promise.withResolvers<unknown>();
+      asked.once('response', ({ ':status': answered }) => status.resolve(answered));
+      asked.once('close', () => status.resolve('no answer')).resume();
+      expect(await status.promise).toBe(400);
+      expect((await receiver.counts()).quarantine.notAuthentic).toBe(1);
+    },
+  );
+
   test('a body that nobody has read does not keep its connection from the next request', async () => {
     const { receiver } = await inbox();
     const api = receiver.api({ authorize: ({ method }) => (method === 'GET' ? 'read' : undefined) });
