@@ -4,7 +4,18 @@ import { deadAfter } from '../../../src/store/postgres/work/processes.ts';
 import { heartbeatInterval } from '../../../src/store/timeouts.ts';
 import { testDatabase } from '../../support/postgres.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
-import { claimDue, claimedRun, done, endOf, eventOf, only } from '../parts.ts';
+import {
+  type AnyStore,
+  claimDue,
+  claimedRun,
+  done,
+  dueAt,
+  endOf,
+  eventOf,
+  only,
+  presentTime,
+  recordEnded,
+} from '../parts.ts';
 import { openedAt, sharedInbox } from './shared-inbox.ts';
 
 describe('what a process had claimed', () => {
@@ -143,6 +154,29 @@ describe('what a process had claimed', () => {
     expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'b' }]);
     await inbox.client.query(`alter table "${inbox.schema}".waiting drop constraint stuck`);
     expect(await other.keepAlive()).toEqual({ takenOver: 1 });
+  });
+
+  test('is due when it is given back, although the clock of the machine that had claimed it was fast', async () => {
+    const { stores, clock, silence } = await sharedInbox(3);
+    const [leaving, dying, other] = stores;
+    if (!leaving || !dying || !other) throw new Error('There are not three stores.');
+    const now = Date.now();
+    clock.setWallClock(now + 7_200_000 - clock.now());
+    const retried = async (store: AnyStore, traceId: string, decidedAt: number) => {
+      const event = eventOf(traceId, { callId: traceId });
+      await recordEnded(store, event, dueAt(now + 3_600_000), { decidedAt });
+      return only(await claimDue(store, undefined, { now: now + 7_200_000 }));
+    };
+    const putBack = await retried(leaving, 'put back', clock.now());
+    await retried(leaving, 'left', clock.now());
+    await retried(dying, 'taken over', presentTime);
+    await leaving.requeue(putBack);
+    await leaving.close();
+    await silence(0);
+    await other.keepAlive();
+    // The clocks of this machine and of the database may differ a little.
+    const due = await claimDue(other, undefined, { now: now + 600_000 });
+    expect(due.map(({ traceId }) => traceId)).toEqual(['put back', 'left', 'taken over']);
   });
 
   test('is taken over whole: what it has had for minutes, and what it claimed since its last heartbeat', async () => {

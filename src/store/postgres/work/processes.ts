@@ -4,6 +4,7 @@ import { heartbeatInterval } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { lockEventsOf } from './holding.ts';
+import { dueAsBefore } from './run-row.ts';
 
 /** After how many seconds without a heartbeat a process is taken for dead, by the database's clock: four were missed. */
 export const deadAfter = (4 * heartbeatInterval) / 1_000;
@@ -226,9 +227,8 @@ const countCrash = `
     count = c.count + 1, reading_crashes = c.reading_crashes + c.being_read::integer, being_read = false
   where c.tried_by = $1`;
 
-/** What is given back has waited since it was due. A run that was stored as it was counted has had no such time. */
 const requeueRuns = `
-  update ringback.runs set state = 'due', due_at = coalesce(due_at, 0), claimed_by = null where claimed_by = $1 returning 1`;
+  update ringback.runs set state = 'due', due_at = ${dueAsBefore}, claimed_by = null where claimed_by = $1 returning 1`;
 
 const requeueEvents = `
   with claimed as (delete from ringback.claims where process = $1 returning sequence, call_id)

@@ -47,3 +47,10 @@ export function requiredClaimerOf(claimed: ClaimedEvent | ClaimedRun): number {
   if (claimer === undefined) throw new Error('Nobody has claimed it.');
   return claimer;
 }
+
+/**
+ * SQL: when a run that is given back is due. It has waited since it was due, and is due now, although the clock of the machine
+ * that had claimed it may be fast, or have been set back since. A run that was stored as it was counted has had no such time.
+ */
+export const dueAsBefore =
+  'least(coalesce(due_at, 0), floor(extract(epoch from clock_timestamp()) * 1000)::bigint)';

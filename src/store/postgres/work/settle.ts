@@ -3,7 +3,7 @@ import type { Transaction } from '../connection/transaction.ts';
 import { toText } from '../connection/text.ts';
 import { keepFailure } from './failures.ts';
 import { endClaim, holdsEvent, holdsRun } from './holding.ts';
-import type { RunRow, SettlementRow } from './run-row.ts';
+import { type RunRow, type SettlementRow, dueAsBefore } from './run-row.ts';
 import { unblockNext } from './unblock.ts';
 
 /** Writes how an attempt ended. */
@@ -79,7 +79,7 @@ interface RunColumns {
   readonly reason: string | null;
   readonly keepsReason: boolean;
   readonly failure: string | null;
-  /** Whether nothing has happened to it but that it waits: it keeps the reason that it has. */
+  /** Whether nothing has happened to it but that it waits: it keeps its reason, and the time since when it has waited. */
   readonly isWaiting: boolean;
 }
 
@@ -173,7 +173,7 @@ const insertRun = `
 
 const updateRun = `
   update ringback.runs set state = $3, attempts = $4, claimed_by = null, settled_at = $7,
-    due_at = case when $8 then least(coalesce(due_at, 0), $7) else $5 end,
+    due_at = case when $8 then least(${dueAsBefore}, $7) else $5 end,
     reason = case when $8 then reason
       when $9 then ${withFormerReason('$6')}
       else $6 end,
