@@ -25,8 +25,8 @@ export interface Backlog {
   readonly waiting: number;
   /**
    * Since when the one waits that has waited for longest: its arrival, the end of the replay that has put it back, or when it was
-   * due, also if it was claimed meanwhile and given back. What a replay puts back while it goes on has not waited. An event that was
-   * released from quarantine arrived with its delivery.
+   * due, also if it was claimed meanwhile and given back. What a replay puts back while it goes on has not waited. An event that
+   * was released from quarantine arrived with its delivery.
    */
   readonly oldest: number | undefined;
 }

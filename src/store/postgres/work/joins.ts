@@ -65,9 +65,9 @@ async function count(
 }
 
 /**
- * Remembers which events the join sees as its attempt begins. They are read once the join is locked: one that was counted before, as
- * no attempt had begun, would otherwise be neither seen nor late, and lost to the join. Resolves to whether an earlier run has seen them all: then the join
- * does not run again for the event that came while attempts failed, and may still do so for another.
+ * Remembers which events the join sees as its attempt begins. They are read once the join is locked: one that was counted in
+ * between would be neither seen nor late. Resolves to whether an earlier run has seen them all: then the join does not run
+ * again for the event that came while attempts failed, and may still do so for another.
  */
 export async function noteSeen(
   transaction: Transaction,

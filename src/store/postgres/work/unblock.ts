@@ -23,8 +23,8 @@ export async function unblockNext(
 }
 
 /**
- * SQL: unblocks the runs that a select chooses and locks. It is a statement of its own inside this one: a subquery may be run again
- * for each row, and would then choose other runs, because it passes over those that the update has changed.
+ * SQL: unblocks the runs that a select chooses and locks. It is a statement of its own inside this one: a subquery may be run
+ * again for each row, and would then choose other runs, because it passes over those that the update has changed.
  */
 const unblockChosen = (chosen: string): string => `
   with chosen as materialized (${chosen})
