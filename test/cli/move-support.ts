@@ -67,7 +67,7 @@ async function allHandled(receiver: Receiver): Promise<void> {
   while ((await receiver.counts()).events.new > 0) await setImmediate();
 }
 
-/** As if a process had claimed the first event that waits, and all runs that are due, and died before the last boot. */
+/** As if a process had claimed the first event that waits, and all runs that were due in 1970, and died before the last boot. */
 export function claimForTheDead(file: string): void {
   const database = new Database(file);
   const identity = { host: hostname(), boot: 'an earlier one', namespace: 'its own', pid: 1, startedAt: '1' };

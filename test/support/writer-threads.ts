@@ -10,7 +10,7 @@ import threads, { type Worker, type WorkerOptions } from 'node:worker_threads';
 const writerFile = '/store/sqlite/writer/writer-worker.ts';
 const reusedFile = new URL('./writer-threads-worker.ts', import.meta.url);
 const marker = Symbol.for('ringback.writerThreads');
-/** How many wait for the next writer: each takes 30 MB, and few tests have more files open. */
+/** How many threads wait for the next writer: each takes 30 MB, and few tests have more files open. */
 const maxIdle = 4;
 const idle: Worker[] = [];
 

@@ -47,18 +47,18 @@ export function addMove(inbox: Command): void {
 }
 
 /**
- * Refuses before the receivers are stopped what the move would refuse. Whether one that was cut short can go on is left to the
- * move itself.
+ * Refuses a target with events or deliveries before the receivers are stopped for a move that would refuse it. What else it may
+ * refuse is left to the move: the rest of an emptied inbox, and to go on where one was cut short.
  *
  * @throws RingbackError `move_refused`, `database_unreachable`
  */
 async function requireRoom(from: string, to: string): Promise<void> {
-  if (!(await holdsAnything(to))) return;
+  if (!(await holdsDeliveries(to))) return;
   const found = 'holds an inbox already, which this one would be mixed with';
   throw ringbackError('move_refused', { from: movable(from).name, to: movable(to).name, found });
 }
 
-async function holdsAnything(database: string): Promise<boolean> {
+async function holdsDeliveries(database: string): Promise<boolean> {
   if (!(await isExistingInbox(database))) return false;
   try {
     const { events, quarantine } = await withInbox(database, (store) => store.counts());

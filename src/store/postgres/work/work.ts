@@ -193,7 +193,7 @@ export class Work {
 
   /**
    * One at a time, and answered after what is being recorded: the answers of the database may come in either order, and events
-   * of one call must not. The next claim waits for this answer as well, which may itself wait for a recording.
+   * of one call must not. So the next claim is made only when this one has been answered.
    */
   claimEvents(limit: number): Promise<readonly FoundEvent[]> {
     const claimed = this.#claiming.then(() =>
