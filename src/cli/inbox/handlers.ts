@@ -17,7 +17,7 @@ export function addHandlers(inbox: Command): void {
     .command('handlers')
     .option(...databaseOption)
     .description(
-      'print the handlers, what waits for each, which are paused, and the living processes, as JSON',
+      'print the handlers, what waits for each, which are paused, and the other living processes, as JSON',
     )
     .action(async (flags: Flags) => {
       const { handlers, processes } = await withReceiver(flags, (receiver) => receiver.handlers.list());
