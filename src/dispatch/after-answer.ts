@@ -6,14 +6,14 @@ import { EventLoopShare } from '../kit/event-loop-share.ts';
 const share = { ofTurn: 2 };
 
 /**
- * Places claimed work once the answers that are being written have been written: handlers run after the answer. What has been
- * claimed is placed here and nowhere else, so that it is placed in the order in which it was claimed.
+ * Does what follows an answer, once the answers that are being written have been written: handlers run after the answer. What has
+ * been claimed is placed here and nowhere else, so that it is placed in the order in which it was claimed.
  */
 export class AfterAnswer {
   readonly #beginReady: () => void;
   readonly #share: EventLoopShare;
-  readonly #placings: (() => void)[] = [];
-  #placing: Promise<void> | undefined;
+  readonly #waiting: (() => void)[] = [];
+  #working: Promise<void> | undefined;
 
   /** `beginReady`: begins the runs that have been placed. */
   constructor(clock: Clock, beginReady: () => void) {
@@ -21,25 +21,25 @@ export class AfterAnswer {
     this.#share = new EventLoopShare(clock, share);
   }
 
-  /** Resolves when all of these have been called. */
-  place(...placings: readonly (() => void)[]): Promise<void> {
-    this.#placings.push(...placings);
-    this.#placing ??= this.#placeAll();
-    return this.#placing;
+  /** Calls these, in this order; resolves when all of them have been called. */
+  call(...work: readonly (() => void)[]): Promise<void> {
+    this.#waiting.push(...work);
+    this.#working ??= this.#callAll();
+    return this.#working;
   }
 
   /** A claim may bring hundreds of events, which have to be read: deliveries go on between the turns that this takes. */
-  async #placeAll(): Promise<void> {
+  async #callAll(): Promise<void> {
     await endOfTurn();
     try {
-      for (let place = this.#placings.shift(); place; place = this.#placings.shift()) {
+      for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
         const wait = this.#share.whenFree();
         if (wait) this.#beginReady();
         if (wait) await wait;
-        place();
+        next();
       }
     } finally {
-      this.#placing = undefined;
+      this.#working = undefined;
       this.#beginReady();
     }
   }

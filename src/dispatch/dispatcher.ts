@@ -81,7 +81,7 @@ export class Dispatcher {
       ...parts,
       dueTimer: new DueTimer(store, clock, heartbeatInterval),
       placer: this.#placer,
-      placeAfterAnswer: (placings) => this.#afterAnswer.place(...placings),
+      placeAfterAnswer: (placings) => this.#afterAnswer.call(...placings),
     });
   }
 
@@ -164,7 +164,7 @@ export class Dispatcher {
     const found = await claimed;
     // Also if the write came too late for its sender: the event is on disk, and a copy of it will be a duplicate.
     if (found) {
-      return this.#afterAnswer.place(() => {
+      return this.#afterAnswer.call(() => {
         observe();
         this.#claimer.release();
         this.#placer.placeEvent(found, event);
@@ -172,7 +172,7 @@ export class Dispatcher {
     }
     if (isReserved) this.#claimer.release();
     if ((await written.catch(() => 'duplicate')) !== 'new') return;
-    await this.#afterAnswer.place(observe);
+    await this.#afterAnswer.call(observe);
     this.#look();
   }
 

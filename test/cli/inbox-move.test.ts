@@ -129,9 +129,8 @@ describe('ringback inbox move', () => {
     await store.close();
     claimForTheDead(file);
     await moved(file, database.url);
-    await (
-      await clientOf(database)
-    ).query(`update "${database.schema}".runs set state = 'claimed', claimed_by = 999`);
+    const client = await clientOf(database);
+    await client.query(`update "${database.schema}".runs set state = 'claimed', claimed_by = 999`);
     await moved(database.url, back);
     const { receiver } = await started({ database: back }, () => {});
     expect((await receiver.events.get('retried'))?.runs).toMatchObject([

@@ -37,10 +37,7 @@ test.each(counts)('order %s: %i events of a call, most of which were in memory',
     r.on('*', { name: 'seeing', order }, ({ traceId }) => void seen.push(Number(traceId))),
   );
   // What a claim has missed, because a commit still held a lock, is looked for again after a while.
-  const done = () => {
-    clock.advance(100);
-    return next.logs.of('run_done');
-  };
+  const done = clock.passing(() => next.logs.of('run_done'));
   await expect.poll(done).toHaveLength(count - 1);
   expect(seen).toEqual(places);
 });

@@ -59,6 +59,14 @@ export class ManualClock implements Clock {
     return [...this.#due].some(({ at }) => at === this.elapsed() + ms);
   }
 
+  /** For `expect.poll`: lets a tenth of a second pass, for what is looked for again after a while, and then looks. */
+  passing<T>(look: () => T): () => T {
+    return () => {
+      this.advance(100);
+      return look();
+    };
+  }
+
   /** Moves time on by a second in each turn of the event loop in which there is a timer, until `ending` has settled. */
   async runUntil(ending: Promise<unknown>): Promise<void> {
     const running = new AbortController();

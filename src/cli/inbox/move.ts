@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { systemClock } from '../../kit/clock.ts';
 import { databaseName } from '../../receiver/database.ts';
-import { type Movable, move } from '../../store/shared/move.ts';
+import { type Movable, move, requireEmpty } from '../../store/shared/move.ts';
 import { PostgresMove } from '../../store/postgres/admin/postgres-move.ts';
 import { readPlace } from '../../store/postgres/connection/place.ts';
 import { SqliteMove } from '../../store/sqlite/admin/sqlite-move.ts';
-import { RingbackError, configError, ringbackError } from '../../errors/errors.ts';
+import { RingbackError, configError } from '../../errors/errors.ts';
 import { readDatabase } from '../environment.ts';
 import { asUsage } from '../failure.ts';
 import { remark } from '../stderr.ts';
@@ -53,19 +53,13 @@ export function addMove(inbox: Command): void {
  * @throws RingbackError `move_refused`, `database_unreachable`
  */
 async function requireRoom(from: string, to: string): Promise<void> {
-  if (!(await holdsDeliveries(to))) return;
-  const found = 'holds an inbox already, which this one would be mixed with';
-  throw ringbackError('move_refused', { from: movable(from).name, to: movable(to).name, found });
-}
-
-async function holdsDeliveries(database: string): Promise<boolean> {
-  if (!(await isExistingInbox(database))) return false;
+  if (!(await isExistingInbox(to))) return;
   try {
-    const { events, quarantine } = await withInbox(database, (store) => store.counts());
-    return [...Object.values(events), ...Object.values(quarantine)].some((count) => count > 0);
+    const { events, quarantine } = await withInbox(to, (store) => store.counts());
+    const counts = [...Object.values(events), ...Object.values(quarantine)];
+    requireEmpty(movable(from).name, movable(to).name, counts);
   } catch (error) {
-    if (error instanceof RingbackError && error.code === 'move_unfinished') return false;
-    throw error;
+    if (!(error instanceof RingbackError && error.code === 'move_unfinished')) throw error;
   }
 }
 

@@ -133,14 +133,24 @@ export async function takeOverIn(store: Pick<Store, 'open' | 'keepAlive' | 'clos
   }
 }
 
+/**
+ * Refuses a target in which something was counted: the two inboxes would be mixed.
+ *
+ * @throws RingbackError `move_refused`
+ */
+export function requireEmpty(from: string, to: string, counts: readonly number[]): void {
+  if (counts.every((count) => count === 0)) return;
+  const found = 'holds an inbox already, which this one would be mixed with';
+  throw ringbackError('move_refused', { from, to, found });
+}
+
 async function beginOrResume(source: MoveSource, target: MoveTarget): Promise<Progress> {
   const [contents, numbers] = [await source.contents(), await source.numbers()];
   const refuse = (found: string) =>
     ringbackError('move_refused', { from: source.name, to: target.name, found });
   const unfinished = await target.progress();
   if (unfinished === undefined) {
-    if (Object.values(await target.contents()).some((count) => count > 0))
-      throw refuse('holds an inbox already, which this one would be mixed with');
+    requireEmpty(source.name, target.name, Object.values(await target.contents()));
     return { from: source.name, contents, numbers, table: keptTableNames[0], after: undefined };
   }
   if (unfinished.from !== source.name)
