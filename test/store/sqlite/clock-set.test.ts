@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
-import { dueAt, eventOf, recordEnded } from '../parts.ts';
+import { claimDue, dueAt, eventOf, only, recordEnded } from '../parts.ts';
 
 const day = 86_400_000;
 const present = 20_000 * day;
@@ -34,4 +34,17 @@ test('a clock that begins behind changes nothing for those who have the file ope
   await opened(file, new ManualClock(5_000));
   await first.keepAlive();
   expect(await first.nextDue('handler')).toBe(clock.now() + 10_000);
+});
+
+test('a retry that is claimed while the clock is set back is due when it is given back', async () => {
+  const file = temporaryDatabase();
+  const clock = new ManualClock(present);
+  const first = await opened(file, clock);
+  await recordEnded(first, eventOf('a'), dueAt(present - 50), { decidedAt: present });
+  only(await claimDue(first, undefined, { now: present }));
+  clock.setWallClock(-day);
+  await first.keepAlive();
+  await first.close();
+  const second = await opened(file, clock);
+  expect(await claimDue(second, undefined, { now: clock.now() })).toMatchObject([{ traceId: 'a' }]);
 });
