@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers';
+
 /**
  * Time as an input. What asks for the time or waits does it through a clock, so that tests move time by hand and no
  * test sleeps. Only what waits for a socket of its own, or for a signal, goes by the machine's time.
@@ -67,7 +69,8 @@ export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
 /** Resolves as the promise does, or rejects with `late()` if that takes longer than `ms` milliseconds. The promise goes on. */
 export function inTime<T>(clock: Clock, ms: number, promise: Promise<T>, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(ms, () => reject(late()));
+    // If the app has blocked its event loop, what is waited for may have come: it is read in this turn, after the timers.
+    const cancel = clock.after(ms, () => setImmediate(() => reject(late())));
     promise.then(resolve, reject).finally(cancel);
   });
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../kit/clock.ts';
-import { recordTimeout, storePause } from '../store/timeouts.ts';
+import { recordedInTime, storePause } from '../store/timeouts.ts';
 import type { Store } from '../store/store.ts';
 
 /**
@@ -39,14 +39,10 @@ export class InboxHealth {
   async check(): Promise<boolean> {
     if (this.#isOverdue || this.#cancelRetry) return false;
     const probe = this.#probe();
-    await new Promise<void>((resolve) => {
-      // A delivery waits as long for its write.
-      const cancel = this.#clock.after(recordTimeout, () => {
-        this.#isOverdue = this.#probing === probe;
-        if (this.#isOverdue) this.#isWritable = false;
-        resolve();
-      });
-      void probe.then(cancel).then(resolve);
+    // A delivery waits as long for its write.
+    await recordedInTime(this.#clock, probe).catch(() => {
+      this.#isOverdue = this.#probing === probe;
+      if (this.#isOverdue) this.#isWritable = false;
     });
     return this.#isWritable;
   }
