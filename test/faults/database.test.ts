@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/kit/clock.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { type Answer, bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
@@ -95,7 +96,7 @@ describe('a database that another process has locked', () => {
   test('is answered with 503 or a late 200 for five seconds, and nothing is lost or doubled', async () => {
     const database = temporaryDatabase();
     const gate = new Gate();
-    const { receiver, logs } = await started({ database }, (r) => effects(r, gate));
+    const { receiver, logs } = await started({ database, clock: systemClock }, (r) => effects(r, gate));
     expect((await deliver(receiver, bodyOf({ traceId: 'before-the-lock' }))).status).toBe(200);
     await gate.reached;
     const holder = new Script(

@@ -1,6 +1,7 @@
 /** A receiver can be made and stopped even if somebody keeps the database locked. */
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/kit/clock.ts';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, secret, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
@@ -65,7 +66,7 @@ test.each(Object.entries(ends))(
 
 test('while another connection locks it, a receiver is not ready, and is ready again without a delivery', async () => {
   const database = temporaryDatabase();
-  const { receiver } = await started({ database });
+  const { receiver } = await started({ database, clock: systemClock });
   await deliver(receiver);
   const letGo = lockedBeside(database);
   expect((await deliver(receiver)).status).toBe(503);

@@ -7,6 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CallEvent, createReceiver, type Receiver } from '../../src/index.ts';
 import { secret } from './deliveries.ts';
+import { patientClock } from './patient-clock.ts';
 import type { ProcessOptions } from './process.ts';
 
 const { database, file, handlers, diesReading } = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions;
@@ -76,6 +77,7 @@ function work(milliseconds: number): Promise<void> {
 const receiver = createReceiver({
   secrets: secret,
   database,
+  clock: patientClock,
   https: { required: false },
   logger: { level: 'silent' },
 });

@@ -3,6 +3,7 @@ import { ManualClock } from './clock.ts';
 import { secret } from './deliveries.ts';
 import { inboxOf } from './inbox.ts';
 import { Logs } from './logs.ts';
+import { patientClock } from './patient-clock.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from './public.ts';
 
 /** A receiver in this process, and its log. */
@@ -11,11 +12,12 @@ export interface Started {
   readonly logs: Logs;
 }
 
-/** Makes a receiver whose inbox and log are in memory, unless the options say otherwise. */
+/** Makes a receiver whose inbox and log are in memory, and that is patient with the disk, unless the options say otherwise. */
 export function made(options: ReceiverOptions = {}): Started {
   const logs = new Logs();
   const database = inboxOf(options.database ?? ':memory:');
-  const receiver = createReceiver({ secrets: secret, logger: logs.logger, ...options, database });
+  const defaults = { secrets: secret, clock: patientClock, logger: logs.logger };
+  const receiver = createReceiver({ ...defaults, ...options, database });
   onTestFinished(() => stopped(receiver, options.clock));
   return { receiver, logs };
 }
