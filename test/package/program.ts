@@ -1,5 +1,6 @@
 /** Starts a program that writes its log as JSON lines, and reads it. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
 /** One line of a log. */
@@ -20,6 +21,8 @@ export function startProgram(command: string, args: readonly string[], { cwd, en
   const exited = new Promise<number | null>((resolve) => {
     child.once('exit', resolve);
   });
+  // What a program writes at its end may come after it has ended, and each output by itself.
+  const closed = once(child, 'close');
   const seen: Line[] = [];
   const rest: string[] = [];
   const output = createInterface({ input: child.stdout });
@@ -39,7 +42,7 @@ export function startProgram(command: string, args: readonly string[], { cwd, en
       look();
       output.on('line', look);
       child.stderr.on('data', look);
-      output.once('close', () => reject(new Error(`It ended before ${what}:\n${rest.join('\n')}`)));
+      void closed.then(() => reject(new Error(`It ended before ${what}:\n${rest.join('\n')}`)));
     });
 
   /** The first line with one of these events. */
