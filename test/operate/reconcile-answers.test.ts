@@ -1,9 +1,10 @@
 /** What a reconciliation makes of what the platform says, which may be old, incomplete, contradicting or about another call. */
 import { describe, expect, test } from 'vitest';
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { bodyOf } from '../support/deliveries.ts';
 import {
   analysedName,
   before,
+  deliver,
   endedCall,
   endedName,
   readersOf,
@@ -30,9 +31,7 @@ describe('an event that may have been handled and removed', () => {
     await deliver(receiver, bodyOf({ eventName: startedName, callId: 'call-1' }));
     await expect.poll(() => events.length).toBe(1);
     await clock.runUntil(
-      expect
-        .poll(async () => (await receiver.calls.get('call-1')) === undefined, { timeout: 20_000 })
-        .toBe(true),
+      expect.poll(async () => (await receiver.calls.get('call-1')) === undefined).toBe(true),
     );
     const answer = { ...ongoingCall, call_start_time: new Date(start).toISOString() };
     const { readers } = readersOf({ 'call-1': answer });

@@ -1,9 +1,10 @@
 /** A receiver that reconciles, and stand-ins for what it reads from the platform. */
 import { ManualClock } from '../support/clock.ts';
+import { deliver as deliverSigned, signedHeaders } from '../support/deliveries.ts';
 import type { CallEvent, ReadCall, Receiver, ReconcileOptions } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 
-/** The machine's time, so that what is signed now is within the tolerance. */
+/** When everything is signed and received. Files that share this one may begin many minutes after it. */
 export const start = Date.now();
 export const before = (ms: number) => new Date(start - ms).toISOString();
 export const [startedName, endedName, analysedName] = [
@@ -43,6 +44,10 @@ export function readersOf(answers: Readonly<Record<string, ReadCall | Error>>, a
   };
   return { readers, asked };
 }
+
+/** Delivers a body that was signed at the start. */
+export const deliver = (receiver: Receiver, body: string) =>
+  deliverSigned(receiver, body, signedHeaders(body, { timestamp: start }));
 
 /** A receiver, and the events that its handler was given. */
 export async function receiving(options: Parameters<typeof started>[0] = {}) {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { bodyOf } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { ConfigError } from '../support/public.ts';
 import {
   analysedName,
+  deliver,
   endedCall,
   endedName,
   notReady,
