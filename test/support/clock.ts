@@ -46,9 +46,9 @@ export class ManualClock implements Clock {
     this.#set += by;
   }
 
-  /** Resolves once there is a timer that is due exactly this long from now. */
-  async timer(ms: number): Promise<void> {
-    while (!this.hasTimer(ms)) {
+  /** Resolves once there is a timer that is due exactly this long from now, or so many of them. */
+  async timer(ms: number, count = 1): Promise<void> {
+    while (this.#countTimers(ms) < count) {
       await this.#change();
       await turn();
     }
@@ -56,7 +56,11 @@ export class ManualClock implements Clock {
 
   /** Whether there is a timer that is due exactly this long from now. */
   hasTimer(ms: number): boolean {
-    return [...this.#due].some(({ at }) => at === this.elapsed() + ms);
+    return this.#countTimers(ms) > 0;
+  }
+
+  #countTimers(ms: number): number {
+    return [...this.#due].filter(({ at }) => at === this.elapsed() + ms).length;
   }
 
   /** For `expect.poll`: lets a tenth of a second pass, for what is looked for again after a while, and then looks. */
