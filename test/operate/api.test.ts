@@ -30,6 +30,7 @@ async function inbox(authorize: Authorize = () => 'all') {
   await deliver(receiver, bodyOf({ traceId: 'trace-done', callId: 'call-1' }));
   await deliver(receiver, bodyOf({ traceId: 'trace-dead', callId: 'call-2' }));
   await logs.until('run_dead');
+  await logs.until('run_done');
   const forged = bodyOf({ traceId: 'trace-forged' });
   await deliver(receiver, forged, signedHeaders(forged, { secrets: otherSecret }));
   await expect.poll(async () => (await receiver.counts()).quarantine.notAuthentic).toBe(1);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
 import { Discard, type DismissOptions, type EventFilter, type Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -33,16 +34,21 @@ async function inboxWithWaiting(andMore: (receiver: Receiver) => unknown = () =>
 describe('dismissing dead letters', () => {
   test('settles those of that handler with who and why, and leaves everything else', async () => {
     const clock = new ManualClock();
+    // A run that is done as the last of its event leaves no row.
+    const saved = new Gate();
+    const failingLater = () => saved.pass().then(failing);
     const { receiver, logs } = await started({ clock, retry: { attempts: 1 } }, (r) =>
       r
         .on('*', { name: 'save' }, () => {})
-        .on('*', { name: 'crm-sync' }, failing)
-        .on('*', { name: 'also-dead' }, failing),
+        .on('*', { name: 'crm-sync' }, failingLater)
+        .on('*', { name: 'also-dead' }, failingLater),
     );
     for (const traceId of ['one', 'two']) {
       const body = bodyOf({ traceId });
       await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
     }
+    await logs.until('run_done', 2);
+    saved.open();
     await logs.until('run_dead', 4);
     clock.advance(1_000);
 

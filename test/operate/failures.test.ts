@@ -59,7 +59,8 @@ describe('groups of failures', () => {
   async function failing() {
     broken.clear();
     for (const name of ['down', 'odd']) broken.add(name);
-    const parts = await started({}, (r) => {
+    // Time stands still: what is tried again stays so.
+    const parts = await started({ clock: new ManualClock() }, (r) => {
       r.on('*', { name: 'crm', order: 'none', retry: { attempts: 1 } }, ({ traceId, callId }) => {
         const [kind = ''] = traceId.split(' ');
         if (!broken.has(kind)) return;

@@ -134,7 +134,7 @@ describe('a paused handler', () => {
     await deliver(receiver, bodyOf({ traceId: 'b' }));
     await logs.until('run_done');
     expect(seen).toEqual({ crm: [], mail: ['a', 'b'] });
-    expect(await stateOf(receiver, 'crm')).toMatchObject({ due: 2, pause: { by: 'ann' } });
+    await expect.poll(() => stateOf(receiver, 'crm')).toMatchObject({ due: 2, pause: { by: 'ann' } });
     await receiver.handlers.resume('crm');
     await expect.poll(() => seen.crm.toSorted()).toEqual(['a', 'b']);
   });

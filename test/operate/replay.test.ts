@@ -44,6 +44,7 @@ describe('replaying dead letters', () => {
     crm.state.isBroken = false;
     await deliver(receiver, bodyOf({ traceId: 'three' }));
     await logs.until('run_done', 4);
+    await logs.until('run_dead', 5);
 
     const filter = { state: 'dead', handler: 'crm-sync' } as const;
     const foreseen = await receiver.events.replay(filter, { dryRun: true });
@@ -299,6 +300,8 @@ test('a dry run foretells exactly what is then run, and changes nothing', async 
   crm.state.isBroken = false;
   await deliver(receiver, bodyOf({ callId: 'call-5' }));
   await logs.until('run_done', 14);
+  // Its join waits.
+  await expect.poll(async () => (await receiver.counts()).events).toMatchObject({ new: 0, open: 1 });
   const filters: EventFilter[] = [
     { state: 'dead' },
     { callId: 'call-1' },
