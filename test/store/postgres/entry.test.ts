@@ -37,7 +37,9 @@ async function callsIn(connectionString: string, orders: string): Promise<unknow
 test('an inbox at a connection string handles what is delivered', async () => {
   const { connectionString, schema } = await testDatabase();
   const { receiver, logs } = await started(postgres({ connectionString, schema }), `${schema}.orders`);
-  expect(await deliver(receiver, bodyOf({ callId: 'call-1' }))).toMatchObject({ status: 200 });
+  // A database that is slow for a moment is answered 503, and the sender comes again.
+  const body = bodyOf({ callId: 'call-1' });
+  await expect.poll(async () => (await deliver(receiver, body)).status).toBe(200);
   await logs.until('run_done');
   expect(await callsIn(connectionString, `${schema}.orders`)).toEqual([{ call_id: 'call-1' }]);
 });
@@ -62,7 +64,8 @@ test("the user's own pool is used, and stays open when the receiver stops", asyn
   await logs.until('run_done');
   await receiver.stop();
   expect((await pool.query(`select call_id from ${schema}.orders`)).rows).toEqual([{ call_id: 'call-1' }]);
-  expect(pool.totalCount).toBe(pool.idleCount);
+  // A statement that was under way when it stopped goes on in the pool.
+  await expect.poll(() => pool.totalCount - pool.idleCount).toBe(0);
 });
 
 test('receivers that start at the same time make the tables once, theirs and ours', async () => {
