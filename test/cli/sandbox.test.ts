@@ -59,8 +59,21 @@ async function subscribe({ url, apiKey }: Opened, destination: string): Promise<
   return ((await response.json()) as { secret: string }).secret;
 }
 
-/** The attempts of four calls, with what the adversary with this seed does with each. */
+/**
+ * The attempts of four calls, with what the adversary with this seed does with each. On a busy machine, one may run out of
+ * its second and be made again, which is no trouble of the adversary's: then it is all done once more.
+ */
 async function troubleOf(adversary: string): Promise<readonly string[]> {
+  for (;;) {
+    const attempts = await attemptsWith(adversary);
+    if (attempts.some(({ failure }) => failure === 'timeout')) continue;
+    return attempts
+      .map(({ traceId, number, disturbance = '' }) => `${traceId} ${number} ${disturbance}`)
+      .sort();
+  }
+}
+
+async function attemptsWith(adversary: string): Promise<readonly Attempt[]> {
   const port = await listening((request, response) => {
     request.resume().on('end', () => response.end());
   });
@@ -74,9 +87,7 @@ async function troubleOf(adversary: string): Promise<readonly string[]> {
   for (let call = 1; call <= 4; call += 1) expect((await ask('POST calls')).status).toBe(200);
   const { attempts } = (await (await ask('GET attempts')).json()) as { attempts: readonly Attempt[] };
   await running.stop();
-  return attempts
-    .map(({ traceId, number, disturbance = '' }) => `${traceId} ${number} ${disturbance}`)
-    .sort();
+  return attempts;
 }
 
 describe('the sandbox', () => {
@@ -144,10 +155,11 @@ describe('the sandbox', () => {
     });
     const running = sandbox(['--calls-per-minute', '60', '--speed', '100', '--scheme', 'v1-base64-whole']);
     const secret = await subscribe(await opened(running), `http://127.0.0.1:${port}/`);
-    const attempt = await running.logged('delivery_attempted');
+    // On a busy machine, those before it may have run out of the second that the platform waits.
+    const attempt: unknown = JSON.parse(await running.line('"attempt":1,"status":200'));
     const [delivery] = received;
     if (!delivery) throw new Error('The attempt was logged before there was any.');
-    expect(attempt).toMatchObject({ attempt: 1, status: 200, level: 30 });
+    expect(attempt).toMatchObject({ event: 'delivery_attempted', attempt: 1, status: 200, level: 30 });
     expect(
       verify(delivery.body, delivery.headers, { secrets: secret, signature: 'v1-base64-whole' }).ok,
     ).toBe(true);
