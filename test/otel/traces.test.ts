@@ -51,7 +51,9 @@ async function collector(sampler?: Sampler) {
       return response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     });
   });
-  const exporter = new OTLPTraceExporter({ url: `http://127.0.0.1:${port}/v1/traces` });
+  const url = `http://127.0.0.1:${port}/v1/traces`;
+  // Each span is sent by itself, and without these, what comes while thirty are on their way is dropped.
+  const exporter = new OTLPTraceExporter({ url, concurrencyLimit: Infinity, timeoutMillis: 600_000 });
   const tracerProvider = new NodeTracerProvider({
     ...(sampler && { sampler }),
     spanProcessors: [new SimpleSpanProcessor(exporter)],
