@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { ask, sandboxForTests, startedSandbox } from '../support.ts';
 import { crawl, createdKnowledgeBase, processed, queuedId, search, settled, upload } from './filling.ts';
@@ -8,7 +9,8 @@ import { pages } from './website.ts';
 const demonstration = 'kb_demonstration';
 
 test('a file is found once its document is completed, and not before', async () => {
-  const sandbox = await startedSandbox();
+  const clock = new ManualClock();
+  const sandbox = await startedSandbox({ clock });
   const knowledgeBase = await createdKnowledgeBase(sandbox);
   sandbox.fail('knowledge-bases.ingest', 1, { delay: '300ms' });
   const answer = await upload(sandbox, knowledgeBase, {
@@ -28,6 +30,8 @@ test('a file is found once its document is completed, and not before', async () 
   const whole = await ask(sandbox, `GET ${knowledgeBasePath}/${knowledgeBase}`);
   expect(whole.json).toMatchObject({ document_count: 1, status: 'processing' });
 
+  await clock.timer(300);
+  clock.advance(300);
   const document = await settled(sandbox, knowledgeBase, queuedId(answer));
   expect(document).toMatchObject({ status: 'completed', error: null, chunk_count: 1 });
   const [found] = await search(sandbox, knowledgeBase, 'When do you open on Mondays?');
