@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import { type SignedDelivery, buildDelivery } from '../../src/testing/delivery.ts';
 import { deliver } from '../../src/testing/deliver.ts';
 import { testReceiver } from '../../src/testing/test-receiver.ts';
+import { ManualClock } from '../support/clock.ts';
 import { Discard } from '../support/public.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { folder, otherSecret, ringback, secret } from './command.ts';
@@ -46,7 +47,9 @@ function usualTrouble(): Promise<Buffer> {
 
 /** Fills the inbox of a database with it. */
 export async function makeTrouble(database: string, besides: readonly SignedDelivery[]): Promise<void> {
-  const receiver = testReceiver({ secrets: secret, database });
+  // Time stands still: on a busy machine, a write may take longer than its sender waits, and is then not made.
+  const clock = new ManualClock();
+  const receiver = testReceiver({ secrets: secret, database, clock });
   receiver.on('*', { name: 'journal' }, ({ traceId }) => {
     if (traceId === 't-dead') throw new Discard('the journal is full');
   });
