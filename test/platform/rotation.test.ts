@@ -10,10 +10,13 @@ import { listening } from '../support/servers.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { sandboxAndPlatform } from './support.ts';
 
-/** `ringback serve` in a process of its own. */
+/**
+ * `ringback serve` in a process of its own. Its database is in memory, as that of the other: of some hundred writes to a
+ * file, a busy machine may take longer over one than its sender waits.
+ */
 async function servingProcess(secretFile: string): Promise<string> {
   const env = { RINGBACK_SECRETS_FILE: secretFile, RINGBACK_PORT: '0', RINGBACK_INSECURE_HTTP: 'true' };
-  return `${await new Running(['serve'], { env }).url()}/webhooks`;
+  return `${await new Running(['serve', '--database', ':memory:'], { env }).url()}/webhooks`;
 }
 
 /** A receiver in this process whose secrets are those of the file. */
