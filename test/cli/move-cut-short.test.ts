@@ -191,3 +191,12 @@ it('a move from Postgres that restarts meanwhile says that it could not be reach
   await expect(move(from, movable(target))).resolves.toMatchObject({ newEvents: 3 });
   expect(await handledOn(target)).toEqual(['one', 'three', 'two']);
 });
+
+it('a move that has ended says so, though the connection to its source was lost before it was closed', async () => {
+  const source = await commandsDatabase();
+  await waitingIn(source.url);
+  const target = temporaryDatabase();
+  const losing = overtake(movable(target), 'finish', () => endTransactions(source));
+  await expect(move(movable(source.url), losing)).resolves.toMatchObject({ newEvents: 3 });
+  expect(await handledOn(target)).toEqual(['one', 'three', 'two']);
+});

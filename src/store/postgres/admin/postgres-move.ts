@@ -23,12 +23,19 @@ export class PostgresMove implements Movable {
   }
 
   asSource<T>(work: (source: MoveSource) => Promise<T>): Promise<T> {
-    return this.#alone((session) =>
-      session.write(async (transaction) => {
-        await this.#refuseUse(transaction, 'share');
-        return work(sourceOn(transaction, this.name));
-      }),
-    );
+    return this.#alone(async (session) => {
+      const done: { result?: T } = {};
+      try {
+        await session.write(async (transaction) => {
+          await this.#refuseUse(transaction, 'share');
+          done.result = await work(sourceOn(transaction, this.name));
+        });
+      } catch (error) {
+        // Nothing was written here: what the connection's loss after the last page takes back is only the lock.
+        if (!('result' in done)) throw error;
+      }
+      return done.result as T;
+    });
   }
 
   asTarget<T>(work: (target: MoveTarget) => Promise<T>): Promise<T> {
