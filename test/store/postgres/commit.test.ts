@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { PoolClient } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
@@ -85,6 +86,27 @@ describe('ctx.commit on Postgres', () => {
     await inbox.logs.until('run_done');
     expect(inbox.logs.of('run_retry')).toMatchObject([{ attempt: 1 }]);
     expect(await inbox.orders()).toEqual(['call-1']);
+  });
+
+  test('fails with the reason for which the database has ended the connection, though nothing was asked of it then', async () => {
+    const failed: unknown[] = [];
+    const inbox = await startedWith(async (context) => {
+      const committing = context.commit(async (tx) => {
+        if (context.attempt > 1) return;
+        const lost = once(tx, 'error');
+        await tx.query("set local idle_in_transaction_session_timeout = '1ms'");
+        await lost;
+        await tx.query('select');
+      });
+      await committing.catch((error: unknown) => {
+        failed.push(error);
+        throw error;
+      });
+    });
+    await inbox.deliverCall();
+    await inbox.logs.until('run_done');
+    const message = 'terminating connection due to idle-in-transaction timeout';
+    expect(failed).toMatchObject([{ code: '25P03', message }]);
   });
 
   test('of many handlers at once, slowly, leaves connections to deliveries', async () => {

@@ -13,6 +13,8 @@ const causes: Readonly<Record<string, string>> = {
   '53300': 'it has no connection left',
   '57P01': 'it has ended the connection',
   '57P03': 'it is starting up or shutting down',
+  '25P03': 'its idle_in_transaction_session_timeout has ended the connection',
+  '25P04': 'its transaction_timeout has ended the connection',
   '25006': 'it can only be read, as a standby can',
   '42501':
     "the user's permissions don't suffice: it must own the schema, or have been granted all of its tables, sequences and functions",
@@ -59,4 +61,13 @@ export function isOfConnection(error: unknown): boolean {
   return code === ''
     ? connectionMessages.test(error.message)
     : Object.hasOwn(causes, code) || connectionCodes.test(code);
+}
+
+/**
+ * The error of something done in a transaction whose connection was lost: what the database has said of that when nothing was under
+ * way, instead of what the driver says of each statement after it.
+ */
+export function withReason(error: unknown, lostBy: Error | undefined): unknown {
+  const isDriversOwn = codeOf(error) === '' && isOfConnection(error);
+  return isDriversOwn && lostBy && codeOf(lostBy) !== '' ? lostBy : error;
 }

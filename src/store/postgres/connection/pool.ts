@@ -46,7 +46,7 @@ export class TakenConnection {
     });
   }
 
-  /** The error with which it was lost, if it was. */
+  /** The first error with which it was lost, if it was: the driver's own follows what the database has said. */
   get lostBy(): Error | undefined {
     return this.#lostBy;
   }
@@ -65,7 +65,7 @@ export class TakenConnection {
   }
 
   readonly #onError = (error: Error): void => {
-    this.#lostBy = error;
+    this.#lostBy ??= error;
   };
 
   /** Closes it. What is sent on it fails. */

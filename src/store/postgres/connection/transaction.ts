@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg';
 import { ringbackError } from '../../../errors/errors.ts';
 import { inTime } from '../../../kit/clock.ts';
 import { type Begun, type OutcomeSource, commitOutcomeOf } from './in-doubt.ts';
+import { withReason } from './opening-cause.ts';
 import type { TakenConnection } from './pool.ts';
 import type { Backend } from './unanswered.ts';
 
@@ -86,7 +87,7 @@ export class TransactionAttempt {
       return { result, doubt: { begun, cause } };
     } catch (error) {
       broken = await this.#rolledBack(client);
-      throw error;
+      throw withReason(error, connection.lostBy);
     } finally {
       broken ??= connection.lostBy;
       // A connection in an unknown state must not be taken by others: they would be inside of this transaction.
