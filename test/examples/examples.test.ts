@@ -47,7 +47,8 @@ describe('the example express', () => {
     const delivery = buildDelivery('call-ended', { secret, headers: { 'x-forwarded-proto': 'https' } });
     const app = start({});
     // `localhost`, because an IP address as the host is refused if HTTPS is required.
-    await deliverTo(`http://localhost:${await portOf(app)}/webhooks/calls`, delivery);
+    const url = `http://localhost:${await portOf(app)}/webhooks/calls`;
+    await expect.poll(() => deliverTo(url, delivery)).toMatchObject({ status: 200 });
     await app.line('run_done');
     expect(await app.stop()).toBe(0);
     const command = join(project.folder, 'node_modules/ringback/dist/cli/main.js');
@@ -88,7 +89,7 @@ describe('the example postgres', () => {
         headers: { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'calls.example.com' },
       });
       for (const base of bases)
-        expect(await deliverTo(`${base}/webhooks/calls`, delivery)).toMatchObject({ status: 200 });
+        await expect.poll(() => deliverTo(`${base}/webhooks/calls`, delivery)).toMatchObject({ status: 200 });
       await Promise.any(apps.map((app) => app.line('run_done')));
       const counted: unknown = await (await fetch(`${bases[1]}/agents`)).json();
       expect(counted).toEqual([{ agentId: expect.any(String), calls: 1 }]);

@@ -20,13 +20,12 @@ export function transcript(headers: Readonly<Record<string, string>> = {}): Sign
   return buildDelivery(body, { secret, headers: { 'content-type': 'application/json', ...headers } });
 }
 
-/** Delivers it as the proxy of an app does, and waits until it is handled. */
+/** Delivers it as the proxy of an app does, again as long as it is not on disk in time, and waits until it is handled. */
 export async function handlesTranscript(app: Program, base: string): Promise<void> {
   const proxied = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'calls.example.com' };
-  expect(await deliverTo(`${base}/webhooks/calls`, transcript(proxied))).toEqual({
-    status: 200,
-    body: { status: 'accepted', traceId: 'trace-1' },
-  });
+  await expect
+    .poll(() => deliverTo(`${base}/webhooks/calls`, transcript(proxied)))
+    .toEqual({ status: 200, body: { status: 'accepted', traceId: 'trace-1' } });
   expect(await app.line('run_done', 'run_retry')).toMatchObject({ event: 'run_done' });
 }
 

@@ -87,7 +87,7 @@ for (const [name, mount] of Object.entries(mounts)) {
       );
       const { status, body } = await deliverTo('http://127.0.0.1:' + server.address().port + '/calls', sent);
       assert.equal(status + ' ' + body.status, '200 accepted');
-      await handled(receiver, 'trace-1');
+      await handled(receiver, 'trace-1', { within: '10m' });
       assert.deepEqual(seen, [1_200_000]);
     } finally {
       // Otherwise a test that fails would keep its process alive.

@@ -29,7 +29,7 @@ test('a delivery is handled', async () => {
   const { receiver, seen } = await started();
   const { body } = await deliver(receiver, buildDelivery('call-ended', { traceId: 't-1', callId: 'call_42' }));
   assert.equal(body.status, 'accepted');
-  await handled(receiver, 't-1');
+  await handled(receiver, 't-1', { within: '10m' });
   assert.deepEqual(seen, ['call_42']);
   // The runner's own Date.
   const { events } = await receiver.events.list({ since: new Date(0) });
@@ -43,7 +43,7 @@ test('a delivery through supertest is handled', async () => {
   const { headers, body } = buildDelivery('call-ended', { traceId: 't-2', callId: 'call_43' });
   const response = await request(app).post('/calls').set(headers).send(body.toString());
   assert.equal(response.status, 200);
-  await handled(receiver, 't-2');
+  await handled(receiver, 't-2', { within: '10m' });
   assert.deepEqual(seen, ['call_43']);
   await receiver.stop({ drain: 0 });
 });

@@ -32,10 +32,12 @@ const load = async (name) => {
   return typeof loaded === 'function' ? Object.assign(loaded, { default: loaded }) : loaded;
 };
 `;
-const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--root'];
+// A framework is loaded within its test: on a busy machine that may take longer than the five seconds of the runners.
+const patience = '--testTimeout=600000';
+const vitest = ['node_modules/vitest/vitest.mjs', 'run', patience, '--root'];
 const nodeTest = ['--test', '--test-reporter=tap'];
 const flag = '--experimental-vm-modules';
-const jest = (name: string) => [`node_modules/${name}/bin/jest.js`, '--rootDir'];
+const jest = (name: string) => [`node_modules/${name}/bin/jest.js`, patience, '--rootDir'];
 
 /** The runners, by the names that the documents give them. */
 export const runners: Readonly<Record<string, Runner>> = {

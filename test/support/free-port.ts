@@ -1,11 +1,21 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
+
+/** A random port below those that systems give to whoever asks for any, so that nobody gets it meanwhile by chance. */
+export function uncommonPort(): number {
+  return randomInt(15_000, 32_000);
+}
 
 /** A port that was free a moment ago: nobody listens there yet. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = uncommonPort();
+  const server = createServer().listen(port, '127.0.0.1');
+  const isFree = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (!isFree) return freePort();
   server.close();
   await once(server, 'close');
   return port;

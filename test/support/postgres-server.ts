@@ -1,6 +1,5 @@
 /** A real Postgres server on this machine, from the programs that npm has installed. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -8,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { uncommonPort } from './free-port.ts';
 import { databasesFolder } from './memory-folder.ts';
 import { copyPrograms, installedPrograms, own, programsPackage, serverOwner } from './postgres-programs.ts';
 import { copyForStandby } from './postgres-standby.ts';
@@ -131,7 +131,7 @@ class Server implements PostgresServer {
    */
   async startOnFreePort(): Promise<void> {
     for (let tries = 1; ; tries += 1) {
-      this.#port = randomInt(15_000, 32_000);
+      this.#port = uncommonPort();
       try {
         await this.start();
         return;
