@@ -89,7 +89,7 @@ describe('doctor, at the public address', () => {
   });
 
   it.each([
-    [-3_600_000, /^wrong: 36\d\d s ahead of the clock behind/],
+    [-3_600_000, /^wrong: (3599|36\d\d) s ahead of the clock behind/],
     [60_000, /^warning: (59|6\d) s behind the clock behind/],
     [0, /^ok: agrees with the clock behind/],
   ])('reports when the clocks differ by %i ms', async (by, expected) => {
@@ -97,7 +97,9 @@ describe('doctor, at the public address', () => {
       response.writeHead(401, { date: new Date(Date.now() + by).toUTCString() });
       response.end('{"error":"not_authentic"}');
     });
-    expect((await examined({ url: new URL(`http://127.0.0.1:${port}`) }))['clock']).toMatch(expected);
+    const url = new URL(`http://127.0.0.1:${port}`);
+    // Half of the time that the answer takes counts, which on a busy machine may be seconds.
+    await expect.poll(async () => (await examined({ url }))['clock']).toMatch(expected);
   });
 
   it('finds nothing wrong with a receiver behind TLS under a domain name', async () => {

@@ -139,8 +139,9 @@ describe('doctor, on an inbox in Postgres', () => {
       .toMatch(/^warning: dead tuples in the inbox's tables: 6\d{4}/);
     const ahead = { ...systemClock, now: () => systemClock.now() + 60_000 };
     const parts = { database: url, url: undefined, platform: undefined, environment: {} };
-    const findings = await examine(parts, ahead);
-    expect(findings.find(({ check }) => check === 'database clock')).toMatchObject({
+    const clocks = async () => (await examine(parts, ahead)).find(({ check }) => check === 'database clock');
+    // Half of the time that the answer takes counts, which on a busy machine may be seconds.
+    await expect.poll(clocks).toMatchObject({
       status: 'warning',
       message: expect.stringMatching(/^this machine's clock is (59|60) s ahead of the database's/),
     });

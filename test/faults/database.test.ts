@@ -30,14 +30,6 @@ function leaveRoom(receiver: Receiver, pages = 4_294_967_294) {
   receiver.database.prepare(`pragma max_page_count = ${Math.min(used + pages, 4_294_967_294)}`).get();
 }
 
-async function until(condition: () => Promise<boolean>, clock: ManualClock) {
-  for (let seconds = 0; !(await condition()); seconds += 1) {
-    if (seconds > 300) throw new Error('It never came to that');
-    for (let turns = 0; turns < 10; turns += 1) await turn();
-    clock.advance(1_000);
-  }
-}
-
 /** Refuses further events as a full disk would. A limit of pages would not hold for the writer thread's connection. */
 function takeNoMoreThan(receiver: Receiver, events: number): void {
   receiver.database.exec(`drop trigger if exists full; create trigger full before insert on bodies
@@ -74,7 +66,7 @@ describe('a full disk', () => {
     expect(logs.of('delivery_failed')[0]).toMatchObject({ cause: 'database or disk is full' });
     makeRoom(receiver);
     for (const traceId of refused) expect((await send(traceId)).json.status).toBe('accepted');
-    await until(async () => (await receiver.counts()).events.done === 60, clock);
+    await expect.poll(clock.passing(async () => (await receiver.counts()).events.done)).toBe(60);
     expect(effectsOf(receiver).toSorted()).toEqual([...acknowledged, ...refused].toSorted());
   });
 
@@ -84,7 +76,7 @@ describe('a full disk', () => {
     const first = await started({ clock, database }, effects);
     const body = bodyOf({ traceId: 'trace-1' });
     await deliver(first.receiver, body, signedHeaders(body, { timestamp: clock.now() }));
-    await until(async () => effectsOf(first.receiver).length === 1, clock);
+    await expect.poll(clock.passing(() => effectsOf(first.receiver))).toHaveLength(1);
     leaveRoom(first.receiver, 0);
     await first.receiver.stop();
     const { receiver } = await started({ clock, database });

@@ -198,10 +198,12 @@ describe('retention', () => {
 
   test.skipIf(isOnPostgres)('writes nothing where there is nothing to remove', async () => {
     const database = temporaryDatabase();
-    const { clock, take, logs, passed } = await keeping({ database }, (r) => r.on('*', () => {}));
+    const { receiver, clock, take, logs, passed } = await keeping({ database }, (r) => r.on('*', () => {}));
     await take(bodyOf());
     await logs.until('run_done');
     await passed();
+    // That it was taken is written with its minute.
+    await expect.poll(() => receiver.history.list()).toHaveLength(1);
     // A connection's `data_version` changes when another connection writes.
     const other = createReceiver({
       headers: { 'x-key': 'key' },

@@ -47,6 +47,6 @@ export async function operated(): Promise<Operated> {
   );
   for (const [traceId, eventName, seconds] of story)
     await deliver(receiver, bodyAt(traceId, eventName, seconds));
-  await logs.until('run_dead');
+  await Promise.all([logs.until('run_dead'), logs.until('run_done', story.length - 1)]);
   return { receiver, logs, mend: () => (isMended = true) };
 }

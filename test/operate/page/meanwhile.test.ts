@@ -118,6 +118,7 @@ test('a rate in the address that is no number is shown as it is, and refused as 
 test('a bulk replay shows nothing of what was counted with other values', async () => {
   const { receiver } = await operated();
   await deliver(receiver, bodyOf({ callId: 'call-2' }));
+  await expect.poll(async () => (await receiver.counts()).events).toMatchObject({ new: 0, open: 0 });
   const { page, goTo, complaints } = await open(receiver);
   await goTo('/replay?callId=call-1');
   const late = new Gate();
@@ -263,9 +264,15 @@ test('a search that takes too long is told as one', async () => {
   );
   const alert = page.getByRole('alert');
   await goTo('/events?agentId=agent_rare');
-  await alert.getByText('The receiver has not answered in time. A narrower search takes less.').waitFor();
+  await alert
+    .getByText('The receiver has not answered in time. A narrower search takes less.')
+    .first()
+    .waitFor();
   await goTo('/events/trace-ended');
-  await alert.getByText('The receiver has not answered in time. This page tries again by itself.').waitFor();
+  await alert
+    .getByText('The receiver has not answered in time. This page tries again by itself.')
+    .first()
+    .waitFor();
 });
 
 test('a connection that nothing comes from, and that never ends, is made anew', async () => {

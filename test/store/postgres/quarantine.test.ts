@@ -104,16 +104,15 @@ describe('quarantine in Postgres', () => {
   test('that somebody has locked keeps no sender waiting, nor anything that nobody waits for any more', async () => {
     const { store, session, clock } = await openedPostgres();
     const failed = (kept: Promise<unknown>) => kept.then(() => 'kept', String);
-    let outcomes: Promise<string[]> | undefined;
     await session.write(async (transaction) => {
       await transaction.query('lock table ringback.quarantine in exclusive mode');
-      outcomes = Promise.all([
+      const outcomes = Promise.all([
         failed(store.quarantine.keep({ ...delivery, kind: 'unreadable', reason: 'not_json' })),
         failed(store.quarantine.keep(delivery)),
         failed(store.quarantine.keep({ ...delivery, digest: 'later' })),
       ]);
       await waitsForLock(session);
-      clock.advance(recordTimeout);
+      await clock.runUntil(outcomes);
       expect(await outcomes).not.toContain('kept');
       // Otherwise, on a busy machine, one of them could still get the lock.
       await expect.poll(() => statementsThatWait(session)).toBe(0);
