@@ -1,7 +1,9 @@
 /** What deliveries and the app may rely on of the writer thread, tested through the receiver. */
 import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { turn } from '../support/clock.ts';
+import { recordTimeout } from '../../src/store/timeouts.ts';
+import { ManualClock, turn } from '../support/clock.ts';
 import { address, bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Script } from '../support/process.ts';
 import { started } from '../support/receiver.ts';
@@ -44,14 +46,21 @@ test('no handler begins before its answer is given, not even beside a delivery t
   expect(early).toEqual([]);
 });
 
-test('a delivery that is on disk is acknowledged, even if the app has was blocked meanwhile', async () => {
-  const { receiver } = await started({ database: temporaryDatabase() });
+test('a delivery that is on disk is acknowledged, even if the app was blocked meanwhile', async () => {
+  const [clock, database] = [new ManualClock(), temporaryDatabase()];
+  const { receiver } = await started({ clock, database });
   await deliver(receiver);
   const answer = deliver(receiver);
   // After two turns the event has been sent to the writer thread.
   await turn();
   await turn();
-  block(900);
+  const reader = new Database(database);
+  const written = reader.prepare<[], number>('select count(*) from events').pluck();
+  for (let tries = 0; tries < 1_000 && written.get() !== 2; tries += 1) block(10);
+  reader.close();
+  // Until the writer thread has answered as well.
+  block(500);
+  clock.advance(recordTimeout);
   expect((await answer).json.status).toBe('accepted');
 });
 
