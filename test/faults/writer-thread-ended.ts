@@ -7,13 +7,16 @@ import Database from 'better-sqlite3';
 import { createReceiver } from '../../src/index.ts';
 import { turn } from '../support/clock.ts';
 import { bodyOf, deliver, secret } from '../support/deliveries.ts';
+import { patientClock } from '../support/patient-clock.ts';
+import { writtenWhenFree } from '../support/written-when-free.ts';
 
 const { database } = JSON.parse(process.argv[2] ?? '{}') as { database: string };
 const threads: Worker[] = [];
 process.on('worker', (thread) => threads.push(thread));
 const say = (line: Readonly<Record<string, unknown>>) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
-const receiver = createReceiver({ secrets: secret, database, logger: { level: 'silent' } });
+// Patient, because the writer gives up what comes too late for its sender: nobody would ever see the transaction of `slow`.
+const receiver = createReceiver({ secrets: secret, database, clock: patientClock, logger: { level: 'silent' } });
 const last = Promise.withResolvers<void>();
 receiver.on('*', { name: 'handler' }, ({ traceId }) => {
   say({ handled: traceId });
@@ -24,9 +27,10 @@ await deliver(receiver, bodyOf({ traceId: 'before' }));
 // The end of its run may otherwise be in the transaction that is lost, and it is rightly handled again.
 while ((await receiver.counts()).events.new > 0) await turn();
 // The transaction that records the event `slow` takes long enough to be noticed.
-receiver.database.exec(`create table notes (text text); create trigger slow before insert on events
+const slowly = `create table notes (text text); create trigger slow before insert on events
   when new.trace_id = 'slow' begin insert into notes select 'slow' where (with recursive numbers(number) as
-    (select 1 union all select number + 1 from numbers where number < 2000000) select count(*) from numbers) < 0; end`);
+    (select 1 union all select number + 1 from numbers where number < 2000000) select count(*) from numbers) < 0; end`;
+await writtenWhenFree(() => receiver.database.exec(slowly));
 const witness = new Database(database, { timeout: 0 });
 
 function isLocked(): boolean {
@@ -53,7 +57,7 @@ say({ slow: (await slow).status });
 let status: number | undefined;
 do status = (await deliver(receiver, bodyOf({ traceId: 'after' }))).status;
 while (status !== 200);
-receiver.database.exec("insert into notes values ('again')");
+await writtenWhenFree(() => receiver.database.exec("insert into notes values ('again')"));
 await last.promise;
 await receiver.stop();
 say({ after: status });

@@ -7,6 +7,7 @@ import { Gate } from '../support/gate.ts';
 import type { CallEvent, Receiver, StoreCounts } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
+import { writtenWhenFree } from '../support/written-when-free.ts';
 
 const callIds = Array.from({ length: 150 }, (_, index) => `call-${index}`);
 const places = [0, 1, 2, 3, 4, 5];
@@ -100,12 +101,14 @@ test('the events of each call are handled once and in their order, and users wri
   const writing = (async () => {
     const insert = database.prepare("insert into notes values ('mine')");
     for (; !over.signal.aborted; await turn()) {
-      insert.run();
-      database.exec("insert into notes values ('mine')");
-      database.transaction(() => {
-        insert.run();
-        database.transaction(() => insert.run());
-      });
+      await writtenWhenFree(() => insert.run());
+      await writtenWhenFree(() => database.exec("insert into notes values ('mine')"));
+      await writtenWhenFree(() =>
+        database.transaction(() => {
+          insert.run();
+          database.transaction(() => insert.run());
+        }),
+      );
       written += 4;
     }
   })();
