@@ -5,12 +5,19 @@
 import Database from 'better-sqlite3';
 import { createReceiver } from '../../src/index.ts';
 import { bodyOf, deliver, secret } from './deliveries.ts';
+import { patientClock } from './patient-clock.ts';
 
 const database = process.argv[2] ?? '';
 const say = (field: string) => process.stdout.write(`${JSON.stringify({ [field]: true })}\n`);
 
 const begun = Promise.withResolvers<void>();
-const receiver = createReceiver({ secrets: secret, database, logger: { level: 'silent' } });
+// Patient, because the writer gives up what comes too late for its sender: no run would ever begin.
+const receiver = createReceiver({
+  secrets: secret,
+  database,
+  clock: patientClock,
+  logger: { level: 'silent' },
+});
 receiver.on('*', () => {
   begun.resolve();
   return new Promise(() => {});
