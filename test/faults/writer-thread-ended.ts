@@ -16,7 +16,12 @@ process.on('worker', (thread) => threads.push(thread));
 const say = (line: Readonly<Record<string, unknown>>) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
 // Patient, because the writer gives up what comes too late for its sender: nobody would ever see the transaction of `slow`.
-const receiver = createReceiver({ secrets: secret, database, clock: patientClock, logger: { level: 'silent' } });
+const receiver = createReceiver({
+  secrets: secret,
+  database,
+  clock: patientClock,
+  logger: { level: 'silent' },
+});
 const last = Promise.withResolvers<void>();
 receiver.on('*', { name: 'handler' }, ({ traceId }) => {
   say({ handled: traceId });

@@ -8,6 +8,7 @@ import { address, bodyOf, deliver, signedHeaders } from '../support/deliveries.t
 import { Script } from '../support/process.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
+import { writtenWhenFree } from '../support/written-when-free.ts';
 
 const poisonous = `create trigger poisonous before insert on events
   when new.trace_id like 'poison-%' begin select raise(abort, 'poisoned'); end`;
@@ -58,8 +59,8 @@ test('a delivery that is on disk is acknowledged, even if the app was blocked me
   const written = reader.prepare<[], number>('select count(*) from events').pluck();
   for (let tries = 0; tries < 1_000 && written.get() !== 2; tries += 1) block(10);
   reader.close();
-  // Until the writer thread has answered as well.
-  block(500);
+  // Only when the writer thread has answered as well does it lend its lock to the app.
+  await writtenWhenFree(() => receiver.database.exec('create table notes (text text)'));
   clock.advance(recordTimeout);
   expect((await answer).json.status).toBe('accepted');
 });
