@@ -13,6 +13,10 @@ import { writtenWhenFree } from '../support/written-when-free.ts';
 const poisonous = `create trigger poisonous before insert on events
   when new.trace_id like 'poison-%' begin select raise(abort, 'poisoned'); end`;
 
+const slow = `create trigger slow before insert on events
+  when new.trace_id = 'slow' begin select (with recursive numbers(number) as
+    (select 1 union all select number + 1 from numbers where number < 300000) select count(*) from numbers); end`;
+
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -50,8 +54,10 @@ test('no handler begins before its answer is given, not even beside a delivery t
 test('a delivery that is on disk is acknowledged, even if the app was blocked meanwhile', async () => {
   const [clock, database] = [new ManualClock(), temporaryDatabase()];
   const { receiver } = await started({ clock, database });
+  // The commit takes long enough that its answer comes only once the app is blocked.
+  await writtenWhenFree(() => receiver.database.exec(slow));
   await deliver(receiver);
-  const answer = deliver(receiver);
+  const answer = deliver(receiver, bodyOf({ traceId: 'slow' }));
   // After two turns the event has been sent to the writer thread.
   await turn();
   await turn();
