@@ -1,4 +1,3 @@
-import { createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -6,6 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { cert, key } from '../cli/doctor-certificate.ts';
 import { ManualClock } from '../support/clock.ts';
+import { freePort } from '../support/free-port.ts';
 import { switchProtocols } from '../support/servers.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { subscribed } from './delivery-subscription.ts';
@@ -103,13 +103,8 @@ test('an answer of 101 is an answer, and the delivery is repeated', async () => 
 });
 
 test('a port that nobody listens on is the failure refused', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
   const sandbox = await startedSandbox({ speed });
-  await subscribed(sandbox, `http://127.0.0.1:${port}/`, one);
+  await subscribed(sandbox, `http://127.0.0.1:${await freePort()}/`, one);
   await sandbox.calls.play();
   expect(sandbox.attempts.list()).toMatchObject(Array.from({ length: 4 }, () => ({ failure: 'refused' })));
 });
