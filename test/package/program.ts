@@ -24,13 +24,14 @@ export function startProgram(command: string, args: readonly string[], { cwd, en
   // What a program writes at its end may come after it has ended, and each output by itself.
   const closed = once(child, 'close');
   const seen: Line[] = [];
-  const rest: string[] = [];
+  // A text may come in pieces.
+  let rest = '';
   const output = createInterface({ input: child.stdout });
   output.on('line', (text) => {
     if (text.startsWith('{')) seen.push(JSON.parse(text) as Line);
-    else rest.push(text);
+    else rest += `${text}\n`;
   });
-  child.stderr.on('data', (text: Buffer) => rest.push(text.toString()));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (rest += text));
 
   /** Resolves to what is found in what the program has written; rejects when it ends without it. */
   const until = <Found>(what: string, find: () => Found | undefined): Promise<Found> =>
@@ -42,7 +43,7 @@ export function startProgram(command: string, args: readonly string[], { cwd, en
       look();
       output.on('line', look);
       child.stderr.on('data', look);
-      void closed.then(() => reject(new Error(`It ended before ${what}:\n${rest.join('\n')}`)));
+      void closed.then(() => reject(new Error(`It ended before ${what}:\n${rest}`)));
     });
 
   /** The first line with one of these events. */
@@ -58,7 +59,7 @@ export function startProgram(command: string, args: readonly string[], { cwd, en
 
   /** Resolves when this text has been written outside of the log. */
   const written = async (text: string): Promise<void> => {
-    await until(`it wrote "${text}"`, () => rest.join('\n').includes(text) || undefined);
+    await until(`it wrote "${text}"`, () => rest.includes(text) || undefined);
   };
 
   return {
@@ -77,7 +78,7 @@ export function startProgram(command: string, args: readonly string[], { cwd, en
       await exited;
     },
     /** Everything so far that is not a line of the log. */
-    text: () => rest.join('\n'),
+    text: () => rest,
     written,
   };
 }
