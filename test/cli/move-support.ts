@@ -5,7 +5,6 @@ import { expect } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
 import { type KeptTable, keptTableNames } from '../../src/store/shared/kept-tables.ts';
 import { SqliteMove } from '../../src/store/sqlite/admin/sqlite-move.ts';
-import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { Discard, type Receiver, RetryLater } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
@@ -17,23 +16,19 @@ export const erased = bodyOf({ traceId: 't-erased', callId: 'call-erased' });
 const events = ['CallHandler.CallEnded', 'CallHandler.CallStarted'] as const;
 export const report = { name: 'report', events: [...events], within: '1h' } as const;
 
-/**
- * An inbox in a file with all that an inbox keeps, and with a claim of a process that has died. Time stands still: on a
- * busy machine, a write may take longer than its sender waits, and is then not made.
- */
+/** An inbox in a file with all that an inbox keeps, and with a claim of a process that has died. */
 export async function filledFile(database: string): Promise<void> {
-  const clock = new ManualClock();
-  await handledPart(database, clock);
+  await handledPart(database);
   // Without handlers, events wait.
-  const { receiver } = await started({ database, clock }, () => {});
+  const { receiver } = await started({ database }, () => {});
   for (const callId of ['call-new', 'call-new', oddCall]) await deliver(receiver, bodyOf({ callId }));
   await receiver.stop();
   claimForTheDead(database);
   forgetMuch(database);
 }
 
-async function handledPart(database: string, clock: ManualClock): Promise<void> {
-  const { receiver } = await started({ database, clock }, (r) => {
+async function handledPart(database: string): Promise<void> {
+  const { receiver } = await started({ database }, (r) => {
     r.on('*', { name: 'journal', order: 'strict' }, ({ callId }) => {
       if (callId === 'call-due') throw new RetryLater('2h', 'the journal is closed');
       if (callId === 'call-dead') throw new Discard('the journal is full: \u0000 \ue000');
@@ -47,8 +42,8 @@ async function handledPart(database: string, clock: ManualClock): Promise<void> 
     calls: {
       get: async () => ({
         call_status: 'ended',
-        call_start_time: clock.now(),
-        call_end_time: clock.now(),
+        call_start_time: Date.now(),
+        call_end_time: Date.now(),
         ai_agent_id: 'agent',
       }),
     },

@@ -72,8 +72,8 @@ export async function deliver(
 const atOnce = 50;
 
 /**
- * Delivers bodies in-process, a few at a time; all of them must be taken. To an inbox in a file the receiver needs a clock
- * that stands still: on a busy machine, one of many writes may take longer than its sender waits.
+ * Delivers bodies in-process, a few at a time; all of them must be taken. The receiver's clock must be a patient one, or
+ * stand still: on a busy machine, one of many writes may take longer than its sender waits.
  */
 export async function deliverAll(receiver: Receiver, bodies: readonly string[]): Promise<void> {
   await concurrently(bodies, atOnce, async (body) => {
