@@ -8,6 +8,7 @@ import { bodyOf, deliver, secret } from '../support/deliveries.ts';
 import { Logs } from '../support/logs.ts';
 import { ownPostgres, testDatabase } from '../support/postgres.ts';
 import { createReceiver } from '../support/public.ts';
+import { deliverUntilTaken } from '../support/receiver.ts';
 import { losesStandby, waitingForStandby } from '../support/synchronous-standby.ts';
 
 /** A part of the statement that records deliveries. */
@@ -30,7 +31,7 @@ test('a statement that waits for a lock is ended when it is given up', async () 
   const [first] = await waiting();
   await expect.poll(waiting).not.toContain(first);
   await client.query('commit');
-  await expect.poll(async () => (await deliver(receiver, bodyOf({ traceId: 'after' }))).status).toBe(200);
+  await deliverUntilTaken(receiver, bodyOf({ traceId: 'after' }));
 });
 
 test('commits that wait for a standby for long are no more than the connections that they may take', async () => {
@@ -38,7 +39,7 @@ test('commits that wait for a standby for long are no more than the connections 
   const receiver = await started({ connectionString: server.url }, 'ringback');
   const client = await connectedTo(server.url);
   // Connections are made for the first delivery, which a busy machine may take too long over.
-  await expect.poll(async () => (await deliver(receiver, bodyOf({ traceId: 'before' }))).status).toBe(200);
+  await deliverUntilTaken(receiver, bodyOf({ traceId: 'before' }));
   const isBack = await losesStandby(server.url);
   let deliveries = 0;
   const longestWait = async (): Promise<number> => {
@@ -56,7 +57,7 @@ test('commits that wait for a standby for long are no more than the connections 
   expect(await waitingForStandby(client, ofRecording)).toBeLessThanOrEqual(2);
 
   await isBack();
-  await expect.poll(async () => (await deliver(receiver, bodyOf({ traceId: 'after' }))).status).toBe(200);
+  await deliverUntilTaken(receiver, bodyOf({ traceId: 'after' }));
   await expect.poll(async () => (await receiver.counts()).events).toMatchObject({ new: 0, open: 0 });
 });
 

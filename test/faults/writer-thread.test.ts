@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { block } from '../../src/kit/clock.ts';
 import { recordTimeout } from '../../src/store/timeouts.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { address, bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
@@ -16,10 +17,6 @@ const poisonous = `create trigger poisonous before insert on events
 const slow = `create trigger slow before insert on events
   when new.trace_id = 'slow' begin select (with recursive numbers(number) as
     (select 1 union all select number + 1 from numbers where number < 300000) select count(*) from numbers); end`;
-
-function block(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
 
 test('no handler begins before its answer is given, not even beside a delivery that fails', async () => {
   const order: string[] = [];

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../src/kit/clock.ts';
 import { SecretFile } from '../../src/platform/secrets/secret-file.ts';
 
 /** The lock is waited for until it is free: of processes that write without a pause, one may not get it for ten seconds. */
-const patientClock: Clock = { ...systemClock, elapsed: () => 0 };
+const stoppedClock: Clock = { ...systemClock, elapsed: () => 0 };
 
 const { file, name, count } = JSON.parse(process.argv[2] ?? '') as {
   readonly file: string;
@@ -13,7 +13,7 @@ const { file, name, count } = JSON.parse(process.argv[2] ?? '') as {
 };
 try {
   for (let number = 0; number < count; number += 1) {
-    const secretFile = await SecretFile.open(file, patientClock);
+    const secretFile = await SecretFile.open(file, stoppedClock);
     const subscriptionId = `${name}-${number}`;
     await secretFile.write(
       { subscriptionId, secret: `whsec_${subscriptionId}`, previousExpiresAt: undefined },

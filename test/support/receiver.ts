@@ -1,6 +1,6 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { ManualClock } from './clock.ts';
-import { secret } from './deliveries.ts';
+import { deliver, secret } from './deliveries.ts';
 import { inboxOf } from './inbox.ts';
 import { Logs } from './logs.ts';
 import { patientClock } from './patient-clock.ts';
@@ -41,4 +41,12 @@ export async function stopped(receiver: Receiver, clock: ReceiverOptions['clock'
   const stopping = receiver.stop({ drain: 0 });
   if (clock instanceof ManualClock) await clock.runUntil(stopping);
   await stopping;
+}
+
+/**
+ * Delivers a body until it is taken, as its sender does: what a database that is slow for a moment has not recorded in time
+ * is answered 503. Only for receivers that go by the machine's clock, or the test's own: those of `started` are patient.
+ */
+export async function deliverUntilTaken(receiver: Pick<Receiver, 'fetch'>, body: string): Promise<void> {
+  await expect.poll(async () => (await deliver(receiver, body)).status).toBe(200);
 }

@@ -2,10 +2,11 @@
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { concurrently } from '../../support/concurrently.ts';
-import { bodyOf, deliver, secret } from '../../support/deliveries.ts';
+import { bodyOf, secret } from '../../support/deliveries.ts';
 import { Logs } from '../../support/logs.ts';
 import { testDatabase } from '../../support/postgres.ts';
 import { createReceiver } from '../../support/public.ts';
+import { deliverUntilTaken } from '../../support/receiver.ts';
 import { postgres } from '../../../src/store/postgres/index.ts';
 
 /** As many as shall be, in twos of a call. */
@@ -54,9 +55,7 @@ test('nothing is claimed twice, and each order holds', async () => {
     for (const place of [call, call + 1]) {
       const receiver = receivers[place % 3];
       if (!receiver) throw new Error('There is no receiver.');
-      const body = bodyOf({ callId: `call-${call}` });
-      // A database that is slow for a moment is answered 503, and the sender comes again.
-      while ((await deliver(receiver, body)).status !== 200);
+      await deliverUntilTaken(receiver, bodyOf({ callId: `call-${call}` }));
     }
   });
   await expect.poll(() => logs.of('run_done').length).toBe(events * orders.length);

@@ -8,6 +8,7 @@ import { bodyOf, deliver, secret } from '../../support/deliveries.ts';
 import { Logs } from '../../support/logs.ts';
 import { testDatabase } from '../../support/postgres.ts';
 import { createReceiver, type StoreFactory } from '../../support/public.ts';
+import { deliverUntilTaken } from '../../support/receiver.ts';
 
 /** A receiver on Postgres that notes the calls of its events in a table of the user's, and is stopped when the test ends. */
 async function started(database: string | StoreFactory<PostgresTransaction>, orders: string) {
@@ -37,9 +38,7 @@ async function callsIn(connectionString: string, orders: string): Promise<unknow
 test('an inbox at a connection string handles what is delivered', async () => {
   const { connectionString, schema } = await testDatabase();
   const { receiver, logs } = await started(postgres({ connectionString, schema }), `${schema}.orders`);
-  // A database that is slow for a moment is answered 503, and the sender comes again.
-  const body = bodyOf({ callId: 'call-1' });
-  await expect.poll(async () => (await deliver(receiver, body)).status).toBe(200);
+  await deliverUntilTaken(receiver, bodyOf({ callId: 'call-1' }));
   await logs.until('run_done');
   expect(await callsIn(connectionString, `${schema}.orders`)).toEqual([{ call_id: 'call-1' }]);
 });

@@ -1,10 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { postgres } from '../../../src/store/postgres/index.ts';
 import { concurrently } from '../../support/concurrently.ts';
-import { bodyOf, deliver, secret } from '../../support/deliveries.ts';
+import { bodyOf, secret } from '../../support/deliveries.ts';
 import { Logs } from '../../support/logs.ts';
 import { testDatabase } from '../../support/postgres.ts';
 import { createReceiver } from '../../support/public.ts';
+import { deliverUntilTaken } from '../../support/receiver.ts';
 import { transactionPooler } from '../../support/transaction-pooler.ts';
 
 const events = 200;
@@ -34,8 +35,7 @@ test('behind a pooler in transaction mode, receivers share an inbox, and each ef
   const places = Array.from({ length: events }, (_, place) => place);
   await concurrently(places, 16, async (place) => {
     const body = bodyOf({ traceId: `trace-${place}`, callId: `call-${place % 20}` });
-    for (const receiver of receivers)
-      await expect.poll(async () => (await deliver(receiver, body)).status).toBe(200);
+    for (const receiver of receivers) await deliverUntilTaken(receiver, body);
   });
   await logs.until('run_done', events);
   const written = await first.database.transaction(async (tx) => {
