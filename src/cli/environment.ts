@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { configError } from '../errors/errors.ts';
 import { parseSize } from '../kit/bytes.ts';
 import { compileTrustProxy } from '../kit/trust-proxy.ts';
-import { isDatabaseName } from '../receiver/database.ts';
+import { isDatabaseName, wrongDatabase } from '../receiver/database.ts';
 import { checked, givenText, parseStrictly } from '../errors/option-problems.ts';
 
 /** What values the command's options and variables may have, in the words of its errors. */
 export const expected = {
   port: 'a port: a whole number from 0 (the system chooses) to 65535',
-  database: 'a file, or a URL such as postgres://user@host/app?schema=ringback',
+  database: 'a file, or a URL such as postgres://db.example.com/app',
   path: "a path such as '/webhooks': it starts with a slash and has letters, digits and - . _ ~ / only",
   trustProxy: "a number of hops, 'loopback', or a list of addresses and CIDR ranges separated by commas",
   switch: 'true or false',
@@ -77,7 +77,7 @@ export function databaseOf({ database }: { readonly database?: string }, environ
 /** The database that an option or a variable names. */
 export function readDatabase(name: string, option: string): string {
   if (isDatabaseName(name)) return name;
-  const found = name === '' ? 'empty' : 'another URL';
+  const found = name === '' ? 'empty' : (wrongDatabase(name) ?? 'another URL');
   throw configError('option_invalid', { option, expected: expected.database, found });
 }
 

@@ -57,8 +57,16 @@ function problemOf(
   return configError('option_invalid', {
     option: path.length === 0 ? `${where}(${argument})` : `${path.join('.')}${inCall(where)}`,
     expected: expectedBy(issue, schema, path),
-    found: path.some((key) => credentialOptions.has(key)) ? describeCredential(found) : describe(found),
+    found:
+      toldBy(issue) ??
+      (path.some((key) => credentialOptions.has(key)) ? describeCredential(found) : describe(found)),
   });
+}
+
+/** What the option's own check says about the value. */
+function toldBy(issue: z.core.$ZodIssue | undefined): string | undefined {
+  const found: unknown = issue?.code === 'custom' ? issue.params?.['found'] : undefined;
+  return typeof found === 'string' ? found : undefined;
 }
 
 /** The receiver's own options, and the variables of the environment, are named without the function. */
@@ -140,12 +148,19 @@ function describeCredential(value: unknown): string {
   return ['string', 'number', 'boolean'].includes(typeof value) ? `of type ${typeof value}` : describe(value);
 }
 
-/** A schema made of a function that returns undefined for values it can't read; `expected` goes into the sentence. */
-export function checked<T>(expected: string, read: (value: unknown) => T | undefined) {
+/**
+ * A schema made of a function that returns undefined for values it can't read; `expected` goes into the sentence, and so
+ * does what `tell` knows of a wrong value beyond what it is.
+ */
+export function checked<T>(
+  expected: string,
+  read: (value: unknown) => T | undefined,
+  tell: (value: unknown) => string | undefined = () => undefined,
+) {
   return z.unknown().transform((value, context) => {
     const result = read(value);
     if (result !== undefined) return result;
-    context.addIssue({ code: 'custom', message: expected });
+    context.addIssue({ code: 'custom', message: expected, params: { found: tell(value) } });
     return z.NEVER;
   });
 }

@@ -26,6 +26,11 @@ export function compileTrustProxy(setting: unknown): TrustProxy | undefined {
   return addressMatcher(list);
 }
 
+/** The first entry of a list that names neither an address nor a range. */
+export function wrongEntry(list: readonly unknown[]): unknown {
+  return list.find((entry) => typeof entry !== 'string' || addressMatcher([entry]) === undefined);
+}
+
 function isHops(value: number): boolean {
   return Number.isInteger(value) && value >= 0;
 }

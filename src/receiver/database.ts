@@ -2,7 +2,7 @@
 import { statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Clock } from '../kit/clock.ts';
-import { placeName, readPlace } from '../store/postgres/connection/place.ts';
+import { placeName, readPlace, wrongPlace } from '../store/postgres/connection/place.ts';
 import { PostgresStore } from '../store/postgres/postgres-store.ts';
 import { SqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store, StoreFactory } from '../store/store.ts';
@@ -17,6 +17,9 @@ const noFile = /^\w[\w+.-]*:\/\/|^postgres(ql)?:|\bpassword=/i;
 export function isDatabaseName(text: string): boolean {
   return readPlace(text) !== undefined || (text !== '' && !noFile.test(text));
 }
+
+/** What is wrong with a text that names no database, as far as more can be said than what it is. */
+export const wrongDatabase = wrongPlace;
 
 /** Whether another process can open the same inbox. */
 export function isSharable(database: Database): boolean {

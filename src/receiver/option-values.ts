@@ -8,9 +8,9 @@ import { parseSize } from '../kit/bytes.ts';
 import { parseDuration, parsePositiveDuration, parseRate } from '../kit/duration.ts';
 import type { Random } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
-import { compileTrustProxy } from '../kit/trust-proxy.ts';
-import { checked, hasMethods, isObject } from '../errors/option-problems.ts';
-import { type Database, isDatabaseName } from './database.ts';
+import { compileTrustProxy, wrongEntry } from '../kit/trust-proxy.ts';
+import { checked, describe, hasMethods, isObject } from '../errors/option-problems.ts';
+import { type Database, isDatabaseName, wrongDatabase } from './database.ts';
 import { sensibleFrom } from './short-durations.ts';
 
 export const durationWords = "milliseconds or a duration such as '90s', '5m', '30d'";
@@ -45,11 +45,13 @@ export const random = z.custom<Random>((value) => typeof value === 'function', '
 export const trustProxy = checked(
   "true, false, a number of hops, 'loopback', or a list of addresses and CIDR ranges",
   compileTrustProxy,
+  (value) => (Array.isArray(value) ? `a list with ${describe(wrongEntry(value))} in it` : undefined),
 );
 export const host = checked('a host name, without scheme, port, path or *', readHostName);
 export const database = checked(
   "a file, ':memory:', a postgres:// URL such as postgres://user@host/app?schema=ringback, postgres({ … }) of ringback/postgres, or a store",
   readDatabase,
+  wrongDatabase,
 );
 export const logger = checked('a pino instance or options for one', readLogger);
 

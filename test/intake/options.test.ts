@@ -23,12 +23,27 @@ describe('a wrong option gives a sentence', () => {
     [{ concurrency: 1.5 }, /concurrency should be a whole number of 1 or more, but is 1\.5/],
     [{ database: 7 }, /database should be a file, ':memory:', .* or a store, but is 7/],
     [{ database: '' }, /database should be .* but is ""/],
+    [
+      { database: 'postgres://ada:hunter#2@127.0.0.1/app' },
+      /database should be .* but is a postgres:\/\/ URL that can't be read: .* is not percent-encoded\.$/,
+    ],
+    [
+      { database: 'postgres://ada@127.0.0.1/app?shema=calls' },
+      /but is a postgres:\/\/ URL with the parameter "shema", where "schema" is meant\.$/,
+    ],
+    [
+      { database: 'postgres://ada@127.0.0.1/app?schema=Calls' },
+      /but is a postgres:\/\/ URL with a schema that has other characters than lower-case letters/,
+    ],
     [{ limits: { body: '5 parsecs' } }, /limits\.body should be bytes or a size.*'5mb'.*but is "5 parsecs"/],
     [{ limits: { bodyTimeout: {} } }, /limits\.bodyTimeout should be .* but is of type object/],
     [{ retry: { attempts: '3' } }, /retry\.attempts should be a whole number of 1 or more, but is "3"/],
     [{ retry: { factor: 0.5 } }, /retry\.factor should be a number of 1 or more, but is 0\.5/],
     [{ https: { trustProxy: 'lopback' } }, /https\.trustProxy should be .*'loopback'.*but is "lopback"/],
-    [{ https: { trustProxy: ['10.0.0.0/99'] } }, /https\.trustProxy should be .* but is a list/],
+    [
+      { https: { trustProxy: ['10.0.0.0/99'] } },
+      /https\.trustProxy should be .* but is a list with "10\.0\.0\.0\/99" in it\.$/,
+    ],
     [{ https: { required: 'no' } }, /https\.required should be true or false, but is "no"/],
     [{ https: { hosts: 'example.com' } }, /https\.hosts should be a list of host names/],
     [{ https: { hosts: [5] } }, /https\.hosts\.0 should be a host name, .* but is 5/],

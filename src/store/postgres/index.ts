@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { blameCaller } from '../../errors/errors.ts';
 import { checked, hasMethods, parseStrictly } from '../../errors/option-problems.ts';
 import type { StoreFactory } from '../store.ts';
-import { defaultSchema, isSchemaName, readPlace } from './connection/place.ts';
+import { defaultSchema, isSchemaName, readPlace, wrongPlace } from './connection/place.ts';
 import { PostgresStore } from './postgres-store.ts';
 
 /** What `ctx.commit` lends to handlers: a connection of the package `pg`, inside of the transaction. */
@@ -45,8 +45,10 @@ const expected = {
 
 const optionsSchema = z
   .strictObject({
-    connectionString: checked(expected.url, (value) =>
-      typeof value === 'string' ? readPlace(value) : undefined,
+    connectionString: checked(
+      expected.url,
+      (value) => (typeof value === 'string' ? readPlace(value) : undefined),
+      wrongPlace,
     ).optional(),
     pool: z.custom<Pool>((value) => hasMethods(value, ['connect', 'query', 'end']), expected.pool).optional(),
     schema: checked(expected.schema, (value) => (isSchemaName(value) ? value : undefined)).optional(),

@@ -55,7 +55,7 @@ export function isSchemaName(text: unknown): text is string {
 
 /** The place that a URL such as `postgres://user@host/app?schema=ringback` names, or undefined if it names none. */
 export function readPlace(url: string): PostgresPlace | undefined {
-  if (!/^postgres(ql)?:\/\//i.test(url) || !URL.canParse(url)) return undefined;
+  if (!isPostgresUrl(url) || !URL.canParse(url)) return undefined;
   const parsed = new URL(url);
   if ([...parsed.searchParams.keys()].some(isMisspelledSchema)) return undefined;
   const schema = parsed.searchParams.get(schemaParameter) ?? defaultSchema;
@@ -63,6 +63,21 @@ export function readPlace(url: string): PostgresPlace | undefined {
   if (!parsed.searchParams.has(schemaParameter)) return { connectionString: url, pool: undefined, schema };
   parsed.searchParams.delete(schemaParameter);
   return { connectionString: parsed.href, pool: undefined, schema };
+}
+
+/** Why a URL of Postgres names no place, without the user, the password and the host. Undefined for other values. */
+export function wrongPlace(url: unknown): string | undefined {
+  if (typeof url !== 'string' || !isPostgresUrl(url)) return undefined;
+  if (!URL.canParse(url))
+    return "a postgres:// URL that can't be read: its port is no number, or a character of the user or the password, such as '#', '/' or '?', is not percent-encoded";
+  const misspelled = [...new URL(url).searchParams.keys()].find(isMisspelledSchema);
+  return misspelled === undefined
+    ? 'a postgres:// URL with a schema that has other characters than lower-case letters, digits and _, begins with pg_, or is too long'
+    : `a postgres:// URL with the parameter ${JSON.stringify(misspelled)}, where "${schemaParameter}" is meant`;
+}
+
+function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//i.test(text);
 }
 
 /** The driver ignores a parameter that it doesn't know, and the inbox would be the one of another schema. */
