@@ -64,18 +64,24 @@ describe('opening', () => {
     db.close();
   });
 
-  test.each<[string, (path: string) => void]>([
-    ['a folder', (path) => mkdirSync(path)],
-    ['a text file', (path) => writeFileSync(path, 'this is not a database, it is a text'.repeat(100))],
-    ['in a folder that is not there', () => {}],
-  ])('what is %s is refused in a sentence', async (kind, prepare) => {
+  test.each<[string, string, (path: string) => void]>([
+    ['a folder', 'it is a folder, or this process may not open it', (path) => mkdirSync(path)],
+    [
+      'a text file',
+      'file is not a database',
+      (path) => writeFileSync(path, 'this is not a database, it is a text'.repeat(100)),
+    ],
+    ['in a folder that is not there', 'the directory does not exist', () => {}],
+  ])('what is %s is refused in a sentence', async (kind, cause, prepare) => {
     const folder = temporaryFolder();
     const database = join(folder, kind === 'in a folder that is not there' ? 'missing/inbox.db' : 'inbox.db');
     prepare(database);
     const { receiver } = made({ database });
     await expect(receiver.start()).rejects.toMatchObject({
       code: 'database_unreadable',
-      message: expect.stringContaining(`The database ${database} should be a SQLite file`),
+      message: expect.stringMatching(
+        new RegExp(`^The database ${database} should be a SQLite file.*${cause}`),
+      ),
     });
     expect(receiver.isReady).toBe(false);
   });

@@ -64,6 +64,9 @@ function hasRoom(file: string): boolean {
 /** Why a file can't be opened or written. Of a lock, the driver says only that there is one. */
 export function openingCause(error: unknown): string {
   if (isLocked(error)) return 'another process has locked it, such as a sandbox or a tool';
+  // SQLite says only that it is unable to, of a file that is there and of one that it can't make.
+  if (isOfKind(error, 'SQLITE_CANTOPEN'))
+    return 'it is a folder, or this process may not open it, or not write to the folder that it is in';
   return isReadOnly(error)
     ? 'it, or the folder in which its log lies beside it, can only be read'
     : messageOf(error);
