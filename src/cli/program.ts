@@ -53,7 +53,7 @@ function buildProgram(): Command {
           `${withoutValues(forSwitch(program, text.trim()))
             .replace(/^error: /, 'ringback: ')
             .replace(
-              /(?:unknown command|missing required argument) '\S*'(?!.*Did you mean)/s,
+              /(?:unknown command|missing required argument) '\S*'(?!.*Did you mean)|missing the option .*|required option .* not specified/s,
               '$&. See --help.',
             )
             .trim()

@@ -72,7 +72,8 @@ describe('the command', () => {
     [['inbox', 'counts', '--app', 'app.ts'], "ringback: unknown option '--app'\n"],
     [['serve', '--insecure-http=yes'], "ringback: the option '--insecure-http' takes no value\n"],
     [['send'], "missing the fixture's name or file"],
-    [['send', 'call-ended'], "missing the option '--to <url>'"],
+    [['send', 'call-ended'], "missing the option '--to <url>'. See --help.\n"],
+    [['inbox', 'dismiss'], "required option '--reason <text>' not specified. See --help.\n"],
     [['send', 'call-ended', '--to', 'localhost:80'], "option '--to <url>' has an invalid value."],
     [['send', 'call-ended', '--scheme', 'foo'], "option '--scheme <name>' has an invalid value."],
     [
@@ -86,6 +87,14 @@ describe('the command', () => {
     [
       ['send', 'call-ended', '--to', 'http://me:word@host'],
       'should be an address without a user name or password',
+    ],
+    [
+      ['inbox', 'counts', '--database', 'postgres://me:word@host:x/app'],
+      "should be a file, or a URL such as postgres://db.example.com/app, but is a postgres:// URL that can't be read: its port is no number",
+    ],
+    [
+      ['inbox', 'counts', '--database', 'postgres://me:word@host/app?shema=calls'],
+      'but is a postgres:// URL with the parameter "shema", where "schema" is meant.\n',
     ],
     [
       ['doctor', '--url', 'https://me:word@host'],
