@@ -112,7 +112,7 @@ const logEvents = {
   ],
   handlers_differ: [
     'warn',
-    'another process works on this inbox with other handlers, and an event runs only the handlers of the process that claims it: register the same handlers in all of them, or give each program an inbox of its own',
+    'another receiver works on this inbox with other handlers, and an event runs only the handlers of the receiver that claims it: register the same handlers in all of them, or give each program an inbox of its own',
   ],
   dispatch_failed: ['error', 'dispatch could not reach the inbox and will try again'],
   retention_cleaned: ['info', 'removed what retention no longer keeps'],
