@@ -1,4 +1,12 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
@@ -6,7 +14,7 @@ import { deliverTo } from '../../src/testing/deliver.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
-import { folder, ringback, secret, serve } from './command.ts';
+import { folder, ringback, ringbackProcess, secret, serve } from './command.ts';
 
 const app = "export default (r) => r.on('*', { name: 'crm' }, () => {});";
 
@@ -84,6 +92,39 @@ describe('backup', () => {
     expect(await ringback(['backup', 'copy.db'], { cwd })).toMatchObject({ code: 0 });
     expect(statSync(join(cwd, 'copy.db')).mode & 0o777).toBe(0o600);
   });
+
+  it('does not give its name to the half of another copy that was begun meanwhile', async () => {
+    // What another copy to the same name does first.
+    const other = `
+      import fs from 'node:fs';
+      import { syncBuiltinESMExports } from 'node:module';
+      const link = fs.linkSync;
+      fs.linkSync = (from, to) => {
+        fs.rmSync(from);
+        fs.writeFileSync(from, 'half of another copy');
+        link(from, to);
+      };
+      syncBuiltinESMExports();
+    `;
+    const cwd = folder();
+    await serve([], { cwd }).url();
+    const node = ['--import', `data:text/javascript,${encodeURIComponent(other)}`];
+    const { code, stderr } = await ringbackProcess(['backup', 'copy.db'], { cwd, node });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('another copy to it was begun meanwhile')]);
+    expect(existsSync(join(cwd, 'copy.db'))).toBe(false);
+    expect(readFileSync(join(cwd, 'copy.db.partial'), 'utf8')).toBe('half of another copy');
+  });
+
+  it.each(['-wal', '-journal'])(
+    'is not made beside what is left of another database, its %s, which SQLite would write into it',
+    async (end) => {
+      const cwd = folder({ [`copy.db${end}`]: 'left' });
+      await serve([], { cwd }).url();
+      const { code, stderr } = await ringback(['backup', 'copy.db'], { cwd });
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/copy\.db-\w+, which belongs to another/)]);
+      expect(readdirSync(cwd).filter((name) => name.startsWith('copy'))).toEqual([`copy.db${end}`]);
+    },
+  );
 
   it('says why where it cannot remove what is in its way', async () => {
     const cwd = folder();

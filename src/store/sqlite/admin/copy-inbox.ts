@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ringbackError } from '../../../errors/errors.ts';
 import { codeOf } from '../../../kit/error-text.ts';
@@ -23,29 +23,59 @@ export const temporaryFix = 'Set TMPDIR to a folder that you may write to, and t
  */
 export function copyInbox(file: string, to: string, fix?: string): void {
   const partial = `${to}.partial`;
+  let descriptor: number | undefined;
   try {
+    refuseLeftovers(to);
     // Left by a copy that was killed.
     rmSync(partial, { force: true });
     // The copy holds transcripts and phone numbers too: it is made for its owner only.
-    closeSync(openSync(partial, 'wx', 0o600));
-    const database = new Database(file, { readonly: true });
-    try {
-      database.prepare('vacuum into ?').run(partial);
-    } finally {
-      database.close();
-    }
-    const found = whyNoInbox(partial);
-    if (found !== undefined) throw new Error(found);
-    endProcessesOf(partial);
-    sync(partial);
+    descriptor = openSync(partial, 'wx', 0o600);
+    fill(partial, file);
+    fsyncSync(descriptor);
     // Unlike a rename, this fails if there is a file of that name.
     linkSync(partial, to);
+    requireOwn(descriptor, to);
     rmSync(partial);
     sync(dirname(to));
   } catch (error) {
-    removeIfPossible(partial);
+    if (descriptor !== undefined && isAt(descriptor, partial)) removeIfPossible(partial);
     throw ringbackError('backup_failed', { to, cause: copyCause(error), fix });
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+/** SQLite would take what is left of an earlier file of that name for a part of the copy, and write it into it. */
+function refuseLeftovers(to: string): void {
+  const left = ['-wal', '-journal'].find((end) => existsSync(`${to}${end}`));
+  if (left !== undefined) throw new Error(`there is a file ${to}${left}, which belongs to another database`);
+}
+
+/**
+ * Another copy to the same name begins by removing what this one has made so far, and the name of the unfinished copy is then that
+ * of its half.
+ */
+function requireOwn(descriptor: number, to: string): void {
+  if (isAt(descriptor, to)) return;
+  rmSync(to);
+  throw new Error('another copy to it was begun meanwhile');
+}
+
+function isAt(descriptor: number, path: string): boolean {
+  const [own, found] = [fstatSync(descriptor), statSync(path, { throwIfNoEntry: false })];
+  return found !== undefined && own.ino === found.ino && own.dev === found.dev;
+}
+
+function fill(copy: string, file: string): void {
+  const database = new Database(file, { readonly: true });
+  try {
+    database.prepare('vacuum into ?').run(copy);
+  } finally {
+    database.close();
+  }
+  const found = whyNoInbox(copy);
+  if (found !== undefined) throw new Error(found);
+  endProcessesOf(copy);
 }
 
 /** What can't be removed has a reason that the copy failed for as well, and that is told. */
