@@ -181,6 +181,29 @@ test('operations during which a database ends the connection, or is down, reject
   await server.start();
 });
 
+test('of a database, its disk has room for small rows only: it is not ready until there is room for bodies', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const database = postgres({ connectionString, schema });
+  const receiver = createReceiver({ secrets: secret, database, logger: new Logs().logger });
+  onTestFinished(() => receiver.stop({ drain: 0 }));
+  await receiver.start();
+  const isReady = () => internalsOf(receiver as never).lifecycle.checkReady();
+  await withClient(connectionString, (client) =>
+    client.query(
+      `create function ${schema}.refuse() returns trigger language plpgsql as
+       $$ begin raise exception sqlstate '53100'; end $$;
+       create trigger refuse before insert on ${schema}.bodies for each row
+       when (length(new.body) > 10000) execute function ${schema}.refuse()`,
+    ),
+  );
+  const large = () => deliver(receiver, bodyOf({ payload: { transcript: 'x'.repeat(20_000) } }));
+  expect((await large()).status).toBe(503);
+  await expect.poll(isReady).toBe(false);
+  await withClient(connectionString, (client) => client.query(`drop trigger refuse on ${schema}.bodies`));
+  await expect.poll(isReady).toBe(true);
+  await expect.poll(async () => (await large()).status).toBe(200);
+});
+
 /** Delivers before, during and after a failure, and expects each event to have its one effect. */
 async function survives({ connectionString, schema }: Inbox, fail: () => ReturnType<Fail>): Promise<void> {
   const logs = new Logs();

@@ -23,7 +23,6 @@ import { alertsOn } from './query/postgres-alerts.ts';
 import { historyOn } from './query/postgres-history.ts';
 import { handlersOn } from './query/postgres-handlers.ts';
 import { nextDue } from './work/claim.ts';
-import { probe } from './work/record.ts';
 import { requiredClaimerOf } from './work/run-row.ts';
 import { Work } from './work/work.ts';
 
@@ -91,7 +90,7 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   probe(): Promise<void> {
-    return probe(this.#session.intake);
+    return this.#work.probe();
   }
 
   isOverloaded(): boolean {

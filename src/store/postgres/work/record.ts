@@ -169,13 +169,20 @@ function reconciledKey({ record: { eventName, callId } }: EventToRecord): Buffer
   return identity === undefined ? null : identityKey(identity);
 }
 
+/** A body of 64 KB that can't be compressed. */
+const largeBody = "(select string_agg(sha256(i::text::bytea), ''::bytea) from generate_series(1, 2048) as i)";
+
 /**
  * Resolves when the database would take a delivery, and rejects when it would not. It writes as a delivery does, and takes it
  * back: a database that can be read may still be a standby, or have a full disk. No identity is empty, so that no event is in
  * the way. Only the savepoint is rolled back, for nothing but a commit waits for a synchronous standby.
+ *
+ * @param isDiskDoubted Whether the disk was full lately: a body is then written too, because on a full disk there is room for a
+ * small row for long
  */
-export async function probe(intake: Transaction): Promise<void> {
+export async function probe(intake: Transaction, isDiskDoubted: boolean): Promise<void> {
+  const body = isDiskDoubted ? `insert into ringback.bodies values (-1, '', ${largeBody});` : '';
   await intake.query(
-    `begin; savepoint probe; insert into ringback.identities (identity) values (''); rollback to probe; commit`,
+    `begin; savepoint probe; insert into ringback.identities (identity) values (''); ${body} rollback to probe; commit`,
   );
 }

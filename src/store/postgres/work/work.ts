@@ -64,7 +64,7 @@ import { progressOf } from '../admin/move-target.ts';
 import { requireWhole } from '../../shared/move.ts';
 import { toProblem } from '../connection/opening-cause.ts';
 import { requireSuitable } from '../connection/suitable-database.ts';
-import { isInvalidData } from '../connection/statement.ts';
+import { isDiskFull, isInvalidData } from '../connection/statement.ts';
 import { migrate } from '../connection/migrations/index.ts';
 import type { Session } from '../connection/session.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
@@ -75,6 +75,7 @@ import {
   type ReconciledKeys,
   type Recorded,
   type RecordingProcess,
+  probe,
   recordGroup,
   recordReconciled,
 } from './record.ts';
@@ -100,6 +101,8 @@ export class Work {
   readonly #recordings = new AnswersInFlight();
   readonly #reconciling: Reconciling;
   readonly #reconciledKeys: ReconciledKeys = { areNeeded: false };
+  /** Whether the database has refused a delivery for want of room, and no probe has found any since. */
+  #isDiskDoubted = false;
 
   constructor(session: Session, clock: Clock, mayBePart: boolean) {
     this.#session = session;
@@ -110,7 +113,11 @@ export class Work {
     this.#reconciling = new Reconciling(clock, session.signal);
     this.#queue = new RecordQueue({
       clock,
-      record: (events) => this.#recordGroup(events),
+      record: (events) =>
+        this.#recordGroup(events).catch((error: unknown) => {
+          this.#isDiskDoubted ||= isDiskFull(error);
+          throw error;
+        }),
       isInvalidData,
     });
     this.settling = new Settling({
@@ -168,6 +175,11 @@ export class Work {
   record(record: EventRecord, mayClaim: boolean): QueuedRecording {
     const add = () => this.#queue.add(record, mayClaim);
     return record.source === 'reconciled' ? this.#reconciling.add(add) : add();
+  }
+
+  async probe(): Promise<void> {
+    await probe(this.#session.intake, this.#isDiskDoubted);
+    this.#isDiskDoubted = false;
   }
 
   /** While this process may own events that it doesn't know of, and that come before those that it records, it claims nothing. */
