@@ -32,7 +32,6 @@ export function oneOf<Name extends string>(names: readonly Name[]): (value: stri
   return argument(`one of ${names.join(', ')}`, (value) => names.find((name) => name === value), names);
 }
 
-/** The names of the known schemes. */
 export const schemeNames = [...knownSchemes.keys()];
 
 /** What the name of a scheme should be: there are too many to list. */

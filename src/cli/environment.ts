@@ -58,7 +58,6 @@ export function readEnvironment(): Environment {
   return parseStrictly(environmentSchema, Object.fromEntries(ours), 'the environment');
 }
 
-/** The option for the database of the inbox. */
 export const databaseOption = [
   '--database <file or URL>',
   'the inbox, a file or a postgres:// URL (RINGBACK_DATABASE; default: ./ringback.db)',

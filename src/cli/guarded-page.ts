@@ -6,7 +6,6 @@ import { closeAfterLingering } from '../kit/http-bodies.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 import type { Environment } from './environment.ts';
 
-/** The path of the page. */
 export const pagePath = '/ringback';
 
 /** The shortest token that is taken: 16 random characters can't be guessed over a network. */

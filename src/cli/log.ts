@@ -50,7 +50,6 @@ export const flushTimeout = 1_000;
 /** The number of pino's level `warn`. */
 const warning = 40;
 
-/** What the output of the log needs. */
 export interface OutputParts {
   /** Writes as many of the bytes as can be written now, and returns how many. Throws if none can be written. */
   readonly write: (bytes: Uint8Array) => number;

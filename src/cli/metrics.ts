@@ -4,7 +4,6 @@ import { importOptional } from '../errors/optional-package.ts';
 import type { Middleware } from '../http/express.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 
-/** The path of the metrics. */
 export const metricsPath = '/metrics';
 
 /**

@@ -36,7 +36,6 @@ function reportDifference(
   if (handlers.length + elsewhere.length > 0) telemetry.report('handlers_differ', { handlers, elsewhere });
 }
 
-/** What looking back needs. */
 export interface LookBackParts {
   readonly store: Store;
   readonly telemetry: Telemetry;

@@ -23,7 +23,6 @@ import type { OwnEvent, Run } from './run.ts';
 import { report, reportAfterCommit, reportBlocking, reportFailedCommit, reportLost } from './run-log.ts';
 import type { Settler } from './settler.ts';
 
-/** What attempts need. */
 export interface AttemptParts {
   readonly store: { readonly calls: Pick<CallStore, 'eventsOf' | 'noteSeen'> };
   readonly settler: Pick<Settler, 'settle' | 'settleWith' | 'countAttempt' | 'readNoted' | 'persist'>;

@@ -14,7 +14,6 @@ const maxUnplacedBytes = 32 * 1024 * 1024;
  */
 const maxClaimed = 500;
 
-/** What the claimer works with. */
 export interface ClaimerParts {
   readonly store: Pick<Store, 'claimEvents' | 'claimRuns'>;
   readonly clock: Clock;

@@ -8,7 +8,6 @@ import type { RunContext, UserDatabase } from './handler.ts';
 import { isDecision } from './outcomes.ts';
 import type { Run } from './run.ts';
 
-/** What the context of an attempt needs. */
 export interface ContextParts {
   readonly logger: Logger;
   /** Its signal is asked for when the user's function asks for it. */

@@ -21,7 +21,6 @@ import type { Registry } from './registry.ts';
 import type { Run } from './run.ts';
 import { Settler } from './settler.ts';
 
-/** What the dispatcher works with. */
 export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' | 'store'> {
   readonly store: Store;
   readonly decoder: BodyDecoder;

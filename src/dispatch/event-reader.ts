@@ -9,7 +9,6 @@ import type { OwnEvent } from './run.ts';
 import { reportUnread } from './run-log.ts';
 import type { Settler } from './settler.ts';
 
-/** What the event reader works with. */
 export interface EventReaderParts {
   readonly telemetry: Telemetry;
   readonly settler: Settler;

@@ -4,7 +4,6 @@ import type { Store } from '../store/store.ts';
 import { heartbeatInterval } from '../store/timeouts.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
-/** What the heartbeat needs. */
 export interface HeartbeatParts {
   readonly store: Store;
   readonly telemetry: Telemetry;

@@ -9,7 +9,6 @@ interface Pausable {
   takeWaiting(): readonly Run[];
 }
 
-/** What refreshing the pauses needs. */
 export interface PausesParts {
   readonly store: { readonly handlers: Pick<HandlerStore, 'paused'> };
   readonly registry: { readonly lanes: readonly Pausable[] };

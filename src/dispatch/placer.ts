@@ -9,7 +9,6 @@ import type { Registry } from './registry.ts';
 import { route } from './route.ts';
 import type { Run } from './run.ts';
 
-/** What the placer works with. */
 export interface PlacerParts extends EventReaderParts {
   readonly store: Pick<Store, 'runsOf' | 'mayPlace'>;
   readonly registry: Registry;

@@ -13,7 +13,6 @@ import type { Run } from './run.ts';
 /** In place of a handler, for an event that can't be read and therefore not be routed. */
 const unreadEvent: HandlerTerms = { name: '(unreadable event)', order: 'none', join: undefined };
 
-/** What the settler needs. */
 export interface SettlerParts {
   readonly store: Store;
   readonly telemetry: Telemetry;

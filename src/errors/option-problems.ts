@@ -175,7 +175,6 @@ export function hasMethods(value: unknown, names: readonly string[]): boolean {
   return isObject(value) && names.every((name) => typeof value[name] === 'function');
 }
 
-/** The option `clock`. */
 export const clockOption = checked('a clock, with the methods now, elapsed and after', (value) =>
   hasMethods(value, ['now', 'elapsed', 'after']) ? (value as Clock) : undefined,
 ).default(systemClock);

@@ -134,7 +134,6 @@ export const jsonOfBufferFix =
   'The body is the JSON of a Buffer instead of its bytes, as supertest sends a Buffer whose Content-Type is JSON: send its ' +
   'text, with send(body.toString()).';
 
-/** A reason that has a fix. */
 type FixReason = keyof typeof fixes;
 
 /**

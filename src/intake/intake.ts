@@ -20,7 +20,6 @@ import { RefusalLog } from './refusal-log.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
 import { RotationWatch } from './rotation-watch.ts';
 
-/** What the stages need. */
 export interface IntakeParts {
   readonly limits: BodyLimits & InflightLimits;
   readonly admission: Admission;

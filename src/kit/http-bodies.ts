@@ -52,7 +52,6 @@ export async function readToEnd(request: IncomingMessage, max: number): Promise<
   return size <= max ? Buffer.concat(chunks) : undefined;
 }
 
-/** Answers with JSON. */
 export function answerJson(response: ServerResponse, status: number, value: unknown): void {
   response.statusCode = status;
   response.setHeader('content-type', 'application/json; charset=utf-8');

@@ -47,7 +47,6 @@ export interface AuditEntries {
   readonly cursor: string | undefined;
 }
 
-/** What the audit list works with. */
 export interface AuditParts {
   readonly store: AuditStore;
   readonly clock: Clock;

@@ -17,7 +17,6 @@ export interface CallQuery {
   readonly cursor?: string | undefined;
 }
 
-/** What `Calls` works with. */
 export interface CallsParts {
   readonly store: CallStore;
   /** @throws RingbackError `receiver_not_started` */

@@ -20,7 +20,6 @@ export interface DismissOptions {
   readonly dryRun?: boolean | undefined;
 }
 
-/** What dismissing works with. */
 interface DismissalParts {
   readonly store: EventStore;
   readonly clock: Clock;

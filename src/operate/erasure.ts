@@ -26,7 +26,6 @@ export interface Erased {
   readonly compacted: boolean;
 }
 
-/** What erasing works with. */
 export interface ErasureParts {
   readonly store: RetentionStore;
   readonly events: Pick<EventStore, 'list'>;

@@ -73,7 +73,6 @@ export interface WholeInboxEvent extends InboxEvent {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What the events of an inbox work with. */
 export interface InboxEventsParts extends ReplayParts {
   readonly entries: AuditStore;
   readonly failures: Pick<FailureStore, 'named'>;

@@ -15,7 +15,6 @@ export interface FailureGroup extends Omit<KeptGroup, 'firstSeenAt' | 'lastSeenA
   readonly lastDay: readonly number[];
 }
 
-/** What the groups work with. */
 export interface FailuresParts {
   readonly store: FailureStore;
   readonly history: HistoryStore;

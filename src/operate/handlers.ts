@@ -50,7 +50,6 @@ export interface HandlerStates {
   readonly processes: readonly LivingProcess[];
 }
 
-/** What the handlers work with. */
 export interface InboxHandlersParts {
   readonly store: HandlerStore;
   readonly audit: Audit;

@@ -38,7 +38,6 @@ export interface HistoryQuery {
   readonly until?: Instant | undefined;
 }
 
-/** What the history works with. */
 export interface HistoryParts {
   readonly store: HistoryStore;
   readonly activity: Activity;

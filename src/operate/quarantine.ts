@@ -59,7 +59,6 @@ export interface Reverified {
   readonly remaining: number;
 }
 
-/** What the quarantine works with. */
 export interface QuarantineParts extends ReleaseParts {
   /** Tells whether an event has arrived since a delivery in quarantine did. */
   readonly events: Pick<EventStore, 'list'>;

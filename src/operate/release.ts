@@ -36,7 +36,6 @@ export interface Authentication {
   pinInstead(verified: Verified): Promise<void>;
 }
 
-/** What releasing works with. */
 export interface ReleaseParts {
   readonly store: QuarantineStore;
   readonly decoder: BodyDecoder;

@@ -35,7 +35,6 @@ export interface ReplayOptions {
   readonly reason?: string | undefined;
 }
 
-/** What replays and dismissals work with. */
 export interface ReplayParts {
   readonly store: EventStore;
   readonly decoder: BodyDecoder;

@@ -12,7 +12,6 @@ export interface RetentionPeriods {
   readonly traceIds: number;
 }
 
-/** What cleaning works with. */
 export interface RetentionParts {
   readonly store: RetentionStore;
   readonly telemetry: Telemetry;

@@ -65,7 +65,6 @@ export type Seed = z.input<typeof seedSchema>;
 /** A seed with its defaults filled in. */
 export type ParsedSeed = z.output<typeof seedSchema>;
 
-/** One organization of a seed. */
 type OrganizationSeed = ParsedSeed['organizations'][number];
 
 /**

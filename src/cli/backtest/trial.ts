@@ -28,7 +28,6 @@ export interface Trial {
   readonly rows: readonly WrittenRows[];
 }
 
-/** What trials need. */
 export interface TrialParts {
   /** The copy of the inbox. */
   readonly store: SqliteStore;

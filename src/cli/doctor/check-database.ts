@@ -116,7 +116,6 @@ export function checkDisk(file: string): Finding {
   }
 }
 
-/** The finding for the number of a file system. */
 export function fileSystemFinding(type: number): Finding {
   const network = networks.get(type);
   if (network !== undefined) {

@@ -13,7 +13,6 @@ import { tell } from './notify.ts';
 /** An alert that is raised. */
 export interface RaisedAlert extends Omit<Alert, 'state'> {}
 
-/** What alerts work with. */
 export interface AlertsParts {
   readonly store: Pick<Store, 'alerts' | 'history' | 'drift' | 'failures'>;
   readonly telemetry: Telemetry;

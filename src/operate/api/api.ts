@@ -13,7 +13,6 @@ import { changeHeader, changesPath, routes } from './routes.ts';
 /** What answers requests of the API. */
 export type ApiHandler = (request: Request, path: string, source: unknown) => Promise<Response>;
 
-/** What the API works with. */
 export interface ApiParts {
   readonly operations: Operations;
   readonly changes: Changes;

@@ -38,7 +38,6 @@ export function problemOf(error: unknown): ApiProblem | undefined {
   return status === undefined ? undefined : new ApiProblem(status, error.code, error.message);
 }
 
-/** The body of an error. */
 export function errorBody({ code, message }: ApiProblem): z.input<typeof results.Error> {
   return { error: { code, message } };
 }

@@ -8,7 +8,6 @@ import type { Sequence } from '../../store/event-record.ts';
 import { type RunCounts, addRuns, noRuns } from '../../store/shared/changed-runs.ts';
 import { type BulkResult, type BulkWork, bulkStateOf } from './bulk-work.ts';
 
-/** What bulk actions work with. */
 export interface BulkActionsParts {
   readonly store: EventStore;
   readonly entries: AuditStore;

@@ -27,7 +27,6 @@ import {
   readReconcileOptions,
 } from './reconcile-options.ts';
 
-/** What a reconciliation works with. */
 export interface ReconciliationParts {
   readonly calls: Pick<CallStore, 'eventsOf'>;
   /** Records an event, and has it handled if it is new. */

@@ -4,7 +4,6 @@ import type { PlayedCalls } from '../calls/played-calls.ts';
 import { isoTime } from '../model.ts';
 import { type ApiAnswer, ApiError, type ApiRequest, type Route, routesOf } from './route.ts';
 
-/** What reading calls back works with. */
 export interface CallParts {
   readonly calls: PlayedCalls;
   readonly clock: Clock;

@@ -5,7 +5,6 @@ import type { Tenants } from '../tenants.ts';
 import { pageIn, tokenAfter, validated } from './request.ts';
 import { ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from './route.ts';
 
-/** What the operations on custom tools work with. */
 export interface CustomToolParts {
   readonly customTools: CustomTools;
   readonly tenants: Tenants;

@@ -8,7 +8,6 @@ import type { Tenants } from '../tenants.ts';
 import { pageIn, tokenAfter, validated } from './request.ts';
 import { ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from './route.ts';
 
-/** What the operations on knowledge bases work with. */
 export interface KnowledgeBaseParts {
   readonly knowledgeBases: KnowledgeBases;
   readonly search: Search;

@@ -10,7 +10,6 @@ import { type ApiAnswer, ApiError, type ApiRequest, type Route, routesOf } from 
 import type { Upload } from './upload.ts';
 import { addressSchema } from './websites.ts';
 
-/** What the operations on documents work with. */
 export interface DocumentParts {
   readonly knowledgeBases: KnowledgeBases;
   readonly documents: Documents;

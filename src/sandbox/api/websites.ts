@@ -5,7 +5,6 @@ import { WebsiteProblem } from '../websites/website.ts';
 import { validated } from './request.ts';
 import { type ApiAnswer, type Route, routesOf } from './route.ts';
 
-/** What website discovery works with. */
 export interface WebsiteParts {
   /** The name of the query parameter that carries the website's address, which the document doesn't show. */
   readonly websiteParameter: string;

@@ -14,7 +14,6 @@ interface ToolCall {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** What tools are called with. */
 interface ToolCallerParts {
   readonly tenants: Tenants;
   readonly customTools: CustomTools;

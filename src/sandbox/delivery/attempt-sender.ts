@@ -6,7 +6,6 @@ import type { Attempts } from './attempts.ts';
 import { requestOf } from './request.ts';
 import type { Sender } from './sender.ts';
 
-/** What attempts are made with. */
 interface AttemptSenderParts {
   readonly sender: Sender;
   readonly attempts: Attempts;

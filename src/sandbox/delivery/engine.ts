@@ -15,7 +15,6 @@ import { Sender } from './sender.ts';
 import { underOwnTraceId } from '../calls/event-bodies.ts';
 import { type UndeliverableReason, undeliverable } from './request.ts';
 
-/** What the engine works with. */
 export interface DeliveryEngineParts {
   readonly clock: Clock;
   /** How many of the platform's milliseconds pass in a real one, except while a receiver answers. */

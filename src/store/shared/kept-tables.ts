@@ -118,7 +118,6 @@ export function columnsOf(table: KeptTable): readonly (readonly [name: string, k
   return Object.entries(keptTables[table]);
 }
 
-/** The names of a table's columns. */
 export function columnNames(table: KeptTable): readonly string[] {
   return columnsOf(table).map(([name]) => name);
 }

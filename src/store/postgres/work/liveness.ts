@@ -10,7 +10,6 @@ import type { RecordQueue } from './record-queue.ts';
 /** After how long without a heartbeat a process counts as silent itself, in milliseconds: one was missed. */
 const silentAfter = 2 * heartbeatInterval;
 
-/** What liveness is made of. */
 export interface LivenessParts {
   readonly session: Session;
   readonly clock: Clock;

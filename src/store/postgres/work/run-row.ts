@@ -13,7 +13,6 @@ export interface RunRow extends RunToWrite {
 /** The end of an attempt as it is written. */
 export interface SettlementRow extends RunRow, EndToWrite {}
 
-/** The row of a claimed run. */
 export function runRow(run: ClaimedRun, isLast: boolean, now: number): RunRow {
   const { sequence, callId, handler, attempts } = run;
   const { order, join } = claimOf(run).handler;
@@ -32,7 +31,6 @@ export function runRow(run: ClaimedRun, isLast: boolean, now: number): RunRow {
   };
 }
 
-/** The row of a run's end. */
 export function settlementRow(
   run: ClaimedRun,
   end: RunEnd,

@@ -18,7 +18,6 @@ import { requiredClaimerOf, runRow, settlementRow } from './run-row.ts';
 import { countAttempt, requeue, settle } from './settle.ts';
 import { unblock } from './unblock.ts';
 
-/** What settling is made of. */
 export interface SettlingParts {
   readonly session: Session;
   readonly clock: Clock;

@@ -35,7 +35,6 @@ export interface RecordedRow {
   readonly isClaimed: boolean;
 }
 
-/** The row of an event. */
 export function eventRow(record: EventRecord, mayClaim: boolean): EventRow {
   const { agentId, ...facts } = record.facts;
   return {

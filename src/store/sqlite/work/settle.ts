@@ -17,7 +17,6 @@ export interface RunRow extends RunToWrite {
 /** The end of an attempt as it is written. */
 export interface SettlementRow extends RunRow, EndToWrite {}
 
-/** The row of a claimed run. */
 export function runRow(run: ClaimedRun, isLast: boolean, attempts: number, now: number): RunRow {
   const { sequence, callId, handler } = run;
   const { order, join } = claimOf(run).handler;
@@ -25,7 +24,6 @@ export function runRow(run: ClaimedRun, isLast: boolean, attempts: number, now: 
   return { sequence, callId, handler, order, isJoin, isStored: isStored(run), isLast, attempts, now };
 }
 
-/** The row of a run's end. */
 export function settlementRow(run: ClaimedRun, end: RunEnd, isLast: boolean, now: number): SettlementRow {
   return { ...runRow(run, isLast, end.attempts, end.decidedAt), ...endToWrite(end, now) };
 }

@@ -148,7 +148,6 @@ export function isOutside({ name }: Operation): boolean {
 /** What can be written, and what each operation takes and returns. */
 export type Operations = ReturnType<typeof operationsOn>;
 
-/** The name of an operation. */
 export type OperationName = keyof Operations;
 
 /** An operation that is to be run. */

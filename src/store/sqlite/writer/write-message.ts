@@ -135,7 +135,6 @@ function rowOf(values: readonly unknown[], bodies: ArrayBuffer, offset: number):
   return { ...ids, occurredAt, receivedAt, headers, facts, body, mayClaim } as EventRow;
 }
 
-/** Whether a write is that of an event. */
 export function isEvent(item: WriteItem): item is EventRow {
   return typeof item === 'object' && 'identity' in item;
 }
@@ -145,7 +144,6 @@ export function isEndOfClaim(item: WriteItem): item is Sequence {
   return typeof item === 'number';
 }
 
-/** Whether a write is that of an operation. */
 export function isOperation(item: WriteItem): item is OperationItem {
   return typeof item === 'object' && 'name' in item;
 }

@@ -40,7 +40,6 @@ const known: Readonly<Record<string, Why>> = {
   },
 };
 
-/** All reasons. */
 export const reasons: readonly string[] = Object.keys(known);
 
 /** A reason in words. */
