@@ -3,6 +3,7 @@ import type { EventSource, Headers } from '../../events/model.ts';
 import type { EventState, KeptEvent, KeptRun, KeptRunWithFailures, StoredEvent } from '../event-store.ts';
 import type { KeptFailure } from '../failure-store.ts';
 import type { Sequence } from '../event-record.ts';
+import type { FoundRun } from './claimed-work.ts';
 
 /** An event that is handled, as a row. */
 export interface StoredEventRow {
@@ -15,6 +16,21 @@ export interface StoredEventRow {
   readonly received_at: number;
   readonly headers: string;
   readonly body: Buffer;
+}
+
+/** An event that is claimed, as a row. */
+export interface ClaimedEventRow extends StoredEventRow {
+  readonly crash_count: number;
+  readonly reading_crashes: number;
+}
+
+/** A stored run that is claimed, as a row. */
+export interface ClaimedRunRow extends ClaimedEventRow {
+  readonly handler: string;
+  readonly attempts: number;
+  readonly replay: number | null;
+  readonly replayed_by: string | null;
+  readonly replay_reason: string | null;
 }
 
 /** What is kept of an event, as a row. */
@@ -68,6 +84,19 @@ export function storedEventOf(row: StoredEventRow, read: ReadText): StoredEvent 
     receivedAt: row.received_at,
     headers: JSON.parse(read(row.headers)) as Headers,
     body: row.body,
+  };
+}
+
+/** Turns a row into the run that was found. */
+export function foundRunOf(row: ClaimedRunRow, read: ReadText): FoundRun {
+  const [by, reason] = [row.replayed_by, row.replay_reason].map((text) => textOrUndefined(text, read));
+  return {
+    ...storedEventOf(row, read),
+    crashCount: row.crash_count,
+    readingCrashes: row.reading_crashes,
+    handler: read(row.handler),
+    attempts: row.attempts,
+    replay: row.replay === null ? undefined : { id: row.replay, by, reason },
   };
 }
 

@@ -1,31 +1,22 @@
-import type { RunReplay } from '../../../dispatch/handler.ts';
 import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
 import type { OpenRun } from '../../shared/call-order.ts';
 import type { HandlerTerms, RunSelection } from '../../claims.ts';
-import { type StoredEventRow, storedEventOf } from '../../shared/event-rows.ts';
+import {
+  type ClaimedEventRow,
+  type ClaimedRunRow,
+  foundRunOf,
+  storedEventOf,
+} from '../../shared/event-rows.ts';
 import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
-import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';
+import { fromText, toText } from '../connection/text.ts';
 
 /** Claims stop here even when more were asked for: bodies of 5 MB must not pile up in memory. */
 const claimBytes = 8 * 1024 * 1024;
 
-interface ClaimedRow extends StoredEventRow {
-  readonly crash_count: number;
-  readonly reading_crashes: number;
-}
-
-interface FoundEventRow extends ClaimedRow {
+interface FoundEventRow extends ClaimedEventRow {
   readonly stored_handlers: string[];
   readonly open_runs: { readonly handler: string; readonly unbegun: boolean }[];
-}
-
-interface FoundRunRow extends ClaimedRow {
-  readonly handler: string;
-  readonly attempts: number;
-  readonly replay: number | null;
-  readonly replayed_by: string | null;
-  readonly replay_reason: string | null;
 }
 
 const fields = `e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.received_at, b.headers, b.body,
@@ -104,14 +95,14 @@ export async function claimRuns(
     const free = await transaction.query<{ call_id: string }>(lockCalls, [
       candidates.map(({ call_id: callId }) => callId),
     ]);
-    const rows = await transaction.query<FoundRunRow>(runsClaimed, [
+    const rows = await transaction.query<ClaimedRunRow>(runsClaimed, [
       process,
       toText(name),
       candidates.map(({ sequence }) => sequence),
       Math.min(claimBytes, Math.max(1, bytes)),
       free.map(({ call_id: callId }) => callId),
     ]);
-    return rows.map((row) => foundRun(row, process));
+    return rows.map((row) => ({ ...foundRunOf(row, fromText), claimedBy: process }));
   });
 }
 
@@ -195,21 +186,4 @@ function foundEvent(row: FoundEventRow, claimedBy: number): FoundEvent {
     storedHandlers: row.stored_handlers.map(fromText),
     openRuns,
   };
-}
-
-function foundRun(row: FoundRunRow, claimedBy: number): FoundRun {
-  return {
-    ...storedEventOf(row, fromText),
-    claimedBy,
-    crashCount: row.crash_count,
-    readingCrashes: row.reading_crashes,
-    handler: fromText(row.handler),
-    attempts: row.attempts,
-    replay: replayOf(row),
-  };
-}
-
-function replayOf({ replay, replayed_by: by, replay_reason: reason }: FoundRunRow): RunReplay | undefined {
-  if (replay === null) return undefined;
-  return { id: replay, by: fromTextOrUndefined(by), reason: fromTextOrUndefined(reason) };
 }

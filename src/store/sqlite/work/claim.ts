@@ -9,27 +9,18 @@
  *   dispatch              `PlacingOrder`, `CallOrder` (../../shared) and the lanes
  */
 import type Database from 'better-sqlite3';
-import type { RunReplay } from '../../../dispatch/handler.ts';
 import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
 import type { RunSelection } from '../../claims.ts';
 import { prepareBehindWaiting } from './behind-waiting.ts';
 import { byCall, isOpen, prepareOpenRunsBefore } from './open-runs.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 import type { Processes } from './processes.ts';
-import { type StoredEventRow, storedEventOf } from '../../shared/event-rows.ts';
-
-interface FoundEventRow extends StoredEventRow {
-  readonly crash_count: number;
-  readonly reading_crashes: number;
-}
-
-interface FoundRunRow extends FoundEventRow {
-  readonly handler: string;
-  readonly attempts: number;
-  readonly replay: number | null;
-  readonly replayed_by: string | null;
-  readonly replay_reason: string | null;
-}
+import {
+  type ClaimedEventRow,
+  type ClaimedRunRow,
+  foundRunOf,
+  storedEventOf,
+} from '../../shared/event-rows.ts';
 
 /** Claims stop here even when more rows were asked for: bodies of 5 MB must not pile up in memory. */
 const claimBytes = 8 * 1024 * 1024;
@@ -95,7 +86,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
     events(limit: number): FoundEvent[] {
       processes.ensureEntered();
       const passedOver = JSON.stringify([...callsOfOthers(processes.id)]);
-      const rows = take(newEvents.iterate({ passedOver }) as Iterable<FoundEventRow>, {
+      const rows = take(newEvents.iterate({ passedOver }) as Iterable<ClaimedEventRow>, {
         limit,
         bytes: claimBytes,
       });
@@ -125,19 +116,12 @@ export function prepareClaims(database: Database.Database, processes: Processes)
         return calls.size < calls.add(callId).size;
       };
       // A run that has begun, or that a replay has requeued, has already had its turn.
-      const mayGo = ({ attempts, replay, sequence, call_id: callId }: FoundRunRow): boolean =>
+      const mayGo = ({ attempts, replay, sequence, call_id: callId }: ClaimedRunRow): boolean =>
         (attempts > 0 || replay !== null || !behind.has({ sequence, callId })) && isAnother(callId);
-      const rows = take(dueRuns.iterate(due) as Iterable<FoundRunRow>, limits, mayGo);
+      const rows = take(dueRuns.iterate(due) as Iterable<ClaimedRunRow>, limits, mayGo);
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
-        return {
-          ...storedEventOf(row, String),
-          handler: row.handler,
-          crashCount: row.crash_count,
-          readingCrashes: row.reading_crashes,
-          attempts: row.attempts,
-          replay: replayOf(row),
-        };
+        return foundRunOf(row, String);
       });
     },
 
@@ -163,7 +147,7 @@ function isLeft(alias: 'e' | 'r'): string {
 }
 
 /** Takes rows that may go, up to a count and a number of bytes, and at least one if there is one. */
-function take<Row extends FoundEventRow>(
+function take<Row extends ClaimedEventRow>(
   rows: Iterable<Row>,
   limits: { readonly limit: number; readonly bytes: number },
   mayGo: (row: Row) => boolean = () => true,
@@ -182,11 +166,6 @@ function take<Row extends FoundEventRow>(
     } else passedOver += 1;
   }
   return found;
-}
-
-function replayOf({ replay, replayed_by, replay_reason }: FoundRunRow): RunReplay | undefined {
-  if (replay === null) return undefined;
-  return { id: replay, by: replayed_by ?? undefined, reason: replay_reason ?? undefined };
 }
 
 /**
