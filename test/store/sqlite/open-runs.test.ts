@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Order } from '../../../src/dispatch/handler.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { openedSqlite } from './opened-sqlite.ts';
-import { claimDue, claimedOf, dueAt, eventOf, handlerOf, only, recordEnded } from '../parts.ts';
+import { claimedOf, dueAt, eventOf, handlerOf, only, recordEnded } from '../parts.ts';
 
 const ofCall = (traceId: string) => eventOf(traceId, { callId: 'call' });
 
@@ -35,10 +35,4 @@ test('of many open runs, for each handler the one decides on a further event tha
   expect(await beginning(store, names, 'call')).toEqual(['second', 'third']);
   expect(await beginning(store, names, 'strict')).toEqual(['third']);
   expect(await beginning(store, names, 'none')).toEqual(names);
-});
-
-test('a run that is claimed and has not begun goes before a further event of the call', async () => {
-  const store = await storeWith(['handler', 2, 0], ['handler', 0, 0]);
-  expect(await claimDue(store)).toHaveLength(2);
-  expect(await beginning(store, ['handler', 'another'], 'call')).toEqual(['another']);
 });
