@@ -22,6 +22,14 @@ export function operationsOn(statements: Statements) {
   const { processes, claims, settling, joins, dueTimes, quarantine, replays, erasure, scrubbing } =
     statements;
 
+  /** An erasure notes in its own transaction that the files are to be scrubbed. */
+  const scrubbed =
+    <Args extends readonly unknown[], Result>(erase: (...args: Args) => Result) =>
+    (...args: Args): Result => {
+      scrubbing.want();
+      return erase(...args);
+    };
+
   return {
     /**
      * Enters this process among those that share the file, and gives back what it held under `former`, its id until now; 0 if
@@ -110,31 +118,16 @@ export function operationsOn(statements: Statements) {
     dismiss: (step: DismissalWrite) => statements.dismissals.dismiss(step),
 
     clean: (limits: RetentionLimits, after: string | undefined) => statements.cleaning.step(limits, after),
-    // Each erasure notes in its own transaction that the files are to be scrubbed.
-    eraseCall(callId: string, traceIdsUntil: number, last: Sequence | undefined) {
-      scrubbing.want();
-      return erasure.eraseCall(callId, traceIdsUntil, last);
-    },
-    eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number) {
-      scrubbing.want();
-      return erasure.eraseEvents(sequences, traceIdsUntil);
-    },
-    eraseQuarantined(ids: readonly number[]) {
-      scrubbing.want();
-      return erasure.eraseQuarantined(ids);
-    },
-    eraseFailureGroups(ids: readonly number[]): void {
-      scrubbing.want();
-      erasure.eraseFailureGroups(ids);
-    },
-    eraseAudit(ids: readonly number[]): void {
-      scrubbing.want();
-      erasure.eraseAudit(ids);
-    },
-    erasePause(handler: string): void {
-      scrubbing.want();
-      statements.handlers.erase(handler);
-    },
+    eraseCall: scrubbed((callId: string, traceIdsUntil: number, last: Sequence | undefined) =>
+      erasure.eraseCall(callId, traceIdsUntil, last),
+    ),
+    eraseEvents: scrubbed((sequences: readonly Sequence[], traceIdsUntil: number) =>
+      erasure.eraseEvents(sequences, traceIdsUntil),
+    ),
+    eraseQuarantined: scrubbed((ids: readonly number[]) => erasure.eraseQuarantined(ids)),
+    eraseFailureGroups: scrubbed((ids: readonly number[]) => erasure.eraseFailureGroups(ids)),
+    eraseAudit: scrubbed((ids: readonly number[]) => erasure.eraseAudit(ids)),
+    erasePause: scrubbed((handler: string) => statements.handlers.erase(handler)),
     /** Not inside a transaction: see `isOutside`. */
     scrub: (options: { readonly compact: boolean }) => scrubbing.scrub(options),
   };
