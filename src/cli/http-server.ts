@@ -73,17 +73,13 @@ export class HttpServer {
 
   constructor(receiver: Receiver, { clock = systemClock, ...offer }: Offer) {
     this.#clock = clock;
-    const { path } = offer;
-    const take = receiver.nodeHandler();
-    const rest = restOf(receiver, offer);
+    const route = routerOf(receiver, offer);
     this.#server = createServer({ keepAliveTimeout: keepAlive }, (request, response) => {
       // The router would take the path out of a target that is a whole URL.
       if (request.url?.startsWith('/') !== true) return refuseTarget(response);
       this.#follow(response);
-      // Nearly every request is this, and skips the cost of the router.
-      const pass = isPlainDelivery(request, path) ? take : rest;
-      if (this.#starting && request.method === 'POST') return void this.#passLater(pass, request, response);
-      pass(request, response);
+      if (this.#starting && request.method === 'POST') return void this.#passLater(route, request, response);
+      route(request, response);
     });
   }
 
@@ -143,24 +139,11 @@ export class HttpServer {
   }
 }
 
-/** Printable ASCII without `#`. With any other character in the query, the router may not end the path at the `?`. */
-const plainQuery = /^[!"$-~]*$/;
-
 /**
- * Whether this is a POST whose target is exactly the path, with or without a query, as nearly every delivery is. The
- * other targets that the router sends to the receiver (other case, a slash at the end, a path below) are left to it:
- * a second reading of them here would sooner or later differ from it.
+ * Passes deliveries to the receiver, and answers the rest. It is the router of Express 5: an app on Express 4 would get a second
+ * Express, and this needs nothing else of it.
  */
-function isPlainDelivery({ method, url = '' }: Pick<IncomingMessage, 'method' | 'url'>, path: string) {
-  if (method !== 'POST' || !url.startsWith(path)) return false;
-  return url.length === path.length || (url[path.length] === '?' && plainQuery.test(url.slice(path.length)));
-}
-
-/**
- * A router, for requests that are not plainly a delivery. It passes those that may still be one to the receiver. It is the
- * router of Express 5: an app on Express 4 would get a second Express, and this needs nothing else of it.
- */
-function restOf(
+function routerOf(
   receiver: Receiver,
   { path, page, metrics, onMisdirected = () => {}, isReady = () => receiver.isReady }: Omit<Offer, 'clock'>,
 ): RequestListener {
