@@ -58,7 +58,6 @@ export function driver(): typeof pg {
 export class Statements {
   readonly schema: string;
   readonly #types: pg.CustomTypesConfig;
-  readonly #texts = new Map<string, string>();
 
   constructor(schema: string) {
     this.schema = quoted(schema);
@@ -75,11 +74,7 @@ export class Statements {
   }
 
   inSchema(text: string): string {
-    const known = this.#texts.get(text);
-    if (known !== undefined) return known;
-    const found = text.replaceAll(/\bringback\./g, `${this.schema}.`);
-    this.#texts.set(text, found);
-    return found;
+    return text.replaceAll(/\bringback\./g, `${this.schema}.`);
   }
 }
 
