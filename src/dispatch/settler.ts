@@ -24,6 +24,7 @@ export interface SettlerParts {
 /** Writes what becomes of runs, and repeats that until it succeeds: a run that has ended must not begin again. */
 export class Settler {
   readonly #parts: SettlerParts;
+  readonly #reported = new Set<string>();
 
   constructor(parts: SettlerParts) {
     this.#parts = parts;
@@ -100,15 +101,24 @@ export class Settler {
    * given back, and the run is run again.
    */
   async persist<T>(write: () => Promise<T>): Promise<T> {
-    const { stop, telemetry, clock } = this.#parts;
+    const { stop, clock } = this.#parts;
     for (;;) {
       try {
         return await write();
       } catch (error) {
         if (stop.aborted) throw error;
-        telemetry.report('dispatch_failed', { cause: messageOf(error) });
+        this.#report(messageOf(error));
         await pause(clock, storePause, stop);
       }
     }
+  }
+
+  /** Once in each pause: while the inbox can't be written, the writes of all runs that have ended fail alike. */
+  #report(cause: string): void {
+    const { telemetry, clock } = this.#parts;
+    if (this.#reported.has(cause)) return;
+    this.#reported.add(cause);
+    clock.after(storePause, () => this.#reported.delete(cause));
+    telemetry.report('dispatch_failed', { cause });
   }
 }

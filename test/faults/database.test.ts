@@ -7,6 +7,7 @@ import { Gate } from '../support/gate.ts';
 import { Script } from '../support/process.ts';
 import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
+import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 /** Commits one effect for each event; some runs fail at their first attempt. */
@@ -146,4 +147,24 @@ describe('a database that another process has locked', () => {
     await logs.until('run_dead');
     expect((await deliver(receiver)).status).toBe(200);
   });
+});
+
+test('an inbox in which no run can be settled is reported once for all of them, and again at each pause', async () => {
+  const clock = new ManualClock();
+  let failed = 0;
+  const database = storeAround(':memory:', clock, (method) =>
+    method === 'settle'
+      ? async () => {
+          failed += 1;
+          throw new Error('disk is full');
+        }
+      : undefined,
+  );
+  const { receiver, logs } = await started({ clock, database }, (r) => r.on('*', () => {}));
+  for (let i = 0; i < 10; i += 1) await deliver(receiver, bodyOf({ traceId: `id-${i}` }));
+  await expect.poll(() => failed).toBe(10);
+  expect(logs.of('dispatch_failed')).toMatchObject([{ cause: 'disk is full' }]);
+  clock.advance(1_000);
+  await expect.poll(() => failed).toBe(20);
+  expect(logs.of('dispatch_failed')).toHaveLength(2);
 });
