@@ -89,15 +89,19 @@ export function storedEventOf(row: StoredEventRow, read: ReadText): StoredEvent 
 
 /** Turns a row into the run that was found. */
 export function foundRunOf(row: ClaimedRunRow, read: ReadText): FoundRun {
-  const [by, reason] = [row.replayed_by, row.replay_reason].map((text) => textOrUndefined(text, read));
   return {
     ...storedEventOf(row, read),
     crashCount: row.crash_count,
     readingCrashes: row.reading_crashes,
     handler: read(row.handler),
     attempts: row.attempts,
-    replay: row.replay === null ? undefined : { id: row.replay, by, reason },
+    replay: replayOf(row, read),
   };
+}
+
+function replayOf({ replay, replayed_by, replay_reason }: ClaimedRunRow, read: ReadText) {
+  if (replay === null) return undefined;
+  return { id: replay, by: textOrUndefined(replayed_by, read), reason: textOrUndefined(replay_reason, read) };
 }
 
 /** Turns a row into the event of the contract, without its bytes. */
