@@ -5,6 +5,7 @@
  */
 import { Console } from 'node:console';
 import { Writable } from 'node:stream';
+import '../support/writer-threads.ts';
 import { run } from '../../src/cli/program.ts';
 import type { OutputName } from './command-output.ts';
 
