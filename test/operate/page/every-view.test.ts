@@ -1,0 +1,87 @@
+/** Every view of the page in a real browser, on both stores. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { browserForTests } from '../../support/browser.ts';
+import { operated } from '../../support/operated.ts';
+import { started } from '../../support/receiver.ts';
+
+const { open } = browserForTests();
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** The rules of axe whose outcome can change with the colours or the width. */
+const rulesOfLooks = ['color-contrast', 'target-size', 'scrollable-region-focusable'];
+
+/** What axe finds wrong, in words: by all of its rules, or by these. */
+async function barriers(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+  return page.evaluate(async (values) => {
+    const { axe: checker } = globalThis as unknown as {
+      readonly axe: {
+        run(
+          options: object,
+        ): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>;
+      };
+    };
+    const { violations } = await checker.run(values ? { runOnly: { type: 'rule', values } } : {});
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+    );
+  }, rules);
+}
+
+const views = [
+  ['/', 'Overview', 'Dead letters'],
+  ['/?range=day', 'Overview', 'Time to answer'],
+  ['/events', 'Events', 'trace-ended'],
+  ['/events?state=dead', 'Events', 'dead: crm'],
+  ['/events/trace-ended', 'CallHandler.CallEnded', 'the CRM is down'],
+  ['/calls', 'Calls', 'call-1'],
+  ['/calls/call-1', 'Call call-1', 'talk 3 min 12 s'],
+  ['/failures', 'Failures', 'the CRM is down'],
+  ['/replay?state=dead', 'Replay in bulk', 'Show what would run'],
+  ['/quarantine', 'Quarantine', 'No secret of the receiver made its signature.'],
+  ['/quarantine/1', 'Delivery 1', 'If the secret was rotated'],
+  ['/handlers', 'Handlers and processes', 'crm'],
+  ['/drift', 'Drift', 'payload.novelty'],
+  ['/audit', 'Audit', 'Who changed something'],
+] as const;
+
+test('each view shows what is there, without a complaint of the browser, and axe finds nothing, in dark and narrow either', async () => {
+  const { receiver } = await operated();
+  // Colours that are changed are there at once.
+  const { page, goTo, complaints } = await open(receiver, () => 'all', { reducedMotion: 'reduce' });
+  const wide = page.viewportSize() ?? { width: 0, height: 0 };
+  for (const [place, title, text] of views) {
+    const found = (what: unknown) => [place, what];
+    await goTo(place);
+    expect(found(await page.locator('h1').textContent())).toEqual(found(title));
+    await page.locator('main').getByText(text).filter({ visible: true }).first().waitFor();
+    // The page's policy lets no script in: this one comes from the browser's own side.
+    await page.evaluate(axe);
+    expect(found(await barriers(page))).toEqual(found([]));
+
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(found(await barriers(page, rulesOfLooks))).toEqual(found([]));
+    await page.emulateMedia({ colorScheme: 'light' });
+
+    await page.setViewportSize({ width: 360, height: 700 });
+    const root = 'document.documentElement';
+    expect(found(await page.evaluate(`${root}.scrollWidth - ${root}.clientWidth`))).toEqual(found(0));
+    expect(found(await barriers(page, rulesOfLooks))).toEqual(found([]));
+    await page.setViewportSize(wide);
+    expect(found(complaints)).toEqual(found([]));
+  }
+});
+
+test('views of an empty inbox say what to do next', async () => {
+  const { receiver } = await started();
+  const { page, goTo, complaints } = await open(receiver);
+  for (const place of ['/', '/events', '/calls', '/failures', '/quarantine', '/drift']) {
+    await goTo(place);
+    await page.locator('.empty').first().waitFor();
+    await page.evaluate(axe);
+    expect([place, await barriers(page)]).toEqual([place, []]);
+  }
+  expect(complaints).toEqual([]);
+});
