@@ -38,7 +38,7 @@ export interface Alert {
 /** Where a webhook goes. */
 export interface AlertWebhook {
   readonly url: string;
-  /** Signs it as Standard Webhooks says: `whsec_` and base64. @default it is not signed */
+  /** Signs it as Standard Webhooks says: `whsec_` and base64. Left out, it is not signed; `undefined` is refused. */
   readonly secret?: Secrets | undefined;
 }
 
@@ -88,8 +88,9 @@ function problemOf(value: unknown): { readonly message: string; readonly path?: 
   if (!isObject(value) || Object.keys(value).some((key) => key !== 'url' && key !== 'secret'))
     return { message: 'a function, an http or https address, or { url, secret }' };
   if (!isAddress(value['url'])) return { message: 'an http or https address', path: ['url'] };
-  if (value['secret'] === undefined || canSign(value['secret'] as Secrets)) return undefined;
-  return { message: 'whsec_ and base64', path: ['secret'] };
+  // A variable that isn't set must not send unsigned what was to be signed.
+  if (!('secret' in value) || canSign(value['secret'] as Secrets)) return undefined;
+  return { message: 'whsec_ and base64, or left out', path: ['secret'] };
 }
 
 function isAddress(value: unknown): boolean {

@@ -612,7 +612,11 @@ describe('the options of alerts', () => {
     ],
     [
       { notify: { url: 'https://hooks.example.com/', secret: '' } },
-      'The option alerts.notify.secret should be whsec_ and base64, but is empty.',
+      'The option alerts.notify.secret should be whsec_ and base64, or left out, but is empty.',
+    ],
+    [
+      { notify: { url: 'https://hooks.example.com/', secret: undefined } },
+      'The option alerts.notify.secret should be whsec_ and base64, or left out, but is undefined.',
     ],
     [{ silence: '5m' }, 'alerts'],
   ])('are checked: %j', (alerts, message) => {
