@@ -23,14 +23,8 @@ export function writeRequireEntries(root: string): void {
     exports: Record<string, Entry | string>;
   };
   const entries = Object.values(exports).filter((entry) => typeof entry !== 'string');
-  const program = ts.createProgram(
-    entries.map(({ types }) => join(root, types)),
-    {
-      module: ts.ModuleKind.NodeNext,
-      moduleResolution: ts.ModuleResolutionKind.NodeNext,
-      skipLibCheck: true,
-    },
-  );
+  const entryFiles = entries.map(({ types }) => join(root, types));
+  const program = ts.createProgram(entryFiles, options, ownDeclarations());
   for (const entry of entries) {
     const { require: files } = entry;
     mkdirSync(dirname(join(root, files.default)), { recursive: true });
@@ -41,6 +35,26 @@ export function writeRequireEntries(root: string): void {
       declarations(program, join(root, entry.types), from(entry.default)),
     );
   }
+}
+
+const options: ts.CompilerOptions = {
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  noLib: true,
+  types: [],
+};
+
+/** Reads our own declarations only: those of other packages are most of the text, and don't say what we export. */
+function ownDeclarations(): ts.CompilerHost {
+  return {
+    ...ts.createCompilerHost(options),
+    resolveModuleNameLiterals: (names, importing) =>
+      names.map(({ text }) => {
+        if (!text.startsWith('.')) return { resolvedModule: undefined };
+        const resolvedFileName = join(dirname(importing), text.replace(/\.[jt]s$/, '.d.ts'));
+        return { resolvedModule: { resolvedFileName, extension: ts.Extension.Dts } };
+      }),
+  };
 }
 
 /** What requires the ES module. */
