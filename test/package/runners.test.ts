@@ -49,15 +49,19 @@ test('a delivery through supertest is handled', async () => {
 });
 `;
 
-const tried = [
-  ...Object.entries(runners),
-  ['Jest 30, CommonJS, with the flag', jestInCommonJsWithFlag] as const,
-];
-test.each(tried)('%s', async (name, { type, head, command, lacks = {} }) => {
+/** With each runner, the frameworks that are run in it. */
+const tried = Object.entries(runners).map(
+  ([name, runner]) =>
+    [name, runner, frameworks.filter((framework) => !Object.hasOwn(runner.lacks ?? {}, framework))] as const,
+);
+test.each([
+  ...tried,
+  // Only what is not run without the flag.
+  ['Jest 30, CommonJS, with the flag', jestInCommonJsWithFlag, ['Nest']] as const,
+])('%s', async (name, { type, head, command }, mounted) => {
   const folder = join(project.folder, name.replaceAll(/\W/g, '-'));
   mkdirSync(folder);
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type }));
-  const mounted = frameworks.filter((framework) => !Object.hasOwn(lacks, framework));
   writeFileSync(join(folder, 'calls.test.js'), head + tests + frameworkTests(mounted));
   const target = command.includes('--test') ? join(folder, 'calls.test.js') : folder;
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [...command, target], {
