@@ -11,7 +11,7 @@ import { handlesTranscript, refused, refusesPlainHttp, secret, transcript } from
 let project: PackedProject;
 
 beforeAll(async () => {
-  project = await projectOf(['cluster', 'express', 'fastify', 'hono', 'nest', 'node-http']);
+  project = await projectOf(['express', 'fastify', 'hono', 'nest', 'node-http']);
 });
 afterAll(() => project.remove());
 

@@ -1,32 +1,52 @@
 /** Every entry point in ES modules and in CommonJS, as Node runs them and as TypeScript resolves them. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { frameworkPackages } from './framework-tests.ts';
 import { type PackedProject, addPackages, packProject, runIn } from './packed-project.ts';
 import { type Modules, TypeChecker } from './type-check.ts';
+import { rightApp, wrongApp } from './typed-apps.ts';
 
-/** What entry points need that the app has. */
+/** What entry points and the examples need that the app has. */
 const peers = [
-  '@nestjs/common',
-  '@nestjs/core',
+  ...frameworkPackages,
   '@opentelemetry/api',
   '@prometheus-io/client',
+  '@types/express',
   '@types/pg',
-  'fastify',
   'pg',
-  'reflect-metadata',
-  'rxjs',
 ];
+
+const examples = join(import.meta.dirname, '../../examples');
+const exampleFolders = ['cluster', 'express', 'fastify', 'hono', 'nest', 'node-http'];
+/** As a project that `nest new` has made, and one that runs TypeScript as it is. */
+const ofExamples = {
+  rewriteRelativeImportExtensions: true,
+  experimentalDecorators: true,
+  emitDecoratorMetadata: true,
+};
 
 let project: PackedProject;
 let types: TypeChecker;
 beforeAll(async () => {
   project = await packProject();
   types = new TypeChecker(project);
-  addPackages(project, ...peers);
 });
 afterAll(() => project.remove());
+
+it('without another package, the types are correct, accept an app, refuse wrong fields and count each mistake', () => {
+  const errors = types.errors({ 'right.ts': rightApp, 'wrong.ts': wrongApp });
+  expect(errors.map((line) => line.replace(/: .*/, ''))).toEqual(
+    [4, 5, 6, 7, 8].map((line) => expect.stringMatching(new RegExp(`^wrong\\.ts\\(${line},\\d+\\)$`))),
+  );
+});
+
+let hasPeers = false;
+function addPeers(): void {
+  if (!hasPeers) addPackages(project, ...peers);
+  hasPeers = true;
+}
 
 /** The entry points, by the names that are imported. */
 function entryPoints(): string[] {
@@ -39,6 +59,8 @@ function entryPoints(): string[] {
 }
 
 describe('in Node', () => {
+  beforeAll(addPeers);
+
   // Where it is set, the path of the oldest Node that is supported: as a package it would be as large as all others.
   const { RINGBACK_TEST_OLDEST_NODE: oldest } = process.env;
   const nodes = [process.execPath, ...(oldest === undefined ? [] : [oldest])];
@@ -58,6 +80,8 @@ describe('in Node', () => {
 });
 
 describe('in TypeScript', () => {
+  beforeAll(addPeers);
+
   const node16 = { module: 'node16', moduleResolution: 'node16' };
   const nodeNext = { module: 'nodenext', moduleResolution: 'nodenext' };
   const both = { 'app.mts': app(), 'app.cts': app() };
@@ -97,6 +121,17 @@ export const stop = (receiver: Receiver): Promise<void> | undefined =>
   receiver instanceof Receiver ? receiver.stop() : undefined;`,
     };
     expect(types.errors(files, nodeNext)).toEqual([]);
+  });
+
+  it('the examples of frameworks type-check', () => {
+    const sources = exampleFolders.flatMap((name) =>
+      globSync(`${name}/*.ts`, { cwd: examples }).map((file): [string, string] => [
+        file,
+        readFileSync(join(examples, file), 'utf8'),
+      ]),
+    );
+    expect(sources.length).toBeGreaterThan(exampleFolders.length);
+    expect(types.errors(Object.fromEntries(sources), { ...nodeNext, ...ofExamples })).toEqual([]);
   });
 
   it('what CommonJS compiles to runs', () => {

@@ -5,7 +5,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sign } from '../../src/index.ts';
 import { type PackedProject, packProject, runIn } from './packed-project.ts';
 import { startProgram } from './program.ts';
-import { TypeChecker } from './type-check.ts';
 
 const secret = 'whsec_cGFja2FnZQ==';
 let project: PackedProject;
@@ -58,7 +57,7 @@ describe('the packed package', () => {
   });
 
   it('is found right by publint', async () => {
-    const { messages } = await publint({ pkgDir: project.installed, strict: true });
+    const { messages } = await publint({ pkgDir: project.installed, pack: false, strict: true });
     expect(messages).toEqual([]);
   });
 
@@ -112,15 +111,6 @@ describe('the packed package', () => {
       console.log(typeof require('ringback').createReceiver, schema.$id, fixture.body.eventName);`;
     expect(runNode('--input-type=commonjs', script)).toBe(
       'function urn:ringback:schema:call-ended CallHandler.CallEnded',
-    );
-  });
-});
-
-describe('the types of the packed package', () => {
-  it('are correct, accept an app, refuse wrong fields and count each mistake', () => {
-    const errors = new TypeChecker(project).errors({ 'app.ts': rightApp, 'wrong.ts': wrongApp });
-    expect(errors.map((line) => line.replace(/: .*/, ''))).toEqual(
-      [4, 5, 6, 7, 8].map((line) => expect.stringMatching(new RegExp(`^wrong\\.ts\\(${line},\\d+\\)$`))),
     );
   });
 });
@@ -179,62 +169,3 @@ describe('the command of the packed package', () => {
 function runNode(inputType: string, script: string): string {
   return runIn(project, process.execPath, inputType, '--eval', script).trim();
 }
-
-const rightApp = `
-import { createReceiver, Discard, eventNames, isKnownEvent, RetryLater, sign, verify } from 'ringback';
-import type { CallEvent, ReceiverOptions, RunContext } from 'ringback';
-import { createPlatform } from 'ringback/platform';
-import { createSandbox } from 'ringback/sandbox';
-import { testSecret } from 'ringback/testing';
-
-const sandbox = createSandbox({ database: './sandbox.db', speed: 60 });
-const platform = createPlatform({ baseUrl: sandbox.url, apiKey: testSecret });
-export const subscribed = platform.subscriptions.ensure({ name: 'app', url: 'https://calls.example/' });
-// @ts-expect-error: a subscription needs an address
-platform.subscriptions.ensure({ name: 'app' });
-
-const options: ReceiverOptions = { secrets: ['whsec_a', 'whsec_b'], tolerance: '5m', limits: { body: '5mb' } };
-const receiver = createReceiver(options);
-receiver
-  .on('CallHandler.CallEnded', async (event, ctx) => {
-    const callId: string = event.payload.call_id;
-    await ctx.commit((db) => db.prepare('insert into calls values (?)').run(callId));
-    // @ts-expect-error: no such field
-    event.payload.call_idd;
-    // @ts-expect-error: a call that ended has no destination
-    event.payload.transfer_to;
-    // @ts-expect-error: not of that type
-    const wrong: number = event.payload.call_id;
-    return wrong;
-  })
-  .on(eventNames.callTransferred, { name: 'transfers', timeout: '20s', order: 'strict' }, (event) => {
-    const to: string = event.payload.transfer_to;
-    if (to === '') throw new Discard('nowhere');
-  })
-  .on(['CallHandler.*', 'callAnalysis.pcaCompleted'], { name: 'all' }, (event) => {
-    if (isKnownEvent(event) && event.eventName === 'callAnalysis.pcaCompleted') throw new RetryLater('10m');
-    // @ts-expect-error: other events may come under the pattern, so the payload is not known
-    const id: string = event.payload.call_id;
-    return id;
-  })
-  .fallback((event: CallEvent, { isKnown, log }) => log.info({ isKnown }, event.eventName));
-// @ts-expect-error: misspelled option
-createReceiver({ secret: 'whsec_a' });
-// @ts-expect-error: not a duration
-createReceiver({ secrets: 'whsec_a', timeout: 'soon' });
-export const handler = (event: CallEvent, ctx: RunContext): string => event.traceId + ctx.attempt;
-export const verified: boolean = verify('{}', sign('{}', { secrets: 'whsec_a' }), { secrets: 'whsec_a' }).ok;
-`;
-
-const wrongApp = `import { createReceiver } from 'ringback';
-const receiver = createReceiver({ secrets: 'whsec_a' });
-receiver.on('CallHandler.CallEnded', (event, ctx) => {
-  event.payload.callId;
-  event.payload.transfer_to;
-  event.traceid;
-  ctx.attempts;
-  const id: number = event.payload.call_id;
-  return id;
-});
-receiver.on('CallHandler.CallStarted', (event) => event.payload.call_id);
-`;

@@ -1,6 +1,6 @@
 /** The compiler of TypeScript, as an app that has the packed package would run it. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import type { PackedProject } from './packed-project.ts';
 
@@ -8,6 +8,10 @@ import type { PackedProject } from './packed-project.ts';
 export interface Modules {
   readonly module: string;
   readonly moduleResolution: string;
+  /** What the examples need beside that. */
+  readonly rewriteRelativeImportExtensions?: boolean;
+  readonly experimentalDecorators?: boolean;
+  readonly emitDecoratorMetadata?: boolean;
 }
 
 /**
@@ -16,8 +20,8 @@ export interface Modules {
  */
 export class TypeChecker {
   readonly #project: PackedProject;
-  /** The declarations of other libraries, which all programs share, by what decides how they are read. */
-  readonly #libraries = new Map<string, ts.SourceFile | undefined>();
+  /** The declarations of packages, which all programs share, by what decides how they are read. */
+  readonly #packages = new Map<string, ts.SourceFile | undefined>();
 
   constructor(project: PackedProject) {
     this.#project = project;
@@ -29,7 +33,10 @@ export class TypeChecker {
     modules: Modules = { module: 'nodenext', moduleResolution: 'nodenext' },
   ): string[] {
     const { folder } = this.#project;
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, name), text);
+    }
     const { options, errors } = ts.convertCompilerOptionsFromJson(
       {
         target: 'es2024',
@@ -68,11 +75,11 @@ export class TypeChecker {
       ...host,
       getCurrentDirectory: () => this.#project.folder,
       getSourceFile: (name, how, ...rest) => {
-        if (name.startsWith(this.#project.folder)) return read(name, how, ...rest);
+        if (!name.includes('/node_modules/')) return read(name, how, ...rest);
         const format = typeof how === 'object' ? how.impliedNodeFormat : undefined;
         const key = `${format} ${name}`;
-        if (!this.#libraries.has(key)) this.#libraries.set(key, read(name, how, ...rest));
-        return this.#libraries.get(key);
+        if (!this.#packages.has(key)) this.#packages.set(key, read(name, how, ...rest));
+        return this.#packages.get(key);
       },
     };
   }
