@@ -73,23 +73,13 @@ describe('the process of a backtest', () => {
     expect(await backtest(cwd)).toMatchObject({ code: 0, reports: [{ now: { refused: 1 } }] });
   });
 
-  it('keeps what the app prints from the report', async () => {
-    const cwd = await workedOn(
-      appOf("process.stdout.write('written '); console.log('logged'); r.on('*', { name: 'a' }, () => {});"),
-      one,
-    );
-    const { code, stderr, reports } = await backtest(cwd, '--handler', 'a');
-    expect([code, reports.length]).toEqual([0, 1]);
+  it('keeps what the app prints, and what it tells its parent process, from the report', async () => {
+    const app = `process.stdout.write('written '); console.log('logged'); process.send?.('ready');
+      r.on('*', { name: 'a' }, () => { process.send?.({ exitCode: 0 }); });`;
+    const { code, stderr, reports } = await backtest(await workedOn(appOf(app), one), '--handler', 'a');
+    expect([code, reports]).toMatchObject([0, [{ now: { done: 1 } }]]);
     expect(stderr).toContain('written ');
     expect(stderr).toContain('logged');
-  });
-
-  it('keeps what the app tells its parent process from the report', async () => {
-    const cwd = await workedOn(
-      appOf("process.send?.('ready'); r.on('*', { name: 'a' }, () => { process.send?.({ exitCode: 0 }); });"),
-      one,
-    );
-    expect(await backtest(cwd)).toMatchObject({ code: 0, reports: [{ now: { done: 1 } }] });
   });
 
   it('says why an app file does not load', async () => {
@@ -169,13 +159,15 @@ describe('the process of a backtest', () => {
     expect([full.code, full.stderr]).toEqual([1, expect.stringContaining('TMPDIR')]);
   });
 
-  describe.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const)('when %s comes', (signal) => {
-    it.each([
-      ['waits', 'await new Promise(() => {});'],
-      ['computes', 'for (;;);'],
-    ])('is ended, and its copy removed, while a handler %s', async (name, work) => {
-      // A computing process can't notice that the command was killed.
-      if (signal === 'SIGKILL' && name === 'computes') return;
+  // One that computes notices nothing, so it can't notice either that the command was killed.
+  it.each([
+    ['SIGINT', 'computes', 'for (;;);'],
+    ['SIGTERM', 'computes', 'for (;;);'],
+    ['SIGHUP', 'computes', 'for (;;);'],
+    ['SIGKILL', 'waits', 'await new Promise(() => {});'],
+  ] as const)(
+    'when %s comes, is ended, and its copy removed, while a handler %s',
+    async (signal, _, work) => {
       const app =
         `import { writeFileSync } from 'node:fs'; ` +
         appOf(
@@ -192,6 +184,6 @@ describe('the process of a backtest', () => {
       expect([code, stdout]).toEqual([signal === 'SIGINT' || signal === 'SIGTERM' ? 1 : null, '']);
       await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false);
       expect([leftIn(cwd), bytesIn(cwd).equals(before)]).toEqual([[], true]);
-    });
-  });
+    },
+  );
 });

@@ -8,7 +8,7 @@ import { inboxWithTrouble } from './inbox-support.ts';
 const fullDevice = '/dev/full';
 
 describe.runIf(existsSync(fullDevice))('output to a full disk', () => {
-  it.each([['counts'], ['event', 't-dead'], ['events'], ['erase', '--call-id', 'call_0001']])(
+  it.each([['events'], ['erase', '--call-id', 'call_0001']])(
     'is a failure that is reported in a sentence: inbox %s',
     async (...args) => {
       const cwd = await inboxWithTrouble();
