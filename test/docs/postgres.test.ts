@@ -1,6 +1,4 @@
 /** Runs the recipes of docs/postgres.md: each handler writes its row with `ctx.commit`, on a real database. */
-import { symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Pool } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Receiver, createReceiver } from '../../src/index.ts';
@@ -8,8 +6,7 @@ import { type PostgresTransaction, postgres } from '../../src/store/postgres/ind
 import { bodyOf, deliver, secret } from '../support/deliveries.ts';
 import { Logs } from '../support/logs.ts';
 import { testDatabase } from '../support/postgres.ts';
-import { temporaryFolder } from '../support/temporary.ts';
-import { codeBlocks, root } from './documents.ts';
+import { recipeFor } from './recipes.ts';
 
 interface Recipe {
   readonly default: (receiver: Receiver<PostgresTransaction>) => void;
@@ -34,7 +31,7 @@ test.each(['drizzle-orm/node-postgres', 'kysely', 'knex'])(
     const database = postgres({ connectionString: url.href, schema });
     const receiver = createReceiver({ secrets: secret, database, logger: logs.logger });
     onTestFinished(() => receiver.stop({ drain: 0 }));
-    const { default: handlers } = (await import(moduleOf(recipeFor(builder)))) as Recipe;
+    const { default: handlers } = (await import(recipeFor(builder, 'docs/postgres.md'))) as Recipe;
     handlers(receiver);
     await receiver.start();
     await deliver(receiver, bodyOf({ callId: 'call-1', traceId: 'trace-1' }));
@@ -49,20 +46,3 @@ test.each(['drizzle-orm/node-postgres', 'kysely', 'knex'])(
     expect((await receiver.counts()).events).toMatchObject({ done: 1, open: 1 });
   },
 );
-
-function recipeFor(builder: string): string {
-  const [code, ...others] = codeBlocks('docs/postgres.md', 'ts').filter((block) =>
-    block.includes(`from '${builder}'`),
-  );
-  if (code === undefined || others.length > 0) throw new Error(`There should be one recipe for ${builder}`);
-  return code;
-}
-
-/** The path of a module with this code, in a project that has the packages installed. */
-function moduleOf(code: string): string {
-  const folder = temporaryFolder();
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const path = join(folder, 'handlers.ts');
-  writeFileSync(path, code);
-  return path;
-}
