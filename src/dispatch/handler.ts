@@ -43,7 +43,7 @@ export type Synchronous<Result> = [Result] extends [never]
 
 /**
  * What a user's function is called with besides the event. `Transaction` is what the inbox's database lends to `commit`:
- * with SQLite, which is the default, a synchronous connection.
+ * with SQLite, which is the default, a synchronous connection. With Postgres, write `RunContext<PostgresTransaction>`.
  */
 export interface RunContext<Transaction = UserDatabase> {
   /** Which attempt this is, counted from 1. */
@@ -92,7 +92,10 @@ export interface RunReplay {
   readonly by: string | undefined;
 }
 
-/** What `effects` may do with the inbox's database: a stable, synchronous part of better-sqlite3. */
+/**
+ * What `effects` may do with the inbox's database, if that is SQLite: a stable, synchronous part of better-sqlite3. On
+ * Postgres, it is `PostgresTransaction` of `ringback/postgres`, a connection of the package `pg`.
+ */
 export interface UserDatabase {
   prepare(sql: string): UserStatement;
   exec(sql: string): unknown;
