@@ -64,6 +64,25 @@ describe('ringback inbox replay', () => {
     expect(JSON.parse(given.stdout)).toMatchObject({ id: 1, runs: 1 });
   });
 
+  it('goes on at a rate until all is requeued', async () => {
+    const meant = [
+      'inbox',
+      'replay',
+      '--event-name',
+      'CallHandler.CallEnded',
+      '--app',
+      'app.mjs',
+      '--rate',
+      '5',
+    ];
+    // In a process of its own: between two steps, nothing else keeps that alive.
+    const { code, stdout } = await ringbackProcess([...meant, '--yes'], {
+      env,
+      cwd: await inboxWithTrouble(),
+    });
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { state: 'done', runs: 2 }]);
+  });
+
   it('is stopped by another command, which says how far it has come', async () => {
     const cwd = await inboxWithTrouble();
     const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });

@@ -1,5 +1,5 @@
 import { ringbackError } from '../../errors/errors.ts';
-import { type Clock, pause } from '../../kit/clock.ts';
+import { type Clock, pause, refProcess } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import type { Telemetry } from '../../receiver/telemetry.ts';
 import type { AuditRequest, AuditRow, AuditStore } from '../../store/audit-store.ts';
@@ -73,7 +73,9 @@ export class BulkActions {
     const upTo = await store.lastSequence();
     const id = await entries.begin({ ...request, now: clock.now(), upTo });
     const driven = this.#drive(id, work, { reached: 0, upTo });
-    return { id, ended: driven.then(() => this.#endOf(id)) };
+    // Whoever waits for the end of an action may have nothing else that keeps the process alive between two steps.
+    const unref = refProcess();
+    return { id, ended: driven.then(() => this.#endOf(id)).finally(unref) };
   }
 
   /** Stops an action. Resolves to whether it went on. */
