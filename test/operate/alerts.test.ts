@@ -179,6 +179,9 @@ describe('alerts', () => {
     await logs.until('run_done');
     await look();
     expect(states()).toEqual(['handler_failing crm raised', 'handler_failing crm over']);
+    // It stays so, although nothing has happened since and the failures are still among the last 15 minutes.
+    await look(4 * minute);
+    expect(states()).toHaveLength(2);
   });
 
   test('tell of failures that are alike, if they are a tenth, until the group is muted', async () => {

@@ -33,8 +33,11 @@ interface Attempts {
 export function failures({ minutes, groups, now }: Facts, from: number | false): readonly Condition[] {
   if (from === false) return [];
   const counts = sums(minutes, now - window);
-  const lately = sums(minutes, now - mendedWindow);
-  const isMended = (name: string, handler: string) => !lately.has(name) && lately.has(`done:${handler}`);
+  const isMended = (name: string, handler: string) => {
+    const failedAt = latest(minutes, name);
+    // Something has gone well since: that stays so when nothing comes afterwards.
+    return failedAt < now - mendedWindow && latest(minutes, `done:${handler}`) > failedAt;
+  };
   return handlersIn(counts).flatMap((handler): readonly Condition[] => {
     const attempts = attemptsOf(handler, counts, groups);
     if (attempts.failed >= from && attempts.failed > attempts.done)
@@ -87,4 +90,9 @@ function sums(rows: readonly HistoryRow[], since: number): ReadonlyMap<string, n
   const all = new Map<string, number>();
   for (const { at, name, count } of rows) if (at >= since) all.set(name, (all.get(name) ?? 0) + count);
   return all;
+}
+
+/** The last minute in which something was counted under the name. */
+function latest(rows: readonly HistoryRow[], name: string): number {
+  return rows.reduce((last, row) => (row.name === name ? Math.max(last, row.at) : last), -Infinity);
 }
