@@ -88,19 +88,19 @@ function durabilityFinding({ server }: PostgresExamination): Finding {
     return finding(
       'durability',
       'wrong',
-      `${found}: a crash of its machine can destroy the inbox. Set it to on.`,
+      `${found}: a crash of its machine can destroy the inbox. Set fsync to on.`,
     );
   if (commit === 'off')
     return finding(
       'durability',
       'wrong',
-      `${found}: a crash loses deliveries that were answered with 200. Set it to on.`,
+      `${found}: a crash loses deliveries that were answered with 200. Set synchronous_commit to on.`,
     );
   if (hasSynchronousStandbys && ['local', 'remote_write'].includes(commit))
     return finding(
       'durability',
       'warning',
-      `${found}: a failover can lose deliveries that were answered with 200. Set it to on.`,
+      `${found}: a failover can lose deliveries that were answered with 200. Set synchronous_commit to on.`,
     );
   return finding('durability', 'ok', found);
 }
