@@ -16,9 +16,9 @@ test('three receivers on one Postgres, through each kind of fault: nothing lost,
     historyFile,
     faults: allFaults,
     duration: undefined,
-    maxPause: 500,
+    maxPause: 1_000,
     suspension: [10_000, 12_000],
-    load: { calls: 6, maxPause: 100 },
+    load: { calls: 4, maxPause: 100 },
     drain: 400_000,
   });
   const { violations, faults, acknowledged, sent } = await judged(historyFile);

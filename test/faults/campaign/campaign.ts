@@ -48,7 +48,7 @@ export async function runCampaign(options: CampaignOptions): Promise<void> {
     const balancer = await Balancer.start(() => fleet.ports, seededRandom(seed, 'balancer'));
     const random = seededRandom(seed, 'sender');
     const sender = new Sender({ url: balancer.url, history, random, ...options.load });
-    await sender.copied(200);
+    await sender.copied(100);
     const sending = sender.run();
     const made = await makeFaults(options, cluster, fleet, history);
     sender.stop();

@@ -9,6 +9,8 @@ const settings = {
   synchronous_standby_names: '*',
   // What a standby that is being made has to catch up with.
   wal_keep_size: '512MB',
+  // By default, a standby that has lost its primary looks for it again after five seconds.
+  wal_retrieve_retry_interval: '200ms',
   max_wal_size: '256MB',
 };
 
