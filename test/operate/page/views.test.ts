@@ -1,7 +1,7 @@
 /** What is special about some views of the page, in a real browser. */
 import { describe, expect, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';
-import { bodyOf, deliver, deliverAll } from '../../support/deliveries.ts';
+import { bodyOf, deliver, deliverAll, otherSecret, signedHeaders } from '../../support/deliveries.ts';
 import { started } from '../../support/receiver.ts';
 
 const { open } = browserForTests();
@@ -52,6 +52,24 @@ test('of a call with many events, the latest are listed, and older ones that hav
   await page.getByText('The latest 200, and older ones that have dead letters.').waitFor();
   await page.getByRole('link', { name: 'All events of this call' }).click();
   await page.getByRole('link', { name: 'Older →' }).waitFor();
+});
+
+test('a body of long lines is laid out in short pieces, and is copied as it came', async () => {
+  const { receiver } = await started();
+  const written = `${'שלום '.repeat(5_000)}\n\n${'🦊'.repeat(5_000)} ${'a\n'.repeat(2_000)}a`;
+  await deliver(receiver, written, signedHeaders(written, { secrets: otherSecret }));
+  const { page, goTo } = await open(receiver);
+  await goTo('/quarantine/1');
+  await page.getByRole('button', { name: 'Show body' }).click();
+  await page.getByLabel('The body').waitFor();
+  expect(await page.getByLabel('The body').textContent()).toBe(written);
+  const copied = "getSelection().selectAllChildren(document.querySelector('pre')), getSelection().toString()";
+  expect(await page.evaluate(copied)).toBe(written);
+  const pieces = "[...document.querySelector('pre').childNodes].map(({ textContent }) => textContent.length)";
+  // One line in two directions takes a browser the square of its length.
+  expect(Math.max(...(await page.evaluate<number[]>(pieces)))).toBeLessThanOrEqual(2_000);
+  const wide = "document.querySelector('pre').scrollWidth - document.querySelector('pre').clientWidth";
+  expect(await page.evaluate(wide)).toBe(0);
 });
 
 describe('what is not there', () => {

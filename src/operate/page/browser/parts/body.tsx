@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { useAccess } from '../api/access.ts';
 import { type Refusal, get, refusalOf } from '../api/client.ts';
+import { LongText } from './long-text.tsx';
 import { Refused } from './standing.tsx';
 import { Fact, Facts } from './text.tsx';
 
@@ -45,9 +46,12 @@ export function Body({ path, isBase64 = false }: { readonly path: string; readon
       </p>
       {content && (
         <>
-          <pre dir="auto" tabIndex={0} aria-label="The body">
-            {isBase64 ? fromBase64(String(content.body)) : JSON.stringify(content.body, undefined, 2)}
-          </pre>
+          <LongText
+            label="The body"
+            text={
+              isBase64 ? fromBase64(String(content.body)) : (JSON.stringify(content.body, undefined, 2) ?? '')
+            }
+          />
           <Facts>
             {Object.entries(content.headers ?? {}).map(([name, value]) => (
               <Fact key={name} name={name}>
