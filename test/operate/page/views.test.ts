@@ -41,7 +41,7 @@ test('of a call with many events, the latest are listed, and older ones that hav
   );
   await deliver(receiver, bodyOf({ traceId: 'oldest', callId: 'call-1' }));
   await logs.until('run_dead');
-  const others = Array.from({ length: 201 }, (_, place) =>
+  const others = Array.from({ length: 203 }, (_, place) =>
     bodyOf({ traceId: `later-${place}`, callId: 'call-1' }),
   );
   await deliverAll(receiver, others);
@@ -50,6 +50,8 @@ test('of a call with many events, the latest are listed, and older ones that hav
   await page.getByRole('region', { name: 'Events' }).getByText('oldest').waitFor();
   await page.getByRole('button', { name: 'Dismiss…' }).waitFor();
   await page.getByText('The latest 200, and older ones that have dead letters.').waitFor();
+  // The 201 that are listed, and no other: a browser would draw tens of thousands for minutes.
+  await expect.poll(() => page.locator('.drawing svg path.mark-arrived').count()).toBe(201 + 1);
   await page.getByRole('link', { name: 'All events of this call' }).click();
   await page.getByRole('link', { name: 'Older →' }).waitFor();
 });

@@ -1,5 +1,6 @@
 /** What there is to draw of a call: spans and marks in lanes, all on one axis of time. */
 import type { Call, Event } from '../api/shapes.ts';
+import { maxListed } from '../api/use-call.ts';
 import { duration } from '../parts/format.ts';
 
 export interface Mark {
@@ -22,9 +23,15 @@ export interface Lane {
   readonly spans: readonly Span[];
 }
 
+/**
+ * `events`: those that are listed. Of a call with more there are no others: it may have tens of thousands, if a placeholder is
+ * its id, and a browser would draw them for minutes.
+ */
 export function storyOf(call: Call, events: readonly Event[]): readonly Lane[] {
   const known = new Map(events.map((event) => [event.traceId, event]));
-  return [callLane(call), happenedLane(call), arrivedLane(call), ...handlerLanes(call, known)];
+  const told =
+    call.events.length > maxListed ? call.events.filter(({ traceId }) => known.has(traceId)) : call.events;
+  return [callLane(call), happenedLane(told), arrivedLane(told), ...handlerLanes(told, known)];
 }
 
 /** Every time of the story with its words, in order. */
@@ -58,14 +65,14 @@ function callLane({ startedAt, endedAt, durationMs, transfer, analysis, lastSeen
   return { name: 'Call', marks, spans };
 }
 
-function happenedLane({ events }: Call): Lane {
+function happenedLane(events: Call['events']): Lane {
   const marks = events.map(({ name, occurredAt }): Mark => {
     return { at: Date.parse(occurredAt), kind: 'happened', text: shortName(name) };
   });
   return { name: 'Happened', marks, spans: [] };
 }
 
-function arrivedLane({ events }: Call): Lane {
+function arrivedLane(events: Call['events']): Lane {
   const marks = events.map(({ name, occurredAt, receivedAt }): Mark => {
     const late = Date.parse(receivedAt) - Date.parse(occurredAt);
     const after = late > 0 ? `, ${duration(late)} later` : '';
@@ -78,7 +85,7 @@ function arrivedLane({ events }: Call): Lane {
 }
 
 /** A lane for each handler that something is remembered of. */
-function handlerLanes({ events }: Call, known: ReadonlyMap<string, Event>): readonly Lane[] {
+function handlerLanes(events: Call['events'], known: ReadonlyMap<string, Event>): readonly Lane[] {
   const lanes = new Map<string, Mark[]>();
   for (const { traceId, name } of events) {
     for (const run of known.get(traceId)?.runs ?? []) {

@@ -69,7 +69,7 @@ function OneCall({ call }: { readonly call: Call }) {
       <h2>Events</h2>
       {isCut && (
         <p class="faint">
-          The latest {maxListed}, and older ones that have dead letters.{' '}
+          The latest {maxListed}, and older ones that have dead letters. The drawing shows the same.{' '}
           <a href={linkTo(['events'], { callId })}>All events of this call</a>
         </p>
       )}
