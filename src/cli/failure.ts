@@ -2,6 +2,7 @@ import { RingbackError } from '../errors/errors.ts';
 import type { ProblemCode } from '../errors/problems.ts';
 import { messageOf } from '../kit/error-text.ts';
 import { remark, withoutSecrets } from './stderr.ts';
+import { withoutControls } from './terminal.ts';
 
 /** The exit codes of the command. */
 export const exitCodes = {
@@ -52,7 +53,8 @@ export function explain(error: unknown): number {
   remark(line);
   // Read here and not from the checked environment, since the check may be what failed.
   const isDebugging = /^(debug|trace)$/.test(process.env['RINGBACK_LOG_LEVEL'] ?? '');
-  if (isDebugging && error instanceof Error) process.stderr.write(`${withoutSecrets(stackOf(error))}\n`);
+  if (isDebugging && error instanceof Error)
+    process.stderr.write(`${withoutControls(withoutSecrets(stackOf(error)))}\n`);
   if (error instanceof Misuse) return exitCodes.usage;
   return isExpected ? exitCodes.failure : exitCodes.unexpected;
 }

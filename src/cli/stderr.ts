@@ -4,10 +4,11 @@
  * option, or in the place of another argument.
  */
 import { Console } from 'node:console';
+import { withoutControls } from './terminal.ts';
 
-/** Writes one line for the person. */
+/** Writes one line for the person. It may quote what a file or a server says: the terminal is to act on nothing of it. */
 export function remark(sentence: string): void {
-  process.stderr.write(`ringback: ${withoutSecrets(sentence)}\n`);
+  process.stderr.write(`ringback: ${withoutControls(withoutSecrets(sentence))}\n`);
 }
 
 /** Makes the console of an app file write to stderr. */

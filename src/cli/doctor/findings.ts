@@ -12,10 +12,10 @@ export interface Finding {
 
 /**
  * A finding. Its message is made one line, since it may quote the name of a subscription or the answer of a server:
- * these must not be able to forge findings, or to send control characters to a terminal.
+ * these must not be able to forge findings, or to send to a terminal what it acts on.
  */
 export function finding(check: string, status: FindingStatus, message: string): Finding {
-  return { check, status, message: message.replaceAll(/[\p{Control}\p{Zl}\p{Zp}]+/gu, ' ') };
+  return { check, status, message: message.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ') };
 }
 
 /** The findings as lines for a person: the status, what was checked, and the message. */
