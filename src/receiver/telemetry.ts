@@ -92,7 +92,7 @@ const logEvents = {
   bulk_action_failed: ['error', 'a replay or a dismissal was cut short and will go on'],
   events_replayed: ['info', 'events were requeued to be run again'],
   runs_dismissed: ['info', 'runs were dismissed and will not be run'],
-  claims_taken_over: ['info', 'took over what a dead process held'],
+  claims_taken_over: ['info', 'took over what a dead or suspended process held'],
   no_handlers: [
     'warn',
     'no handlers are registered: events are stored, and wait for a process that has some',

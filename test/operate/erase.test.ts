@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import type { RetentionStore } from '../../src/store/retention-store.ts';
-import { ManualClock, turn } from '../support/clock.ts';
+import { ManualClock } from '../support/clock.ts';
 import { type Answer, bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { foundInFiles } from '../support/files.ts';
 import { Gate } from '../support/gate.ts';
