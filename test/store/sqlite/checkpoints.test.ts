@@ -8,10 +8,10 @@ import { temporaryDatabase } from '../../support/temporary.ts';
 test('the log is written back and used again while deliveries pour in', async () => {
   const database = temporaryDatabase();
   const { receiver } = await started({ database, clock: new ManualClock(), logger: { level: 'silent' } });
-  const filler = 'x'.repeat(40_000);
+  const filler = 'x'.repeat(400_000);
   let largest = 0;
-  for (let round = 0; round < 120; round += 1) {
-    const bodies = Array.from({ length: 50 }, (_, index) =>
+  for (let round = 0; round < 75; round += 1) {
+    const bodies = Array.from({ length: 5 }, (_, index) =>
       bodyOf({ traceId: `trace-${round}-${index}`, payload: { call_id: `call-${round}-${index}`, filler } }),
     );
     await deliverAll(receiver, bodies);
