@@ -11,7 +11,7 @@ const { open } = browserForTests();
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** The rules of axe whose outcome can change with the colours or the width. */
-const rulesOfLooks = ['color-contrast', 'target-size', 'scrollable-region-focusable'];
+const rulesOfLooks = ['color-contrast', 'link-in-text-block', 'target-size', 'scrollable-region-focusable'];
 
 /** What axe finds wrong, in words: by all of its rules, or by these. */
 async function barriers(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
