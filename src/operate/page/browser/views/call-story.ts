@@ -24,8 +24,8 @@ export interface Lane {
 }
 
 /**
- * `events`: those that are listed. Of a call with more there are no others: it may have tens of thousands, if a placeholder is
- * its id, and a browser would draw them for minutes.
+ * Of a call with more events than are listed, only the listed ones, `events`, are drawn: it may have tens of thousands, if
+ * its id is a placeholder, and a browser would draw them for minutes.
  */
 export function storyOf(call: Call, events: readonly Event[]): readonly Lane[] {
   const known = new Map(events.map((event) => [event.traceId, event]));
