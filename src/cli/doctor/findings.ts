@@ -1,3 +1,5 @@
+import { controls } from '../terminal.ts';
+
 /** The outcome of a check. Only `wrong` makes the command fail. */
 export type FindingStatus = 'ok' | 'warning' | 'wrong' | 'skipped';
 
@@ -10,12 +12,14 @@ export interface Finding {
   readonly message: string;
 }
 
+const runsOfControls = new RegExp(`${controls.source}+`, controls.flags);
+
 /**
  * A finding. Its message is made one line, since it may quote the name of a subscription or the answer of a server:
  * these must not be able to forge findings, or to send to a terminal what it acts on.
  */
 export function finding(check: string, status: FindingStatus, message: string): Finding {
-  return { check, status, message: message.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ') };
+  return { check, status, message: message.replaceAll(runsOfControls, ' ') };
 }
 
 /** The findings as lines for a person: the status, what was checked, and the message. */
