@@ -28,25 +28,25 @@ const ofExamples = {
 };
 
 let project: PackedProject;
-let types: TypeChecker;
+const types = new TypeChecker();
 beforeAll(async () => {
   project = await packProject();
-  types = new TypeChecker(project);
+  addPackages(project, ...peers);
 });
 afterAll(() => project.remove());
 
-it('without another package, the types are correct, accept an app, refuse wrong fields and count each mistake', () => {
-  const errors = types.errors({ 'right.ts': rightApp, 'wrong.ts': wrongApp });
-  expect(errors.map((line) => line.replace(/: .*/, ''))).toEqual(
-    [4, 5, 6, 7, 8].map((line) => expect.stringMatching(new RegExp(`^wrong\\.ts\\(${line},\\d+\\)$`))),
-  );
-});
+describe('without another package', () => {
+  let bare: PackedProject;
+  beforeAll(async () => void (bare = await packProject()));
+  afterAll(() => bare.remove());
 
-let hasPeers = false;
-function addPeers(): void {
-  if (!hasPeers) addPackages(project, ...peers);
-  hasPeers = true;
-}
+  it('the types are correct, accept an app, refuse wrong fields and count each mistake', () => {
+    const errors = types.errors(bare, { 'right.ts': rightApp, 'wrong.ts': wrongApp });
+    expect(errors.map((line) => line.replace(/: .*/, ''))).toEqual(
+      [4, 5, 6, 7, 8].map((line) => expect.stringMatching(new RegExp(`^wrong\\.ts\\(${line},\\d+\\)$`))),
+    );
+  });
+});
 
 /** The entry points, by the names that are imported. */
 function entryPoints(): string[] {
@@ -59,8 +59,6 @@ function entryPoints(): string[] {
 }
 
 describe('in Node', () => {
-  beforeAll(addPeers);
-
   // Where it is set, the path of the oldest Node that is supported: as a package it would be as large as all others.
   const { RINGBACK_TEST_OLDEST_NODE: oldest } = process.env;
   const nodes = [process.execPath, ...(oldest === undefined ? [] : [oldest])];
@@ -80,8 +78,6 @@ describe('in Node', () => {
 });
 
 describe('in TypeScript', () => {
-  beforeAll(addPeers);
-
   const node16 = { module: 'node16', moduleResolution: 'node16' };
   const nodeNext = { module: 'nodenext', moduleResolution: 'nodenext' };
   const both = { 'app.mts': app(), 'app.cts': app() };
@@ -95,7 +91,7 @@ describe('in TypeScript', () => {
     ['node10, CommonJS', { 'app.ts': app() }, { module: 'commonjs', moduleResolution: 'node10' }],
   ];
   it.each(settings)('%s: an app that uses every entry point type-checks', (_name, files, modules) => {
-    expect(types.errors(files, modules)).toEqual([]);
+    expect(types.errors(project, files, modules)).toEqual([]);
     expect(entryPoints().filter((name) => !app().includes(`from '${name}'`))).toEqual([]);
   });
 
@@ -103,7 +99,7 @@ describe('in TypeScript', () => {
     const wrong = `
 import { createReceiver } from 'ringback';
 createReceiver({ secrets: 'whsec_a' }).on('CallHandler.CallEnded', (event) => event.payload.callId);`;
-    const errors = types.errors({ 'wrong.cts': wrong }, node16);
+    const errors = types.errors(project, { 'wrong.cts': wrong }, node16);
     expect(errors).toEqual([expect.stringContaining("wrong.cts(3,93): error TS2551: Property 'callId'")]);
   });
 
@@ -120,7 +116,7 @@ export const soon: RetryLater = new RetrySoon('1s');
 export const stop = (receiver: Receiver): Promise<void> | undefined =>
   receiver instanceof Receiver ? receiver.stop() : undefined;`,
     };
-    expect(types.errors(files, nodeNext)).toEqual([]);
+    expect(types.errors(project, files, nodeNext)).toEqual([]);
   });
 
   it('the examples of frameworks type-check', () => {
@@ -131,7 +127,7 @@ export const stop = (receiver: Receiver): Promise<void> | undefined =>
       ]),
     );
     expect(sources.length).toBeGreaterThan(exampleFolders.length);
-    expect(types.errors(Object.fromEntries(sources), { ...nodeNext, ...ofExamples })).toEqual([]);
+    expect(types.errors(project, Object.fromEntries(sources), { ...nodeNext, ...ofExamples })).toEqual([]);
   });
 
   it('what CommonJS compiles to runs', () => {

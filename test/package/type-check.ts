@@ -15,24 +15,19 @@ export interface Modules {
 }
 
 /**
- * Type-checks files of a project with our own declarations, which must be correct as well. Those of other libraries are only
+ * Type-checks files of projects with our own declarations, which must be correct as well. Those of other libraries are only
  * read: to check them, too, would take most of the time, and what is wrong in them isn't ours.
  */
 export class TypeChecker {
-  readonly #project: PackedProject;
   /** The declarations of packages, which all programs share, by what decides how they are read. */
   readonly #packages = new Map<string, ts.SourceFile | undefined>();
 
-  constructor(project: PackedProject) {
-    this.#project = project;
-  }
-
   /** Writes the files, and returns the errors as the compiler's command prints them, a line each. */
   errors(
+    { folder }: PackedProject,
     files: Readonly<Record<string, string>>,
     modules: Modules = { module: 'nodenext', moduleResolution: 'nodenext' },
   ): string[] {
-    const { folder } = this.#project;
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(dirname(join(folder, name)), { recursive: true });
       writeFileSync(join(folder, name), text);
@@ -51,7 +46,7 @@ export class TypeChecker {
       folder,
     );
     const rootNames = Object.keys(files).map((name) => join(folder, name));
-    const host = this.#host(options);
+    const host = this.#host(options, folder);
     const program = ts.createProgram({ rootNames, options, host });
     const found = [
       ...errors,
@@ -68,12 +63,12 @@ export class TypeChecker {
     return found.map((error) => ts.formatDiagnostic(error, host).trim());
   }
 
-  #host(options: ts.CompilerOptions): ts.CompilerHost {
+  #host(options: ts.CompilerOptions, folder: string): ts.CompilerHost {
     const host = ts.createCompilerHost(options);
     const read = host.getSourceFile.bind(host);
     return {
       ...host,
-      getCurrentDirectory: () => this.#project.folder,
+      getCurrentDirectory: () => folder,
       getSourceFile: (name, how, ...rest) => {
         if (!name.includes('/node_modules/')) return read(name, how, ...rest);
         const format = typeof how === 'object' ? how.impliedNodeFormat : undefined;
