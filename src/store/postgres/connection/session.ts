@@ -19,7 +19,7 @@ import {
 import { type Backend, Unanswered } from './unanswered.ts';
 
 /** How long each connection may still be waited for, and used, when the store is to close, in milliseconds. */
-const closeTimeout = 3_000;
+export const closeTimeout = 3_000;
 
 /** How many times a transaction is tried at the most if the database ends it because of others. */
 const maxConflicts = 10;
