@@ -29,6 +29,13 @@ export default defineConfig({
     // They start a Postgres server, unpack a browser and pack the package when the first test asks for it.
     globalSetup: ['test/support/postgres-setup.ts', 'test/support/prepared-setup.ts'],
     setupFiles: ['test/support/writer-threads.ts'],
+    tags: [
+      {
+        name: 'long',
+        description:
+          'Takes more than about half a second, and is left to `npm run test:full`: others show the same in less.',
+      },
+    ],
     provide: { inboxes: 'on SQLite' },
     // Files share the modules that they load: loading them for each took a fifth of the CPU.
     projects: [

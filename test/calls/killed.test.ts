@@ -1,3 +1,4 @@
+// @module-tag long
 import { fileURLToPath } from 'node:url';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';

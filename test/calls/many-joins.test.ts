@@ -1,3 +1,4 @@
+// @module-tag long
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';

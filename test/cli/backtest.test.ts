@@ -31,7 +31,7 @@ describe('ringback backtest', () => {
     });
   });
 
-  it('takes what a person has dismissed for given up, and not for done', async () => {
+  it('takes what a person has dismissed for given up, and not for done', { tags: 'long' }, async () => {
     const cwd = await workedOn(
       appOf(
         "r.on('*', { name: 'journal' }, (e) => { if (e.traceId === 't-dead') throw new Discard('full'); });",
@@ -44,7 +44,7 @@ describe('ringback backtest', () => {
     });
   });
 
-  it('knows a handler that was not there then, and says which is gone', async () => {
+  it('knows a handler that was not there then, and says which is gone', { tags: 'long' }, async () => {
     const cwd = await workedOn(appOf("r.on('CallHandler.CallEnded', { name: 'added' }, () => {});"));
     expect(await backtest(cwd)).toMatchObject({
       code: 0,
@@ -53,22 +53,32 @@ describe('ringback backtest', () => {
     });
   });
 
-  it('fails if a kind of event fails that went well then, and groups the errors', async () => {
-    const failing = `r.on('*', { name: 'journal' }, (event) => {
+  it(
+    'fails if a kind of event fails that went well then, and groups the errors',
+    { tags: 'long' },
+    async () => {
+      const failing = `r.on('*', { name: 'journal' }, (event) => {
       if (event.eventName !== 'CallHandler.CallEnded') return;
       throw new TypeError(\`no account for \${event.callId}\`);
     });`;
-    const cwd = await workedOn(appOf(failing));
-    const { code, stderr, reports } = await backtest(cwd);
-    expect([code, stderr]).toEqual([1, 'ringback: runs that were done then and would fail now: 1\n']);
-    expect(reports).toMatchObject([
-      { runs: 3, now: { ...none, done: 1, failed: 2 }, worse: 1, better: 0, errors: [{ runs: 2, worse: 1 }] },
-    ]);
-    const [error] = reports[0]?.errors ?? [];
-    expect(error).toMatchObject({ ending: 'failed', cause: 'TypeError', message: 'no account for …' });
-    expect(error?.traceId).toBe('t-well');
-    expect(error?.place).toMatch(/^app\.ts:\d+:\d+$/v);
-  });
+      const cwd = await workedOn(appOf(failing));
+      const { code, stderr, reports } = await backtest(cwd);
+      expect([code, stderr]).toEqual([1, 'ringback: runs that were done then and would fail now: 1\n']);
+      expect(reports).toMatchObject([
+        {
+          runs: 3,
+          now: { ...none, done: 1, failed: 2 },
+          worse: 1,
+          better: 0,
+          errors: [{ runs: 2, worse: 1 }],
+        },
+      ]);
+      const [error] = reports[0]?.errors ?? [];
+      expect(error).toMatchObject({ ending: 'failed', cause: 'TypeError', message: 'no account for …' });
+      expect(error?.traceId).toBe('t-well');
+      expect(error?.place).toMatch(/^app\.ts:\d+:\d+$/v);
+    },
+  );
 
   it('tells discarding from asking for a later attempt and from failing', async () => {
     const cwd = await workedOn(
@@ -118,34 +128,42 @@ describe('ringback backtest', () => {
     ]);
   });
 
-  it('gives a handler the context of its first attempt, and the events in their order', async () => {
-    const cwd = await workedOn(
-      appOf(`r.on('*', { name: 'journal' }, async (event, ctx) => {
+  it(
+    'gives a handler the context of its first attempt, and the events in their order',
+    { tags: 'long' },
+    async () => {
+      const cwd = await workedOn(
+        appOf(`r.on('*', { name: 'journal' }, async (event, ctx) => {
         const call = await ctx.call();
         console.log([event.traceId, ctx.attempt, ctx.replay, call.events.length].join(' '));
       });`),
-    );
-    const { stderr } = await backtest(cwd);
-    expect(stderr.split('\n')).toEqual(['t-started 1  1', 't-well 1  2', 't-dead 1  1', '']);
-  });
+      );
+      const { stderr } = await backtest(cwd);
+      expect(stderr.split('\n')).toEqual(['t-started 1  1', 't-well 1  2', 't-dead 1  1', '']);
+    },
+  );
 
-  it('runs a join once for each call, and leaves one alone whose time is not over', async () => {
-    const cwd = await workedOn(
-      appOf(`r.onCall({ name: 'order', events: ['CallHandler.CallEnded', 'callAnalysis.pcaCompleted'], within: '2h' },
+  it(
+    'runs a join once for each call, and leaves one alone whose time is not over',
+    { tags: 'long' },
+    async () => {
+      const cwd = await workedOn(
+        appOf(`r.onCall({ name: 'order', events: ['CallHandler.CallEnded', 'callAnalysis.pcaCompleted'], within: '2h' },
         (call) => console.log(call.callId, call.complete, call.missing.join()));`),
-      [
-        { fixture: 'call-ended', traceId: 't-1', callId: 'whole', ago: '2d' },
-        { fixture: 'pca-completed', traceId: 't-2', callId: 'whole', ago: '2d' },
-        { fixture: 'call-ended', traceId: 't-3', callId: 'half', ago: '2d' },
-        { fixture: 'call-ended', traceId: 't-4', callId: 'present', ago: '0d' },
-      ],
-    );
-    const { stderr, reports } = await backtest(cwd, '--handler', 'order');
-    expect(stderr).toBe('whole true \nhalf false callAnalysis.pcaCompleted\n');
-    expect(reports).toMatchObject([{ runs: 3, now: { ...none, done: 2, waiting: 1 } }]);
-  });
+        [
+          { fixture: 'call-ended', traceId: 't-1', callId: 'whole', ago: '2d' },
+          { fixture: 'pca-completed', traceId: 't-2', callId: 'whole', ago: '2d' },
+          { fixture: 'call-ended', traceId: 't-3', callId: 'half', ago: '2d' },
+          { fixture: 'call-ended', traceId: 't-4', callId: 'present', ago: '0d' },
+        ],
+      );
+      const { stderr, reports } = await backtest(cwd, '--handler', 'order');
+      expect(stderr).toBe('whole true \nhalf false callAnalysis.pcaCompleted\n');
+      expect(reports).toMatchObject([{ runs: 3, now: { ...none, done: 2, waiting: 1 } }]);
+    },
+  );
 
-  it('takes only the events of a time or a name, and only one handler', async () => {
+  it('takes only the events of a time or a name, and only one handler', { tags: 'long' }, async () => {
     const cwd = await workedOn(appOf(`${journal} r.on('*', { name: 'other' }, () => {});`), [
       { fixture: 'call-started', traceId: 't-old', ago: '9d' },
       { fixture: 'call-started', traceId: 't-started', ago: '1d' },
@@ -170,7 +188,7 @@ describe('ringback backtest', () => {
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('Did you mean "journal"?')]);
   });
 
-  it('prints tables on a terminal', async () => {
+  it('prints tables on a terminal', { tags: 'long' }, async () => {
     const app = `r.on('*', { name: 'journal' }, async (event, ctx) => {
       if (event.traceId === 't-well') throw new Error('not this one');
       await ctx.commit((db) => void db.prepare('insert into minutes values (?, 1)').run(event.traceId));
@@ -193,7 +211,7 @@ describe('ringback backtest', () => {
     ]);
   });
 
-  it('leaves a receiver alone that works on the inbox meanwhile', async () => {
+  it('leaves a receiver alone that works on the inbox meanwhile', { tags: 'long' }, async () => {
     const cwd = await workedOn(appOf(journal));
     const server = serve([], { ...settingIn(cwd), env: { RINGBACK_DATABASE: join(cwd, 'ringback.db') } });
     const url = `${await server.url()}/webhooks`;

@@ -27,48 +27,58 @@ async function during<T>(work: Promise<T>, act: (count: number) => Promise<unkno
 }
 
 describe('backup', () => {
-  it('copies what was acknowledged before, while deliveries are taken, to a file that a receiver goes on with', async () => {
-    const cwd = folder({ 'app.mjs': app });
-    const url = `${await serve(['--app', 'app.mjs'], { cwd }).url()}/webhooks`;
-    // Sent again unless it is taken: a busy machine may take longer over one of many writes than a sender waits.
-    const send = async (traceId: string) => {
-      const delivery = buildDelivery('call-ended', { secret, traceId });
-      await expect.poll(async () => (await deliverTo(url, delivery)).status).toBe(200);
-    };
-    for (let count = 0; count < 50; count += 1) await send(`before-${count}`);
-    const copied = await during(ringback(['backup', 'copy.db'], { cwd }), (count) => send(`during-${count}`));
-    const copy = join(cwd, 'copy.db');
-    expect(copied.code).toBe(0);
-    expect(JSON.parse(copied.stdout)).toEqual({ backup: copy, bytes: statSync(copy).size });
-    expect(statSync(copy).mode & 0o777).toBe(0o600);
-    expect(readdirSync(cwd).filter((name) => name.includes('partial'))).toEqual([]);
-    const restored = serve(['--app', 'app.mjs', '--database', 'copy.db'], { cwd });
-    const again = `${await restored.url()}/webhooks`;
-    for (let count = 0; count < 50; count += 1) {
-      const delivery = buildDelivery('call-ended', { secret, traceId: `before-${count}` });
-      const answered = () => deliverTo(again, delivery);
-      await expect.poll(answered).toMatchObject({ body: { status: 'duplicate' } });
-    }
-  });
+  it(
+    'copies what was acknowledged before, while deliveries are taken, to a file that a receiver goes on with',
+    { tags: 'long' },
+    async () => {
+      const cwd = folder({ 'app.mjs': app });
+      const url = `${await serve(['--app', 'app.mjs'], { cwd }).url()}/webhooks`;
+      // Sent again unless it is taken: a busy machine may take longer over one of many writes than a sender waits.
+      const send = async (traceId: string) => {
+        const delivery = buildDelivery('call-ended', { secret, traceId });
+        await expect.poll(async () => (await deliverTo(url, delivery)).status).toBe(200);
+      };
+      for (let count = 0; count < 50; count += 1) await send(`before-${count}`);
+      const copied = await during(ringback(['backup', 'copy.db'], { cwd }), (count) =>
+        send(`during-${count}`),
+      );
+      const copy = join(cwd, 'copy.db');
+      expect(copied.code).toBe(0);
+      expect(JSON.parse(copied.stdout)).toEqual({ backup: copy, bytes: statSync(copy).size });
+      expect(statSync(copy).mode & 0o777).toBe(0o600);
+      expect(readdirSync(cwd).filter((name) => name.includes('partial'))).toEqual([]);
+      const restored = serve(['--app', 'app.mjs', '--database', 'copy.db'], { cwd });
+      const again = `${await restored.url()}/webhooks`;
+      for (let count = 0; count < 50; count += 1) {
+        const delivery = buildDelivery('call-ended', { secret, traceId: `before-${count}` });
+        const answered = () => deliverTo(again, delivery);
+        await expect.poll(answered).toMatchObject({ body: { status: 'duplicate' } });
+      }
+    },
+  );
 
-  it('has nobody work on the copy: what was in flight is handled there, although the process of the original lives', async () => {
-    const [database, copy] = [temporaryDatabase(), temporaryDatabase()];
-    let begun = 0;
-    const { receiver } = await started({ database }, (r) =>
-      r.on('*', { name: 'crm' }, (_, { signal }) => {
-        begun += 1;
-        return new Promise((resolve) => signal.addEventListener('abort', resolve));
-      }),
-    );
-    await deliver(receiver, bodyOf({ traceId: 'in-flight' }));
-    await expect.poll(() => begun).toBe(1);
-    expect(await ringback(['backup', copy, '--database', database])).toMatchObject({ code: 0 });
-    const handled: string[] = [];
-    await started({ database: copy }, (r) =>
-      r.on('*', { name: 'crm' }, ({ traceId }) => void handled.push(traceId)),
-    );
-    await expect.poll(() => handled, { timeout: 20_000 }).toEqual(['in-flight']);
-  });
+  it(
+    'has nobody work on the copy: what was in flight is handled there, although the process of the original lives',
+    { tags: 'long' },
+    async () => {
+      const [database, copy] = [temporaryDatabase(), temporaryDatabase()];
+      let begun = 0;
+      const { receiver } = await started({ database }, (r) =>
+        r.on('*', { name: 'crm' }, (_, { signal }) => {
+          begun += 1;
+          return new Promise((resolve) => signal.addEventListener('abort', resolve));
+        }),
+      );
+      await deliver(receiver, bodyOf({ traceId: 'in-flight' }));
+      await expect.poll(() => begun).toBe(1);
+      expect(await ringback(['backup', copy, '--database', database])).toMatchObject({ code: 0 });
+      const handled: string[] = [];
+      await started({ database: copy }, (r) =>
+        r.on('*', { name: 'crm' }, ({ traceId }) => void handled.push(traceId)),
+      );
+      await expect.poll(() => handled, { timeout: 20_000 }).toEqual(['in-flight']);
+    },
+  );
 
   it('never overwrites a file, and leaves nothing where it fails', async () => {
     const cwd = folder({ 'taken.db': 'precious' });
@@ -93,9 +103,12 @@ describe('backup', () => {
     expect(statSync(join(cwd, 'copy.db')).mode & 0o777).toBe(0o600);
   });
 
-  it('does not give its name to the half of another copy that was begun meanwhile', async () => {
-    // What another copy to the same name does first.
-    const other = `
+  it(
+    'does not give its name to the half of another copy that was begun meanwhile',
+    { tags: 'long' },
+    async () => {
+      // What another copy to the same name does first.
+      const other = `
       import fs from 'node:fs';
       import { syncBuiltinESMExports } from 'node:module';
       const link = fs.linkSync;
@@ -106,14 +119,15 @@ describe('backup', () => {
       };
       syncBuiltinESMExports();
     `;
-    const cwd = folder();
-    await serve([], { cwd }).url();
-    const node = ['--import', `data:text/javascript,${encodeURIComponent(other)}`];
-    const { code, stderr } = await ringbackProcess(['backup', 'copy.db'], { cwd, node });
-    expect([code, stderr]).toEqual([1, expect.stringContaining('another copy to it was begun meanwhile')]);
-    expect(existsSync(join(cwd, 'copy.db'))).toBe(false);
-    expect(readFileSync(join(cwd, 'copy.db.partial'), 'utf8')).toBe('half of another copy');
-  });
+      const cwd = folder();
+      await serve([], { cwd }).url();
+      const node = ['--import', `data:text/javascript,${encodeURIComponent(other)}`];
+      const { code, stderr } = await ringbackProcess(['backup', 'copy.db'], { cwd, node });
+      expect([code, stderr]).toEqual([1, expect.stringContaining('another copy to it was begun meanwhile')]);
+      expect(existsSync(join(cwd, 'copy.db'))).toBe(false);
+      expect(readFileSync(join(cwd, 'copy.db.partial'), 'utf8')).toBe('half of another copy');
+    },
+  );
 
   it.each(['-wal', '-journal'])(
     'is not made beside what is left of another database, its %s, which SQLite would write into it',

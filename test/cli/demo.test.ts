@@ -1,3 +1,4 @@
+// @module-tag long
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -36,14 +36,14 @@ describe('doctor, at the public address', () => {
       { https: { required: false, hosts: ['calls.example.com'] } },
       { 'trust proxy': /^warning/, 'host allowed': /^wrong: .*https\.hosts/, 'raw body': /^skipped/ },
     ],
-  ])('reports when %s', async (_what, options, expected) => {
+  ])('reports when %s', { tags: 'long' }, async (_what, options, expected) => {
     const found = await examined({ url: await receiverAt(options) });
     for (const [check, pattern] of Object.entries(expected)) expect(found[check]).toMatch(pattern);
     expect(found['https']).toMatch(/^wrong: the address is http/);
     expect(found['host']).toMatch(/^wrong: 127\.0\.0\.1 is no domain name/);
   });
 
-  it('reports a body parser in front', async () => {
+  it('reports a body parser in front', { tags: 'long' }, async () => {
     const url = await receiverAt(plain, (app) => app.use(express.json()));
     expect(await commanded([], { env: { RINGBACK_PUBLIC_URL: url.href } })).toMatchObject({
       'host allowed': expect.stringMatching(/^ok/),
@@ -102,7 +102,7 @@ describe('doctor, at the public address', () => {
     await expect.poll(async () => (await examined({ url }))['clock']).toMatch(expected);
   });
 
-  it('finds nothing wrong with a receiver behind TLS under a domain name', async () => {
+  it('finds nothing wrong with a receiver behind TLS under a domain name', { tags: 'long' }, async () => {
     const { url, node, trusted } = await behindTls();
     const env = { NODE_EXTRA_CA_CERTS: trusted, RINGBACK_SECRETS: secret };
     // The time of the answer depends on the machine.
@@ -116,7 +116,7 @@ describe('doctor, at the public address', () => {
     });
   });
 
-  it('reports a certificate that nobody trusts', async () => {
+  it('reports a certificate that nobody trusts', { tags: 'long' }, async () => {
     const { url, node } = await behindTls();
     expect((await commanded(['--url', url], { node }))['reachable']).toMatch(/^wrong: .*certificate/);
   });

@@ -39,7 +39,7 @@ function rateLimiter(max: number): RequestHandler {
 }
 
 describe('doctor posts a body of the size limit', () => {
-  it('and finds that it comes as far as a small one', async () => {
+  it('and finds that it comes as far as a small one', { tags: 'long' }, async () => {
     const seen: (string | undefined)[] = [];
     const url = await receiverAt(plain, (app) =>
       app.use(({ headers }, _response, next) => {
@@ -90,21 +90,25 @@ describe('doctor posts a body of the size limit', () => {
     );
   });
 
-  it('and names a rate limiter: that refuses it, that has not refused yet, and that refuses all', async () => {
-    const behind = async (max: number) =>
-      await examined({ url: await receiverAt(plain, (app) => app.use(rateLimiter(max))) });
-    const refusing = await behind(1);
-    expect(refusing['signature']).toMatch(/^ok/);
-    expect(refusing['large body']).toMatch(
-      /^wrong: .*Express\) refuses a body of 5 MB with 429, as a rate limiter does/,
-    );
-    const counting = await behind(100);
-    expect(counting['large body']).toMatch(/comes as far as a small one/);
-    expect(counting['rate limiter']).toMatch(/^warning: a rate limiter .*\(the header ratelimit-limit\)/);
-    const full = await behind(0);
-    expect(full['reachable']).toMatch(/^wrong: .* answers 429, .* refuses even a small body with 429/);
-    expect(full['large body']).toBe('skipped: no delivery comes so far: see "reachable"');
-  });
+  it(
+    'and names a rate limiter: that refuses it, that has not refused yet, and that refuses all',
+    { tags: 'long' },
+    async () => {
+      const behind = async (max: number) =>
+        await examined({ url: await receiverAt(plain, (app) => app.use(rateLimiter(max))) });
+      const refusing = await behind(1);
+      expect(refusing['signature']).toMatch(/^ok/);
+      expect(refusing['large body']).toMatch(
+        /^wrong: .*Express\) refuses a body of 5 MB with 429, as a rate limiter does/,
+      );
+      const counting = await behind(100);
+      expect(counting['large body']).toMatch(/comes as far as a small one/);
+      expect(counting['rate limiter']).toMatch(/^warning: a rate limiter .*\(the header ratelimit-limit\)/);
+      const full = await behind(0);
+      expect(full['reachable']).toMatch(/^wrong: .* answers 429, .* refuses even a small body with 429/);
+      expect(full['large body']).toBe('skipped: no delivery comes so far: see "reachable"');
+    },
+  );
 
   it.each([408, 502, 503, 504, 524])('and names a proxy that gives up with %i', async (status) => {
     const url = await proxyTo(await receiverAt(plain), (request, response) => {
@@ -147,7 +151,7 @@ describe('doctor posts a body of the size limit', () => {
     }
   });
 
-  it("and knows the receiver's own refusals from those of others", async () => {
+  it("and knows the receiver's own refusals from those of others", { tags: 'long' }, async () => {
     const small = await examined({ url: await receiverAt({ ...plain, limits: { body: '1mb' } }) });
     expect(small['large body']).toMatch(
       /^warning: the receiver itself refuses a body of 5 MB, .* give that in --body/,

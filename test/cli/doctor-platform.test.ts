@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSandbox } from '../../src/sandbox/index.ts';
 import { secret } from './command.ts';

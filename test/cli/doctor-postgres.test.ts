@@ -40,7 +40,7 @@ async function found(database: string): Promise<Found> {
 }
 
 describe('doctor, on an inbox in Postgres', () => {
-  it('finds all well before and after the inbox is made, and makes nothing', async () => {
+  it('finds all well before and after the inbox is made, and makes nothing', { tags: 'long' }, async () => {
     const { url, run } = await ownDatabase();
     const name = `postgres://${new URL(url).host}${new URL(url).pathname}, schema ringback`;
     const before = await commanded([], { env: { ...env, RINGBACK_DATABASE: url } });
@@ -90,14 +90,18 @@ describe('doctor, on an inbox in Postgres', () => {
     expect((await found(app))['oldest transaction']).toContain('of this user (grant it pg_read_all_stats');
   });
 
-  it('finds nothing missing for a user who owns a schema that is there, and can make the inbox in it', async () => {
-    const { url, run } = await ownDatabase();
-    await run('create role owner login; create schema ringback authorization owner');
-    const owned = Object.assign(new URL(url), { username: 'owner' }).href;
-    expect((await found(owned))['permissions']).toMatch(/^ok/);
-    await makeTrouble(owned, []);
-    expect((await found(owned))['database']).toMatch(/^ok/);
-  });
+  it(
+    'finds nothing missing for a user who owns a schema that is there, and can make the inbox in it',
+    { tags: 'long' },
+    async () => {
+      const { url, run } = await ownDatabase();
+      await run('create role owner login; create schema ringback authorization owner');
+      const owned = Object.assign(new URL(url), { username: 'owner' }).href;
+      expect((await found(owned))['permissions']).toMatch(/^ok/);
+      await makeTrouble(owned, []);
+      expect((await found(owned))['database']).toMatch(/^ok/);
+    },
+  );
 
   it('sees what endangers the inbox', async () => {
     const { url, run } = await server({ fsync: 'off', max_connections: 12 });
@@ -125,27 +129,32 @@ describe('doctor, on an inbox in Postgres', () => {
     expect((await found(url))['database']).toMatch(/^wrong: .* can only be read, as a standby can/);
   });
 
-  it('sees an old transaction, many dead tuples, and a clock that is set wrong', async () => {
-    const { url, run } = await ownDatabase();
-    await makeTrouble(url, []);
-    await run('begin');
-    const open = /^ok: open for \d+ s$/;
-    expect((await found(url))['oldest transaction']).toMatch(open);
-    await run('rollback');
-    await run('insert into ringback.waiting select n from generate_series(1000, 61000) n');
-    await run('delete from ringback.waiting');
-    await expect
-      .poll(async () => (await found(url))['dead tuples'], { interval: 500 })
-      .toMatch(/^warning: dead tuples in the inbox's tables: 6\d{4}/);
-    const ahead = { ...systemClock, now: () => systemClock.now() + 60_000 };
-    const parts = { database: url, url: undefined, platform: undefined, environment: {} };
-    const clocks = async () => (await examine(parts, ahead)).find(({ check }) => check === 'database clock');
-    // Half of the time that the answer takes counts, which on a busy machine may be seconds.
-    await expect.poll(clocks).toMatchObject({
-      status: 'warning',
-      message: expect.stringMatching(/^this machine's clock is (59|60) s ahead of the database's/),
-    });
-  });
+  it(
+    'sees an old transaction, many dead tuples, and a clock that is set wrong',
+    { tags: 'long' },
+    async () => {
+      const { url, run } = await ownDatabase();
+      await makeTrouble(url, []);
+      await run('begin');
+      const open = /^ok: open for \d+ s$/;
+      expect((await found(url))['oldest transaction']).toMatch(open);
+      await run('rollback');
+      await run('insert into ringback.waiting select n from generate_series(1000, 61000) n');
+      await run('delete from ringback.waiting');
+      await expect
+        .poll(async () => (await found(url))['dead tuples'], { interval: 500 })
+        .toMatch(/^warning: dead tuples in the inbox's tables: 6\d{4}/);
+      const ahead = { ...systemClock, now: () => systemClock.now() + 60_000 };
+      const parts = { database: url, url: undefined, platform: undefined, environment: {} };
+      const clocks = async () =>
+        (await examine(parts, ahead)).find(({ check }) => check === 'database clock');
+      // Half of the time that the answer takes counts, which on a busy machine may be seconds.
+      await expect.poll(clocks).toMatchObject({
+        status: 'warning',
+        message: expect.stringMatching(/^this machine's clock is (59|60) s ahead of the database's/),
+      });
+    },
+  );
 
   it('says that nothing listens', async () => {
     const url = 'postgres://ada:hunter2@127.0.0.1:1/app';

@@ -41,7 +41,7 @@ describe('doctor, on this machine', () => {
     expect(lines.every((line) => /^(ok|warning|wrong|skipped) {2,}[a-z ]+ {2,}\S/.test(line))).toBe(true);
   });
 
-  it('looks at a database that is in use, and leaves it as it is', async () => {
+  it('looks at a database that is in use, and leaves it as it is', { tags: 'long' }, async () => {
     const database = join(folder(), 'inbox.db');
     const running = serve(['--database', database]);
     await running.url();
@@ -128,7 +128,7 @@ describe('doctor, on this machine', () => {
     expect(readFileSync(database).equals(before)).toBe(true);
   });
 
-  it('reports a database that another process has locked', async () => {
+  it('reports a database that another process has locked', { tags: 'long' }, async () => {
     const database = join(folder(), 'inbox.db');
     const other = new Database(database);
     other.exec('begin exclusive');

@@ -1,3 +1,4 @@
+// @module-tag long
 import express from 'express';
 import * as fc from 'fast-check';
 import type { RequestListener, ServerResponse } from 'node:http';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, it } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { folder, ringback, secret } from './command.ts';

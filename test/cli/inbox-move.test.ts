@@ -48,50 +48,62 @@ describe('ringback inbox move', () => {
     expect(await keptIn(back)).toEqual(await keptIn(file));
   });
 
-  it('goes on there: copies are duplicates, and what waits is handled after it', async () => {
-    const file = temporaryDatabase();
-    const database = await commandsDatabase();
-    await filledFile(file);
-    await moved(file, database.url);
-    const handled: string[] = [];
-    const { receiver, logs } = await started({ database: database.url }, (r) => {
-      r.on('*', { name: 'journal', order: 'strict' }, ({ callId }) => void handled.push(callId ?? 'no call'));
-      r.onCall(report, () => {});
-    });
-    for (const body of [known, erased])
-      expect(await deliver(receiver, body)).toMatchObject({ json: { status: 'duplicate' } });
-    expect(await deliver(receiver, bodyOf({ callId: 'call-next' }))).toMatchObject({
-      json: { status: 'accepted' },
-    });
-    await receiver.events.replay({ callId: 'call-dead', state: 'dead' });
-    expect(handled).toEqual([]);
-    expect(await receiver.handlers.resume('journal')).toBe(true);
-    const all = ['call-new', 'call-new', oddCall, 'call-next', 'call-dead'].sort();
-    await expect.poll(() => [...handled].sort(), { timeout: 60_000 }).toEqual(all);
-    // Their time has not come.
-    expect(await receiver.counts()).toMatchObject({ runs: { blocked: 1 } });
-    const ended = bodyOf({ callId: 'call-known', eventName: 'CallHandler.CallStarted' });
-    await deliver(receiver, ended);
-    await expect
-      .poll(() => logs.of('run_done').some(({ handler }) => handler === 'report'), { timeout: 60_000 })
-      .toBe(true);
-  });
+  it(
+    'goes on there: copies are duplicates, and what waits is handled after it',
+    { tags: 'long' },
+    async () => {
+      const file = temporaryDatabase();
+      const database = await commandsDatabase();
+      await filledFile(file);
+      await moved(file, database.url);
+      const handled: string[] = [];
+      const { receiver, logs } = await started({ database: database.url }, (r) => {
+        r.on(
+          '*',
+          { name: 'journal', order: 'strict' },
+          ({ callId }) => void handled.push(callId ?? 'no call'),
+        );
+        r.onCall(report, () => {});
+      });
+      for (const body of [known, erased])
+        expect(await deliver(receiver, body)).toMatchObject({ json: { status: 'duplicate' } });
+      expect(await deliver(receiver, bodyOf({ callId: 'call-next' }))).toMatchObject({
+        json: { status: 'accepted' },
+      });
+      await receiver.events.replay({ callId: 'call-dead', state: 'dead' });
+      expect(handled).toEqual([]);
+      expect(await receiver.handlers.resume('journal')).toBe(true);
+      const all = ['call-new', 'call-new', oddCall, 'call-next', 'call-dead'].sort();
+      await expect.poll(() => [...handled].sort(), { timeout: 60_000 }).toEqual(all);
+      // Their time has not come.
+      expect(await receiver.counts()).toMatchObject({ runs: { blocked: 1 } });
+      const ended = bodyOf({ callId: 'call-known', eventName: 'CallHandler.CallStarted' });
+      await deliver(receiver, ended);
+      await expect
+        .poll(() => logs.of('run_done').some(({ handler }) => handler === 'report'), { timeout: 60_000 })
+        .toBe(true);
+    },
+  );
 
-  it('takes along that events were reconciled: their late deliveries are duplicates, there and back', async () => {
-    const [file, back] = [temporaryDatabase(), temporaryDatabase()];
-    const database = await commandsDatabase();
-    await filledFile(file);
-    await moved(file, database.url);
-    await moved(database.url, back);
-    for (const inbox of [database.url, back]) {
-      const { receiver } = await started({ database: inbox });
-      const late = bodyOf({ callId: 'call-reconciled', eventName: 'CallHandler.CallStarted' });
-      expect(await deliver(receiver, late)).toMatchObject({ json: { status: 'duplicate' } });
-      const { events } = await receiver.events.list({ callId: 'call-reconciled' });
-      expect(events.map(({ source }) => source)).toEqual(['reconciled', 'reconciled', 'reconciled']);
-      await receiver.stop();
-    }
-  });
+  it(
+    'takes along that events were reconciled: their late deliveries are duplicates, there and back',
+    { tags: 'long' },
+    async () => {
+      const [file, back] = [temporaryDatabase(), temporaryDatabase()];
+      const database = await commandsDatabase();
+      await filledFile(file);
+      await moved(file, database.url);
+      await moved(database.url, back);
+      for (const inbox of [database.url, back]) {
+        const { receiver } = await started({ database: inbox });
+        const late = bodyOf({ callId: 'call-reconciled', eventName: 'CallHandler.CallStarted' });
+        expect(await deliver(receiver, late)).toMatchObject({ json: { status: 'duplicate' } });
+        const { events } = await receiver.events.list({ callId: 'call-reconciled' });
+        expect(events.map(({ source }) => source)).toEqual(['reconciled', 'reconciled', 'reconciled']);
+        await receiver.stop();
+      }
+    },
+  );
 
   it('goes on where it was killed, and doubles nothing', async () => {
     const [file, back] = [temporaryDatabase(), temporaryDatabase()];
@@ -119,26 +131,30 @@ describe('ringback inbox move', () => {
     expect(await keptIn(back)).toEqual(await keptIn(file));
   });
 
-  it('takes along since when a retry has waited that a dead process had claimed', async () => {
-    const [file, back] = [temporaryDatabase(), temporaryDatabase()];
-    const database = await commandsDatabase();
-    const store = new SqliteStore(file, new ManualClock(presentTime));
-    await store.open();
-    await recordEnded(store, eventOf('retried'), dueAt(presentTime - 50));
-    await record(store, eventOf('new'));
-    await store.close();
-    claimForTheDead(file);
-    await moved(file, database.url);
-    const client = await clientOf(database);
-    await client.query(`update "${database.schema}".runs set state = 'claimed', claimed_by = 999`);
-    await moved(database.url, back);
-    const { receiver } = await started({ database: back }, () => {});
-    expect((await receiver.events.get('retried'))?.runs).toMatchObject([
-      { state: 'due', dueAt: new Date(presentTime - 50) },
-    ]);
-  });
+  it(
+    'takes along since when a retry has waited that a dead process had claimed',
+    { tags: 'long' },
+    async () => {
+      const [file, back] = [temporaryDatabase(), temporaryDatabase()];
+      const database = await commandsDatabase();
+      const store = new SqliteStore(file, new ManualClock(presentTime));
+      await store.open();
+      await recordEnded(store, eventOf('retried'), dueAt(presentTime - 50));
+      await record(store, eventOf('new'));
+      await store.close();
+      claimForTheDead(file);
+      await moved(file, database.url);
+      const client = await clientOf(database);
+      await client.query(`update "${database.schema}".runs set state = 'claimed', claimed_by = 999`);
+      await moved(database.url, back);
+      const { receiver } = await started({ database: back }, () => {});
+      expect((await receiver.events.get('retried'))?.runs).toMatchObject([
+        { state: 'due', dueAt: new Date(presentTime - 50) },
+      ]);
+    },
+  );
 
-  it('only says what would be moved unless it is meant', async () => {
+  it('only says what would be moved unless it is meant', { tags: 'long' }, async () => {
     const cwd = folder();
     const [file, to] = [temporaryDatabase(), join(cwd, 'new.db')];
     await makeTrouble(file, []);
@@ -171,21 +187,25 @@ describe('ringback inbox move', () => {
     expect(await moved(file, database.url)).toMatchObject({ events: 2 });
   });
 
-  it('refuses a place that holds an inbox, and one that was moved there already', async () => {
-    const [file, another] = [temporaryDatabase(), temporaryDatabase()];
-    for (const database of [file, another]) await makeTrouble(database, []);
-    const refused = await moving(file, another, '--yes');
-    expect([refused.code, refused.stderr]).toEqual([
-      1,
-      expect.stringContaining(`moved to an empty place, but ${another} holds an inbox already`),
-    ]);
-    const to = temporaryDatabase();
-    await moved(file, to);
-    expect((await moving(file, to, '--yes')).stderr).toContain('holds an inbox already');
-    expect(await linesOf(folder(), 'events', '--database', to)).toHaveLength(2);
-  });
+  it(
+    'refuses a place that holds an inbox, and one that was moved there already',
+    { tags: 'long' },
+    async () => {
+      const [file, another] = [temporaryDatabase(), temporaryDatabase()];
+      for (const database of [file, another]) await makeTrouble(database, []);
+      const refused = await moving(file, another, '--yes');
+      expect([refused.code, refused.stderr]).toEqual([
+        1,
+        expect.stringContaining(`moved to an empty place, but ${another} holds an inbox already`),
+      ]);
+      const to = temporaryDatabase();
+      await moved(file, to);
+      expect((await moving(file, to, '--yes')).stderr).toContain('holds an inbox already');
+      expect(await linesOf(folder(), 'events', '--database', to)).toHaveLength(2);
+    },
+  );
 
-  it('says before it is meant that the place holds an inbox', async () => {
+  it('says before it is meant that the place holds an inbox', { tags: 'long' }, async () => {
     const [file, another] = [temporaryDatabase(), temporaryDatabase()];
     for (const database of [file, another]) await makeTrouble(database, []);
     const database = await commandsDatabase();

@@ -26,31 +26,35 @@ describe('ringback inbox replay', () => {
     expect(await linesOf(cwd, 'events', '--state', 'dead')).toEqual([]);
   });
 
-  it('leaves alone what waits to be handled for the first time, whether it is meant or not', async () => {
-    const logs = "(event, ctx) => { console.log(ctx.replay ? 'again' : 'for the first time'); }";
-    const cwd = folder({ 'app.mjs': appWith(logs) });
-    // Time stands still: on a busy machine, one of many writes may take longer than its sender waits.
-    const clock = new ManualClock();
-    const collecting = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db'), clock });
-    await collecting.start();
-    // So many that a handler would run before the last of them is looked at.
-    const waiting = Array.from({ length: 300 }, (_, place) => `t-${place}`);
-    await concurrently(waiting, 50, async (traceId) => {
-      const delivery = buildDelivery('call-ended', { secret, traceId });
-      expect(await deliver(collecting, delivery)).toMatchObject({ status: 200 });
-    });
-    await collecting.stop();
-    const lastDay = ['inbox', 'replay', '--since', '1d', '--app', 'app.mjs'];
-    const asked = await ringback(lastDay, { env, cwd });
-    expect(asked).toMatchObject({ code: 0, stderr: 'ringback: no run matches\n' });
-    const counted = await ringback(['inbox', 'counts'], { env, cwd });
-    expect(JSON.parse(counted.stdout)).toMatchObject({ events: { new: 300, done: 0 } });
-    const { stdout, stderr } = await ringback([...lastDay, '--yes', '--wait'], { env, cwd });
-    expect(JSON.parse(stdout)).toMatchObject({ events: 0, runs: 0 });
-    expect(stderr).toBe('ringback: no run matches\n');
-  });
+  it(
+    'leaves alone what waits to be handled for the first time, whether it is meant or not',
+    { tags: 'long' },
+    async () => {
+      const logs = "(event, ctx) => { console.log(ctx.replay ? 'again' : 'for the first time'); }";
+      const cwd = folder({ 'app.mjs': appWith(logs) });
+      // Time stands still: on a busy machine, one of many writes may take longer than its sender waits.
+      const clock = new ManualClock();
+      const collecting = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db'), clock });
+      await collecting.start();
+      // So many that a handler would run before the last of them is looked at.
+      const waiting = Array.from({ length: 300 }, (_, place) => `t-${place}`);
+      await concurrently(waiting, 50, async (traceId) => {
+        const delivery = buildDelivery('call-ended', { secret, traceId });
+        expect(await deliver(collecting, delivery)).toMatchObject({ status: 200 });
+      });
+      await collecting.stop();
+      const lastDay = ['inbox', 'replay', '--since', '1d', '--app', 'app.mjs'];
+      const asked = await ringback(lastDay, { env, cwd });
+      expect(asked).toMatchObject({ code: 0, stderr: 'ringback: no run matches\n' });
+      const counted = await ringback(['inbox', 'counts'], { env, cwd });
+      expect(JSON.parse(counted.stdout)).toMatchObject({ events: { new: 300, done: 0 } });
+      const { stdout, stderr } = await ringback([...lastDay, '--yes', '--wait'], { env, cwd });
+      expect(JSON.parse(stdout)).toMatchObject({ events: 0, runs: 0 });
+      expect(stderr).toBe('ringback: no run matches\n');
+    },
+  );
 
-  it('waits for what it has requeued, and fails unless all of it is done', async () => {
+  it('waits for what it has requeued, and fails unless all of it is done', { tags: 'long' }, async () => {
     const meant = ['inbox', 'replay', ...deadOnes, '--yes', '--wait'];
     const handled = await ringback(meant, { env, cwd: await inboxWithTrouble() });
     expect(handled).toMatchObject({
@@ -83,7 +87,7 @@ describe('ringback inbox replay', () => {
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { state: 'done', runs: 2 }]);
   });
 
-  it('is stopped by another command, which says how far it has come', async () => {
+  it('is stopped by another command, which says how far it has come', { tags: 'long' }, async () => {
     const cwd = await inboxWithTrouble();
     const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
     receiver.on('*', { name: 'journal' }, () => {});
@@ -104,7 +108,7 @@ describe('ringback inbox replay', () => {
     await receiver.stop();
   });
 
-  it('waits no longer when a signal comes, and says who runs the rest', async () => {
+  it('waits no longer when a signal comes, and says who runs the rest', { tags: 'long' }, async () => {
     const later = "() => { throw new RetryLater('1h', 'full still'); }";
     const cwd = await inboxWithTrouble({ app: appWith(later) });
     const waiting = new Running(['inbox', 'replay', ...deadOnes, '--yes', '--wait'], { env, cwd });
@@ -117,7 +121,7 @@ describe('ringback inbox replay', () => {
     ]);
   });
 
-  it('keeps what the app prints away from the result of a replay', async () => {
+  it('keeps what the app prints away from the result of a replay', { tags: 'long' }, async () => {
     const talkative = "() => { console.log('in a run'); }";
     const cwd = await inboxWithTrouble({ app: `console.info('loaded');\n${appWith(talkative)}` });
     const meant = ['inbox', 'replay', ...deadOnes, '--yes', '--wait'];
@@ -126,18 +130,24 @@ describe('ringback inbox replay', () => {
     expect(stderr).toMatch(/^loaded\nin a run\nringback: /v);
   });
 
-  it('ends its own runs when a signal comes in the middle, so that none looks as if a process had died over it', async () => {
-    const slow =
-      "async () => { console.log('begun'); await new Promise((resolve) => setTimeout(resolve, 300)); }";
-    const cwd = await inboxWithTrouble({ app: appWith(slow) });
-    const meant = [...deadOnes, '--yes', '--wait'];
-    const replaying = new HostedCommand(['inbox', 'replay', ...meant], { env, cwd });
-    await replaying.said('begun');
-    expect((await replaying.stop()).stderr).toContain('1 done, 0 dead, 0 still waiting');
-    expect(await linesOf(cwd, 'events', '--trace-id', 't-dead')).toMatchObject([{ runs: [{ attempts: 1 }] }]);
-  });
+  it(
+    'ends its own runs when a signal comes in the middle, so that none looks as if a process had died over it',
+    { tags: 'long' },
+    async () => {
+      const slow =
+        "async () => { console.log('begun'); await new Promise((resolve) => setTimeout(resolve, 300)); }";
+      const cwd = await inboxWithTrouble({ app: appWith(slow) });
+      const meant = [...deadOnes, '--yes', '--wait'];
+      const replaying = new HostedCommand(['inbox', 'replay', ...meant], { env, cwd });
+      await replaying.said('begun');
+      expect((await replaying.stop()).stderr).toContain('1 done, 0 dead, 0 still waiting');
+      expect(await linesOf(cwd, 'events', '--trace-id', 't-dead')).toMatchObject([
+        { runs: [{ attempts: 1 }] },
+      ]);
+    },
+  );
 
-  it('has replayed although nobody reads the result', async () => {
+  it('has replayed although nobody reads the result', { tags: 'long' }, async () => {
     const cwd = await inboxWithTrouble();
     const replay = [...deadOnes, '--yes', '--wait'].join(' ');
     const command = `"${process.execPath}" "${main}" inbox replay ${replay} | true; echo "\${PIPESTATUS[0]}"`;

@@ -90,14 +90,14 @@ describe('ringback inbox', () => {
     expect(await printed(['alerts'], 200)).toEqual(['']);
   });
 
-  it('lets nothing that others have written move the cursor', async () => {
+  it('lets nothing that others have written move the cursor', { tags: 'long' }, async () => {
     const cwd = await inboxWithTrouble();
     raise(cwd, 'a\u001B[2Jb\u202Ec\nd');
     const { stdout } = await ringback(['inbox', 'alerts'], { env: {}, cwd, terminal: 100 });
     expect(stdout.split('\n')[1]).toBe('1970-01-01T00:00:00Z  disk   -        a·[2Jb·c·d');
   });
 
-  it('shows the alerts that are raised', async () => {
+  it('shows the alerts that are raised', { tags: 'long' }, async () => {
     const cwd = await inboxWithTrouble();
     const nothing = await ringback(['inbox', 'alerts'], { env: {}, cwd });
     expect(nothing).toMatchObject({ code: 0, stdout: '', stderr: 'ringback: no alert is raised\n' });
@@ -107,7 +107,7 @@ describe('ringback inbox', () => {
     ]);
   });
 
-  it('shows what failed alike, and the events of it', async () => {
+  it('shows what failed alike, and the events of it', { tags: 'long' }, async () => {
     const cwd = await inboxWithTrouble();
     const groups = (await linesOf(cwd, 'failures')) as { id: string }[];
     expect(groups).toMatchObject([{ handler: 'journal', message: 'the journal is full', dead: 1 }]);
@@ -117,43 +117,51 @@ describe('ringback inbox', () => {
     expect(await linesOf(cwd, 'events', '--failure', 'another')).toEqual([]);
   });
 
-  it('prints an event that can be sent again, to another inbox or as a new event', async () => {
-    const cwd = await inboxWithTrouble();
-    const { stdout } = await ringback(['inbox', 'event', 't-dead'], { env: {}, cwd });
-    writeFileSync(join(cwd, 'event.json'), stdout);
-    const to = (await receiverAt(plain)).href;
-    const send = async (...args: readonly string[]) =>
-      (await ringback(['send', 'event.json', '--to', to, ...args], { env, cwd })).stdout;
-    expect(await send()).toContain('{"status":"accepted","traceId":"t-dead"}');
-    expect(await send()).toContain('{"status":"duplicate","traceId":"t-dead"}');
-    expect(await send('--new-ids')).toMatch(/"status":"accepted","traceId":"(?!t-dead)/);
-  });
+  it(
+    'prints an event that can be sent again, to another inbox or as a new event',
+    { tags: 'long' },
+    async () => {
+      const cwd = await inboxWithTrouble();
+      const { stdout } = await ringback(['inbox', 'event', 't-dead'], { env: {}, cwd });
+      writeFileSync(join(cwd, 'event.json'), stdout);
+      const to = (await receiverAt(plain)).href;
+      const send = async (...args: readonly string[]) =>
+        (await ringback(['send', 'event.json', '--to', to, ...args], { env, cwd })).stdout;
+      expect(await send()).toContain('{"status":"accepted","traceId":"t-dead"}');
+      expect(await send()).toContain('{"status":"duplicate","traceId":"t-dead"}');
+      expect(await send('--new-ids')).toMatch(/"status":"accepted","traceId":"(?!t-dead)/);
+    },
+  );
 
-  it('finds what arrived since or until a time, a date in UTC, or so long ago', async () => {
-    const cwd = await inboxWithTrouble();
-    const db = new Database(join(cwd, 'ringback.db'));
-    const arrive = db.prepare('update events set received_at = ? where trace_id = ?');
-    arrive.run(Date.parse('2026-01-31T00:00:00Z'), 't-dead');
-    arrive.run(Date.parse('2026-01-31T00:00:00Z') - 1, 't-well');
-    db.close();
-    const found = async (...args: readonly string[]) => {
-      const { code, stdout } = await ringback(['inbox', 'events', ...args], {
-        env: { TZ: 'America/Lima' },
-        cwd,
-      });
-      expect(code).toBe(0);
-      return /"traceId":"t-(?<which>\w+)"/v.exec(stdout)?.groups?.['which'];
-    };
-    expect(await found('--since', '2026-01-31', '--until', '2026-02-01')).toBe('dead');
-    expect(await found('--until', '2026-01-31')).toBe('well');
-    expect(await found('--since', '2026-01-31T01:00:00+01:00', '--until', '2026-01-31 00:00:01Z')).toBe(
-      'dead',
-    );
-    expect(await found('--until', '12h')).toBe('dead');
-    expect(await found('--since', '90s')).toBeUndefined();
-    expect(await found('--since', '99999d', '--until', '2026-01-31T00:00Z')).toBe('well');
-    expect(await linesOf(cwd, 'quarantine', '--since', '1h')).toHaveLength(1);
-  });
+  it(
+    'finds what arrived since or until a time, a date in UTC, or so long ago',
+    { tags: 'long' },
+    async () => {
+      const cwd = await inboxWithTrouble();
+      const db = new Database(join(cwd, 'ringback.db'));
+      const arrive = db.prepare('update events set received_at = ? where trace_id = ?');
+      arrive.run(Date.parse('2026-01-31T00:00:00Z'), 't-dead');
+      arrive.run(Date.parse('2026-01-31T00:00:00Z') - 1, 't-well');
+      db.close();
+      const found = async (...args: readonly string[]) => {
+        const { code, stdout } = await ringback(['inbox', 'events', ...args], {
+          env: { TZ: 'America/Lima' },
+          cwd,
+        });
+        expect(code).toBe(0);
+        return /"traceId":"t-(?<which>\w+)"/v.exec(stdout)?.groups?.['which'];
+      };
+      expect(await found('--since', '2026-01-31', '--until', '2026-02-01')).toBe('dead');
+      expect(await found('--until', '2026-01-31')).toBe('well');
+      expect(await found('--since', '2026-01-31T01:00:00+01:00', '--until', '2026-01-31 00:00:01Z')).toBe(
+        'dead',
+      );
+      expect(await found('--until', '12h')).toBe('dead');
+      expect(await found('--since', '90s')).toBeUndefined();
+      expect(await found('--since', '99999d', '--until', '2026-01-31T00:00Z')).toBe('well');
+      expect(await linesOf(cwd, 'quarantine', '--since', '1h')).toHaveLength(1);
+    },
+  );
 
   it('shows what is in quarantine', async () => {
     const cwd = await inboxWithTrouble();
@@ -162,7 +170,7 @@ describe('ringback inbox', () => {
     ]);
   });
 
-  it('prints a hundred unless it is told otherwise, and says when more match', async () => {
+  it('prints a hundred unless it is told otherwise, and says when more match', { tags: 'long' }, async () => {
     const delivered = (from: number, to: number) =>
       Array.from({ length: to - from }, (_, place) =>
         buildDelivery('call-ended', { secret, traceId: `t-${from + place}` }),
@@ -201,7 +209,7 @@ describe('ringback inbox', () => {
       expect([again.code, again.stderr]).toEqual([0, 'ringback: no run matches\n']);
   });
 
-  it('dismisses what failed alike', async () => {
+  it('dismisses what failed alike', { tags: 'long' }, async () => {
     const cwd = await inboxWithTrouble();
     const [group] = (await linesOf(cwd, 'failures')) as { id: string }[];
     const dismiss = ['dismiss', '--failure', group?.id ?? '', '--reason', 'by hand', '--yes'];
@@ -209,7 +217,7 @@ describe('ringback inbox', () => {
     expect(await linesOf(cwd, 'events', '--state', 'dead')).toEqual([]);
   });
 
-  it('dismisses the runs of a handler that is gone', async () => {
+  it('dismisses the runs of a handler that is gone', { tags: 'long' }, async () => {
     const cwd = folder();
     const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
     receiver.on('*', { name: 'gone', retry: { base: '1d' } }, () => {
@@ -224,7 +232,7 @@ describe('ringback inbox', () => {
     expect(await linesOf(cwd, 'events', '--trace-id', 't-waiting')).toMatchObject([{ state: 'done' }]);
   });
 
-  it('prints all of it into a pipe, however late that is read', async () => {
+  it('prints all of it into a pipe, however late that is read', { tags: 'long' }, async () => {
     const cwd = folder();
     // Time stands still: on a busy machine, one of many writes may take longer than its sender waits.
     const clock = new ManualClock();
@@ -266,7 +274,7 @@ describe('ringback inbox', () => {
     db.close();
   });
 
-  it('says in a sentence what can not be', async () => {
+  it('says in a sentence what can not be', { tags: 'long' }, async () => {
     const cwd = await inboxWithTrouble();
     const wrong: readonly (readonly [code: number, sentence: RegExp, ...args: string[]])[] = [
       [1, /There should be an event with the trace id "t-gone"/, 'event', 't-gone'],

@@ -114,6 +114,7 @@ describe('the output of the log', () => {
 
   it.each(['EAGAIN', 'EPIPE', 'ENOSPC'])(
     'holds no more than it may after %s, and says what it dropped once',
+    { tags: 'long' },
     (code) => {
       const log = new Log();
       const line = `${'x'.repeat(2_999)}\n`;

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
 import { PostgresMove } from '../../src/store/postgres/admin/postgres-move.ts';

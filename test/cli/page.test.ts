@@ -16,7 +16,7 @@ function as(user: string, password = token): Readonly<Record<string, string>> {
 }
 
 describe('serve --page', () => {
-  it('lets in who knows the token, and keeps the name with what is changed', async () => {
+  it('lets in who knows the token, and keeps the name with what is changed', { tags: 'long' }, async () => {
     const running = serve(['--page', '--app', 'app.mjs'], {
       env: { RINGBACK_PAGE_TOKEN: token },
       cwd: folder({ 'app.mjs': mended }),
@@ -36,7 +36,7 @@ describe('serve --page', () => {
     expect(await audit.json()).toMatchObject({ entries: [{ action: 'pause', by: 'ann' }] });
   });
 
-  it('asks everybody else for it, at every address', async () => {
+  it('asks everybody else for it, at every address', { tags: 'long' }, async () => {
     const url = await serve(['--page'], { env: { RINGBACK_PAGE_TOKEN: token } }).url();
     const refused = [{}, as('ann', ''), as('ann', `${token} `), as('ann', token.slice(1)), as('')];
     const bearer = { authorization: `Bearer ${token}` };
@@ -89,29 +89,33 @@ describe('page', () => {
     expect(await running.ended()).toMatchObject({ code: 0, stdout: url });
   });
 
-  it('replays with the handlers of the app, beside the receiver that then runs them', async () => {
-    const cwd = await inboxWithDeadLetter();
-    const receiving = serve(['--app', 'mended.mjs'], { cwd });
-    await receiving.url();
-    const env = { RINGBACK_SECRETS: secret };
-    const running = new HostedCommand(['page', '--app', 'mended.mjs'], { cwd, env });
-    const url = (await running.line('http://127.0.0.1')).trim();
-    const replayed = await fetch(`${url}api/events/replay`, {
-      ...change,
-      body: JSON.stringify({ filter: { state: 'dead' } }),
-    });
-    expect(await replayed.json()).toMatchObject({ runs: 1 });
-    await receiving.logged('run_done');
-  });
+  it(
+    'replays with the handlers of the app, beside the receiver that then runs them',
+    { tags: 'long' },
+    async () => {
+      const cwd = await inboxWithDeadLetter();
+      const receiving = serve(['--app', 'mended.mjs'], { cwd });
+      await receiving.url();
+      const env = { RINGBACK_SECRETS: secret };
+      const running = new HostedCommand(['page', '--app', 'mended.mjs'], { cwd, env });
+      const url = (await running.line('http://127.0.0.1')).trim();
+      const replayed = await fetch(`${url}api/events/replay`, {
+        ...change,
+        body: JSON.stringify({ filter: { state: 'dead' } }),
+      });
+      expect(await replayed.json()).toMatchObject({ runs: 1 });
+      await receiving.logged('run_done');
+    },
+  );
 
-  it('says of no handler that it runs because the app has it', async () => {
+  it('says of no handler that it runs because the app has it', { tags: 'long' }, async () => {
     const running = new HostedCommand(['page', '--app', 'mended.mjs'], { cwd: await inboxWithDeadLetter() });
     const url = (await running.line('http://127.0.0.1')).trim();
     const answer = await fetch(`${url}api/handlers`);
     expect(await answer.json()).toMatchObject({ handlers: [{ name: 'crm', dead: 1, isRegistered: false }] });
   });
 
-  it('checks what is in quarantine again, with the secrets of the receiver', async () => {
+  it('checks what is in quarantine again, with the secrets of the receiver', { tags: 'long' }, async () => {
     const cwd = folder();
     const receiving = serve([], { cwd, env: { RINGBACK_SECRETS: otherSecret } });
     const delivery = buildDelivery('call-ended', { secret });

@@ -31,7 +31,7 @@ const withoutDriver = `
   };`;
 
 describe('a command on an inbox in Postgres', () => {
-  it('looks into it', async () => {
+  it('looks into it', { tags: 'long' }, async () => {
     const database = await troubled();
     const { stdout } = await onPostgres(database, ['inbox', 'counts']);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -58,7 +58,7 @@ describe('a command on an inbox in Postgres', () => {
     expect(detected.stdout).toContain("signature: 't-v1-hex-whole'");
   });
 
-  it('names it without its password where it finds nothing', async () => {
+  it('names it without its password where it finds nothing', { tags: 'long' }, async () => {
     const database = await troubled();
     for (const args of [
       ['inbox', 'event', 't-none'],
@@ -97,7 +97,7 @@ describe('a command on an inbox in Postgres', () => {
     expect(JSON.parse(stdout)).toMatchObject({ events: { done: 0, new: 0 } });
   });
 
-  it('shows and removes the pinned scheme', async () => {
+  it('shows and removes the pinned scheme', { tags: 'long' }, async () => {
     const database = await troubled();
     const shown = await onPostgres(database, ['signature', 'unpin']);
     expect(shown.stdout).toBe(
@@ -177,7 +177,7 @@ describe('a password in the URL of a database is never printed', () => {
     }
   });
 
-  it('without the driver', async () => {
+  it('without the driver', { tags: 'long' }, async () => {
     const hook = folder({ 'without-driver.cjs': withoutDriver });
     const setting = {
       node: ['--require', `${hook}/without-driver.cjs`],

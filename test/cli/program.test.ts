@@ -11,7 +11,7 @@ describe('the command', () => {
     expect(await ringbackProcess(['--version'])).toEqual({ code: 0, stdout: version, stderr: '' });
   });
 
-  it('prints its commands as help', async () => {
+  it('prints its commands as help', { tags: 'long' }, async () => {
     const { code, stdout } = await ringback(['--help']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/serve.*send.*demo/s);
@@ -148,7 +148,7 @@ describe('the command', () => {
     }
   });
 
-  it('prints its help to stderr and exits with 2 when no command is given', async () => {
+  it('prints its help to stderr and exits with 2 when no command is given', { tags: 'long' }, async () => {
     const { code, stderr } = await ringbackProcess([]);
     expect(code).toBe(2);
     expect(stderr).toContain('Usage: ringback');

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Follows the README's second section in a project that has the packed package installed, with other ports. */
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

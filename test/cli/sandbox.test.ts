@@ -91,7 +91,7 @@ async function attemptsWith(adversary: string): Promise<readonly Attempt[]> {
 }
 
 describe('the sandbox', () => {
-  it('says where it listens and which key opens it, until SIGTERM', async () => {
+  it('says where it listens and which key opens it, until SIGTERM', { tags: 'long' }, async () => {
     const running = sandbox();
     const { url, apiKey = '' } = await opened(running);
     expect(await knowledgeBase({ url, apiKey }, 'kb_demonstration')).toBe(200);
@@ -101,7 +101,7 @@ describe('the sandbox', () => {
     expect(stdout.match(/"event":"listening"/g)).toHaveLength(1);
   });
 
-  it('says it at any level of the log, and ends at SIGINT', async () => {
+  it('says it at any level of the log, and ends at SIGINT', { tags: 'long' }, async () => {
     const running = new Running(['sandbox', '--port', '0'], { env: { RINGBACK_LOG_LEVEL: 'silent' } });
     expect(await running.logged('listening')).toMatchObject({ apiKey: expect.any(String) });
     running.child.kill('SIGINT');
@@ -167,11 +167,15 @@ describe('the sandbox', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
-  it('plays the same calls with the same trouble for the same seed of the adversary', async () => {
-    const trouble = await troubleOf('replay');
-    expect(await troubleOf('replay')).toEqual(trouble);
-    expect(await troubleOf('another')).not.toEqual(trouble);
-  });
+  it(
+    'plays the same calls with the same trouble for the same seed of the adversary',
+    { tags: 'long' },
+    async () => {
+      const trouble = await troubleOf('replay');
+      expect(await troubleOf('replay')).toEqual(trouble);
+      expect(await troubleOf('another')).not.toEqual(trouble);
+    },
+  );
 
   it('says the seed of an adversary that was given none', async () => {
     const line = await sandbox(['--adversary']).logged('listening');
@@ -241,7 +245,7 @@ describe('the sandbox ends with a sentence and 1 when', () => {
     expect(code).toBe(1);
   });
 
-  it('another sandbox has the database', async () => {
+  it('another sandbox has the database', { tags: 'long' }, async () => {
     const cwd = folder();
     await sandbox(['--database', 'sandbox.db'], { cwd }).logged('listening');
     const { code, stderr } = await ringback(['sandbox', '--port', '0', '--database', 'sandbox.db'], { cwd });

@@ -161,7 +161,7 @@ describe('send', () => {
     expect(await sent('broken.json')).toMatch(/^→ a delivery without a name .*"status":"quarantined"/s);
   });
 
-  it('sends the bytes of a delivery in quarantine, as it was printed', async () => {
+  it('sends the bytes of a delivery in quarantine, as it was printed', { tags: 'long' }, async () => {
     const bytes = Buffer.from([0xff, 0xfe, 0x7b]);
     const cwd = await inboxWithTrouble({ besides: [buildDelivery(bytes, { secret })] });
     const to = await target();

@@ -1,3 +1,4 @@
+// @module-tag long
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, it } from 'vitest';
 import { deliverTo } from '../../src/testing/deliver.ts';
 import { buildDelivery } from '../../src/testing/delivery.ts';

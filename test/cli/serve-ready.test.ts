@@ -1,3 +1,4 @@
+// @module-tag long
 /** What `GET /readyz` of the real command says while the inbox can't be written. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -37,39 +37,47 @@ async function posted(
 }
 
 describe('serve', () => {
-  it('takes deliveries at its path, signed with any of its secrets, and says that it lives and is ready', async () => {
-    const url = await serve([], { env: { RINGBACK_SECRETS: ` ${secret} , ${otherSecret} ` } }).url();
-    expect(await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }))).toEqual(accepted);
-    const other = buildDelivery('call-ended', { secret: otherSecret });
-    expect((await deliverTo(`${url}/webhooks`, other)).status).toBe(200);
-    expect(await deliverTo(`${url}/elsewhere`, buildDelivery('call-ended', { secret }))).toEqual({
-      status: 404,
-      body: { error: 'not_found' },
-    });
-    const health = await fetch(`${url}/healthz`);
-    expect({ status: health.status, body: await health.json() }).toEqual({
-      status: 200,
-      body: { status: 'alive' },
-    });
-    expect(health.headers.get('x-powered-by')).toBeNull();
-    const ready = await fetch(`${url}/readyz`);
-    expect({ status: ready.status, body: await ready.json() }).toEqual({
-      status: 200,
-      body: { status: 'ready' },
-    });
-  });
+  it(
+    'takes deliveries at its path, signed with any of its secrets, and says that it lives and is ready',
+    { tags: 'long' },
+    async () => {
+      const url = await serve([], { env: { RINGBACK_SECRETS: ` ${secret} , ${otherSecret} ` } }).url();
+      expect(await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }))).toEqual(accepted);
+      const other = buildDelivery('call-ended', { secret: otherSecret });
+      expect((await deliverTo(`${url}/webhooks`, other)).status).toBe(200);
+      expect(await deliverTo(`${url}/elsewhere`, buildDelivery('call-ended', { secret }))).toEqual({
+        status: 404,
+        body: { error: 'not_found' },
+      });
+      const health = await fetch(`${url}/healthz`);
+      expect({ status: health.status, body: await health.json() }).toEqual({
+        status: 200,
+        body: { status: 'alive' },
+      });
+      expect(health.headers.get('x-powered-by')).toBeNull();
+      const ready = await fetch(`${url}/readyz`);
+      expect({ status: ready.status, body: await ready.json() }).toEqual({
+        status: 200,
+        body: { status: 'ready' },
+      });
+    },
+  );
 
-  it('refuses plain HTTP unless it is told otherwise, or a trusted proxy says https', async () => {
-    const delivery = buildDelivery('call-ended', { secret, headers: { 'x-forwarded-proto': 'https' } });
-    const untrusting = serve([], { env: { RINGBACK_INSECURE_HTTP: 'false' } });
-    expect((await deliverTo(`${await untrusting.url()}/webhooks`, delivery)).status).toBe(403);
-    await untrusting.stop();
-    const trusting = serve(['--trust-proxy', 'loopback'], { env: { RINGBACK_INSECURE_HTTP: 'false' } });
-    const atName = (await trusting.url()).replace('127.0.0.1', 'localhost');
-    expect(await deliverTo(`${atName}/webhooks`, delivery)).toEqual(accepted);
-  });
+  it(
+    'refuses plain HTTP unless it is told otherwise, or a trusted proxy says https',
+    { tags: 'long' },
+    async () => {
+      const delivery = buildDelivery('call-ended', { secret, headers: { 'x-forwarded-proto': 'https' } });
+      const untrusting = serve([], { env: { RINGBACK_INSECURE_HTTP: 'false' } });
+      expect((await deliverTo(`${await untrusting.url()}/webhooks`, delivery)).status).toBe(403);
+      await untrusting.stop();
+      const trusting = serve(['--trust-proxy', 'loopback'], { env: { RINGBACK_INSECURE_HTTP: 'false' } });
+      const atName = (await trusting.url()).replace('127.0.0.1', 'localhost');
+      expect(await deliverTo(`${atName}/webhooks`, delivery)).toEqual(accepted);
+    },
+  );
 
-  it('takes options of the receiver from the app file, behind its own', async () => {
+  it('takes options of the receiver from the app file, behind its own', { tags: 'long' }, async () => {
     const app = `
       export const options = {
         headers: undefined, secrets: () => '${otherSecret}', tolerance: '1h', https: { required: false, hosts: ['calls.example.com'] },
@@ -127,18 +135,25 @@ describe('serve', () => {
     ]);
   });
 
-  it('lets its options go before the environment, and says without an app file that nothing is handled', async () => {
-    const cwd = folder();
-    const env = { RINGBACK_PATH: '/there', RINGBACK_DATABASE: 'there.db', RINGBACK_HOST: '192.0.2.1' };
-    const running = serve(['--path', '/here', '--database', 'here.db', '--host', '127.0.0.1'], { env, cwd });
-    const url = await running.url();
-    expect((await running.logged('listening'))['path']).toBe('/here');
-    expect((await deliverTo(`${url}/here`, buildDelivery('call-ended', { secret }))).status).toBe(200);
-    expect([existsSync(join(cwd, 'here.db')), existsSync(join(cwd, 'there.db'))]).toEqual([true, false]);
-    const { code, stderr } = await running.stop();
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/^ringback: no app file is set, .* Set --app or RINGBACK_APP .*\n$/);
-  });
+  it(
+    'lets its options go before the environment, and says without an app file that nothing is handled',
+    { tags: 'long' },
+    async () => {
+      const cwd = folder();
+      const env = { RINGBACK_PATH: '/there', RINGBACK_DATABASE: 'there.db', RINGBACK_HOST: '192.0.2.1' };
+      const running = serve(['--path', '/here', '--database', 'here.db', '--host', '127.0.0.1'], {
+        env,
+        cwd,
+      });
+      const url = await running.url();
+      expect((await running.logged('listening'))['path']).toBe('/here');
+      expect((await deliverTo(`${url}/here`, buildDelivery('call-ended', { secret }))).status).toBe(200);
+      expect([existsSync(join(cwd, 'here.db')), existsSync(join(cwd, 'there.db'))]).toEqual([true, false]);
+      const { code, stderr } = await running.stop();
+      expect(code).toBe(0);
+      expect(stderr).toMatch(/^ringback: no app file is set, .* Set --app or RINGBACK_APP .*\n$/);
+    },
+  );
 
   it('takes nothing for its own of what Kubernetes sets beside a service of its name', async () => {
     // The line `listening` is written at every log level.
@@ -157,7 +172,7 @@ describe('serve', () => {
     expect((await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }))).status).toBe(200);
   });
 
-  it('takes the secrets of a file that changes while it runs', async () => {
+  it('takes the secrets of a file that changes while it runs', { tags: 'long' }, async () => {
     const cwd = folder({ secrets: `# the subscription's\r\n${secret} # since March\r\n` });
     const env = { RINGBACK_SECRETS_FILE: 'secrets', RINGBACK_PORT: '0', RINGBACK_INSECURE_HTTP: '1' };
     const url = await new HostedCommand(['serve'], { env, cwd }).url();
@@ -170,32 +185,36 @@ describe('serve', () => {
     expect(await statusOf(secret)).toBe(401);
   });
 
-  it('lets a delivery that is in flight be answered, and closes its connection', async () => {
-    const running = serve();
-    const { body, headers } = buildDelivery('call-ended', { secret });
-    const sending = request(`${await running.url()}/webhooks`, {
-      method: 'POST',
-      headers: {
-        ...headers,
-        'content-length': body.byteLength,
-        expect: '100-continue',
-        connection: 'keep-alive',
-      },
-    });
-    const answered = new Promise<IncomingMessage>((resolve) => sending.once('response', resolve));
-    sending.flushHeaders();
-    await new Promise<void>((resolve) => sending.once('continue', resolve));
-    const stopped = running.stop();
-    await running.logged('receiver_stopping');
-    sending.end(body);
-    const answer = await answered;
-    answer.resume();
-    expect({ status: answer.statusCode, connection: answer.headers.connection }).toEqual({
-      status: 200,
-      connection: 'close',
-    });
-    expect((await stopped).code).toBe(0);
-  });
+  it(
+    'lets a delivery that is in flight be answered, and closes its connection',
+    { tags: 'long' },
+    async () => {
+      const running = serve();
+      const { body, headers } = buildDelivery('call-ended', { secret });
+      const sending = request(`${await running.url()}/webhooks`, {
+        method: 'POST',
+        headers: {
+          ...headers,
+          'content-length': body.byteLength,
+          expect: '100-continue',
+          connection: 'keep-alive',
+        },
+      });
+      const answered = new Promise<IncomingMessage>((resolve) => sending.once('response', resolve));
+      sending.flushHeaders();
+      await new Promise<void>((resolve) => sending.once('continue', resolve));
+      const stopped = running.stop();
+      await running.logged('receiver_stopping');
+      sending.end(body);
+      const answer = await answered;
+      answer.resume();
+      expect({ status: answer.statusCode, connection: answer.headers.connection }).toEqual({
+        status: 200,
+        connection: 'close',
+      });
+      expect((await stopped).code).toBe(0);
+    },
+  );
 });
 
 describe('a signal', () => {
@@ -222,7 +241,7 @@ describe('a signal', () => {
     },
   );
 
-  it('ends it with 1 at once when it is the second one', async () => {
+  it('ends it with 1 at once when it is the second one', { tags: 'long' }, async () => {
     const running = serveProcess(['--app', 'app.mjs'], { cwd: folder({ 'app.mjs': gatedApp }) });
     await deliverTo(`${await running.url()}/webhooks`, buildDelivery('call-ended', { secret }));
     await running.line('"msg":"begun"');
@@ -271,7 +290,7 @@ describe('an app file', () => {
       "const { Discard } = require('ringback'); exports.__esModule = true; exports.default = (receiver) => {",
       '};',
     ],
-  ])('%s loads, and is given the Ringback that runs it', async (file, before, after) => {
+  ])('%s loads, and is given the Ringback that runs it', { tags: 'long' }, async (file, before, after) => {
     const cwd = folder({
       [file]: before + handlers + after,
       'helper.ts': 'export const answer: number = 42;',
@@ -285,7 +304,7 @@ describe('an app file', () => {
     });
   });
 
-  it('of the example handles one event of each kind', async () => {
+  it('of the example handles one event of each kind', { tags: 'long' }, async () => {
     const running = serve([], { env: { RINGBACK_APP: exampleApp } });
     const url = await running.url();
     const names = [

@@ -5,7 +5,7 @@ const depth = 100_000;
 const nested = `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
 describe('signature detect, of captures that are not meant well', () => {
-  it('reports that a body nested as deep as it likes does not verify', async () => {
+  it('reports that a body nested as deep as it likes does not verify', { tags: 'long' }, async () => {
     const files = { 'one.http': capture({ signed: 'something else', captured: nested }) };
     const { code, stdout, stderr } = await run(['detect', '--request', 'one.http'], files);
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });

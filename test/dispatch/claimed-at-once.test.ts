@@ -48,7 +48,7 @@ test.each(variants)(
   },
 );
 
-test('a run that has ended takes no room while its end is written', async () => {
+test('a run that has ended takes no room while its end is written', { tags: 'long' }, async () => {
   const [end, all] = [new Gate(), new Gate()];
   const around = (method: string, work: Work): Work | undefined =>
     method !== 'settle'

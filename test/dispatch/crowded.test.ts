@@ -1,3 +1,4 @@
+// @module-tag long
 /** Few calls with more events than may be in memory. */
 import { expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';

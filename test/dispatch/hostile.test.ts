@@ -95,6 +95,7 @@ test('a thrown value that nobody can look at is a failure like any other, inside
 
 test.skipIf(isOnPostgres)(
   'a backlog of large bodies is taken into memory bit by bit, and all of it is handled',
+  { tags: 'long' },
   async () => {
     const gate = new Gate();
     const database = temporaryDatabase();

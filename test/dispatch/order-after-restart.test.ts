@@ -1,3 +1,4 @@
+// @module-tag long
 /** Events that were in a process's memory run before those that found no room there, also in the next process. */
 import { expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';

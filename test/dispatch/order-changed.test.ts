@@ -36,17 +36,21 @@ async function withBlockedRuns(): Promise<string> {
 }
 
 describe("what order 'strict' has blocked", () => {
-  test.each(['call', 'none'] as const)('is run when the order has become %s', async (order) => {
-    const { receiver, logs, seen } = await noting(await withBlockedRuns(), order);
-    await logs.until('run_done', 2);
-    expect(seen).toEqual(['second', 'third']);
-    await deliver(receiver, eventOf('fourth'));
-    await logs.until('run_done', 3);
-    expect(seen).toEqual(['second', 'third', 'fourth']);
-    expect((await receiver.counts()).runs).toMatchObject({ due: 1, blocked: 0 });
-  });
+  test.each(['call', 'none'] as const)(
+    'is run when the order has become %s',
+    { tags: 'long' },
+    async (order) => {
+      const { receiver, logs, seen } = await noting(await withBlockedRuns(), order);
+      await logs.until('run_done', 2);
+      expect(seen).toEqual(['second', 'third']);
+      await deliver(receiver, eventOf('fourth'));
+      await logs.until('run_done', 3);
+      expect(seen).toEqual(['second', 'third', 'fourth']);
+      expect((await receiver.counts()).runs).toMatchObject({ due: 1, blocked: 0 });
+    },
+  );
 
-  test('waits on while the order is the same', async () => {
+  test('waits on while the order is the same', { tags: 'long' }, async () => {
     const { receiver, seen } = await noting(await withBlockedRuns(), 'strict');
     await deliver(receiver, eventOf('fourth'));
     while ((await receiver.counts()).runs.blocked < 3) await new Promise(setImmediate);

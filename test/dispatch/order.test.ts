@@ -58,31 +58,35 @@ describe("order 'call'", () => {
 });
 
 describe("order 'strict'", () => {
-  test('holds the later events of a call until the failed one is done, and no other call', async () => {
-    const clock = new ManualClock();
-    const seen: string[] = [];
-    const { receiver, logs } = await started({ clock, random: () => 0.5 }, (r) =>
-      r.on('*', { order: 'strict' }, (event, { attempt }) => {
-        seen.push(`${event.traceId} ${attempt}`);
-        if (event.traceId === 'first' && attempt < 3) throw new Error('not yet');
-      }),
-    );
-    await deliverAll(receiver, [first, second, third, another]);
-    for (const [index, wait] of [500, 1_000].entries()) {
-      await logs.until('run_retry', index + 1);
-      await clock.timer(wait);
-      clock.advance(wait);
-    }
-    await logs.until('run_done', 4);
-    expect(seen.filter((run) => !run.startsWith('another'))).toEqual([
-      'first 1',
-      'first 2',
-      'first 3',
-      'second 1',
-      'third 1',
-    ]);
-    expect(seen.indexOf('another 1')).toBeLessThan(seen.indexOf('first 2'));
-  });
+  test(
+    'holds the later events of a call until the failed one is done, and no other call',
+    { tags: 'long' },
+    async () => {
+      const clock = new ManualClock();
+      const seen: string[] = [];
+      const { receiver, logs } = await started({ clock, random: () => 0.5 }, (r) =>
+        r.on('*', { order: 'strict' }, (event, { attempt }) => {
+          seen.push(`${event.traceId} ${attempt}`);
+          if (event.traceId === 'first' && attempt < 3) throw new Error('not yet');
+        }),
+      );
+      await deliverAll(receiver, [first, second, third, another]);
+      for (const [index, wait] of [500, 1_000].entries()) {
+        await logs.until('run_retry', index + 1);
+        await clock.timer(wait);
+        clock.advance(wait);
+      }
+      await logs.until('run_done', 4);
+      expect(seen.filter((run) => !run.startsWith('another'))).toEqual([
+        'first 1',
+        'first 2',
+        'first 3',
+        'second 1',
+        'third 1',
+      ]);
+      expect(seen.indexOf('another 1')).toBeLessThan(seen.indexOf('first 2'));
+    },
+  );
 
   test('lets them go when the failed one is given up', async () => {
     const { receiver, logs } = await started({ retry: { attempts: 1 } }, (r) =>
@@ -95,7 +99,7 @@ describe("order 'strict'", () => {
     expect(await logs.until('run_done')).toMatchObject([{ traceId: 'second' }]);
   });
 
-  test('holds events that arrive while the failed one waits', async () => {
+  test('holds events that arrive while the failed one waits', { tags: 'long' }, async () => {
     const clock = new ManualClock();
     const { receiver, logs } = await started({ clock, random: () => 0.5 }, (r) =>
       r.on('*', { order: 'strict' }, (event, { attempt }) => {

@@ -41,22 +41,29 @@ describe('two processes on one database', () => {
     expect(second.said('begun')).toEqual(['held']);
   });
 
-  test("a call's events never run side by side, whichever process they came to", async () => {
-    const options = optionsFor('gated');
-    const [first, second] = [new ReceiverProcess(options), new ReceiverProcess(options)];
-    await Promise.all([first.url(), second.url()]);
-    await post(await first.url(), bodyOf({ traceId: 'earlier', callId: 'call-1', payload: { hold: true } }));
-    await first.line('begun', 'earlier');
-    await post(await second.url(), bodyOf({ traceId: 'later', callId: 'call-1' }));
-    await post(await second.url(), bodyOf({ traceId: 'beside', callId: 'call-2' }));
-    // Events are claimed in order of arrival: when `beside` has ended, `later` was passed over.
-    await Promise.race([first.line('ended', 'beside'), second.line('ended', 'beside')]);
-    const begun = () => [...first.said('begun'), ...second.said('begun')];
-    expect(begun()).not.toContain('later');
-    await first.release();
-    await Promise.race([first.line('ended', 'later'), second.line('ended', 'later')]);
-    expect(begun().filter((traceId) => traceId === 'later')).toHaveLength(1);
-  });
+  test(
+    "a call's events never run side by side, whichever process they came to",
+    { tags: 'long' },
+    async () => {
+      const options = optionsFor('gated');
+      const [first, second] = [new ReceiverProcess(options), new ReceiverProcess(options)];
+      await Promise.all([first.url(), second.url()]);
+      await post(
+        await first.url(),
+        bodyOf({ traceId: 'earlier', callId: 'call-1', payload: { hold: true } }),
+      );
+      await first.line('begun', 'earlier');
+      await post(await second.url(), bodyOf({ traceId: 'later', callId: 'call-1' }));
+      await post(await second.url(), bodyOf({ traceId: 'beside', callId: 'call-2' }));
+      // Events are claimed in order of arrival: when `beside` has ended, `later` was passed over.
+      await Promise.race([first.line('ended', 'beside'), second.line('ended', 'beside')]);
+      const begun = () => [...first.said('begun'), ...second.said('begun')];
+      expect(begun()).not.toContain('later');
+      await first.release();
+      await Promise.race([first.line('ended', 'later'), second.line('ended', 'later')]);
+      expect(begun().filter((traceId) => traceId === 'later')).toHaveLength(1);
+    },
+  );
 });
 
 /** Resolves to true once the process has a dead letter, or to false once it has died instead. */
@@ -71,35 +78,41 @@ async function outlivesTheRun(process: ReceiverProcess): Promise<boolean> {
   return false;
 }
 
-test('an event that kills the process every time ends as a dead letter, and harms no other', async () => {
-  const options = optionsFor('deadly');
-  let process = new ReceiverProcess(options);
-  await post(await process.url(), bodyOf({ traceId: 'harmless-before' }));
-  for (const traceId of ['slow-1', 'slow-2', 'slow-3']) {
-    await post(await process.url(), bodyOf({ traceId, payload: { slow: true } }));
-  }
-  // The process may die before it answers; the event is stored by then.
-  const deadly = bodyOf({ traceId: 'deadly', payload: { deadly: true } });
-  await post(await process.url(), deadly).catch(() => {});
-  let deaths = 0;
-  for (; deaths < 10; deaths += 1) {
-    if (await outlivesTheRun(process)) break;
-    process = new ReceiverProcess(options);
-    await process.url().catch(() => {});
-  }
-  // Three attempts that were counted before they began, after one that was not, because nobody knew that it would kill.
-  expect(deaths).toBe(4);
-  await post(await process.url(), bodyOf({ traceId: 'harmless-after' }));
-  await expect.poll(() => handledIn(options)).toContain('harmless-after');
-  expect(handledIn(options)).toEqual(
-    expect.arrayContaining(['harmless-before', 'slow-1', 'slow-2', 'slow-3']),
-  );
-  expect((await process.counts()).runs.dead).toBe(1);
-  expect(handledIn(options)).not.toContain('deadly');
-  expect(reasonsIn(options)).toEqual(['the process ended during an attempt, and no attempt is left after 3']);
-});
+test(
+  'an event that kills the process every time ends as a dead letter, and harms no other',
+  { tags: 'long' },
+  async () => {
+    const options = optionsFor('deadly');
+    let process = new ReceiverProcess(options);
+    await post(await process.url(), bodyOf({ traceId: 'harmless-before' }));
+    for (const traceId of ['slow-1', 'slow-2', 'slow-3']) {
+      await post(await process.url(), bodyOf({ traceId, payload: { slow: true } }));
+    }
+    // The process may die before it answers; the event is stored by then.
+    const deadly = bodyOf({ traceId: 'deadly', payload: { deadly: true } });
+    await post(await process.url(), deadly).catch(() => {});
+    let deaths = 0;
+    for (; deaths < 10; deaths += 1) {
+      if (await outlivesTheRun(process)) break;
+      process = new ReceiverProcess(options);
+      await process.url().catch(() => {});
+    }
+    // Three attempts that were counted before they began, after one that was not, because nobody knew that it would kill.
+    expect(deaths).toBe(4);
+    await post(await process.url(), bodyOf({ traceId: 'harmless-after' }));
+    await expect.poll(() => handledIn(options)).toContain('harmless-after');
+    expect(handledIn(options)).toEqual(
+      expect.arrayContaining(['harmless-before', 'slow-1', 'slow-2', 'slow-3']),
+    );
+    expect((await process.counts()).runs.dead).toBe(1);
+    expect(handledIn(options)).not.toContain('deadly');
+    expect(reasonsIn(options)).toEqual([
+      'the process ended during an attempt, and no attempt is left after 3',
+    ]);
+  },
+);
 
-test('an idle receiver does next to nothing', async () => {
+test('an idle receiver does next to nothing', { tags: 'long' }, async () => {
   const process = new ReceiverProcess(optionsFor('gated'));
   await post(await process.url(), bodyOf({ traceId: 'held', payload: { hold: true } }));
   await process.line('begun', 'held');

@@ -101,7 +101,7 @@ describe('a handler with a rate', () => {
     expect(Math.min(...gaps(begun))).toBeGreaterThanOrEqual(100);
   });
 
-  test.skipIf(isOnPostgres)('keeps to it in all processes together', async () => {
+  test.skipIf(isOnPostgres)('keeps to it in all processes together', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     const clock = new ManualClock();
     const begun: number[] = [];
@@ -123,38 +123,42 @@ describe('a handler with a rate', () => {
     expect(Math.min(...gaps(begun))).toBeGreaterThanOrEqual(hour - 300_000);
   });
 
-  test.skipIf(isOnPostgres)('has its next attempt in time, however often its processes end', async () => {
-    const database = temporaryDatabase();
-    const clock = new ManualClock();
-    const begun: number[] = [];
-    const start = async () => {
-      const { store, slots } = reserving(database, clock);
-      const { receiver } = await started({ database: store, clock }, (r) => {
-        r.on('*', { name: 'crm', rate: '1/d', order: 'none' }, () => begun.push(clock.elapsed()));
-      });
-      return { receiver, slots };
-    };
-    // The attempt that waits asks for its slot in each process.
-    const answered = () => expect.poll(() => slots.asked > 0 && slots.awaited === 0).toBe(true);
-    let { receiver, slots } = await start();
-    for (const body of bodies(2)) await deliver(receiver, body);
-    await expect.poll(() => begun.length).toBe(1);
-    for (let ends = 0; ends < 4; ends += 1) {
+  test.skipIf(isOnPostgres)(
+    'has its next attempt in time, however often its processes end',
+    { tags: 'long' },
+    async () => {
+      const database = temporaryDatabase();
+      const clock = new ManualClock();
+      const begun: number[] = [];
+      const start = async () => {
+        const { store, slots } = reserving(database, clock);
+        const { receiver } = await started({ database: store, clock }, (r) => {
+          r.on('*', { name: 'crm', rate: '1/d', order: 'none' }, () => begun.push(clock.elapsed()));
+        });
+        return { receiver, slots };
+      };
+      // The attempt that waits asks for its slot in each process.
+      const answered = () => expect.poll(() => slots.asked > 0 && slots.awaited === 0).toBe(true);
+      let { receiver, slots } = await start();
+      for (const body of bodies(2)) await deliver(receiver, body);
+      await expect.poll(() => begun.length).toBe(1);
+      for (let ends = 0; ends < 4; ends += 1) {
+        await answered();
+        await receiver.stop({ drain: 0 });
+        ({ receiver, slots } = await start());
+      }
       await answered();
-      await receiver.stop({ drain: 0 });
-      ({ receiver, slots } = await start());
-    }
-    await answered();
-    const [first = 0] = begun;
-    const advanced = () => {
-      if (slots.awaited === 0) clock.advance(hour);
-      return begun.length;
-    };
-    await expect.poll(advanced, { interval: 5 }).toBe(2);
-    expect(clock.elapsed() - first).toBeLessThan(3 * 24 * hour);
-  });
+      const [first = 0] = begun;
+      const advanced = () => {
+        if (slots.awaited === 0) clock.advance(hour);
+        return begun.length;
+      };
+      await expect.poll(advanced, { interval: 5 }).toBe(2);
+      expect(clock.elapsed() - first).toBeLessThan(3 * 24 * hour);
+    },
+  );
 
-  test('begins again when the inbox can be written again', async () => {
+  test('begins again when the inbox can be written again', { tags: 'long' }, async () => {
     const database = storeIn(':memory:', systemClock);
     vi.spyOn(database.handlers, 'reserveStarts').mockRejectedValueOnce(new Error('disk full'));
     const { receiver, logs } = await started({ database }, (r) =>

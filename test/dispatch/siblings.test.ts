@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, deliverAll } from '../support/deliveries.ts';

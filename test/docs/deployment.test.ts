@@ -1,3 +1,4 @@
+// @module-tag long
 /** Runs the programs of docs/deployment.md as they are there, with other addresses, against a sandbox. */
 import { randomUUID } from 'node:crypto';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';

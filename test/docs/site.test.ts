@@ -1,3 +1,4 @@
+// @module-tag long
 /** The website of the documentation, built as `npm run docs` builds it, and seen in a browser. */
 import { execFile } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';

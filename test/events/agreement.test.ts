@@ -1,3 +1,4 @@
+// @module-tag long
 /** What the JSON Schemas take is what handlers get: nothing that a handler gets may fail a check, and nothing else pass. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, onTestFinished, test } from 'vitest';

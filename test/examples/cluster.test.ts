@@ -1,3 +1,4 @@
+// @module-tag long
 import { request } from 'node:http';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -36,14 +36,14 @@ describe('the example express', () => {
     return address.port;
   }
 
-  it('ends with an error when its port is in use', async () => {
+  it('ends with an error when its port is in use', { tags: 'long' }, async () => {
     const port = String(await portOf(start({ DATABASE: ':memory:' })));
     const second = start({ PORT: port, DATABASE: ':memory:' });
     await expect(second.line('listening')).rejects.toThrow('EADDRINUSE');
     expect(await second.stop()).toBe(1);
   });
 
-  it('has handlers that the command of its README replays without its server', async () => {
+  it('has handlers that the command of its README replays without its server', { tags: 'long' }, async () => {
     const delivery = buildDelivery('call-ended', { secret, headers: { 'x-forwarded-proto': 'https' } });
     const app = start({});
     // `localhost`, because an IP address as the host is refused if HTTPS is required.
@@ -67,7 +67,7 @@ describe('the example express', () => {
 });
 
 describe('the example postgres', () => {
-  it('counts a call once, whichever of two processes gets its deliveries', async () => {
+  it('counts a call once, whichever of two processes gets its deliveries', { tags: 'long' }, async () => {
     const { connectionString, schema } = await testDatabase();
     const url = new URL(connectionString);
     url.searchParams.set('schema', schema);

@@ -1,3 +1,4 @@
+// @module-tag long
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';

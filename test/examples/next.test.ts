@@ -1,3 +1,4 @@
+// @module-tag long
 /**
  * The example next, built and started as its users do; and what is said where Ringback is in the bundle. A build takes longer
  * than all else, so one has both: beside the example, the app has its route a second time, with a receiver of a copy of the

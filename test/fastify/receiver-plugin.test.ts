@@ -31,7 +31,7 @@ test('takes deliveries at its prefix and below, and leaves other routes alone', 
   expect((await post(`${base}/webhooks/callsign`)).status).toBe(404);
 });
 
-test("a body is refused by the receiver's limit, not by Fastify's", async () => {
+test("a body is refused by the receiver's limit, not by Fastify's", { tags: 'long' }, async () => {
   const { base } = await listening({ ...loopback, limits: { body: '2mb' } });
   const url = `${base}/webhooks/calls`;
   const ofSize = (size: number) => bodyOf({ payload: { pad: 'x'.repeat(size) } });

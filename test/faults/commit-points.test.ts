@@ -92,7 +92,7 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
     }
   }
 
-  test('when everything breaks now and then', async () => {
+  test('when everything breaks now and then', { tags: 'long' }, async () => {
     let state = 7;
     // A fixed sequence of pseudo-random numbers, so that a failure can be reproduced.
     const next = () => (state = (state * 48_271) % 2_147_483_647) % 10;

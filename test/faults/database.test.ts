@@ -1,3 +1,4 @@
+// @module-tag long
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';

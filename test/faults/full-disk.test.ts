@@ -1,3 +1,4 @@
+// @module-tag long
 /** A small disk that is filled up. The tests are skipped where it may not be mounted. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, rmSync, statSync, truncateSync } from 'node:fs';

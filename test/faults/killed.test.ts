@@ -1,3 +1,4 @@
+// @module-tag long
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';

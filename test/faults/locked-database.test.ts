@@ -64,14 +64,18 @@ test.each(Object.entries(ends))(
   },
 );
 
-test('while another connection locks it, a receiver is not ready, and is ready again without a delivery', async () => {
-  const database = temporaryDatabase();
-  const { receiver } = await started({ database, clock: systemClock });
-  await deliver(receiver);
-  const letGo = lockedBeside(database);
-  expect((await deliver(receiver)).status).toBe(503);
-  expect(receiver.isReady).toBe(false);
-  letGo();
-  await expect.poll(() => receiver.isReady).toBe(true);
-  expect((await deliver(receiver)).status).toBe(200);
-});
+test(
+  'while another connection locks it, a receiver is not ready, and is ready again without a delivery',
+  { tags: 'long' },
+  async () => {
+    const database = temporaryDatabase();
+    const { receiver } = await started({ database, clock: systemClock });
+    await deliver(receiver);
+    const letGo = lockedBeside(database);
+    expect((await deliver(receiver)).status).toBe(503);
+    expect(receiver.isReady).toBe(false);
+    letGo();
+    await expect.poll(() => receiver.isReady).toBe(true);
+    expect((await deliver(receiver)).status).toBe(200);
+  },
+);

@@ -40,19 +40,23 @@ async function told(database: string): Promise<number> {
   return logs.of('wal_missing').length;
 }
 
-test.each([[['-wal']], [['-wal', '-shm']]])('a start says once that %s is missing', async (ends) => {
-  const database = await crashed();
-  for (const end of ends) rmSync(`${database}${end}`);
-  const { receiver, logs } = await started({ database });
-  expect(logs.of('wal_missing')).toMatchObject([{ level: 50, database }]);
-  // What is stored from now on is not concerned.
-  expect((await deliver(receiver)).status).toBe(200);
-  await receiver.stop();
-  expect(await told(database)).toBe(0);
-});
+test.each([[['-wal']], [['-wal', '-shm']]])(
+  'a start says once that %s is missing',
+  { tags: 'long' },
+  async (ends) => {
+    const database = await crashed();
+    for (const end of ends) rmSync(`${database}${end}`);
+    const { receiver, logs } = await started({ database });
+    expect(logs.of('wal_missing')).toMatchObject([{ level: 50, database }]);
+    // What is stored from now on is not concerned.
+    expect((await deliver(receiver)).status).toBe(200);
+    await receiver.stop();
+    expect(await told(database)).toBe(0);
+  },
+);
 
 describe('nothing is said', () => {
-  test('after a crash that left its WAL, nor at the start after that', async () => {
+  test('after a crash that left its WAL, nor at the start after that', { tags: 'long' }, async () => {
     const database = await crashed();
     expect(existsSync(`${database}-wal`)).toBe(true);
     expect(await told(database)).toBe(0);
@@ -68,7 +72,7 @@ describe('nothing is said', () => {
     expect(await told(database)).toBe(0);
   });
 
-  test('when a command has looked at the inbox after the crash', async () => {
+  test('when a command has looked at the inbox after the crash', { tags: 'long' }, async () => {
     const database = await crashed();
     const { code } = await ringbackProcess(['inbox', 'counts', '--database', database]);
     expect(code).toBe(0);
@@ -76,33 +80,41 @@ describe('nothing is said', () => {
     expect(await told(database)).toBe(0);
   });
 
-  test('when another process that shared the database has stopped after the crash', async () => {
-    const database = temporaryDatabase();
-    const [one, other] = [running(database), running(database)];
-    await Promise.all([accepted(one), accepted(other)]);
-    await one.kill();
-    await other.stop();
-    expect(existsSync(`${database}-wal`)).toBe(false);
-    expect(await told(database)).toBe(0);
-  });
+  test(
+    'when another process that shared the database has stopped after the crash',
+    { tags: 'long' },
+    async () => {
+      const database = temporaryDatabase();
+      const [one, other] = [running(database), running(database)];
+      await Promise.all([accepted(one), accepted(other)]);
+      await one.kill();
+      await other.stop();
+      expect(existsSync(`${database}-wal`)).toBe(false);
+      expect(await told(database)).toBe(0);
+    },
+  );
 
-  test.each(['vacuum into', 'backup'])('of a copy that SQLite has made by %s', async (how) => {
-    const database = temporaryDatabase();
-    const copy = join(temporaryFolder(), 'copy.db');
-    const process = running(database);
-    await accepted(process);
-    const connection = new Database(database);
-    if (how === 'backup') await connection.backup(copy);
-    else connection.prepare('vacuum into ?').run(copy);
-    connection.close();
-    await process.kill();
-    for (const end of ['', '-wal', '-shm']) rmSync(`${database}${end}`);
-    renameSync(copy, database);
-    expect(await told(database)).toBe(0);
-    const elsewhere = temporaryDatabase();
-    copyFileSync(database, elsewhere);
-    expect(await told(elsewhere)).toBe(0);
-  });
+  test.each(['vacuum into', 'backup'])(
+    'of a copy that SQLite has made by %s',
+    { tags: 'long' },
+    async (how) => {
+      const database = temporaryDatabase();
+      const copy = join(temporaryFolder(), 'copy.db');
+      const process = running(database);
+      await accepted(process);
+      const connection = new Database(database);
+      if (how === 'backup') await connection.backup(copy);
+      else connection.prepare('vacuum into ?').run(copy);
+      connection.close();
+      await process.kill();
+      for (const end of ['', '-wal', '-shm']) rmSync(`${database}${end}`);
+      renameSync(copy, database);
+      expect(await told(database)).toBe(0);
+      const elsewhere = temporaryDatabase();
+      copyFileSync(database, elsewhere);
+      expect(await told(elsewhere)).toBe(0);
+    },
+  );
 
   test('when several start at the same time', async () => {
     const database = temporaryDatabase();
@@ -111,15 +123,19 @@ describe('nothing is said', () => {
     for (const { logs } of receivers) expect(logs.of('wal_missing')).toEqual([]);
   });
 
-  test('after a process that ended without a stop because it had nothing left to do', async () => {
-    const database = temporaryDatabase();
-    const process = new Script(unstopped, JSON.stringify({ database }));
-    await process.line('started');
-    expect(await process.exit()).toBe(0);
-    expect(await told(database)).toBe(0);
-  });
+  test(
+    'after a process that ended without a stop because it had nothing left to do',
+    { tags: 'long' },
+    async () => {
+      const database = temporaryDatabase();
+      const process = new Script(unstopped, JSON.stringify({ database }));
+      await process.line('started');
+      expect(await process.exit()).toBe(0);
+      expect(await told(database)).toBe(0);
+    },
+  );
 
-  test('after a worker thread was terminated', async () => {
+  test('after a worker thread was terminated', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     const worker = new Worker(unstopped, {
       argv: [JSON.stringify({ database, stays: true })],

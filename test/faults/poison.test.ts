@@ -88,20 +88,24 @@ async function recorded({ database }: ProcessOptions, bodies: readonly string[])
 
 const deadlyToRead = { deadlyToRead: true };
 
-test('an event that kills whoever reads it becomes a dead letter, unread, before anybody knows whose it is', async () => {
-  const options = optionsFor('deadly');
-  await recorded(options, [
-    bodyOf({ traceId: 'poison', callId: 'c', payload: deadlyToRead }),
-    bodyOf({ traceId: 'innocent' }),
-  ]);
+test(
+  'an event that kills whoever reads it becomes a dead letter, unread, before anybody knows whose it is',
+  { tags: 'long' },
+  async () => {
+    const options = optionsFor('deadly');
+    await recorded(options, [
+      bodyOf({ traceId: 'poison', callId: 'c', payload: deadlyToRead }),
+      bodyOf({ traceId: 'innocent' }),
+    ]);
 
-  const ordinary = ['innocent'];
-  expect(await deathsOf({ ...options, diesReading: true }, ordinary)).toBe(1 + readingDeaths);
-  expect(handledAtLeastOnce(options)).toEqual(ordinary.toSorted());
-  expect(await deadLettersIn(options)).toMatchObject([
-    { traceId: 'poison', callId: 'c', reason: 'the process ended 5 times while it read the event' },
-  ]);
-});
+    const ordinary = ['innocent'];
+    expect(await deathsOf({ ...options, diesReading: true }, ordinary)).toBe(1 + readingDeaths);
+    expect(handledAtLeastOnce(options)).toEqual(ordinary.toSorted());
+    expect(await deadLettersIn(options)).toMatchObject([
+      { traceId: 'poison', callId: 'c', reason: 'the process ended 5 times while it read the event' },
+    ]);
+  },
+);
 
 test('a stored run whose event kills whoever reads it becomes a dead letter, although no attempt was made', async () => {
   const options = optionsFor('deadly');
@@ -134,49 +138,57 @@ test('a stored run whose event kills whoever reads it becomes a dead letter, alt
   ]);
 });
 
-test('with a single attempt, only the run that kills is a dead letter: those beside it are called again, or for the first time', async () => {
-  const options = optionsFor('once');
-  const first = new ReceiverProcess(options);
-  const beside = Array.from({ length: 30 }, (_, index) => `beside-${index}`);
-  for (const traceId of beside) {
-    expect(await send(first, bodyOf({ traceId, payload: { slow: true } }))).toBe(true);
-  }
-  await send(first, bodyOf({ traceId: 'poison', payload: { deadly: true } }));
-  await first.exit();
+test(
+  'with a single attempt, only the run that kills is a dead letter: those beside it are called again, or for the first time',
+  { tags: 'long' },
+  async () => {
+    const options = optionsFor('once');
+    const first = new ReceiverProcess(options);
+    const beside = Array.from({ length: 30 }, (_, index) => `beside-${index}`);
+    for (const traceId of beside) {
+      expect(await send(first, bodyOf({ traceId, payload: { slow: true } }))).toBe(true);
+    }
+    await send(first, bodyOf({ traceId: 'poison', payload: { deadly: true } }));
+    await first.exit();
 
-  const ordinary = [...beside];
-  // The first try, which nobody counted, and the attempt that the run has.
-  expect(1 + (await deathsOf(options, ordinary))).toBe(2);
-  expect(handledAtLeastOnce(options)).toEqual(ordinary.toSorted());
-  expect(await deadLettersIn(options)).toMatchObject([
-    {
-      traceId: 'poison',
-      attempts: 1,
-      reason: 'the process ended during an attempt, and no attempt is left after 1',
-    },
-  ]);
-});
+    const ordinary = [...beside];
+    // The first try, which nobody counted, and the attempt that the run has.
+    expect(1 + (await deathsOf(options, ordinary))).toBe(2);
+    expect(handledAtLeastOnce(options)).toEqual(ordinary.toSorted());
+    expect(await deadLettersIn(options)).toMatchObject([
+      {
+        traceId: 'poison',
+        attempts: 1,
+        reason: 'the process ended during an attempt, and no attempt is left after 1',
+      },
+    ]);
+  },
+);
 
-test('an event whose handlers all have stored runs is not read again for them', async () => {
-  const options = optionsFor('gated');
-  for (const round of ['uncounted', 'counted']) {
-    const process = new ReceiverProcess(options);
-    if (round === 'uncounted') await send(process, bodyOf({ traceId: 'held', payload: { hold: true } }));
-    await process.line('begun', 'held');
-    await process.kill();
-  }
-  const connection = new Database(options.database);
-  expect(connection.prepare('select count(*) from runs where attempts = 1').pluck().get()).toBe(1);
-  connection.exec("update bodies set body = x'ff00'");
-  connection.close();
+test(
+  'an event whose handlers all have stored runs is not read again for them',
+  { tags: 'long' },
+  async () => {
+    const options = optionsFor('gated');
+    for (const round of ['uncounted', 'counted']) {
+      const process = new ReceiverProcess(options);
+      if (round === 'uncounted') await send(process, bodyOf({ traceId: 'held', payload: { hold: true } }));
+      await process.line('begun', 'held');
+      await process.kill();
+    }
+    const connection = new Database(options.database);
+    expect(connection.prepare('select count(*) from runs where attempts = 1').pluck().get()).toBe(1);
+    connection.exec("update bodies set body = x'ff00'");
+    connection.close();
 
-  const { receiver, logs } = made({ database: options.database });
-  receiver.on('*', { name: 'gated' }, () => {});
-  await receiver.start();
-  await expect.poll(async () => (await receiver.counts()).events.done).toBe(1);
-  expect((await deadLettersOf(receiver)).map(({ handler }) => handler)).toEqual(['gated']);
-  expect(logs.of('event_unreadable')).toMatchObject([{ handler: 'gated' }]);
-});
+    const { receiver, logs } = made({ database: options.database });
+    receiver.on('*', { name: 'gated' }, () => {});
+    await receiver.start();
+    await expect.poll(async () => (await receiver.counts()).events.done).toBe(1);
+    expect((await deadLettersOf(receiver)).map(({ handler }) => handler)).toEqual(['gated']);
+    expect(logs.of('event_unreadable')).toMatchObject([{ handler: 'gated' }]);
+  },
+);
 
 /**
  * The attack by which an authentic body ended a receiver again and again: `"n":9234567890123456,"x":[{},{},…]` for several
@@ -187,22 +199,26 @@ const attack = {
   heap: Number(process.env['POISON_HEAP'] ?? 48),
 };
 
-test('a body that takes all memory ends a bounded number of processes, and what others commit is there exactly once', async () => {
-  const options = optionsFor('hoarding');
-  const x = Array.from({ length: attack.values }, () => ({}));
-  const marked = bodyOf({ traceId: 'poison', payload: { hoard: true, n: 0, x } });
-  const body = marked.replace('"n":0', '"n":9234567890123456');
-  await recorded(options, [body]);
+test(
+  'a body that takes all memory ends a bounded number of processes, and what others commit is there exactly once',
+  { tags: 'long' },
+  async () => {
+    const options = optionsFor('hoarding');
+    const x = Array.from({ length: attack.values }, () => ({}));
+    const marked = bodyOf({ traceId: 'poison', payload: { hoard: true, n: 0, x } });
+    const body = marked.replace('"n":0', '"n":9234567890123456');
+    await recorded(options, [body]);
 
-  const ordinary: string[] = [];
-  const deaths = await deathsOf({ ...options, heap: attack.heap }, ordinary);
-  // The first, and either one for the attempt of each handler, or those in which the event was read.
-  expect(deaths).toBeLessThanOrEqual(1 + readingDeaths + 2);
-  expect(deaths).toBeGreaterThan(1);
-  expect((await deadLettersIn(options)).map(({ traceId }) => traceId)).toContain('poison');
-  const connection = new Database(options.database, { readonly: true });
-  const effects = connection.prepare('select trace_id || handler from effects order by 1').pluck().all();
-  connection.close();
-  const expected = ordinary.flatMap((traceId) => ['one', 'two'].map((name) => traceId + name));
-  expect(effects).toEqual(expected.toSorted());
-});
+    const ordinary: string[] = [];
+    const deaths = await deathsOf({ ...options, heap: attack.heap }, ordinary);
+    // The first, and either one for the attempt of each handler, or those in which the event was read.
+    expect(deaths).toBeLessThanOrEqual(1 + readingDeaths + 2);
+    expect(deaths).toBeGreaterThan(1);
+    expect((await deadLettersIn(options)).map(({ traceId }) => traceId)).toContain('poison');
+    const connection = new Database(options.database, { readonly: true });
+    const effects = connection.prepare('select trace_id || handler from effects order by 1').pluck().all();
+    connection.close();
+    const expected = ordinary.flatMap((traceId) => ['one', 'two'].map((name) => traceId + name));
+    expect(effects).toEqual(expected.toSorted());
+  },
+);

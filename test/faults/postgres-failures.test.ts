@@ -66,7 +66,7 @@ test.each(Object.entries(failures))('of a database, %s', async (_name, { options
   await survives({ connectionString: url.href, schema }, () => fail({ connectionString, schema }));
 });
 
-test('of a database, nothing comes back from the network', async () => {
+test('of a database, nothing comes back from the network', { tags: 'long' }, async () => {
   const server = await ownPostgres();
   const proxy = await TcpProxy.start();
   onTestFinished(() => proxy.close());
@@ -76,7 +76,7 @@ test('of a database, nothing comes back from the network', async () => {
   await survives({ connectionString: url.href, schema: 'ringback' }, async () => proxy.silence());
 });
 
-test('of a database, its synchronous standby is gone, so that no commit ends', async () => {
+test('of a database, its synchronous standby is gone, so that no commit ends', { tags: 'long' }, async () => {
   const server = await ownPostgres();
   await survives({ connectionString: server.url, schema: 'ringback' }, () => losesStandby(server.url));
 });
@@ -89,7 +89,7 @@ test('of a database, it is down, and has lost its connections', async () => {
   });
 });
 
-test('of a database, all of its connections are taken', async () => {
+test('of a database, all of its connections are taken', { tags: 'long' }, async () => {
   const server = await ownPostgres({ settings: { max_connections: 12, superuser_reserved_connections: 0 } });
   await survives({ connectionString: server.url, schema: 'ringback' }, async () => {
     await server.stop('immediate');
@@ -108,101 +108,109 @@ test('of a database, all of its connections are taken', async () => {
   });
 });
 
-test('operations during which a database ends the connection, or is down, reject with its problem, and the API answers 503', async () => {
-  const server = await ownPostgres();
-  const receiver = createReceiver({ secrets: secret, database: server.url, logger: new Logs().logger });
-  onTestFinished(() => receiver.stop({ drain: 0 }));
-  receiver.on('*', { name: 'crm' }, () => {});
-  await receiver.start();
-  const api = receiver.api({ authorize: () => 'read' });
-  const asked = async () => {
-    const response = await api.fetch(new Request('http://localhost/events'));
-    const { error } = (await response.json()) as { readonly error: { readonly code: string } };
-    if (response.status !== 503) throw new Error(`it was answered with ${response.status}`);
-    throw error;
-  };
-  const operations: Readonly<Record<string, () => Promise<unknown>>> = {
-    counts: () => receiver.counts(),
-    list: () => receiver.events.list(),
-    replay: () => receiver.events.replay({ state: 'dead' }),
-    failures: () => receiver.failures.list(),
-    calls: () => receiver.calls.get('call-1'),
-    pause: () => receiver.handlers.pause('crm'),
-    quarantine: () => receiver.quarantine.list(),
-    erase: () => receiver.erase({ callId: 'call-1' }),
-    audit: () => receiver.audit.list(),
-    api: asked,
-  };
-  const unreachable = (code: unknown) =>
-    Object.fromEntries(Object.keys(operations).map((name) => [name, code]));
-  const codes = async () => {
-    const codeOf = (work: Promise<unknown>) =>
-      work.then(
-        () => 'done',
-        (error: { readonly code?: string }) => error.code,
-      );
-    const asking = Object.entries(operations).map(async ([name, work]) => [name, await codeOf(work())]);
-    return Object.fromEntries(await Promise.all(asking)) as Readonly<Record<string, unknown>>;
-  };
-  await withClient(server.url, async (locking) => {
-    // The receiver's own statements take several tables as well: neither waits until that is found to be a deadlock.
-    const lockAll = () =>
-      locking
-        .query(
-          `begin;
+test(
+  'operations during which a database ends the connection, or is down, reject with its problem, and the API answers 503',
+  { tags: 'long' },
+  async () => {
+    const server = await ownPostgres();
+    const receiver = createReceiver({ secrets: secret, database: server.url, logger: new Logs().logger });
+    onTestFinished(() => receiver.stop({ drain: 0 }));
+    receiver.on('*', { name: 'crm' }, () => {});
+    await receiver.start();
+    const api = receiver.api({ authorize: () => 'read' });
+    const asked = async () => {
+      const response = await api.fetch(new Request('http://localhost/events'));
+      const { error } = (await response.json()) as { readonly error: { readonly code: string } };
+      if (response.status !== 503) throw new Error(`it was answered with ${response.status}`);
+      throw error;
+    };
+    const operations: Readonly<Record<string, () => Promise<unknown>>> = {
+      counts: () => receiver.counts(),
+      list: () => receiver.events.list(),
+      replay: () => receiver.events.replay({ state: 'dead' }),
+      failures: () => receiver.failures.list(),
+      calls: () => receiver.calls.get('call-1'),
+      pause: () => receiver.handlers.pause('crm'),
+      quarantine: () => receiver.quarantine.list(),
+      erase: () => receiver.erase({ callId: 'call-1' }),
+      audit: () => receiver.audit.list(),
+      api: asked,
+    };
+    const unreachable = (code: unknown) =>
+      Object.fromEntries(Object.keys(operations).map((name) => [name, code]));
+    const codes = async () => {
+      const codeOf = (work: Promise<unknown>) =>
+        work.then(
+          () => 'done',
+          (error: { readonly code?: string }) => error.code,
+        );
+      const asking = Object.entries(operations).map(async ([name, work]) => [name, await codeOf(work())]);
+      return Object.fromEntries(await Promise.all(asking)) as Readonly<Record<string, unknown>>;
+    };
+    await withClient(server.url, async (locking) => {
+      // The receiver's own statements take several tables as well: neither waits until that is found to be a deadlock.
+      const lockAll = () =>
+        locking
+          .query(
+            `begin;
            set local lock_timeout = 100;
            do $$ declare name text; begin
              for name in select tablename from pg_tables where schemaname = 'ringback' loop
                execute format('lock table ringback.%I', name);
              end loop;
            end $$`,
-        )
-        .then(
-          () => true,
-          () => locking.query('rollback').then(() => false),
-        );
-    await expect.poll(lockAll).toBe(true);
-    let isOver = false;
-    const during = codes().finally(() => (isOver = true));
-    // Again and again: there are fewer connections than operations.
-    await withClient(server.url, async (ending) => {
-      const end = async () => {
-        await ending.query(
-          "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock'",
-        );
-        return isOver;
-      };
-      await expect.poll(end).toBe(true);
+          )
+          .then(
+            () => true,
+            () => locking.query('rollback').then(() => false),
+          );
+      await expect.poll(lockAll).toBe(true);
+      let isOver = false;
+      const during = codes().finally(() => (isOver = true));
+      // Again and again: there are fewer connections than operations.
+      await withClient(server.url, async (ending) => {
+        const end = async () => {
+          await ending.query(
+            "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock'",
+          );
+          return isOver;
+        };
+        await expect.poll(end).toBe(true);
+      });
+      expect(await during).toEqual(unreachable('database_unreachable'));
     });
-    expect(await during).toEqual(unreachable('database_unreachable'));
-  });
-  await server.stop('immediate');
-  expect(await codes()).toEqual(unreachable('database_unreachable'));
-  await server.start();
-});
+    await server.stop('immediate');
+    expect(await codes()).toEqual(unreachable('database_unreachable'));
+    await server.start();
+  },
+);
 
-test('of a database, its disk has room for small rows only: it is not ready until there is room for bodies', async () => {
-  const { connectionString, schema } = await testDatabase();
-  const database = postgres({ connectionString, schema });
-  const receiver = createReceiver({ secrets: secret, database, logger: new Logs().logger });
-  onTestFinished(() => receiver.stop({ drain: 0 }));
-  await receiver.start();
-  const isReady = () => internalsOf(receiver as never).lifecycle.checkReady();
-  await withClient(connectionString, (client) =>
-    client.query(
-      `create function ${schema}.refuse() returns trigger language plpgsql as
+test(
+  'of a database, its disk has room for small rows only: it is not ready until there is room for bodies',
+  { tags: 'long' },
+  async () => {
+    const { connectionString, schema } = await testDatabase();
+    const database = postgres({ connectionString, schema });
+    const receiver = createReceiver({ secrets: secret, database, logger: new Logs().logger });
+    onTestFinished(() => receiver.stop({ drain: 0 }));
+    await receiver.start();
+    const isReady = () => internalsOf(receiver as never).lifecycle.checkReady();
+    await withClient(connectionString, (client) =>
+      client.query(
+        `create function ${schema}.refuse() returns trigger language plpgsql as
        $$ begin raise exception sqlstate '53100'; end $$;
        create trigger refuse before insert on ${schema}.bodies for each row
        when (length(new.body) > 10000) execute function ${schema}.refuse()`,
-    ),
-  );
-  const large = () => deliver(receiver, bodyOf({ payload: { transcript: 'x'.repeat(20_000) } }));
-  expect((await large()).status).toBe(503);
-  await expect.poll(isReady).toBe(false);
-  await withClient(connectionString, (client) => client.query(`drop trigger refuse on ${schema}.bodies`));
-  await expect.poll(isReady).toBe(true);
-  await expect.poll(async () => (await large()).status).toBe(200);
-});
+      ),
+    );
+    const large = () => deliver(receiver, bodyOf({ payload: { transcript: 'x'.repeat(20_000) } }));
+    expect((await large()).status).toBe(503);
+    await expect.poll(isReady).toBe(false);
+    await withClient(connectionString, (client) => client.query(`drop trigger refuse on ${schema}.bodies`));
+    await expect.poll(isReady).toBe(true);
+    await expect.poll(async () => (await large()).status).toBe(200);
+  },
+);
 
 /** Delivers before, during and after a failure, and expects each event to have its one effect. */
 async function survives({ connectionString, schema }: Inbox, fail: () => ReturnType<Fail>): Promise<void> {

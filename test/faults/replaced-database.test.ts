@@ -110,25 +110,29 @@ const changes: Readonly<Record<string, Change>> = {
 };
 
 describe.each(Object.entries(changes))('when %s', (_name, { make, found, kept }) => {
-  test('nothing more is acknowledged, one line says so, and a restart finds what can be there', async () => {
-    const [database, other] = [temporaryDatabase(), await otherInbox()];
-    const { receiver, logs } = await started({ database });
-    expect(await acknowledged(receiver, before)).toHaveLength(before.length);
-    const place = make(database, other);
-    expect(await acknowledged(receiver, after)).toEqual([]);
-    expect(receiver.isReady).toBe(false);
-    expect(logs.of('database_replaced')).toMatchObject([
-      { level: 50, database, found: expect.stringMatching(found) as string },
-    ]);
-    const lines = logs.lines.filter(({ event }) => event === 'delivery_failed').length;
-    // Only what was being written when it was noticed; the rest is refused at the door.
-    expect(lines).toBeLessThanOrEqual(20);
-    await receiver.stop();
-    const { traceIds: ids, isSound } = await heldBy(place);
-    expect(isSound).toBe(true);
-    // What was being written when it was noticed may be there too: it was refused, and comes again.
-    expect(ids.filter((traceId) => !after.includes(traceId)).toSorted()).toEqual([...kept].toSorted());
-  });
+  test(
+    'nothing more is acknowledged, one line says so, and a restart finds what can be there',
+    { tags: 'long' },
+    async () => {
+      const [database, other] = [temporaryDatabase(), await otherInbox()];
+      const { receiver, logs } = await started({ database });
+      expect(await acknowledged(receiver, before)).toHaveLength(before.length);
+      const place = make(database, other);
+      expect(await acknowledged(receiver, after)).toEqual([]);
+      expect(receiver.isReady).toBe(false);
+      expect(logs.of('database_replaced')).toMatchObject([
+        { level: 50, database, found: expect.stringMatching(found) as string },
+      ]);
+      const lines = logs.lines.filter(({ event }) => event === 'delivery_failed').length;
+      // Only what was being written when it was noticed; the rest is refused at the door.
+      expect(lines).toBeLessThanOrEqual(20);
+      await receiver.stop();
+      const { traceIds: ids, isSound } = await heldBy(place);
+      expect(isSound).toBe(true);
+      // What was being written when it was noticed may be there too: it was refused, and comes again.
+      expect(ids.filter((traceId) => !after.includes(traceId)).toSorted()).toEqual([...kept].toSorted());
+    },
+  );
 });
 
 test('a commit of effects does not count in a database that was deleted', async () => {

@@ -34,56 +34,68 @@ test('a statement that waits for a lock is ended when it is given up', async () 
   await deliverUntilTaken(receiver, bodyOf({ traceId: 'after' }));
 });
 
-test('commits that wait for a standby for long are no more than the connections that they may take', async () => {
-  const server = await ownPostgres();
-  const receiver = await started({ connectionString: server.url }, 'ringback');
-  const client = await connectedTo(server.url);
-  // Connections are made for the first delivery, which a busy machine may take too long over.
-  await deliverUntilTaken(receiver, bodyOf({ traceId: 'before' }));
-  const isBack = await losesStandby(server.url);
-  let deliveries = 0;
-  const longestWait = async (): Promise<number> => {
-    deliveries += 1;
-    const { status } = await deliver(receiver, bodyOf({ traceId: `during-${deliveries}` }));
-    expect(status).toBe(503);
-    const { rows } = await client.query<{ seconds: number | null }>(
-      `select extract(epoch from max(clock_timestamp() - query_start))::float as seconds
+test(
+  'commits that wait for a standby for long are no more than the connections that they may take',
+  { tags: 'long' },
+  async () => {
+    const server = await ownPostgres();
+    const receiver = await started({ connectionString: server.url }, 'ringback');
+    const client = await connectedTo(server.url);
+    // Connections are made for the first delivery, which a busy machine may take too long over.
+    await deliverUntilTaken(receiver, bodyOf({ traceId: 'before' }));
+    const isBack = await losesStandby(server.url);
+    let deliveries = 0;
+    const longestWait = async (): Promise<number> => {
+      deliveries += 1;
+      const { status } = await deliver(receiver, bodyOf({ traceId: `during-${deliveries}` }));
+      expect(status).toBe(503);
+      const { rows } = await client.query<{ seconds: number | null }>(
+        `select extract(epoch from max(clock_timestamp() - query_start))::float as seconds
          from pg_stat_activity where wait_event = 'SyncRep' and query like '%${ofRecording}%'`,
-    );
-    return rows[0]?.seconds ?? 0;
-  };
-  // Twice as long as a recording may take.
-  await expect.poll(longestWait).toBeGreaterThan(11);
-  expect(await waitingForStandby(client, ofRecording)).toBeLessThanOrEqual(2);
+      );
+      return rows[0]?.seconds ?? 0;
+    };
+    // Twice as long as a recording may take.
+    await expect.poll(longestWait).toBeGreaterThan(11);
+    expect(await waitingForStandby(client, ofRecording)).toBeLessThanOrEqual(2);
 
-  await isBack();
-  await deliverUntilTaken(receiver, bodyOf({ traceId: 'after' }));
-  await expect.poll(async () => (await receiver.counts()).events).toMatchObject({ new: 0, open: 0 });
-});
+    await isBack();
+    await deliverUntilTaken(receiver, bodyOf({ traceId: 'after' }));
+    await expect.poll(async () => (await receiver.counts()).events).toMatchObject({ new: 0, open: 0 });
+  },
+);
 
-test('a receiver stops while a table is locked, also on a pool whose statements may take for ever', async () => {
-  const { connectionString, schema } = await testDatabase();
-  const pool = new Pool({ connectionString });
-  onTestFinished(() => pool.end());
-  const receiver = await started({ pool }, schema);
-  const client = await connectedTo(connectionString);
-  await client.query(`begin; lock table ${schema}.identities, ${schema}.processes in exclusive mode`);
-  expect((await deliver(receiver, bodyOf({ traceId: 'during' }))).status).toBe(503);
-  await receiver.stop({ drain: 0 });
-  await client.query('commit');
-});
+test(
+  'a receiver stops while a table is locked, also on a pool whose statements may take for ever',
+  { tags: 'long' },
+  async () => {
+    const { connectionString, schema } = await testDatabase();
+    const pool = new Pool({ connectionString });
+    onTestFinished(() => pool.end());
+    const receiver = await started({ pool }, schema);
+    const client = await connectedTo(connectionString);
+    await client.query(`begin; lock table ${schema}.identities, ${schema}.processes in exclusive mode`);
+    expect((await deliver(receiver, bodyOf({ traceId: 'during' }))).status).toBe(503);
+    await receiver.stop({ drain: 0 });
+    await client.query('commit');
+  },
+);
 
-test('a session that has ended a statement closes no sooner than its connections', async () => {
-  const session = new Session({ ...(await testDatabase()), pool: undefined }, systemClock);
-  await session.heartbeats.query('select');
-  await expect(session.query('select pg_sleep(600)', [], 10)).rejects.toThrow('timeout');
-  let isUsed = true;
-  const use = session.query('select pg_sleep(0.2)').finally(() => {
-    isUsed = false;
-  });
-  await session.query('select');
-  await Promise.all([session.close().then(() => expect(isUsed).toBe(false)), use]);
-});
+test(
+  'a session that has ended a statement closes no sooner than its connections',
+  { tags: 'long' },
+  async () => {
+    const session = new Session({ ...(await testDatabase()), pool: undefined }, systemClock);
+    await session.heartbeats.query('select');
+    await expect(session.query('select pg_sleep(600)', [], 10)).rejects.toThrow('timeout');
+    let isUsed = true;
+    const use = session.query('select pg_sleep(0.2)').finally(() => {
+      isUsed = false;
+    });
+    await session.query('select');
+    await Promise.all([session.close().then(() => expect(isUsed).toBe(false)), use]);
+  },
+);
 
 async function started(place: { connectionString: string } | { pool: Pool }, schema: string) {
   const database = postgres({ ...place, schema });

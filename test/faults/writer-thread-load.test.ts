@@ -88,44 +88,48 @@ async function deliverAll(receiverOf: (place: number) => Receiver): Promise<void
 
 const notesTable = 'create table notes (text text)';
 
-test('the events of each call are handled once and in their order, and users write meanwhile', async () => {
-  const [strict, call] = [new Seen(), new Seen()];
-  const register = watching(strict, call);
-  const { receiver, logs } = await started({ database: temporaryDatabase() }, (r) => {
-    r.database.exec(notesTable);
-    register(r);
-  });
-  const { database } = receiver;
-  let written = 0;
-  const over = new AbortController();
-  const writing = (async () => {
-    const insert = database.prepare("insert into notes values ('mine')");
-    for (; !over.signal.aborted; await turn()) {
-      await writtenWhenFree(() => insert.run());
-      await writtenWhenFree(() => database.exec("insert into notes values ('mine')"));
-      await writtenWhenFree(() =>
-        database.transaction(() => {
-          insert.run();
-          database.transaction(() => insert.run());
-        }),
-      );
-      written += 4;
-    }
-  })();
-  await deliverAll(() => receiver);
-  await logs.until('run_done', 2 * traceIds.length);
-  over.abort();
-  await writing;
-  expect(strict.wrong).toEqual([]);
-  expect(call.wrong).toEqual([]);
-  expect(logs.of('run_done')).toHaveLength(2 * traceIds.length);
-  expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: traceIds.length });
-  expect(database.prepare("select count(*) as count from notes where text = 'mine'").get()).toEqual({
-    count: written,
-  });
-});
+test(
+  'the events of each call are handled once and in their order, and users write meanwhile',
+  { tags: 'long' },
+  async () => {
+    const [strict, call] = [new Seen(), new Seen()];
+    const register = watching(strict, call);
+    const { receiver, logs } = await started({ database: temporaryDatabase() }, (r) => {
+      r.database.exec(notesTable);
+      register(r);
+    });
+    const { database } = receiver;
+    let written = 0;
+    const over = new AbortController();
+    const writing = (async () => {
+      const insert = database.prepare("insert into notes values ('mine')");
+      for (; !over.signal.aborted; await turn()) {
+        await writtenWhenFree(() => insert.run());
+        await writtenWhenFree(() => database.exec("insert into notes values ('mine')"));
+        await writtenWhenFree(() =>
+          database.transaction(() => {
+            insert.run();
+            database.transaction(() => insert.run());
+          }),
+        );
+        written += 4;
+      }
+    })();
+    await deliverAll(() => receiver);
+    await logs.until('run_done', 2 * traceIds.length);
+    over.abort();
+    await writing;
+    expect(strict.wrong).toEqual([]);
+    expect(call.wrong).toEqual([]);
+    expect(logs.of('run_done')).toHaveLength(2 * traceIds.length);
+    expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: traceIds.length });
+    expect(database.prepare("select count(*) as count from notes where text = 'mine'").get()).toEqual({
+      count: written,
+    });
+  },
+);
 
-test('a backlog beyond what waits in memory is handled in order too', async () => {
+test('a backlog beyond what waits in memory is handled in order too', { tags: 'long' }, async () => {
   const [strict, call, gate] = [new Seen(), new Seen(), new Gate()];
   const register = watching(strict, call, gate.pass);
   const { receiver, logs } = await started({ database: temporaryDatabase() }, (r) => {
@@ -164,30 +168,34 @@ test('two receivers on one file take each event once, and keep the order of call
   expect(call.wrong).toEqual([]);
 });
 
-test('stopped in the middle of load, what was acknowledged is handled at the next start', async () => {
-  const database = temporaryDatabase();
-  const handled: string[] = [];
-  const register = (r: Receiver) =>
-    r.on('*', { name: 'noting' }, ({ traceId }) => void handled.push(traceId));
-  const first = await started({ database }, register);
-  const acknowledged: string[] = [];
-  let stopping: Promise<void> | undefined;
-  await concurrently(traceIds, 60, async (traceId) => {
-    const { status } = await deliver(first.receiver, bodyOf({ traceId }));
-    if (status === 200) acknowledged.push(traceId);
-    if (acknowledged.length === 300) stopping ??= first.receiver.stop();
-  });
-  // Not that none was refused before: on a busy machine, one of many writes may take longer than its sender waits.
-  expect(stopping).toBeDefined();
-  await stopping;
-  const { receiver } = await started({ database }, register);
-  const isLeft = ({ events }: StoreCounts): boolean => events.new + events.open > 0;
-  await expect.poll(async () => isLeft(await receiver.counts())).toBe(false);
-  // The end of each run that had begun was written, so no event was handled twice.
-  expect(new Set(handled).size).toBe(handled.length);
-  // Events that were written, but too late to be acknowledged, are handled as well.
-  expect(handled).toEqual(expect.arrayContaining(acknowledged));
-  await receiver.stop();
-  const third = await started({ database });
-  expect((await third.receiver.counts()).events).toEqual({ new: 0, open: 0, done: handled.length });
-});
+test(
+  'stopped in the middle of load, what was acknowledged is handled at the next start',
+  { tags: 'long' },
+  async () => {
+    const database = temporaryDatabase();
+    const handled: string[] = [];
+    const register = (r: Receiver) =>
+      r.on('*', { name: 'noting' }, ({ traceId }) => void handled.push(traceId));
+    const first = await started({ database }, register);
+    const acknowledged: string[] = [];
+    let stopping: Promise<void> | undefined;
+    await concurrently(traceIds, 60, async (traceId) => {
+      const { status } = await deliver(first.receiver, bodyOf({ traceId }));
+      if (status === 200) acknowledged.push(traceId);
+      if (acknowledged.length === 300) stopping ??= first.receiver.stop();
+    });
+    // Not that none was refused before: on a busy machine, one of many writes may take longer than its sender waits.
+    expect(stopping).toBeDefined();
+    await stopping;
+    const { receiver } = await started({ database }, register);
+    const isLeft = ({ events }: StoreCounts): boolean => events.new + events.open > 0;
+    await expect.poll(async () => isLeft(await receiver.counts())).toBe(false);
+    // The end of each run that had begun was written, so no event was handled twice.
+    expect(new Set(handled).size).toBe(handled.length);
+    // Events that were written, but too late to be acknowledged, are handled as well.
+    expect(handled).toEqual(expect.arrayContaining(acknowledged));
+    await receiver.stop();
+    const third = await started({ database });
+    expect((await third.receiver.counts()).events).toEqual({ new: 0, open: 0, done: handled.length });
+  },
+);

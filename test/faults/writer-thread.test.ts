@@ -1,3 +1,4 @@
+// @module-tag long
 /** What deliveries and the app may rely on of the writer thread, tested through the receiver. */
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';

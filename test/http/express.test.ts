@@ -121,6 +121,7 @@ describe.each(versions)('%s', (_, express) => {
 
   test.each([10, 2_000, 60_000, 70_000])(
     'behind what reads along, a body of %i bytes and some is read whole',
+    { tags: 'long' },
     async (size) => {
       let seen = 0;
       const readAlong: ((request: IncomingMessage) => unknown)[] = [
@@ -186,21 +187,25 @@ describe.each(versions)('%s', (_, express) => {
     });
   });
 
-  test('trusts the proxies that the app trusts, unless it has a setting of its own', async () => {
-    const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'calls.example.com' };
-    const statusOf = async (trusted: unknown, options: ReceiverOptions) => {
-      const { receiver } = await started(options);
-      const app = express();
-      app.set('trust proxy', trusted);
-      app.use(receiver.middleware());
-      const body = bodyOf();
-      return (await post(await urlOf(app), body, { ...signedHeaders(body), ...headers })).status;
-    };
-    expect(await statusOf('loopback', {})).toBe(200);
-    expect(await statusOf(1, {})).toBe(200);
-    expect(await statusOf('10.0.0.0/8', {})).toBe(403);
-    expect(await statusOf(false, {})).toBe(403);
-    expect(await statusOf(false, { https: { trustProxy: 'loopback' } })).toBe(200);
-    expect(await statusOf('loopback', { https: { trustProxy: false } })).toBe(403);
-  });
+  test(
+    'trusts the proxies that the app trusts, unless it has a setting of its own',
+    { tags: 'long' },
+    async () => {
+      const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'calls.example.com' };
+      const statusOf = async (trusted: unknown, options: ReceiverOptions) => {
+        const { receiver } = await started(options);
+        const app = express();
+        app.set('trust proxy', trusted);
+        app.use(receiver.middleware());
+        const body = bodyOf();
+        return (await post(await urlOf(app), body, { ...signedHeaders(body), ...headers })).status;
+      };
+      expect(await statusOf('loopback', {})).toBe(200);
+      expect(await statusOf(1, {})).toBe(200);
+      expect(await statusOf('10.0.0.0/8', {})).toBe(403);
+      expect(await statusOf(false, {})).toBe(403);
+      expect(await statusOf(false, { https: { trustProxy: 'loopback' } })).toBe(200);
+      expect(await statusOf('loopback', { https: { trustProxy: false } })).toBe(403);
+    },
+  );
 });

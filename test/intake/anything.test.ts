@@ -1,3 +1,4 @@
+// @module-tag long
 import * as fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { bodyOf, deliver, deliveryOf, secret, signedHeaders } from '../support/deliveries.ts';

@@ -56,7 +56,7 @@ describe('what is in flight', () => {
     }
   });
 
-  test('has room for one sender alone, as long as there is room', async () => {
+  test('has room for one sender alone, as long as there is room', { tags: 'long' }, async () => {
     const { begin } = await receiving({ limits: { body: '1mb', inflight: '4mb' } });
     const other = await begin(large(free + kilobyte), { peerAddress: '192.0.2.9' });
     await other.send(0);
@@ -172,18 +172,22 @@ describe('an attack with bodies that never end', () => {
     goOn();
   }
 
-  test('from 78 sockets keeps no genuine body out, from whichever address it comes', async () => {
-    const limits = { inflight: 8 * 1024 * kilobyte };
-    const { receiver, logs } = await started({ https: { required: false }, limits });
-    const port = await listening(receiver.nodeHandler());
-    for (let count = 0; count < 78; count += 1) dribble(port, 3);
-    // All room is taken: the first bodies are refused.
-    await logs.until('delivery_refused', 1);
-    for (let count = 0; count < 10; count += 1) {
-      expect(await posted(port, '127.0.0.2')).toBe(200);
-      expect(await posted(port, '127.0.0.1')).toBe(200);
-    }
-  });
+  test(
+    'from 78 sockets keeps no genuine body out, from whichever address it comes',
+    { tags: 'long' },
+    async () => {
+      const limits = { inflight: 8 * 1024 * kilobyte };
+      const { receiver, logs } = await started({ https: { required: false }, limits });
+      const port = await listening(receiver.nodeHandler());
+      for (let count = 0; count < 78; count += 1) dribble(port, 3);
+      // All room is taken: the first bodies are refused.
+      await logs.until('delivery_refused', 1);
+      for (let count = 0; count < 10; count += 1) {
+        expect(await posted(port, '127.0.0.2')).toBe(200);
+        expect(await posted(port, '127.0.0.1')).toBe(200);
+      }
+    },
+  );
 
   test('does not hold up a stop when it does not come', async () => {
     const { receiver, clock, begin } = await receiving();

@@ -61,15 +61,19 @@ describe('a body of more than the limits allow is quarantined unread, and acknow
   });
 });
 
-test('the transcript of a day passes the default limits, with as many timed words as a body holds', async () => {
-  const word = (index: number) => `{"word":"w${index % 10}","start":${index}.2,"end":${index}.9}`;
-  const words = Array.from({ length: 110_000 }, (_, index) => word(index)).join();
-  const { receiver, logs } = await started({}, (r) => r.on('*', () => {}));
-  const body = bodyWith('t-1', `[${words}]`);
-  expect(body.length).toBeGreaterThan(4_500_000);
-  expect((await deliver(receiver, body)).json.status).toBe('accepted');
-  await logs.until('run_done');
-});
+test(
+  'the transcript of a day passes the default limits, with as many timed words as a body holds',
+  { tags: 'long' },
+  async () => {
+    const word = (index: number) => `{"word":"w${index % 10}","start":${index}.2,"end":${index}.9}`;
+    const words = Array.from({ length: 110_000 }, (_, index) => word(index)).join();
+    const { receiver, logs } = await started({}, (r) => r.on('*', () => {}));
+    const body = bodyWith('t-1', `[${words}]`);
+    expect(body.length).toBeGreaterThan(4_500_000);
+    expect((await deliver(receiver, body)).json.status).toBe('accepted');
+    await logs.until('run_done');
+  },
+);
 
 test.each([
   ['small', ''],
@@ -113,31 +117,37 @@ test('a large body is read in many turns of the event loop, and other deliveries
   for (const turn of small) expect(turn).toBeLessThan(last);
 });
 
-test('an event recorded under higher limits becomes a dead letter, and is run when they are raised again', async () => {
-  const database = temporaryDatabase();
-  const gate = new Gate();
-  const first = await started({ database, concurrency: 1 }, (r) => r.on('*', { name: 'handler' }, gate.pass));
-  await deliver(first.receiver, bodyOf({ traceId: 'active' }));
-  await deliver(first.receiver, bodyWith('t-1', `[${'1,'.repeat(100)}1]`));
-  await gate.reached;
-  const stopping = first.receiver.stop();
-  gate.open();
-  await stopping;
+test(
+  'an event recorded under higher limits becomes a dead letter, and is run when they are raised again',
+  { tags: 'long' },
+  async () => {
+    const database = temporaryDatabase();
+    const gate = new Gate();
+    const first = await started({ database, concurrency: 1 }, (r) =>
+      r.on('*', { name: 'handler' }, gate.pass),
+    );
+    await deliver(first.receiver, bodyOf({ traceId: 'active' }));
+    await deliver(first.receiver, bodyWith('t-1', `[${'1,'.repeat(100)}1]`));
+    await gate.reached;
+    const stopping = first.receiver.stop();
+    gate.open();
+    await stopping;
 
-  const seen: string[] = [];
-  const handle = { name: 'handler' };
-  const lowered = await started({ database, limits: { values: 50 } }, (r) =>
-    r.on('*', handle, (event) => seen.push(event.traceId)),
-  );
-  expect(await lowered.logs.until('event_unreadable')).toMatchObject([{ reason: 'too_complex' }]);
-  await lowered.receiver.stop();
+    const seen: string[] = [];
+    const handle = { name: 'handler' };
+    const lowered = await started({ database, limits: { values: 50 } }, (r) =>
+      r.on('*', handle, (event) => seen.push(event.traceId)),
+    );
+    expect(await lowered.logs.until('event_unreadable')).toMatchObject([{ reason: 'too_complex' }]);
+    await lowered.receiver.stop();
 
-  const raised = await started({ database }, (r) => r.on('*', handle, (event) => seen.push(event.traceId)));
-  expect(await deadLettersOf(raised.receiver)).toMatchObject([{ traceId: 't-1' }]);
-  await raised.receiver.events.replay({ traceId: 't-1' });
-  await raised.logs.until('run_done');
-  expect(seen).toEqual(['t-1']);
-});
+    const raised = await started({ database }, (r) => r.on('*', handle, (event) => seen.push(event.traceId)));
+    expect(await deadLettersOf(raised.receiver)).toMatchObject([{ traceId: 't-1' }]);
+    await raised.receiver.events.replay({ traceId: 't-1' });
+    await raised.logs.until('run_done');
+    expect(seen).toEqual(['t-1']);
+  },
+);
 
 test('large events that wait in the inbox are handled in order within their call', async () => {
   const database = temporaryDatabase();

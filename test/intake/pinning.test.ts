@@ -126,22 +126,26 @@ describe("signature 'auto'", () => {
     expect(logs.of('scheme_pinned')).toHaveLength(1);
   });
 
-  test('a duplicate never pins: not an old delivery that is sent again after the pin was let go', async () => {
-    const database = temporaryDatabase();
-    const body = bodyOf();
-    const headers = signedHeaders(body, { scheme: 'v1-hex-whole' });
-    const before = await started({ database });
-    expect((await deliver(before.receiver, body, headers)).json.status).toBe('accepted');
-    await before.receiver.stop();
-    await unpin(database);
+  test(
+    'a duplicate never pins: not an old delivery that is sent again after the pin was let go',
+    { tags: 'long' },
+    async () => {
+      const database = temporaryDatabase();
+      const body = bodyOf();
+      const headers = signedHeaders(body, { scheme: 'v1-hex-whole' });
+      const before = await started({ database });
+      expect((await deliver(before.receiver, body, headers)).json.status).toBe('accepted');
+      await before.receiver.stop();
+      await unpin(database);
 
-    const { receiver, logs } = await started({ database });
-    expect((await deliver(receiver, body, headers)).json.status).toBe('duplicate');
-    expect(logs.of('scheme_pinned')).toEqual([]);
-    expect(await statusOf(receiver, 't-v1-hex-whole')).toBe(200);
-    expect(logs.of('scheme_pinned')).toMatchObject([{ option: "signature: 't-v1-hex-whole'" }]);
-    expect((await deliver(receiver, body, headers)).status).toBe(401);
-  });
+      const { receiver, logs } = await started({ database });
+      expect((await deliver(receiver, body, headers)).json.status).toBe('duplicate');
+      expect(logs.of('scheme_pinned')).toEqual([]);
+      expect(await statusOf(receiver, 't-v1-hex-whole')).toBe(200);
+      expect(logs.of('scheme_pinned')).toMatchObject([{ option: "signature: 't-v1-hex-whole'" }]);
+      expect((await deliver(receiver, body, headers)).status).toBe(401);
+    },
+  );
 
   test.each<SchemeName>([
     't-v1-hex-whole',
@@ -163,24 +167,28 @@ describe("signature 'auto'", () => {
     expect(logs.of('scheme_pinned')).toEqual([]);
   });
 
-  test('a running receiver notices that the pin was let go, at the next delivery that it would refuse', async () => {
-    const database = temporaryDatabase();
-    const clock = new ManualClock();
-    const { receiver } = await started({ database, clock });
-    const send = (scheme: SchemeName) => {
-      const body = bodyOf();
-      return deliver(receiver, body, signedHeaders(body, { scheme, timestamp: clock.now() }));
-    };
-    expect((await send('v1-hex-whole')).status).toBe(200);
-    clock.advance(1_000);
-    expect((await send('t-v1-hex-whole')).status).toBe(401);
-    await unpin(database);
-    // The pin was read a moment ago: a flood of refusals must not cost a read each.
-    expect((await send('t-v1-hex-whole')).status).toBe(401);
-    clock.advance(1_000);
-    expect((await send('t-v1-hex-whole')).status).toBe(200);
-    expect((await send('v1-hex-whole')).status).toBe(401);
-  });
+  test(
+    'a running receiver notices that the pin was let go, at the next delivery that it would refuse',
+    { tags: 'long' },
+    async () => {
+      const database = temporaryDatabase();
+      const clock = new ManualClock();
+      const { receiver } = await started({ database, clock });
+      const send = (scheme: SchemeName) => {
+        const body = bodyOf();
+        return deliver(receiver, body, signedHeaders(body, { scheme, timestamp: clock.now() }));
+      };
+      expect((await send('v1-hex-whole')).status).toBe(200);
+      clock.advance(1_000);
+      expect((await send('t-v1-hex-whole')).status).toBe(401);
+      await unpin(database);
+      // The pin was read a moment ago: a flood of refusals must not cost a read each.
+      expect((await send('t-v1-hex-whole')).status).toBe(401);
+      clock.advance(1_000);
+      expect((await send('t-v1-hex-whole')).status).toBe(200);
+      expect((await send('v1-hex-whole')).status).toBe(401);
+    },
+  );
 
   test('a burst of first deliveries waits for one write, and all of them are taken', async () => {
     let writes = 0;

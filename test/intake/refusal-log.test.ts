@@ -1,3 +1,4 @@
+// @module-tag long
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { getEventListeners } from 'node:events';
 import { queryObjects } from 'node:v8';
 import { describe, expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, it } from 'vitest';
 import { RenewedMap, Slots } from '../../src/kit/churn.ts';
 import { bytesLeftBy } from './bytes-left.ts';

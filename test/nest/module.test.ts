@@ -26,7 +26,7 @@ async function created(receiver: Receiver, metadata: ModuleMetadata) {
   return app;
 }
 
-test('methods of providers are handlers, and body parsers see no delivery', async () => {
+test('methods of providers are handlers, and body parsers see no delivery', { tags: 'long' }, async () => {
   const handled: string[] = [];
   class Base {
     @On('CallHandler.CallEnded', { name: 'ended' })

@@ -87,7 +87,7 @@ const settled = (receiver: Receiver, count: number) =>
     .toBeGreaterThanOrEqual(count);
 
 describe('alerts', () => {
-  test('tell of dead letters once, again after a day, and when it is over', async () => {
+  test('tell of dead letters once, again after a day, and when it is over', { tags: 'long' }, async () => {
     const { receiver, logs, told, send, look, states, clock } = await watched();
     await look();
     expect(await receiver.alerts.list()).toEqual([]);
@@ -136,7 +136,7 @@ describe('alerts', () => {
     expect(clock.now()).toBeGreaterThan(Number(since));
   });
 
-  test('tell of a handler of which most attempts fail, until they do no more', async () => {
+  test('tell of a handler of which most attempts fail, until they do no more', { tags: 'long' }, async () => {
     const { receiver, logs, told, send, look, states } = await watched({
       failedAttempts: 3,
       oldestWaiting: false,
@@ -166,58 +166,66 @@ describe('alerts', () => {
     expect(states().slice(3)).toEqual([`${alike} over`]);
   });
 
-  test('are over for a handler that was mended, although more attempts had failed before', async () => {
-    const { logs, send, look, states } = await watched({ failedAttempts: 3, oldestWaiting: false });
-    for (const traceId of ['late-1', 'late-2', 'late-3', 'late-4']) await send(traceId);
-    await logs.until('run_retry', 4);
-    await look();
-    expect(states()).toEqual(['handler_failing crm raised']);
-    // Nothing happens: nobody knows whether it is well.
-    await look(4 * minute);
-    expect(states()).toHaveLength(1);
-    await send('good-1');
-    await logs.until('run_done');
-    await look();
-    expect(states()).toEqual(['handler_failing crm raised', 'handler_failing crm over']);
-    // It stays so, although nothing has happened since and the failures are still among the last 15 minutes.
-    await look(4 * minute);
-    expect(states()).toHaveLength(2);
-  });
+  test(
+    'are over for a handler that was mended, although more attempts had failed before',
+    { tags: 'long' },
+    async () => {
+      const { logs, send, look, states } = await watched({ failedAttempts: 3, oldestWaiting: false });
+      for (const traceId of ['late-1', 'late-2', 'late-3', 'late-4']) await send(traceId);
+      await logs.until('run_retry', 4);
+      await look();
+      expect(states()).toEqual(['handler_failing crm raised']);
+      // Nothing happens: nobody knows whether it is well.
+      await look(4 * minute);
+      expect(states()).toHaveLength(1);
+      await send('good-1');
+      await logs.until('run_done');
+      await look();
+      expect(states()).toEqual(['handler_failing crm raised', 'handler_failing crm over']);
+      // It stays so, although nothing has happened since and the failures are still among the last 15 minutes.
+      await look(4 * minute);
+      expect(states()).toHaveLength(2);
+    },
+  );
 
-  test('tell of failures that are alike, if they are a tenth, until the group is muted', async () => {
-    const { receiver, logs, told, send, look, states } = await watched({
-      failedAttempts: 3,
-      oldestWaiting: false,
-    });
-    for (let count = 1; count <= 28; count += 1) await send(`good-${count}`);
-    for (const traceId of ['late-1', 'late-2', 'late-3']) await send(traceId);
-    await logs.until('run_done', 28);
-    await logs.until('run_retry', 3);
-    await look();
-    // 3 of 31.
-    expect(told).toEqual([]);
-    await send('late-4');
-    await logs.until('run_retry', 4);
-    await look();
-    const [group] = await receiver.failures.list();
-    expect(states()).toEqual([`failures_alike ${group?.id} raised`]);
-    expect(told[0]?.message).toBe('4 of 32 attempts of crm have failed alike in the last 15 min (Error).');
-    expect(logs.of('alert_raised')).toMatchObject([{ alert: 'failures_alike', failure: group?.id }]);
-    await receiver.failures.mute(group?.id ?? '');
-    await look();
-    expect(states().slice(1)).toEqual([`failures_alike ${group?.id} over`]);
-    await receiver.failures.unmute(group?.id ?? '');
-    await look();
-    expect(states().slice(2)).toEqual([`failures_alike ${group?.id} raised`]);
-    await look(4 * minute);
-    expect(states()).toHaveLength(3);
-    await send('good-29');
-    await logs.until('run_done', 29);
-    await look();
-    expect(states().slice(3)).toEqual([`failures_alike ${group?.id} over`]);
-  });
+  test(
+    'tell of failures that are alike, if they are a tenth, until the group is muted',
+    { tags: 'long' },
+    async () => {
+      const { receiver, logs, told, send, look, states } = await watched({
+        failedAttempts: 3,
+        oldestWaiting: false,
+      });
+      for (let count = 1; count <= 28; count += 1) await send(`good-${count}`);
+      for (const traceId of ['late-1', 'late-2', 'late-3']) await send(traceId);
+      await logs.until('run_done', 28);
+      await logs.until('run_retry', 3);
+      await look();
+      // 3 of 31.
+      expect(told).toEqual([]);
+      await send('late-4');
+      await logs.until('run_retry', 4);
+      await look();
+      const [group] = await receiver.failures.list();
+      expect(states()).toEqual([`failures_alike ${group?.id} raised`]);
+      expect(told[0]?.message).toBe('4 of 32 attempts of crm have failed alike in the last 15 min (Error).');
+      expect(logs.of('alert_raised')).toMatchObject([{ alert: 'failures_alike', failure: group?.id }]);
+      await receiver.failures.mute(group?.id ?? '');
+      await look();
+      expect(states().slice(1)).toEqual([`failures_alike ${group?.id} over`]);
+      await receiver.failures.unmute(group?.id ?? '');
+      await look();
+      expect(states().slice(2)).toEqual([`failures_alike ${group?.id} raised`]);
+      await look(4 * minute);
+      expect(states()).toHaveLength(3);
+      await send('good-29');
+      await logs.until('run_done', 29);
+      await look();
+      expect(states().slice(3)).toEqual([`failures_alike ${group?.id} over`]);
+    },
+  );
 
-  test('leave out what is muted: attempts that fail, and dead letters', async () => {
+  test('leave out what is muted: attempts that fail, and dead letters', { tags: 'long' }, async () => {
     const { receiver, logs, told, send, look, states } = await watched({
       failedAttempts: 3,
       oldestWaiting: false,
@@ -267,50 +275,58 @@ describe('alerts', () => {
     expect(states()).toEqual(['secret_suspected raised', 'secret_suspected over']);
   });
 
-  test('tell when no delivery has come for longer than usual, which is known after a week', async () => {
-    // Pauses are measured in whole hours, so that the hour must not be nearly over.
-    const clock = new ManualClock(Math.floor(Date.now() / hour) * hour);
-    const { send, look, told, states } = await watched({}, { clock });
-    for (let count = 0; count < 15; count += 1) {
-      await send(`good-${count}`);
-      await look(12 * hour);
-    }
-    expect(told).toEqual([]);
-    await look(5 * hour);
-    expect(told).toEqual([]);
-    await look(2 * hour);
-    expect(states()).toEqual(['no_deliveries raised']);
-    expect(told[0]?.message).toMatch(
-      /^No delivery was accepted for 18 h, longer than in the two weeks before \(11 h\): /,
-    );
-    await send('good-100');
-    await look();
-    expect(states()).toEqual(['no_deliveries raised', 'no_deliveries over']);
-  });
+  test(
+    'tell when no delivery has come for longer than usual, which is known after a week',
+    { tags: 'long' },
+    async () => {
+      // Pauses are measured in whole hours, so that the hour must not be nearly over.
+      const clock = new ManualClock(Math.floor(Date.now() / hour) * hour);
+      const { send, look, told, states } = await watched({}, { clock });
+      for (let count = 0; count < 15; count += 1) {
+        await send(`good-${count}`);
+        await look(12 * hour);
+      }
+      expect(told).toEqual([]);
+      await look(5 * hour);
+      expect(told).toEqual([]);
+      await look(2 * hour);
+      expect(states()).toEqual(['no_deliveries raised']);
+      expect(told[0]?.message).toMatch(
+        /^No delivery was accepted for 18 h, longer than in the two weeks before \(11 h\): /,
+      );
+      await send('good-100');
+      await look();
+      expect(states()).toEqual(['no_deliveries raised', 'no_deliveries over']);
+    },
+  );
 
-  test('tell when none has come in an hour of the clock, if one came in each of the week before', async () => {
-    const clock = new ManualClock(Math.floor(Date.now() / hour) * hour);
-    const { send, look, told, states } = await watched({}, { clock });
-    for (let count = 0; count <= 7 * 24; count += 1) {
-      await send(`good-${count}`);
-      await look(hour - minute);
-    }
-    expect(told).toEqual([]);
-    // One at the beginning of an hour and one at the end of the next is nothing unusual.
-    await look(55 * minute);
-    expect(told).toEqual([]);
-    await look(5 * minute);
-    expect(states()).toEqual(['no_deliveries raised']);
-    expect(told[0]?.message).toMatch(
-      /^No delivery was accepted for 6\d min, and as long as any came, there was one in each hour: /,
-    );
-    // Of what came before, first no more than an hour is looked at, and then nothing.
-    for (const pause of [14 * day - 3 * hour, hour, hour, hour]) await look(pause);
-    expect(states()).not.toContain('no_deliveries over');
-    await send('good-200');
-    await look();
-    expect(states().at(-1)).toBe('no_deliveries over');
-  });
+  test(
+    'tell when none has come in an hour of the clock, if one came in each of the week before',
+    { tags: 'long' },
+    async () => {
+      const clock = new ManualClock(Math.floor(Date.now() / hour) * hour);
+      const { send, look, told, states } = await watched({}, { clock });
+      for (let count = 0; count <= 7 * 24; count += 1) {
+        await send(`good-${count}`);
+        await look(hour - minute);
+      }
+      expect(told).toEqual([]);
+      // One at the beginning of an hour and one at the end of the next is nothing unusual.
+      await look(55 * minute);
+      expect(told).toEqual([]);
+      await look(5 * minute);
+      expect(states()).toEqual(['no_deliveries raised']);
+      expect(told[0]?.message).toMatch(
+        /^No delivery was accepted for 6\d min, and as long as any came, there was one in each hour: /,
+      );
+      // Of what came before, first no more than an hour is looked at, and then nothing.
+      for (const pause of [14 * day - 3 * hour, hour, hour, hour]) await look(pause);
+      expect(states()).not.toContain('no_deliveries over');
+      await send('good-200');
+      await look();
+      expect(states().at(-1)).toBe('no_deliveries over');
+    },
+  );
 
   test('tell of no delivery that is missed where one was only tried', async () => {
     const { send, look, told } = await watched();
@@ -319,23 +335,27 @@ describe('alerts', () => {
     expect(told).toEqual([]);
   });
 
-  test('tell when no delivery has come for as long as was set, and not before the first', async () => {
-    const { send, look, told, states } = await watched({ noDeliveries: '30m' });
-    await look(hour);
-    expect(told).toEqual([]);
-    await send('good-1');
-    await look(28 * minute);
-    expect(told).toEqual([]);
-    await look(2 * minute);
-    expect(states()).toEqual(['no_deliveries raised']);
-    // Longer than what is looked at: nothing has come all the same.
-    await look(15 * day);
-    for (let count = 0; count < 3; count += 1) await look();
-    expect(states()).not.toContain('no_deliveries over');
-    await send('good-2');
-    await look();
-    expect(states().at(-1)).toBe('no_deliveries over');
-  });
+  test(
+    'tell when no delivery has come for as long as was set, and not before the first',
+    { tags: 'long' },
+    async () => {
+      const { send, look, told, states } = await watched({ noDeliveries: '30m' });
+      await look(hour);
+      expect(told).toEqual([]);
+      await send('good-1');
+      await look(28 * minute);
+      expect(told).toEqual([]);
+      await look(2 * minute);
+      expect(states()).toEqual(['no_deliveries raised']);
+      // Longer than what is looked at: nothing has come all the same.
+      await look(15 * day);
+      for (let count = 0; count < 3; count += 1) await look();
+      expect(states()).not.toContain('no_deliveries over');
+      await send('good-2');
+      await look();
+      expect(states().at(-1)).toBe('no_deliveries over');
+    },
+  );
 
   test('tell of what the platform sends anew, for a day', async () => {
     const { receiver, logs, send, look, states } = await watched();
@@ -358,7 +378,7 @@ describe('alerts', () => {
     expect(told[0]?.message).toMatch(/^The disk of the inbox has \d+ MB left\.$/);
   });
 
-  test('are told by one of all processes', async () => {
+  test('are told by one of all processes', { tags: 'long' }, async () => {
     const clock = new ManualClock();
     const database = temporaryDatabase();
     const [one, other] = [await watched({}, { clock, database }), await watched({}, { clock, database })];
@@ -373,58 +393,68 @@ describe('alerts', () => {
     await expect.poll(() => one.told.length + other.told.length).toBe(2);
   });
 
-  test('are told although a process that notifies nobody finds them first, for a reason of its own', async () => {
-    const clock = new ManualClock();
-    const database = temporaryDatabase();
-    await watched({}, { clock, database, notifies: false });
-    const telling = await watched({ deadLetters: 2 }, { clock, database });
-    const states = async () => {
-      await telling.look();
-      return telling.states();
-    };
-    const raised = () => telling.receiver.alerts.list();
-    await telling.send('bad-1');
-    await expect.poll(async () => (await telling.receiver.counts()).runs.dead).toBe(1);
-    await expect.poll(async () => (await states(), await raised())).toHaveLength(1);
-    for (let count = 0; count < 6; count += 1) expect(await states()).toEqual([]);
-    await telling.send('bad-2');
-    await expect.poll(async () => (await telling.receiver.counts()).runs.dead).toBe(2);
-    await expect.poll(states).toEqual(['dead_letters raised']);
-    for (let count = 0; count < 6; count += 1) expect(await states()).toEqual(['dead_letters raised']);
-    await telling.receiver.events.dismiss({ state: 'dead' }, { reason: 'no' });
-    await expect.poll(states).toEqual(['dead_letters raised', 'dead_letters over']);
-    expect(await raised()).toEqual([]);
-  });
+  test(
+    'are told although a process that notifies nobody finds them first, for a reason of its own',
+    { tags: 'long' },
+    async () => {
+      const clock = new ManualClock();
+      const database = temporaryDatabase();
+      await watched({}, { clock, database, notifies: false });
+      const telling = await watched({ deadLetters: 2 }, { clock, database });
+      const states = async () => {
+        await telling.look();
+        return telling.states();
+      };
+      const raised = () => telling.receiver.alerts.list();
+      await telling.send('bad-1');
+      await expect.poll(async () => (await telling.receiver.counts()).runs.dead).toBe(1);
+      await expect.poll(async () => (await states(), await raised())).toHaveLength(1);
+      for (let count = 0; count < 6; count += 1) expect(await states()).toEqual([]);
+      await telling.send('bad-2');
+      await expect.poll(async () => (await telling.receiver.counts()).runs.dead).toBe(2);
+      await expect.poll(states).toEqual(['dead_letters raised']);
+      for (let count = 0; count < 6; count += 1) expect(await states()).toEqual(['dead_letters raised']);
+      await telling.receiver.events.dismiss({ state: 'dead' }, { reason: 'no' });
+      await expect.poll(states).toEqual(['dead_letters raised', 'dead_letters over']);
+      expect(await raised()).toEqual([]);
+    },
+  );
 
-  test('of a secret are not over while another process, with another secret, finds them', async () => {
-    const clock = new ManualClock();
-    const database = temporaryDatabase();
-    const [one, other] = [await watched({}, { clock, database }), await watched({}, { clock, database })];
-    await one.send('good-1');
-    for (let count = 0; count < 5; count += 1) await one.send(`good-${count + 2}`, { secrets: otherSecret });
-    const states = async (traceId: string) => {
-      await other.send(traceId);
-      await one.look();
-      return [...one.states(), ...other.states()];
-    };
-    await expect.poll(() => states('good-9')).toEqual(['secret_suspected raised']);
-    for (let count = 10; count < 16; count += 1)
-      expect(await states(`good-${count}`)).toEqual(['secret_suspected raised']);
-    await one.receiver.stop();
-    const left = async () => {
-      await other.send('good-20');
-      await other.look();
-      return other.receiver.alerts.list();
-    };
-    await expect.poll(left).toEqual([]);
-    expect([...one.states(), ...other.states()]).toEqual([
-      'secret_suspected raised',
-      'secret_suspected over',
-    ]);
-  });
+  test(
+    'of a secret are not over while another process, with another secret, finds them',
+    { tags: 'long' },
+    async () => {
+      const clock = new ManualClock();
+      const database = temporaryDatabase();
+      const [one, other] = [await watched({}, { clock, database }), await watched({}, { clock, database })];
+      await one.send('good-1');
+      for (let count = 0; count < 5; count += 1)
+        await one.send(`good-${count + 2}`, { secrets: otherSecret });
+      const states = async (traceId: string) => {
+        await other.send(traceId);
+        await one.look();
+        return [...one.states(), ...other.states()];
+      };
+      await expect.poll(() => states('good-9')).toEqual(['secret_suspected raised']);
+      for (let count = 10; count < 16; count += 1)
+        expect(await states(`good-${count}`)).toEqual(['secret_suspected raised']);
+      await one.receiver.stop();
+      const left = async () => {
+        await other.send('good-20');
+        await other.look();
+        return other.receiver.alerts.list();
+      };
+      await expect.poll(left).toEqual([]);
+      expect([...one.states(), ...other.states()]).toEqual([
+        'secret_suspected raised',
+        'secret_suspected over',
+      ]);
+    },
+  );
 
   test.each([-4 * minute, 4 * minute])(
     'are not over while another process finds them, whose clock is off by %i ms',
+    { tags: 'long' },
     async (skew) => {
       const database = temporaryDatabase();
       const start = Date.now();
@@ -444,24 +474,28 @@ describe('alerts', () => {
     },
   );
 
-  test('are reminded of once a day although the clock of another process that finds them is days ahead', async () => {
-    const database = temporaryDatabase();
-    const start = Date.now();
-    const one = await watched({ deadLetters: 1 }, { clock: new ManualClock(start), database });
-    const other = await watched({ deadLetters: 1 }, { clock: new ManualClock(start + 3 * day), database });
-    await one.send('bad-1');
-    await settled(one.receiver, 1);
-    const toldAfter = async (pause: number) => {
-      for (let count = 0; count < 6; count += 1) for (const { look } of [one, other]) await look();
-      const states = [...one.states(), ...other.states()];
-      for (const { clock } of [one, other]) clock.advance(pause);
-      return states;
-    };
-    const [raised, reminded] = ['dead_letters raised', 'dead_letters reminded'];
-    expect(await toldAfter(day)).toEqual([raised, reminded]);
-    await toldAfter(0);
-    expect((await toldAfter(0)).length).toBeLessThanOrEqual(4);
-  });
+  test(
+    'are reminded of once a day although the clock of another process that finds them is days ahead',
+    { tags: 'long' },
+    async () => {
+      const database = temporaryDatabase();
+      const start = Date.now();
+      const one = await watched({ deadLetters: 1 }, { clock: new ManualClock(start), database });
+      const other = await watched({ deadLetters: 1 }, { clock: new ManualClock(start + 3 * day), database });
+      await one.send('bad-1');
+      await settled(one.receiver, 1);
+      const toldAfter = async (pause: number) => {
+        for (let count = 0; count < 6; count += 1) for (const { look } of [one, other]) await look();
+        const states = [...one.states(), ...other.states()];
+        for (const { clock } of [one, other]) clock.advance(pause);
+        return states;
+      };
+      const [raised, reminded] = ['dead_letters raised', 'dead_letters reminded'];
+      expect(await toldAfter(day)).toEqual([raised, reminded]);
+      await toldAfter(0);
+      expect((await toldAfter(0)).length).toBeLessThanOrEqual(4);
+    },
+  );
 
   test('that are told to a function that never ends hold up no stop', async () => {
     const told = Promise.withResolvers<Alert>();
@@ -478,7 +512,7 @@ describe('alerts', () => {
     expect(logs.of('alert_failed')).toMatchObject([{ cause: 'the receiver has stopped' }]);
   });
 
-  test('that are switched off are not raised', async () => {
+  test('that are switched off are not raised', { tags: 'long' }, async () => {
     const { logs, told, send, look } = await watched({
       deadLetters: false,
       failedAttempts: false,
@@ -542,7 +576,7 @@ describe('a webhook of an alert', () => {
   test.each([
     ['is sent again a minute later', false, ['raised', 'over', 'over']],
     ['is not sent again if it has been raised again', true, ['raised', 'over', 'raised']],
-  ])('of an end that is not taken %s', async (_, isRaisedAgain, expected) => {
+  ])('of an end that is not taken %s', { tags: 'long' }, async (_, isRaisedAgain, expected) => {
     const states: string[] = [];
     const url = await answering(({ body }) => {
       const { state } = (JSON.parse(body) as { alert: { state: string } }).alert;

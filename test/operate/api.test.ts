@@ -90,7 +90,7 @@ function conforms({ method, path, status, json }: Answered): void {
 }
 
 describe('looking', () => {
-  test('lists and records come without what callers have said', async () => {
+  test('lists and records come without what callers have said', { tags: 'long' }, async () => {
     const { ask } = await inbox();
     expect(await ask('GET', '/counts')).toMatchObject({ json: { events: { done: 2 }, runs: { dead: 1 } } });
     expect(await ask('GET', '/events?state=dead&limit=10')).toMatchObject({
@@ -161,25 +161,33 @@ describe('changing', () => {
     });
   });
 
-  test('a replay that takes its time is answered while it goes on, and is stopped', async () => {
-    const { ask } = await inbox(() => ({ access: 'all', by: 'ann' }));
-    const body = { filter: { since: '2020-01-01T00:00:00Z' }, rate: 0.001 };
-    const begun = await ask('POST', '/events/replay', body);
-    expect(begun).toMatchObject({ status: 200, json: { id: 1, state: 'running', runs: 1 } });
-    const entry = { id: 1, by: 'ann', runs: 1, progress: { state: 'running', handlers: { crm: 1 } } };
-    expect(await ask('GET', '/audit/running')).toMatchObject({ json: { entries: [entry] } });
-    const why = { reason: 'enough' };
-    expect(await ask('POST', '/audit/1/stop', why)).toMatchObject({ status: 200, json: { stopped: true } });
-    expect(await ask('POST', '/audit/1/stop', why)).toMatchObject({ json: { stopped: false } });
-    expect(await ask('GET', '/audit/running')).toMatchObject({ json: { entries: [] } });
-    expect(await ask('POST', '/audit/x/stop', why)).toMatchObject({ status: 400 });
-    const { json } = await ask('GET', '/audit');
-    expect(json).toMatchObject({
-      entries: [{ action: 'stop' }, { action: 'stop', reason: 'enough' }, { progress: { state: 'stopped' } }],
-    });
-  });
+  test(
+    'a replay that takes its time is answered while it goes on, and is stopped',
+    { tags: 'long' },
+    async () => {
+      const { ask } = await inbox(() => ({ access: 'all', by: 'ann' }));
+      const body = { filter: { since: '2020-01-01T00:00:00Z' }, rate: 0.001 };
+      const begun = await ask('POST', '/events/replay', body);
+      expect(begun).toMatchObject({ status: 200, json: { id: 1, state: 'running', runs: 1 } });
+      const entry = { id: 1, by: 'ann', runs: 1, progress: { state: 'running', handlers: { crm: 1 } } };
+      expect(await ask('GET', '/audit/running')).toMatchObject({ json: { entries: [entry] } });
+      const why = { reason: 'enough' };
+      expect(await ask('POST', '/audit/1/stop', why)).toMatchObject({ status: 200, json: { stopped: true } });
+      expect(await ask('POST', '/audit/1/stop', why)).toMatchObject({ json: { stopped: false } });
+      expect(await ask('GET', '/audit/running')).toMatchObject({ json: { entries: [] } });
+      expect(await ask('POST', '/audit/x/stop', why)).toMatchObject({ status: 400 });
+      const { json } = await ask('GET', '/audit');
+      expect(json).toMatchObject({
+        entries: [
+          { action: 'stop' },
+          { action: 'stop', reason: 'enough' },
+          { progress: { state: 'stopped' } },
+        ],
+      });
+    },
+  );
 
-  test('a dead letter is dismissed, a delivery discarded, and a call erased', async () => {
+  test('a dead letter is dismissed, a delivery discarded, and a call erased', { tags: 'long' }, async () => {
     const { ask, receiver } = await inbox();
     const dismissal = { filter: { state: 'dead' }, reason: 'done by hand' };
     expect(await ask('POST', '/events/dismiss', dismissal)).toMatchObject({ json: { runs: 1 } });

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, test, vi } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';

@@ -40,7 +40,7 @@ async function opened(url: string) {
 const deliverOne = (receiver: Receiver, traceId = 'a') => deliver(receiver, bodyOf({ traceId }));
 
 describe('the stream of changes', () => {
-  test('says which lists may have changed, and nothing of what is in them', async () => {
+  test('says which lists may have changed, and nothing of what is in them', { tags: 'long' }, async () => {
     const { receiver, open } = await served();
     const { response, state } = await open();
     expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -55,21 +55,25 @@ describe('the stream of changes', () => {
     expect(state.text).not.toContain('a secret id');
   });
 
-  test('tells at most once a second, and every few seconds that other processes may have changed all', async () => {
-    const clock = new ManualClock();
-    const { receiver, open } = await served(() => 'read', { clock });
-    const { state } = await open();
-    await expect.poll(() => state.text).toContain(': ');
-    const count = () => state.text.split('event: changed').length - 1;
-    await receiver.handlers.pause('crm');
-    await expect.poll(count).toBe(1);
-    await receiver.handlers.resume('crm');
-    expect(count()).toBe(1);
-    clock.advance(1_000);
-    await expect.poll(count).toBe(2);
-    clock.advance(4_000);
-    await expect.poll(() => state.text).toContain('"history"');
-  });
+  test(
+    'tells at most once a second, and every few seconds that other processes may have changed all',
+    { tags: 'long' },
+    async () => {
+      const clock = new ManualClock();
+      const { receiver, open } = await served(() => 'read', { clock });
+      const { state } = await open();
+      await expect.poll(() => state.text).toContain(': ');
+      const count = () => state.text.split('event: changed').length - 1;
+      await receiver.handlers.pause('crm');
+      await expect.poll(count).toBe(1);
+      await receiver.handlers.resume('crm');
+      expect(count()).toBe(1);
+      clock.advance(1_000);
+      await expect.poll(count).toBe(2);
+      clock.advance(4_000);
+      await expect.poll(() => state.text).toContain('"history"');
+    },
+  );
 
   test('is for whoever may look, and authorize is asked again after some minutes', async () => {
     const clock = new ManualClock();
@@ -85,7 +89,7 @@ describe('the stream of changes', () => {
     await expect.poll(() => state.hasEnded).toBe(true);
   });
 
-  test('is open to a hundred pages, and to others when some have gone', async () => {
+  test('is open to a hundred pages, and to others when some have gone', { tags: 'long' }, async () => {
     const { receiver, open } = await served();
     const pages = await Promise.all(Array.from({ length: 100 }, open));
     expect(pages.map(({ response }) => response.status)).toEqual(Array.from({ length: 100 }, () => 200));

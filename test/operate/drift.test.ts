@@ -214,7 +214,7 @@ describe('the ledger of drift', () => {
     expect(ledger).toHaveLength(201);
   });
 
-  test('ends after 10,000 values of an event, in a list as among fields', async () => {
+  test('ends after 10,000 values of an event, in a list as among fields', { tags: 'long' }, async () => {
     const topics = Array.from({ length: 12_000 }, (_, index) => `topic ${index}`);
     const inTransfer = (payload: object) =>
       foundIn({ eventName: transferred, payload: { call_id: 'c1', transfer_to: '+1', ...payload } });
@@ -231,6 +231,7 @@ describe('the ledger of drift', () => {
 
   test.skipIf(isOnPostgres)(
     'takes at most 1,000 entries in all, and goes on counting those it has',
+    { tags: 'long' },
     async () => {
       const { receiver, logs } = await started();
       for (let index = 0; index < 1_020; index += 1) {
@@ -245,7 +246,7 @@ describe('the ledger of drift', () => {
     },
   );
 
-  test('counts what is released from quarantine, by its own arrival', async () => {
+  test('counts what is released from quarantine, by its own arrival', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     const wrong = await started({ database, secrets: otherSecret });
     await deliver(wrong.receiver, bodyOf({ payload: { novel: 1 } }));

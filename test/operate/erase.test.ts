@@ -56,80 +56,90 @@ async function meanwhile<T>(work: Promise<T>, clock: ManualClock): Promise<T> {
 }
 
 describe('receiver.erase', () => {
-  test.skipIf(isOnPostgres)('removes a call from everywhere in the inbox and from its files', async () => {
-    const database = temporaryDatabase();
-    const { receiver } = await started({ database }, talkative);
-    const payload = { from: phone, note: transcript, transfer_to: phone };
-    const erasable = ['CallHandler.CallStarted', 'CallHandler.CallEnded', 'CallHandler.CallTransferred'].map(
-      (eventName) => bodyOf({ callId: 'call-to-erase', eventName, payload }),
-    );
-    for (const body of erasable) await deliver(receiver, body);
-    await deliver(receiver, bodyOf({ callId: 'call-to-keep', payload: { transcript: 'the weather' } }));
-    const strange = bodyOf({ callId: 'call-to-erase', payload });
-    await deliver(receiver, strange, signedHeaders(strange, { secrets: otherSecret }));
-    const unreadable = `{"call_id":"call-to-erase","from":"${phone}"`;
-    await deliver(receiver, unreadable);
-    await settled(receiver);
-    const needles = ['call-to-erase', phone, transcript];
-    expect(foundInFiles(database, needles)).toEqual(needles);
+  test.skipIf(isOnPostgres)(
+    'removes a call from everywhere in the inbox and from its files',
+    { tags: 'long' },
+    async () => {
+      const database = temporaryDatabase();
+      const { receiver } = await started({ database }, talkative);
+      const payload = { from: phone, note: transcript, transfer_to: phone };
+      const erasable = [
+        'CallHandler.CallStarted',
+        'CallHandler.CallEnded',
+        'CallHandler.CallTransferred',
+      ].map((eventName) => bodyOf({ callId: 'call-to-erase', eventName, payload }));
+      for (const body of erasable) await deliver(receiver, body);
+      await deliver(receiver, bodyOf({ callId: 'call-to-keep', payload: { transcript: 'the weather' } }));
+      const strange = bodyOf({ callId: 'call-to-erase', payload });
+      await deliver(receiver, strange, signedHeaders(strange, { secrets: otherSecret }));
+      const unreadable = `{"call_id":"call-to-erase","from":"${phone}"`;
+      await deliver(receiver, unreadable);
+      await settled(receiver);
+      const needles = ['call-to-erase', phone, transcript];
+      expect(foundInFiles(database, needles)).toEqual(needles);
 
-    const counts = { events: 3, runs: 4, quarantined: 2, calls: 1, callIds: ['call-to-erase'] };
-    expect(await receiver.erase({ callId: 'call-to-erase', dryRun: true })).toEqual({
-      ...counts,
-      checkpointed: false,
-      compacted: false,
-    });
-    expect(foundInFiles(database, needles)).toEqual(needles);
-    expect(await receiver.erase({ callId: 'call-to-erase' })).toEqual({
-      ...counts,
-      checkpointed: true,
-      compacted: true,
-    });
-    expect(foundInFiles(database, [...needles, 'call-to-keep', 'the weather'])).toEqual([
-      'call-to-keep',
-      'the weather',
-    ]);
-    expect(await receiver.calls.get('call-to-erase')).toBeUndefined();
-    expect(await receiver.calls.get('call-to-keep')).toBeDefined();
-    expect((await receiver.counts()).events.open + (await receiver.counts()).events.done).toBe(1);
-    // The identities of erased events are still known: a late copy is not stored again.
-    for (const body of erasable) expect((await deliver(receiver, body)).json.status).toBe('duplicate');
-    expect(foundInFiles(database, [transcript])).toEqual([]);
-  });
+      const counts = { events: 3, runs: 4, quarantined: 2, calls: 1, callIds: ['call-to-erase'] };
+      expect(await receiver.erase({ callId: 'call-to-erase', dryRun: true })).toEqual({
+        ...counts,
+        checkpointed: false,
+        compacted: false,
+      });
+      expect(foundInFiles(database, needles)).toEqual(needles);
+      expect(await receiver.erase({ callId: 'call-to-erase' })).toEqual({
+        ...counts,
+        checkpointed: true,
+        compacted: true,
+      });
+      expect(foundInFiles(database, [...needles, 'call-to-keep', 'the weather'])).toEqual([
+        'call-to-keep',
+        'the weather',
+      ]);
+      expect(await receiver.calls.get('call-to-erase')).toBeUndefined();
+      expect(await receiver.calls.get('call-to-keep')).toBeDefined();
+      expect((await receiver.counts()).events.open + (await receiver.counts()).events.done).toBe(1);
+      // The identities of erased events are still known: a late copy is not stored again.
+      for (const body of erasable) expect((await deliver(receiver, body)).json.status).toBe('duplicate');
+      expect(foundInFiles(database, [transcript])).toEqual([]);
+    },
+  );
 
-  test('finds a phone number however it is written, and erases the calls that name it whole', async () => {
-    const database = temporaryDatabase();
-    const { receiver, logs } = await started({ database });
-    const ways = [
-      '+1 555 0100 123',
-      '+1 (555) 0100-123',
-      '001-555-0100.123',
-      '15550100123',
-      '\u00a0+15550100123',
-    ];
-    for (const [index, from] of ways.entries()) {
-      await deliver(receiver, bodyOf({ callId: `call-${index}`, payload: { from } }));
-      await deliver(receiver, bodyOf({ callId: `call-${index}`, eventName: 'CallHandler.CallStarted' }));
-    }
-    const escaped = bodyOf({ callId: 'call-escaped', payload: { from: 'X' } }).replace(
-      'X',
-      String.raw`\u00a015550100123`,
-    );
-    await deliver(receiver, escaped);
-    await deliver(receiver, JSON.stringify({ traceId: 'no-call', eventName: 'Other.Thing', from: phone }));
-    await deliver(receiver, bodyOf({ callId: 'by-reason' }));
-    await settled(receiver);
-    const would = await receiver.erase({ phoneNumber: phone, dryRun: true });
-    const erased = await receiver.erase({ phoneNumber: phone });
-    expect(erased).toMatchObject({ events: 12, calls: 6, quarantined: 0 });
-    expect(would).toEqual({ ...erased, checkpointed: false, compacted: false });
-    expect(erased.callIds).toContain('call-escaped');
-    expect((await receiver.calls.list()).calls.map((call) => call.callId)).toEqual(['by-reason']);
-    expect(foundInFiles(database, ['5550100123', '0100-123', '0100 123'])).toEqual([]);
-    // Only counts are logged, so that the erased data is not in the log instead.
-    expect(JSON.stringify(logs.lines)).not.toMatch(/5550100123|0100[ .-]123/);
-    expect(logs.of('erased')[0]).toMatchObject({ events: 12, checkpointed: true });
-  });
+  test(
+    'finds a phone number however it is written, and erases the calls that name it whole',
+    { tags: 'long' },
+    async () => {
+      const database = temporaryDatabase();
+      const { receiver, logs } = await started({ database });
+      const ways = [
+        '+1 555 0100 123',
+        '+1 (555) 0100-123',
+        '001-555-0100.123',
+        '15550100123',
+        '\u00a0+15550100123',
+      ];
+      for (const [index, from] of ways.entries()) {
+        await deliver(receiver, bodyOf({ callId: `call-${index}`, payload: { from } }));
+        await deliver(receiver, bodyOf({ callId: `call-${index}`, eventName: 'CallHandler.CallStarted' }));
+      }
+      const escaped = bodyOf({ callId: 'call-escaped', payload: { from: 'X' } }).replace(
+        'X',
+        String.raw`\u00a015550100123`,
+      );
+      await deliver(receiver, escaped);
+      await deliver(receiver, JSON.stringify({ traceId: 'no-call', eventName: 'Other.Thing', from: phone }));
+      await deliver(receiver, bodyOf({ callId: 'by-reason' }));
+      await settled(receiver);
+      const would = await receiver.erase({ phoneNumber: phone, dryRun: true });
+      const erased = await receiver.erase({ phoneNumber: phone });
+      expect(erased).toMatchObject({ events: 12, calls: 6, quarantined: 0 });
+      expect(would).toEqual({ ...erased, checkpointed: false, compacted: false });
+      expect(erased.callIds).toContain('call-escaped');
+      expect((await receiver.calls.list()).calls.map((call) => call.callId)).toEqual(['by-reason']);
+      expect(foundInFiles(database, ['5550100123', '0100-123', '0100 123'])).toEqual([]);
+      // Only counts are logged, so that the erased data is not in the log instead.
+      expect(JSON.stringify(logs.lines)).not.toMatch(/5550100123|0100[ .-]123/);
+      expect(logs.of('erased')[0]).toMatchObject({ events: 12, checkpointed: true });
+    },
+  );
 
   test('never takes a longer number or a date for the phone number', async () => {
     const { receiver } = await started();
@@ -143,7 +153,7 @@ describe('receiver.erase', () => {
     expect(await receiver.erase({ phoneNumber: '202 601 1510' })).toMatchObject({ events: 0, calls: 0 });
   });
 
-  test('takes no number for a date that is written like one', async () => {
+  test('takes no number for a date that is written like one', { tags: 'long' }, async () => {
     const { receiver } = await started();
     const written = [
       ['0466123456', '0466-12-3456'],
@@ -201,7 +211,7 @@ describe('receiver.erase', () => {
     expect(erased).toMatchObject({ events: 1, runs: 1, quarantined: 1 });
   });
 
-  test('erases what failures have said of the call, and people of its events', async () => {
+  test('erases what failures have said of the call, and people of its events', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     const { receiver, logs } = await started({ database }, (r) =>
       r.on('*', { name: 'crm' }, () => Promise.reject(new Discard('Anna Schmidt is no customer'))),
@@ -237,16 +247,20 @@ describe('receiver.erase', () => {
     expect(JSON.stringify(entries)).not.toMatch(/Anna|call-1|trace-1/);
   });
 
-  test('that ended in the middle is completed by the next, also of a call that takes several steps', async () => {
-    const clock = new ManualClock();
-    const database = failingOnce(clock, 'eraseCall');
-    const { receiver } = await started({ clock, database });
-    await deliver(receiver, bodyOf({ callId: 'call-1', payload: { from: phone } }));
-    await Promise.all(Array.from({ length: 249 }, () => deliver(receiver, bodyOf({ callId: 'call-1' }))));
-    await expect(receiver.erase({ phoneNumber: phone })).rejects.toThrow('The connection is lost.');
-    expect(await receiver.erase({ phoneNumber: phone })).toMatchObject({ events: 50, callIds: ['call-1'] });
-    expect(await receiver.calls.get('call-1')).toBeUndefined();
-  });
+  test(
+    'that ended in the middle is completed by the next, also of a call that takes several steps',
+    { tags: 'long' },
+    async () => {
+      const clock = new ManualClock();
+      const database = failingOnce(clock, 'eraseCall');
+      const { receiver } = await started({ clock, database });
+      await deliver(receiver, bodyOf({ callId: 'call-1', payload: { from: phone } }));
+      await Promise.all(Array.from({ length: 249 }, () => deliver(receiver, bodyOf({ callId: 'call-1' }))));
+      await expect(receiver.erase({ phoneNumber: phone })).rejects.toThrow('The connection is lost.');
+      expect(await receiver.erase({ phoneNumber: phone })).toMatchObject({ events: 50, callIds: ['call-1'] });
+      expect(await receiver.calls.get('call-1')).toBeUndefined();
+    },
+  );
 
   test('that ended in the middle is completed by the next, also of events without a call', async () => {
     const clock = new ManualClock();
@@ -269,37 +283,42 @@ describe('receiver.erase', () => {
     expect((await receiver.counts()).events.done).toBe(1);
   });
 
-  test('finds every one of many calls in what is kept beside the events, whatever their ids look like', async () => {
-    const odd = ['a.b:c/d', '.dotted.', '::', 'קריאה', '+1 (555)', 'ab', 'ab.c', '"quoted"', '_', '1'];
-    const ids = [...odd, ...Array.from({ length: 200 }, (_, place) => `call-${place}-of-many`)];
-    const { receiver } = await started();
-    const quarantine = (text: string) => deliver(receiver, `unreadable: ${text}`);
-    for (const callId of ids) await deliver(receiver, bodyOf({ callId, payload: { from: phone } }));
-    const alike = [
-      'xa.b:c/d',
-      'a.b:c/d-',
-      'a.b:c',
-      'call-7-of',
-      'call-7-of-many2',
-      '-call-7-of-many',
-      'abc',
-      '2',
-    ];
-    for (const text of alike) await quarantine(`of ${text} only`);
-    expect(await receiver.erase({ phoneNumber: phone, dryRun: true })).toMatchObject({
-      calls: ids.length,
-      quarantined: 0,
-    });
-    for (const id of ids) await quarantine(`of (${id}), too`);
-    expect(await receiver.erase({ phoneNumber: phone })).toMatchObject({
-      calls: ids.length,
-      quarantined: ids.length,
-    });
-    expect((await receiver.quarantine.list()).deliveries).toHaveLength(alike.length);
-  });
+  test(
+    'finds every one of many calls in what is kept beside the events, whatever their ids look like',
+    { tags: 'long' },
+    async () => {
+      const odd = ['a.b:c/d', '.dotted.', '::', 'קריאה', '+1 (555)', 'ab', 'ab.c', '"quoted"', '_', '1'];
+      const ids = [...odd, ...Array.from({ length: 200 }, (_, place) => `call-${place}-of-many`)];
+      const { receiver } = await started();
+      const quarantine = (text: string) => deliver(receiver, `unreadable: ${text}`);
+      for (const callId of ids) await deliver(receiver, bodyOf({ callId, payload: { from: phone } }));
+      const alike = [
+        'xa.b:c/d',
+        'a.b:c/d-',
+        'a.b:c',
+        'call-7-of',
+        'call-7-of-many2',
+        '-call-7-of-many',
+        'abc',
+        '2',
+      ];
+      for (const text of alike) await quarantine(`of ${text} only`);
+      expect(await receiver.erase({ phoneNumber: phone, dryRun: true })).toMatchObject({
+        calls: ids.length,
+        quarantined: 0,
+      });
+      for (const id of ids) await quarantine(`of (${id}), too`);
+      expect(await receiver.erase({ phoneNumber: phone })).toMatchObject({
+        calls: ids.length,
+        quarantined: ids.length,
+      });
+      expect((await receiver.quarantine.list()).deliveries).toHaveLength(alike.length);
+    },
+  );
 
   test.skipIf(isOnPostgres)(
     'leaves no trace in unused parts of pages, where rows were moved about before',
+    { tags: 'long' },
     async () => {
       const database = temporaryDatabase();
       const { receiver } = await started({ database }, talkative);
@@ -343,6 +362,7 @@ describe('receiver.erase', () => {
 
   test.skipIf(isOnPostgres)(
     'says when a reader in another process is in the way, and finishes by itself when it has gone',
+    { tags: 'long' },
     async () => {
       const database = temporaryDatabase();
       const clock = new ManualClock();
@@ -369,14 +389,18 @@ describe('receiver.erase', () => {
     },
   );
 
-  test('is not abandoned by a script that waits for nothing else while a reader is in the way', async () => {
-    const script = fileURLToPath(new URL('./erasing-process.ts', import.meta.url));
-    const erasing = new Script(script, JSON.stringify({ database: temporaryDatabase() }));
-    expect(await erasing.line('erased')).toMatchObject({ erased: { events: 0, checkpointed: false } });
-    expect(await erasing.exit()).toBe(0);
-  });
+  test(
+    'is not abandoned by a script that waits for nothing else while a reader is in the way',
+    { tags: 'long' },
+    async () => {
+      const script = fileURLToPath(new URL('./erasing-process.ts', import.meta.url));
+      const erasing = new Script(script, JSON.stringify({ database: temporaryDatabase() }));
+      expect(await erasing.line('erased')).toMatchObject({ erased: { events: 0, checkpointed: false } });
+      expect(await erasing.exit()).toBe(0);
+    },
+  );
 
-  test('takes deliveries while it looks', async () => {
+  test('takes deliveries while it looks', { tags: 'long' }, async () => {
     const { receiver } = await started();
     for (let count = 0; count < 600; count += 1) await deliver(receiver, bodyOf({ callId: `call-${count}` }));
     const erasing = receiver.erase({ phoneNumber: phone });

@@ -56,7 +56,7 @@ const traceIdsOf = (page: { events: readonly { traceId: string }[] }) =>
   page.events.map(({ traceId }) => traceId);
 
 describe('events.get', () => {
-  test('gives an event with its state, body, headers, times and stored runs', async () => {
+  test('gives an event with its state, body, headers, times and stored runs', { tags: 'long' }, async () => {
     const { receiver, gate } = await fourEvents();
     expect(await receiver.events.get('trace-dead')).toEqual({
       traceId: 'trace-dead',
@@ -102,45 +102,52 @@ describe('events.get', () => {
 });
 
 describe('events.list', () => {
-  test('gives events by each filter and by several at once, latest first, without bodies', async () => {
-    const { receiver, gate } = await fourEvents();
-    const cases: [EventFilter, string[]][] = [
-      [{}, ['new', 'open', 'dead', 'done']],
-      [{ eventName: 'CallHandler.CallEnded' }, ['dead', 'done']],
-      [{ callId: 'call-1' }, ['open', 'done']],
-      [{ agentId: 'agent_2' }, ['dead']],
-      [{ state: 'new' }, ['new']],
-      [{ state: 'open' }, ['open']],
-      [{ state: 'done' }, ['dead', 'done']],
-      [{ state: 'dead' }, ['dead']],
-      [{ state: 'dead', handler: 'crm-sync' }, ['dead']],
-      [{ state: 'dead', handler: 'save' }, []],
-      [{ handler: 'later' }, ['open']],
-      [{ since: new Date(begin + hour) }, ['new', 'open', 'dead']],
-      [{ until: new Date(begin + hour).toISOString() }, ['done']],
-      [{ since: begin + hour, until: begin + 2 * hour }, ['dead']],
-      [{ since: '2020-01-31', until: '2199-12-31' }, ['new', 'open', 'dead', 'done']],
-      [{ since: '2199-12-31' }, []],
-      // `performance.timeOrigin + performance.now()` has fractions, and `Number.MAX_VALUE` is more than Postgres takes.
-      [{ since: begin + hour - 0.5 }, ['new', 'open', 'dead']],
-      [{ since: begin + hour + 0.5 }, ['new', 'open']],
-      [{ until: begin + hour + 0.5 }, ['dead', 'done']],
-      [{ since: -Number.MAX_VALUE, until: Number.MAX_VALUE }, ['new', 'open', 'dead', 'done']],
-      [{ traceId: 'trace-d' }, []],
-      [{ traceId: 'trace-dead' }, ['dead']],
-      [{ traceId: '%' }, []],
-      [{ state: 'done', agentId: 'agent_1', callId: 'call-1', eventName: 'CallHandler.CallEnded' }, ['done']],
-      [{ eventName: undefined, state: 'open' }, ['open']],
-    ];
-    for (const [filter, expected] of cases) {
-      const page = await receiver.events.list(filter);
-      expect(traceIdsOf(page), JSON.stringify(filter)).toEqual(expected.map((name) => `trace-${name}`));
-      expect(page.cursor).toBeUndefined();
-    }
-    const [first] = (await receiver.events.list({ state: 'dead' })).events;
-    expect(Object.keys(first ?? {})).not.toContain('body');
-    gate.open();
-  });
+  test(
+    'gives events by each filter and by several at once, latest first, without bodies',
+    { tags: 'long' },
+    async () => {
+      const { receiver, gate } = await fourEvents();
+      const cases: [EventFilter, string[]][] = [
+        [{}, ['new', 'open', 'dead', 'done']],
+        [{ eventName: 'CallHandler.CallEnded' }, ['dead', 'done']],
+        [{ callId: 'call-1' }, ['open', 'done']],
+        [{ agentId: 'agent_2' }, ['dead']],
+        [{ state: 'new' }, ['new']],
+        [{ state: 'open' }, ['open']],
+        [{ state: 'done' }, ['dead', 'done']],
+        [{ state: 'dead' }, ['dead']],
+        [{ state: 'dead', handler: 'crm-sync' }, ['dead']],
+        [{ state: 'dead', handler: 'save' }, []],
+        [{ handler: 'later' }, ['open']],
+        [{ since: new Date(begin + hour) }, ['new', 'open', 'dead']],
+        [{ until: new Date(begin + hour).toISOString() }, ['done']],
+        [{ since: begin + hour, until: begin + 2 * hour }, ['dead']],
+        [{ since: '2020-01-31', until: '2199-12-31' }, ['new', 'open', 'dead', 'done']],
+        [{ since: '2199-12-31' }, []],
+        // `performance.timeOrigin + performance.now()` has fractions, and `Number.MAX_VALUE` is more than Postgres takes.
+        [{ since: begin + hour - 0.5 }, ['new', 'open', 'dead']],
+        [{ since: begin + hour + 0.5 }, ['new', 'open']],
+        [{ until: begin + hour + 0.5 }, ['dead', 'done']],
+        [{ since: -Number.MAX_VALUE, until: Number.MAX_VALUE }, ['new', 'open', 'dead', 'done']],
+        [{ traceId: 'trace-d' }, []],
+        [{ traceId: 'trace-dead' }, ['dead']],
+        [{ traceId: '%' }, []],
+        [
+          { state: 'done', agentId: 'agent_1', callId: 'call-1', eventName: 'CallHandler.CallEnded' },
+          ['done'],
+        ],
+        [{ eventName: undefined, state: 'open' }, ['open']],
+      ];
+      for (const [filter, expected] of cases) {
+        const page = await receiver.events.list(filter);
+        expect(traceIdsOf(page), JSON.stringify(filter)).toEqual(expected.map((name) => `trace-${name}`));
+        expect(page.cursor).toBeUndefined();
+      }
+      const [first] = (await receiver.events.list({ state: 'dead' })).events;
+      expect(Object.keys(first ?? {})).not.toContain('body');
+      gate.open();
+    },
+  );
 
   test('says what is wrong with the second argument, of calls too', async () => {
     const { receiver } = await started();

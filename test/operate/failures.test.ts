@@ -37,7 +37,7 @@ describe('failed attempts', () => {
     expect((await receiver.events.list()).events[0]?.runs[0]).not.toHaveProperty('failures');
   });
 
-  test('are bounded: the latest are kept', async () => {
+  test('are bounded: the latest are kept', { tags: 'long' }, async () => {
     const { receiver, logs } = await started({}, (r) =>
       r.on('*', { name: 'crm', retry: { attempts: 1 } }, () => {
         throw new Error('never');
@@ -133,7 +133,7 @@ describe('groups of failures', () => {
     expect((await receiver.counts()).runs).toMatchObject({ dead: 1 });
   });
 
-  test('are acted on without the other dead letters of their events', async () => {
+  test('are acted on without the other dead letters of their events', { tags: 'long' }, async () => {
     const { receiver, logs } = await started({ alerts: { deadLetters: false } }, (r) => {
       for (const name of ['crm', 'charge-card'])
         r.on('*', { name, retry: { attempts: 1 } }, () => Promise.reject(new Error(`${name} is down`)));
@@ -162,7 +162,7 @@ describe('groups of failures', () => {
     expect(await receiver.events.dismiss(filter, { reason: 'by hand' })).toMatchObject({ events: 0 });
   });
 
-  test('say how often they have failed in each hour of the last day', async () => {
+  test('say how often they have failed in each hour of the last day', { tags: 'long' }, async () => {
     const clock = new ManualClock(Date.parse('2026-03-01T10:30:00Z'));
     const { receiver, logs } = await started({ clock, alerts: { deadLetters: false } }, (r) =>
       r.on('*', { name: 'crm', retry: { attempts: 1 } }, () => {

@@ -42,40 +42,44 @@ async function endMinute(receiver: Receiver, clock: ManualClock): Promise<void> 
 }
 
 describe('the history', () => {
-  test('counts what has happened in each minute and hour, from what was answered to what handlers did', async () => {
-    // All that is sent first belongs to one minute.
-    const begin = Math.floor(Date.now() / minute) * minute;
-    const clock = new ManualClock(begin);
-    const { receiver, logs, send } = await working(clock);
-    // One after the other: each handler moves the clock.
-    await send('a');
-    await logs.until('run_done');
-    await send('b');
-    await logs.until('run_done', 2);
-    expect(await send('b')).toMatchObject({ json: { status: 'duplicate' } });
-    expect(await send('forged', otherSecret)).toMatchObject({ status: 401 });
-    await send('bad');
-    await logs.until('run_retry');
-    await clock.timer(500);
-    clock.advance(1_000);
-    await logs.until('run_dead');
-    await endMinute(receiver, clock);
-    const refused = { not_authentic: 1 };
-    const counts = { accepted: 3, duplicate: 1, quarantined: 0, refused, done: 2, retried: 1, dead: 1 };
-    expect(await receiver.history.list()).toEqual([
-      expect.objectContaining({ ...counts, at: new Date(begin), handlerP50: 8, handlerP99: 8, waiting: 0 }),
-    ]);
-    await send('c');
-    await logs.until('run_done', 3);
-    await endMinute(receiver, clock);
-    const [first, second, ...others] = await receiver.history.list({ since: begin });
-    expect([first?.accepted, second?.accepted, others]).toEqual([3, 1, []]);
-    expect(second?.at).toEqual(new Date(begin + minute));
-    const hours = await receiver.history.list({ resolution: 'hour' });
-    expect(hours.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(4);
-    expect(hours[0]?.at).toEqual(new Date(begin - (begin % hour)));
-    expect(await receiver.history.list({ until: begin })).toEqual([]);
-  });
+  test(
+    'counts what has happened in each minute and hour, from what was answered to what handlers did',
+    { tags: 'long' },
+    async () => {
+      // All that is sent first belongs to one minute.
+      const begin = Math.floor(Date.now() / minute) * minute;
+      const clock = new ManualClock(begin);
+      const { receiver, logs, send } = await working(clock);
+      // One after the other: each handler moves the clock.
+      await send('a');
+      await logs.until('run_done');
+      await send('b');
+      await logs.until('run_done', 2);
+      expect(await send('b')).toMatchObject({ json: { status: 'duplicate' } });
+      expect(await send('forged', otherSecret)).toMatchObject({ status: 401 });
+      await send('bad');
+      await logs.until('run_retry');
+      await clock.timer(500);
+      clock.advance(1_000);
+      await logs.until('run_dead');
+      await endMinute(receiver, clock);
+      const refused = { not_authentic: 1 };
+      const counts = { accepted: 3, duplicate: 1, quarantined: 0, refused, done: 2, retried: 1, dead: 1 };
+      expect(await receiver.history.list()).toEqual([
+        expect.objectContaining({ ...counts, at: new Date(begin), handlerP50: 8, handlerP99: 8, waiting: 0 }),
+      ]);
+      await send('c');
+      await logs.until('run_done', 3);
+      await endMinute(receiver, clock);
+      const [first, second, ...others] = await receiver.history.list({ since: begin });
+      expect([first?.accepted, second?.accepted, others]).toEqual([3, 1, []]);
+      expect(second?.at).toEqual(new Date(begin + minute));
+      const hours = await receiver.history.list({ resolution: 'hour' });
+      expect(hours.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(4);
+      expect(hours[0]?.at).toEqual(new Date(begin - (begin % hour)));
+      expect(await receiver.history.list({ until: begin })).toEqual([]);
+    },
+  );
 
   test('says how much waits, and for how long', async () => {
     const clock = new ManualClock();
@@ -90,7 +94,7 @@ describe('the history', () => {
     ]);
   });
 
-  test('has what all processes did, and what was done before a stop', async () => {
+  test('has what all processes did, and what was done before a stop', { tags: 'long' }, async () => {
     const clock = new ManualClock();
     const database = temporaryDatabase();
     const one = await working(clock, database);
@@ -108,7 +112,7 @@ describe('the history', () => {
   });
 
   // A machine that wakes up years ahead, until its time server corrects it.
-  test('loses nothing to a clock that is set forward by mistake', async () => {
+  test('loses nothing to a clock that is set forward by mistake', { tags: 'long' }, async () => {
     const clock = new ManualClock();
     const { receiver, logs, send } = await working(clock);
     await send('a');

@@ -122,7 +122,7 @@ describe('a paused handler', () => {
     expect(attempts).toEqual([1, 2]);
   });
 
-  test('stays paused over a restart', async () => {
+  test('stays paused over a restart', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     const { seen, start } = collecting();
     const before = await start({ database });
@@ -139,7 +139,7 @@ describe('a paused handler', () => {
     await expect.poll(() => seen.crm.toSorted()).toEqual(['a', 'b']);
   });
 
-  test('is paused and resumed by another process, too', async () => {
+  test('is paused and resumed by another process, too', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     const { seen, start } = collecting();
     const { receiver } = await start({ database });
@@ -162,25 +162,29 @@ describe('a paused handler', () => {
     expect(seen.crm).toEqual(seen.mail);
   });
 
-  test('under load, loses nothing, runs nothing twice, and keeps the order of each call', async () => {
-    const { seen, start } = collecting();
-    const { receiver, logs } = await start({ database: temporaryDatabase() });
-    const bodies = Array.from({ length: 400 }, (_, index) =>
-      bodyOf({ traceId: `${index % 20} ${String(index).padStart(3, '0')}`, callId: `call-${index % 20}` }),
-    );
-    for (let begun = 0; begun < bodies.length; begun += 50) {
-      const answers = bodies.slice(begun, begun + 50).map((body) => deliver(receiver, body));
-      if (begun % 100 === 0) await receiver.handlers.pause('crm');
-      else await receiver.handlers.resume('crm');
-      await Promise.all(answers);
-    }
-    await logs.until('run_done', 800);
-    for (let call = 0; call < 20; call += 1) {
-      const own = seen.crm.filter((traceId) => traceId.startsWith(`${call} `));
-      expect(own).toHaveLength(20);
-      expect(own).toEqual(own.toSorted());
-    }
-  });
+  test(
+    'under load, loses nothing, runs nothing twice, and keeps the order of each call',
+    { tags: 'long' },
+    async () => {
+      const { seen, start } = collecting();
+      const { receiver, logs } = await start({ database: temporaryDatabase() });
+      const bodies = Array.from({ length: 400 }, (_, index) =>
+        bodyOf({ traceId: `${index % 20} ${String(index).padStart(3, '0')}`, callId: `call-${index % 20}` }),
+      );
+      for (let begun = 0; begun < bodies.length; begun += 50) {
+        const answers = bodies.slice(begun, begun + 50).map((body) => deliver(receiver, body));
+        if (begun % 100 === 0) await receiver.handlers.pause('crm');
+        else await receiver.handlers.resume('crm');
+        await Promise.all(answers);
+      }
+      await logs.until('run_done', 800);
+      for (let call = 0; call < 20; call += 1) {
+        const own = seen.crm.filter((traceId) => traceId.startsWith(`${call} `));
+        expect(own).toHaveLength(20);
+        expect(own).toEqual(own.toSorted());
+      }
+    },
+  );
 });
 
 describe('pausing', () => {

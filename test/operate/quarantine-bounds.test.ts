@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { type SignParts, bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';

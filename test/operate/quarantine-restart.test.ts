@@ -22,20 +22,24 @@ test('the alarm of a rotated secret rings after a restart too, since the scheme 
   ]);
 });
 
-test('two receivers on one file that check again at once record each event once', async () => {
-  const database = temporaryDatabase();
-  const wrong = await started({ database, secrets: otherSecret });
-  for (let index = 0; index < 20; index += 1) await deliver(wrong.receiver);
-  await wrong.receiver.stop();
-  const both = [await started({ database }), await started({ database })];
-  const results = await Promise.all(both.map(({ receiver }) => receiver.quarantine.reverify()));
-  expect(results.reduce((sum, { released }) => sum + released, 0)).toBe(20);
-  expect(results.map(({ remaining }) => remaining)).toEqual([0, 0]);
-  const { events } = (await both[0]?.receiver.counts()) ?? {};
-  expect((events?.new ?? 0) + (events?.open ?? 0) + (events?.done ?? 0)).toBe(20);
-});
+test(
+  'two receivers on one file that check again at once record each event once',
+  { tags: 'long' },
+  async () => {
+    const database = temporaryDatabase();
+    const wrong = await started({ database, secrets: otherSecret });
+    for (let index = 0; index < 20; index += 1) await deliver(wrong.receiver);
+    await wrong.receiver.stop();
+    const both = [await started({ database }), await started({ database })];
+    const results = await Promise.all(both.map(({ receiver }) => receiver.quarantine.reverify()));
+    expect(results.reduce((sum, { released }) => sum + released, 0)).toBe(20);
+    expect(results.map(({ remaining }) => remaining)).toEqual([0, 0]);
+    const { events } = (await both[0]?.receiver.counts()) ?? {};
+    expect((events?.new ?? 0) + (events?.open ?? 0) + (events?.done ?? 0)).toBe(20);
+  },
+);
 
-test('what was counted as dropped is counted after a restart', async () => {
+test('what was counted as dropped is counted after a restart', { tags: 'long' }, async () => {
   const database = temporaryDatabase();
   const clock = new ManualClock();
   const { receiver } = await started({ database, clock });

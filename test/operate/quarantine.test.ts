@@ -31,21 +31,25 @@ async function firstId(receiver: Receiver): Promise<number> {
 }
 
 describe('quarantine.release', () => {
-  test('verifies a delivery again as of its arrival: a rotated secret loses nothing', async () => {
-    const { receiver, logs, clock, seen, rotate, take } = await rotating();
-    const arrivedAt = clock.now();
-    const body = bodyOf({ traceId: 'trace-1' });
-    expect((await take(body, otherSecret)).status).toBe(401);
-    // This is far beyond the tolerance: the signature verifies only as of the time of arrival.
-    clock.advance(5 * hour);
-    rotate([secret, otherSecret]);
-    const released = await receiver.quarantine.release(await firstId(receiver));
-    expect(released).toEqual({ status: 'accepted', traceId: 'trace-1' });
-    await logs.until('run_done');
-    expect(seen).toEqual([{ traceId: 'trace-1', receivedAt: new Date(arrivedAt) }]);
-    expect((await receiver.counts()).quarantine).toEqual({ notAuthentic: 0, unreadable: 0, dropped: 0 });
-    expect((await take(body, otherSecret)).json.status).toBe('duplicate');
-  });
+  test(
+    'verifies a delivery again as of its arrival: a rotated secret loses nothing',
+    { tags: 'long' },
+    async () => {
+      const { receiver, logs, clock, seen, rotate, take } = await rotating();
+      const arrivedAt = clock.now();
+      const body = bodyOf({ traceId: 'trace-1' });
+      expect((await take(body, otherSecret)).status).toBe(401);
+      // This is far beyond the tolerance: the signature verifies only as of the time of arrival.
+      clock.advance(5 * hour);
+      rotate([secret, otherSecret]);
+      const released = await receiver.quarantine.release(await firstId(receiver));
+      expect(released).toEqual({ status: 'accepted', traceId: 'trace-1' });
+      await logs.until('run_done');
+      expect(seen).toEqual([{ traceId: 'trace-1', receivedAt: new Date(arrivedAt) }]);
+      expect((await receiver.counts()).quarantine).toEqual({ notAuthentic: 0, unreadable: 0, dropped: 0 });
+      expect((await take(body, otherSecret)).json.status).toBe('duplicate');
+    },
+  );
 
   test('refuses what does not verify, in a sentence, and keeps it', async () => {
     const { receiver, seen, clock, take } = await rotating();
@@ -94,19 +98,23 @@ describe('quarantine.release', () => {
     expect(seen).toEqual([]);
   });
 
-  test('releases nothing that was not authentic while there are no secrets to verify it by', async () => {
-    const database = temporaryDatabase();
-    const first = await started({ database });
-    await deliver(first.receiver, bodyOf(), signedHeaders('{}', { secrets: otherSecret }));
-    await first.receiver.stop();
-    const seen: unknown[] = [];
-    const { receiver } = await started({ database, secrets: undefined, headers: { 'x-key': 'k' } }, (r) =>
-      r.on('*', (event) => void seen.push(event)),
-    );
-    await expect(receiver.quarantine.release(await firstId(receiver))).rejects.toThrow('secrets_not_set');
-    expect(await receiver.quarantine.reverify()).toMatchObject({ checked: 1, released: 0, remaining: 1 });
-    expect(seen).toEqual([]);
-  });
+  test(
+    'releases nothing that was not authentic while there are no secrets to verify it by',
+    { tags: 'long' },
+    async () => {
+      const database = temporaryDatabase();
+      const first = await started({ database });
+      await deliver(first.receiver, bodyOf(), signedHeaders('{}', { secrets: otherSecret }));
+      await first.receiver.stop();
+      const seen: unknown[] = [];
+      const { receiver } = await started({ database, secrets: undefined, headers: { 'x-key': 'k' } }, (r) =>
+        r.on('*', (event) => void seen.push(event)),
+      );
+      await expect(receiver.quarantine.release(await firstId(receiver))).rejects.toThrow('secrets_not_set');
+      expect(await receiver.quarantine.reverify()).toMatchObject({ checked: 1, released: 0, remaining: 1 });
+      expect(seen).toEqual([]);
+    },
+  );
 
   test('says that an unreadable one still is, and that an unknown one is not there', async () => {
     const { receiver, clock } = await rotating();

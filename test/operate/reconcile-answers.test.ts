@@ -26,18 +26,22 @@ async function foundOf(answer: unknown, analysis: unknown = {}) {
 }
 
 describe('an event that may have been handled and removed', () => {
-  test('is not recorded again: the start of a call that goes on for longer than is kept', async () => {
-    const { receiver, clock, events } = await receiving({ retention: { done: '1h' } });
-    await deliver(receiver, bodyOf({ eventName: startedName, callId: 'call-1' }));
-    await expect.poll(() => events.length).toBe(1);
-    await clock.runUntil(
-      expect.poll(async () => (await receiver.calls.get('call-1')) === undefined).toBe(true),
-    );
-    const answer = { ...ongoingCall, call_start_time: new Date(start).toISOString() };
-    const { readers } = readersOf({ 'call-1': answer });
-    const found = await receiver.reconcile({ ...readers, since: '30m' });
-    expect(found).toMatchObject({ recorded: 0, tooOld: 1, notEnded: 1, failed: 0 });
-  });
+  test(
+    'is not recorded again: the start of a call that goes on for longer than is kept',
+    { tags: 'long' },
+    async () => {
+      const { receiver, clock, events } = await receiving({ retention: { done: '1h' } });
+      await deliver(receiver, bodyOf({ eventName: startedName, callId: 'call-1' }));
+      await expect.poll(() => events.length).toBe(1);
+      await clock.runUntil(
+        expect.poll(async () => (await receiver.calls.get('call-1')) === undefined).toBe(true),
+      );
+      const answer = { ...ongoingCall, call_start_time: new Date(start).toISOString() };
+      const { readers } = readersOf({ 'call-1': answer });
+      const found = await receiver.reconcile({ ...readers, since: '30m' });
+      expect(found).toMatchObject({ recorded: 0, tooOld: 1, notEnded: 1, failed: 0 });
+    },
+  );
 
   test.each([
     ['of a call that goes on', { ...ongoingCall, call_start_time: before(31 * day) }, { tooOld: 1 }, []],

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from 'vitest';
 import { createPlatform } from '../../src/platform/index.ts';
 import { isReconcilable } from '../../src/events/reconciled.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Reconciling beside other processes on one inbox, each of which may be killed. */
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';

@@ -72,7 +72,7 @@ describe('receiver.reconcile', () => {
     await expect.poll(() => events.length).toBe(3);
   });
 
-  test('a late delivery is answered as a duplicate, and no handler gets it', async () => {
+  test('a late delivery is answered as a duplicate, and no handler gets it', { tags: 'long' }, async () => {
     const { receiver, events } = await receiving();
     await receiver.reconcile(readersOf({ 'call-1': endedCall }).readers);
     for (const eventName of [startedName, endedName, analysedName]) {

@@ -85,7 +85,7 @@ test('a replay whose process is killed in the middle: it goes on at the next sta
   ]);
 });
 
-test('deliveries are answered while a big replay goes on', async () => {
+test('deliveries are answered while a big replay goes on', { tags: 'long' }, async () => {
   const database = await filledDatabase();
   const { receiver, logs } = await started({ database }, (r) =>
     r

@@ -27,7 +27,7 @@ function breakable() {
 }
 
 describe('replaying dead letters', () => {
-  test('runs the dead runs of that handler, and nothing else of their events', async () => {
+  test('runs the dead runs of that handler, and nothing else of their events', { tags: 'long' }, async () => {
     const crm = breakable();
     const saved: string[] = [];
     const { receiver, logs } = await started({ retry: { attempts: 1 } }, (r) =>
@@ -66,31 +66,35 @@ describe('replaying dead letters', () => {
     expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 3 });
   });
 
-  test('keeps the reason until the run is settled, begins to count attempts anew, and may die again', async () => {
-    const crm = breakable();
-    const { receiver, logs } = await started({ retry: { attempts: 1 } }, (r) =>
-      r.on('*', { name: 'crm-sync' }, crm.handle),
-    );
-    await deliver(receiver, bodyOf({ traceId: 'one' }));
-    await logs.until('run_dead');
-    await receiver.handlers.pause('crm-sync');
-    await receiver.events.replay({ state: 'dead' });
-    const run = { handler: 'crm-sync', reason: 'the CRM is down', replay: 2 };
-    expect(await receiver.events.get('one')).toMatchObject({
-      state: 'open',
-      runs: [{ ...run, state: 'due', attempts: 0, settledAt: undefined }],
-    });
-    // A run that waits is left alone.
-    expect(await receiver.events.replay({ state: 'dead' })).toMatchObject({ id: 3, runs: 0 });
-    await receiver.handlers.resume('crm-sync');
-    await logs.until('run_dead', 2);
-    expect(await receiver.events.get('one')).toMatchObject({
-      state: 'done',
-      runs: [{ ...run, state: 'dead', attempts: 1, dueAt: undefined }],
-    });
-    expect(await receiver.events.replay({ state: 'dead' })).toMatchObject({ runs: 1 });
-    await logs.until('run_dead', 3);
-  });
+  test(
+    'keeps the reason until the run is settled, begins to count attempts anew, and may die again',
+    { tags: 'long' },
+    async () => {
+      const crm = breakable();
+      const { receiver, logs } = await started({ retry: { attempts: 1 } }, (r) =>
+        r.on('*', { name: 'crm-sync' }, crm.handle),
+      );
+      await deliver(receiver, bodyOf({ traceId: 'one' }));
+      await logs.until('run_dead');
+      await receiver.handlers.pause('crm-sync');
+      await receiver.events.replay({ state: 'dead' });
+      const run = { handler: 'crm-sync', reason: 'the CRM is down', replay: 2 };
+      expect(await receiver.events.get('one')).toMatchObject({
+        state: 'open',
+        runs: [{ ...run, state: 'due', attempts: 0, settledAt: undefined }],
+      });
+      // A run that waits is left alone.
+      expect(await receiver.events.replay({ state: 'dead' })).toMatchObject({ id: 3, runs: 0 });
+      await receiver.handlers.resume('crm-sync');
+      await logs.until('run_dead', 2);
+      expect(await receiver.events.get('one')).toMatchObject({
+        state: 'done',
+        runs: [{ ...run, state: 'dead', attempts: 1, dueAt: undefined }],
+      });
+      expect(await receiver.events.replay({ state: 'dead' })).toMatchObject({ runs: 1 });
+      await logs.until('run_dead', 3);
+    },
+  );
 
   test('leaves those whose handler is gone or no longer takes the event', async () => {
     const database = temporaryDatabase();
@@ -280,7 +284,7 @@ describe('replaying events', () => {
   });
 });
 
-test('a dry run foretells exactly what is then run, and changes nothing', async () => {
+test('a dry run foretells exactly what is then run, and changes nothing', { tags: 'long' }, async () => {
   const database = temporaryDatabase();
   const crm = breakable();
   const { receiver, logs } = await started({ database, retry: { attempts: 1 } }, (r) =>

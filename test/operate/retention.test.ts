@@ -33,58 +33,70 @@ async function keeping(options: ReceiverOptions = {}, register?: (receiver: Rece
 }
 
 describe('retention', () => {
-  test('removes done events after their time, and a late copy is a duplicate all the same', async () => {
-    const { receiver, logs, clock, take, cleaned, passed } = await keeping({ retention: { done: '2d' } });
-    const body = bodyOf({ traceId: 'trace-1', callId: 'call-1' });
-    await take(body);
-    await logs.until('event_unhandled');
-    clock.advance(2 * day - hour);
-    await passed();
-    expect(logs.of('retention_cleaned')).toEqual([]);
-    clock.advance(hour);
-    expect(await cleaned()).toMatchObject({ events: 1, runs: 0, quarantined: 0, traceIds: 0 });
-    expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
-    expect(await receiver.calls.get('call-1')).toBeUndefined();
-    expect((await take(body)).json).toEqual({ status: 'duplicate', traceId: 'trace-1' });
-    expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
-  });
-
-  test('removes nothing by a clock that is set, until an hour has shown that it was meant', async () => {
-    const { logs, clock, take, cleaned, passed } = await keeping({ retention: { done: '30d' } });
-    await take(bodyOf({ traceId: 'trace-1' }));
-    await logs.until('event_unhandled');
-    for (const by of [400 * day, -400 * day, 400 * day]) {
-      clock.setWallClock(by);
-      clock.advance(hour - 200_000);
+  test(
+    'removes done events after their time, and a late copy is a duplicate all the same',
+    { tags: 'long' },
+    async () => {
+      const { receiver, logs, clock, take, cleaned, passed } = await keeping({ retention: { done: '2d' } });
+      const body = bodyOf({ traceId: 'trace-1', callId: 'call-1' });
+      await take(body);
+      await logs.until('event_unhandled');
+      clock.advance(2 * day - hour);
       await passed();
       expect(logs.of('retention_cleaned')).toEqual([]);
-    }
-    clock.advance(hour);
-    expect(await cleaned()).toMatchObject({ events: 1 });
-  });
+      clock.advance(hour);
+      expect(await cleaned()).toMatchObject({ events: 1, runs: 0, quarantined: 0, traceIds: 0 });
+      expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
+      expect(await receiver.calls.get('call-1')).toBeUndefined();
+      expect((await take(body)).json).toEqual({ status: 'duplicate', traceId: 'trace-1' });
+      expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
+    },
+  );
 
-  test('keeps dead letters for their own time, counted from when they were given up', async () => {
-    const { receiver, logs, clock, take, cleaned, passed } = await keeping(
-      { retention: { done: '1d', dead: '3d' } },
-      (r) =>
-        r.on('*', { retry: { attempts: 2 } }, (_event, { attempt }) => {
-          if (attempt === 1) throw new Error('not yet');
-          throw new Discard('never');
-        }),
-    );
-    await take(bodyOf());
-    await logs.until('run_retry');
-    clock.advance(2 * day);
-    await logs.until('run_dead');
-    clock.advance(2 * day);
-    await passed();
-    expect((await receiver.counts()).runs.dead).toBe(1);
-    clock.advance(day);
-    expect(await cleaned()).toMatchObject({ events: 1, runs: 1 });
-    expect((await receiver.counts()).runs.dead).toBe(0);
-  });
+  test(
+    'removes nothing by a clock that is set, until an hour has shown that it was meant',
+    { tags: 'long' },
+    async () => {
+      const { logs, clock, take, cleaned, passed } = await keeping({ retention: { done: '30d' } });
+      await take(bodyOf({ traceId: 'trace-1' }));
+      await logs.until('event_unhandled');
+      for (const by of [400 * day, -400 * day, 400 * day]) {
+        clock.setWallClock(by);
+        clock.advance(hour - 200_000);
+        await passed();
+        expect(logs.of('retention_cleaned')).toEqual([]);
+      }
+      clock.advance(hour);
+      expect(await cleaned()).toMatchObject({ events: 1 });
+    },
+  );
 
-  test('keeps what was dismissed as it keeps what is done, counted from then', async () => {
+  test(
+    'keeps dead letters for their own time, counted from when they were given up',
+    { tags: 'long' },
+    async () => {
+      const { receiver, logs, clock, take, cleaned, passed } = await keeping(
+        { retention: { done: '1d', dead: '3d' } },
+        (r) =>
+          r.on('*', { retry: { attempts: 2 } }, (_event, { attempt }) => {
+            if (attempt === 1) throw new Error('not yet');
+            throw new Discard('never');
+          }),
+      );
+      await take(bodyOf());
+      await logs.until('run_retry');
+      clock.advance(2 * day);
+      await logs.until('run_dead');
+      clock.advance(2 * day);
+      await passed();
+      expect((await receiver.counts()).runs.dead).toBe(1);
+      clock.advance(day);
+      expect(await cleaned()).toMatchObject({ events: 1, runs: 1 });
+      expect((await receiver.counts()).runs.dead).toBe(0);
+    },
+  );
+
+  test('keeps what was dismissed as it keeps what is done, counted from then', { tags: 'long' }, async () => {
     const { receiver, logs, clock, take, cleaned, passed } = await keeping(
       { retention: { done: '2d', dead: '90d' } },
       (r) =>
@@ -104,7 +116,7 @@ describe('retention', () => {
     expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
   });
 
-  test('never removes an event that waits to be tried again', async () => {
+  test('never removes an event that waits to be tried again', { tags: 'long' }, async () => {
     const { receiver, logs, clock, take, passed } = await keeping({ retention: { done: 0, dead: 0 } }, (r) =>
       r.on('*', { retry: { base: '400d', cap: '400d' } }, () => Promise.reject(new Error('not yet'))),
     );
@@ -125,7 +137,7 @@ describe('retention', () => {
     expect((await receiver.counts()).quarantine).toMatchObject({ notAuthentic: 0, unreadable: 0 });
   });
 
-  test('forgets the trace ids of events that are gone after their own time', async () => {
+  test('forgets the trace ids of events that are gone after their own time', { tags: 'long' }, async () => {
     const { logs, clock, take, cleaned } = await keeping({ retention: { done: '1d', traceIds: '5d' } });
     const body = bodyOf();
     await take(body);
@@ -139,7 +151,7 @@ describe('retention', () => {
     expect((await take(body)).json.status).toBe('accepted');
   });
 
-  test('tells a call anew from the events that are left', async () => {
+  test('tells a call anew from the events that are left', { tags: 'long' }, async () => {
     const { receiver, logs, clock, take, cleaned } = await keeping({ retention: { done: '10d' } });
     await take(bodyOf({ eventName: 'CallHandler.CallStarted', callId: 'call-1' }));
     clock.advance(5 * day);
@@ -170,7 +182,7 @@ describe('retention', () => {
     expect(await joins()).toEqual([]);
   });
 
-  test('goes in small steps, and deliveries are taken in between', async () => {
+  test('goes in small steps, and deliveries are taken in between', { tags: 'long' }, async () => {
     const { receiver, clock, take, cleaned } = await keeping({ retention: { done: '1d' } });
     for (let count = 0; count < 450; count += 1) await take(bodyOf());
     const done = async () => (await receiver.counts()).events.done;

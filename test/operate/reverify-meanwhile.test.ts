@@ -37,7 +37,7 @@ async function refused() {
   return { database, clock, receiver };
 }
 
-test('two processes that release one event each move the pin', async () => {
+test('two processes that release one event each move the pin', { tags: 'long' }, async () => {
   const { database, clock, receiver } = await refused();
   // Both have found the two deliveries before one of them is released. Then each releases one, and finds that the other is gone.
   const [first, second] = [new Gate(), new Gate()];
@@ -60,7 +60,7 @@ test('two processes that release one event each move the pin', async () => {
   expect(await send(receiver, clock, platform)).toBe('accepted');
 });
 
-test('a delivery that arrives meanwhile and is released was checked, too', async () => {
+test('a delivery that arrives meanwhile and is released was checked, too', { tags: 'long' }, async () => {
   const { database, clock, receiver } = await refused();
   let looks = 0;
   const late = storeWith(database, clock, {

@@ -24,7 +24,7 @@ async function pinned(options: ReceiverOptions = {}) {
 }
 
 describe('quarantine.reverify, when the platform signs in another scheme than the one that is pinned', () => {
-  test('moves the pin, and releases what was refused, however long ago', async () => {
+  test('moves the pin, and releases what was refused, however long ago', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     const { receiver, logs, clock, send } = await pinned({ database });
     const first = bodyOf();
@@ -59,14 +59,18 @@ describe('quarantine.reverify, when the platform signs in another scheme than th
     expect(await send(platform)).toBe('accepted');
   });
 
-  test('does so for the other processes too, at the next delivery that they would refuse', async () => {
-    const database = temporaryDatabase();
-    const { send } = await pinned({ database });
-    for (let index = 0; index < 2; index += 1) await send(platform);
-    const beside = await started({ database });
-    expect(await beside.receiver.quarantine.reverify()).toMatchObject({ released: 2, remaining: 0 });
-    expect(await send(platform)).toBe('accepted');
-  });
+  test(
+    'does so for the other processes too, at the next delivery that they would refuse',
+    { tags: 'long' },
+    async () => {
+      const database = temporaryDatabase();
+      const { send } = await pinned({ database });
+      for (let index = 0; index < 2; index += 1) await send(platform);
+      const beside = await started({ database });
+      expect(await beside.receiver.quarantine.reverify()).toMatchObject({ released: 2, remaining: 0 });
+      expect(await send(platform)).toBe('accepted');
+    },
+  );
 
   test.each([
     ['one event alone', async (send: Send) => void (await send(platform))],
@@ -92,7 +96,7 @@ describe('quarantine.reverify, when the platform signs in another scheme than th
     expect(await send(tested)).toBe('accepted');
   });
 
-  test('old deliveries that are stored never bring their scheme back', async () => {
+  test('old deliveries that are stored never bring their scheme back', { tags: 'long' }, async () => {
     const { receiver, logs, clock, send } = await pinned();
     const old = [bodyOf(), bodyOf(), bodyOf()];
     for (const body of old) await send(platform, body);

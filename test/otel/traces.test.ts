@@ -177,7 +177,7 @@ describe('traces', () => {
       return { named, received: idsOf('receive'), attempts: idsOf('process crm') };
     }
 
-    test('are whole or not there at all', async () => {
+    test('are whole or not there at all', { tags: 'long' }, async () => {
       const { named, received, attempts } = await sampled(followLinks(new TraceIdRatioBasedSampler(0.5)));
       expect(received.size).toBeGreaterThan(0);
       expect(received.size).toBeLessThan(deliveries);
@@ -186,12 +186,16 @@ describe('traces', () => {
       expect(named('POST crm.example.com')).toHaveLength(received.size);
     });
 
-    test('have no attempts without their delivery, whatever the sampler draws for them', async () => {
-      const { named, received, attempts } = await sampled(new TraceIdRatioBasedSampler(0.5));
-      expect(received.size).toBeLessThan(deliveries);
-      expect([...attempts].filter((id) => !received.has(id))).toEqual([]);
-      expect(named('POST crm.example.com')).toHaveLength(attempts.size);
-    });
+    test(
+      'have no attempts without their delivery, whatever the sampler draws for them',
+      { tags: 'long' },
+      async () => {
+        const { named, received, attempts } = await sampled(new TraceIdRatioBasedSampler(0.5));
+        expect(received.size).toBeLessThan(deliveries);
+        expect([...attempts].filter((id) => !received.has(id))).toEqual([]);
+        expect(named('POST crm.example.com')).toHaveLength(attempts.size);
+      },
+    );
   });
 
   test('go on from the span of the sender, or of the HTTP server', async () => {

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Apps that import ringback, bundled: left out of the bundle it works, and within it says what to set. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

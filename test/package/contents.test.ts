@@ -1,3 +1,4 @@
+// @module-tag long
 /** What is in the package, how large it is, and whether its parts find each other. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';

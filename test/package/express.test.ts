@@ -1,3 +1,4 @@
+// @module-tag long
 /** An app brings its own Express, of either version: ringback brings none. */
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Every entry point in ES modules and in CommonJS, as Node runs them and as TypeScript resolves them. */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

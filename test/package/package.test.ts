@@ -44,7 +44,7 @@ describe('the packed package', () => {
     expect(sources).toEqual([]);
   });
 
-  it("serves the operators' page", () => {
+  it("serves the operators' page", { tags: 'long' }, () => {
     const script = `
       import { createReceiver } from 'ringback';
       const receiver = createReceiver({ secrets: '${secret}', database: ':memory:' });
@@ -56,13 +56,16 @@ describe('the packed package', () => {
     expect(runNode('--input-type=module', script)).toBe('200 200 text/css; charset=utf-8');
   });
 
-  it('is found right by publint', async () => {
+  it('is found right by publint', { tags: 'long' }, async () => {
     const { messages } = await publint({ pkgDir: project.installed, pack: false, strict: true });
     expect(messages).toEqual([]);
   });
 
-  it('is imported from plain JavaScript, and says what to install for an inbox on Postgres', () => {
-    const script = `
+  it(
+    'is imported from plain JavaScript, and says what to install for an inbox on Postgres',
+    { tags: 'long' },
+    () => {
+      const script = `
       import { createReceiver } from 'ringback';
       import * as testing from 'ringback/testing';
       import { createPlatform } from 'ringback/platform';
@@ -71,12 +74,13 @@ describe('the packed package', () => {
       console.log(Object.keys(testing).length > 0, typeof createPlatform, typeof createSandbox, typeof postgres);
       try { createReceiver({ secrets: 'whsec_aG91c2U=', database: 'postgres://localhost/app' }) }
       catch (error) { console.log(error.code, error.message.includes('npm install pg')) }`;
-    expect(runNode('--input-type=module', script)).toBe(
-      'true function function function\npackage_missing true',
-    );
-  });
+      expect(runNode('--input-type=module', script)).toBe(
+        'true function function function\npackage_missing true',
+      );
+    },
+  );
 
-  it('says what to install for the documents of a knowledge base', () => {
+  it('says what to install for the documents of a knowledge base', { tags: 'long' }, () => {
     const script = `
       import { setTimeout } from 'node:timers/promises';
       import { createSandbox } from 'ringback/sandbox';
@@ -104,7 +108,7 @@ describe('the packed package', () => {
     ]);
   });
 
-  it('is required from CommonJS, and gives out its schemas and fixtures by name', () => {
+  it('is required from CommonJS, and gives out its schemas and fixtures by name', { tags: 'long' }, () => {
     const script = `
       const schema = require('ringback/schemas/call-ended.schema.json');
       const fixture = require('ringback/fixtures/call-ended.json');
@@ -119,7 +123,7 @@ describe('the command of the packed package', () => {
   let server: ReturnType<typeof startProgram> | undefined;
   afterEach(() => server?.kill());
 
-  it('says its version', () => {
+  it('says its version', { tags: 'long' }, () => {
     const { version } = JSON.parse(readFileSync(join(project.installed, 'package.json'), 'utf8'));
     expect(runIn(project, 'node_modules/.bin/ringback', '--version').trim()).toBe(version);
   });
@@ -154,7 +158,7 @@ describe('the command of the packed package', () => {
     expect(await server.stop()).toBe(0);
   });
 
-  it('demonstrates, with the example app that is in the package', async () => {
+  it('demonstrates, with the example app that is in the package', { tags: 'long' }, async () => {
     const demo = ['demo', '--pace', '20ms'];
     server = startProgram(join(project.folder, 'node_modules/.bin/ringback'), demo, {
       cwd: project.folder,

@@ -1,3 +1,4 @@
+// @module-tag long
 /** The packed package under the test runners that its users have, with and without supertest, in ES modules and CommonJS. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';

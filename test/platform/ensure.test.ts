@@ -42,7 +42,7 @@ describe('subscriptions.ensure', () => {
     );
   });
 
-  it('finds the subscription on whatever page it is', async () => {
+  it('finds the subscription on whatever page it is', { tags: 'long' }, async () => {
     const { platform } = await sandboxAndPlatform();
     const { subscription } = await platform.subscriptions.create(wanted);
     for (let index = 0; index < 105; index += 1) {

@@ -163,7 +163,7 @@ describe('an error says nothing of it', () => {
     expect(message).not.toContain(inDoubt);
   });
 
-  it('about a write that was refused at too great length', async () => {
+  it('about a write that was refused at too great length', { tags: 'long' }, async () => {
     const { url } = await standIn({ status: 400, body: `"${'x'.repeat(17 * 1024 ** 2)}"` });
     const { code, message } = await platformError(clientOf(url).platform.subscriptions.create(wanted));
     expect(code).toBe('too_large');

@@ -55,7 +55,7 @@ describe('a knowledge base of the sandbox', () => {
     expect(await platformError(documents.upload('kb_1', prices))).toMatchObject(unowned);
   });
 
-  it('learns a website: discovered, chosen, crawled, completed, searched', async () => {
+  it('learns a website: discovered, chosen, crawled, completed, searched', { tags: 'long' }, async () => {
     const site = await startedWebsite((url) => ({
       '/sitemap.xml': sitemapOf(`${url}/help/prices.html`, `${url}/help/times.html`, `${url}/jobs.html`),
       '/help/prices.html': page('A repair of the bicycle costs 40 euros.'),
@@ -83,7 +83,7 @@ describe('a knowledge base of the sandbox', () => {
 });
 
 describe('a document of the sandbox', () => {
-  it('is uploaded, completed, found, refreshed and deleted', async () => {
+  it('is uploaded, completed, found, refreshed and deleted', { tags: 'long' }, async () => {
     const { platform } = await sandboxAndPlatform();
     const { documents } = platform;
     const found = async () => {

@@ -31,7 +31,7 @@ describe('documents.completed', () => {
     );
   });
 
-  it('waits ten minutes by default, and no longer', async () => {
+  it('waits ten minutes by default, and no longer', { tags: 'long' }, async () => {
     const { url, received } = await standIn({ json: document('processing') });
     const { platform, waits } = clientOf(url);
     expect(await platformError(platform.documents.completed('kb_1', 'doc_1'))).toMatchObject({

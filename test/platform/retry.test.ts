@@ -98,7 +98,7 @@ describe('what is tried again', () => {
     expect(received).toHaveLength(1);
   });
 
-  it('a read in a process that has nothing else to do', async () => {
+  it('a read in a process that has nothing else to do', { tags: 'long' }, async () => {
     const { url } = await standIn({ status: 503, headers: { connection: 'close' }, json: {} }, { json: kb });
     const script = new Script(fileURLToPath(new URL('retrying-process.ts', import.meta.url)), url);
     expect(await script.line('name')).toEqual({ name: 'Handbook' });

@@ -1,3 +1,4 @@
+// @module-tag long
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readSecretFile } from '../../src/platform/index.ts';

@@ -344,32 +344,36 @@ describe('secretFile', () => {
     expect(readSecretFile(file)).toEqual(['whsec_YQ==', 'whsec_Yg==']);
   });
 
-  it('is read by `ringback serve` as by us, and loses nothing, whatever was in it', async () => {
-    const { url } = await standIn({ json: { ...answered, secret: 'whsec_bmV3' } });
-    const { platform } = clientOf(url);
-    const file = newFile();
-    const secret = fc.stringMatching(/^whsec_[A-Za-z0-9+/]{1,8}$/).filter((text) => text !== 'whsec_bmV3');
-    const comment = fc.constantFrom('', ' # since March', '\t#', ' # subscription sub_9', ' # a, b # c');
-    const line = fc.oneof(
-      fc.constantFrom('', '# ours', '  ', '#whsec_YQ=='),
-      fc
-        .tuple(fc.array(secret, { minLength: 1, maxLength: 3 }), comment)
-        .map(([all, end]) => all.join(' , ') + end),
-    );
-    const keepsAll = async (lines: readonly string[], ending: string) => {
-      writeFileSync(file, ['whsec_YQ==', ...lines].join(ending));
-      const before = new Set(readSecretFile(file));
-      await platform.subscriptions.create(wanted, { secretFile: file });
-      const after = readSecretFile(file);
-      expect(after[0]).toBe('whsec_bmV3');
-      expect(new Set(after.slice(1))).toEqual(before);
-      const read = secretsOf({ RINGBACK_SECRETS_FILE: file });
-      expect(typeof read === 'function' ? read() : read).toEqual(after);
-    };
-    await fc.assert(fc.asyncProperty(fc.array(line), fc.constantFrom('\n', '\r\n'), keepsAll), {
-      numRuns: 60,
-    });
-  });
+  it(
+    'is read by `ringback serve` as by us, and loses nothing, whatever was in it',
+    { tags: 'long' },
+    async () => {
+      const { url } = await standIn({ json: { ...answered, secret: 'whsec_bmV3' } });
+      const { platform } = clientOf(url);
+      const file = newFile();
+      const secret = fc.stringMatching(/^whsec_[A-Za-z0-9+/]{1,8}$/).filter((text) => text !== 'whsec_bmV3');
+      const comment = fc.constantFrom('', ' # since March', '\t#', ' # subscription sub_9', ' # a, b # c');
+      const line = fc.oneof(
+        fc.constantFrom('', '# ours', '  ', '#whsec_YQ=='),
+        fc
+          .tuple(fc.array(secret, { minLength: 1, maxLength: 3 }), comment)
+          .map(([all, end]) => all.join(' , ') + end),
+      );
+      const keepsAll = async (lines: readonly string[], ending: string) => {
+        writeFileSync(file, ['whsec_YQ==', ...lines].join(ending));
+        const before = new Set(readSecretFile(file));
+        await platform.subscriptions.create(wanted, { secretFile: file });
+        const after = readSecretFile(file);
+        expect(after[0]).toBe('whsec_bmV3');
+        expect(new Set(after.slice(1))).toEqual(before);
+        const read = secretsOf({ RINGBACK_SECRETS_FILE: file });
+        expect(typeof read === 'function' ? read() : read).toEqual(after);
+      };
+      await fc.assert(fc.asyncProperty(fc.array(line), fc.constantFrom('\n', '\r\n'), keepsAll), {
+        numRuns: 60,
+      });
+    },
+  );
 
   it('follows a link, and leaves it one', async () => {
     const { platform } = await sandboxAndPlatform();

@@ -114,7 +114,7 @@ describe('arguments', () => {
     await fc.assert(asTyped, { numRuns: 200 });
   });
 
-  test('of any kind are taken or declined, and nothing else', async () => {
+  test('of any kind are taken or declined, and nothing else', { tags: 'long' }, async () => {
     const calling = fc.asyncProperty(fc.jsonValue(), fc.jsonValue(), async (value, whole) => {
       for (const args of [whole, { order_number: value, sizes: value, address: value, count: value }]) {
         const thrown: unknown = await argsFor(schema, args).then(

@@ -110,18 +110,22 @@ describe('the metrics of a receiver', () => {
 });
 
 describe('serve --metrics', () => {
-  test('answers Prometheus with the metrics of the receiver and of the process', async () => {
-    const url = await serve(['--metrics']).url();
-    const delivery = buildDelivery('call-ended', { secret: commandSecret });
-    await deliverTo(`${url}/webhooks`, delivery);
-    const answer = await fetch(`${url}/metrics`);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
-    const samples = samplesIn(await answer.text());
-    expect(samples).toMatchObject({ 'ringback_deliveries_total{outcome="accepted",code=""}': 1 });
-    expect(Object.keys(samples)).toContain('process_cpu_seconds_total');
-    expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(404);
-  });
+  test(
+    'answers Prometheus with the metrics of the receiver and of the process',
+    { tags: 'long' },
+    async () => {
+      const url = await serve(['--metrics']).url();
+      const delivery = buildDelivery('call-ended', { secret: commandSecret });
+      await deliverTo(`${url}/webhooks`, delivery);
+      const answer = await fetch(`${url}/metrics`);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+      const samples = samplesIn(await answer.text());
+      expect(samples).toMatchObject({ 'ringback_deliveries_total{outcome="accepted",code=""}': 1 });
+      expect(Object.keys(samples)).toContain('process_cpu_seconds_total');
+      expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(404);
+    },
+  );
 
   test('is off by default, and its path is for nothing else', async () => {
     expect((await fetch(`${await serve().url()}/metrics`)).status).toBe(404);

@@ -90,33 +90,41 @@ test('rubbish: signed bytes that are no event, under another trace id', async ()
   expect(rubbish?.headers['x-webhook-traceid']).not.toBe(event?.headers['x-webhook-traceid']);
 });
 
-test('the same seeds make the same trouble, however many deliveries are in flight at once', async () => {
-  const troubleOf = async (atOnce: boolean, seed: string) => {
-    const sandbox = await startedSandbox({ clock, speed, callSeed: 'calls', adversary: { seed } });
-    const { url } = await destination();
-    await subscribed(sandbox, url);
-    if (atOnce) await Promise.all(Array.from({ length: 40 }, () => sandbox.calls.play()));
-    else for (let count = 0; count < 40; count += 1) await sandbox.calls.play();
-    return sandbox.attempts
-      .list()
-      .map(({ traceId, number, disturbance }) => `${traceId} ${number} ${disturbance}`)
-      .toSorted();
-  };
-  const trouble = await troubleOf(true, 'one');
-  expect(await troubleOf(false, 'one')).toEqual(trouble);
-  expect(await troubleOf(true, 'another')).not.toEqual(trouble);
-});
+test(
+  'the same seeds make the same trouble, however many deliveries are in flight at once',
+  { tags: 'long' },
+  async () => {
+    const troubleOf = async (atOnce: boolean, seed: string) => {
+      const sandbox = await startedSandbox({ clock, speed, callSeed: 'calls', adversary: { seed } });
+      const { url } = await destination();
+      await subscribed(sandbox, url);
+      if (atOnce) await Promise.all(Array.from({ length: 40 }, () => sandbox.calls.play()));
+      else for (let count = 0; count < 40; count += 1) await sandbox.calls.play();
+      return sandbox.attempts
+        .list()
+        .map(({ traceId, number, disturbance }) => `${traceId} ${number} ${disturbance}`)
+        .toSorted();
+    };
+    const trouble = await troubleOf(true, 'one');
+    expect(await troubleOf(false, 'one')).toEqual(trouble);
+    expect(await troubleOf(true, 'another')).not.toEqual(trouble);
+  },
+);
 
-test('without rates it makes trouble of every kind, also when only its seed is given', async () => {
-  for (const adversary of [true, { seed: 'one' }]) {
-    const sandbox = await startedSandbox({ clock, speed, callSeed: 'calls', adversary });
-    const { url } = await destination();
-    await subscribed(sandbox, url);
-    await Promise.all(Array.from({ length: 100 }, () => sandbox.calls.play()));
-    const seen = new Set(sandbox.attempts.list().map(({ disturbance }) => disturbance));
-    expect(seen.size).toBe(7);
-  }
-});
+test(
+  'without rates it makes trouble of every kind, also when only its seed is given',
+  { tags: 'long' },
+  async () => {
+    for (const adversary of [true, { seed: 'one' }]) {
+      const sandbox = await startedSandbox({ clock, speed, callSeed: 'calls', adversary });
+      const { url } = await destination();
+      await subscribed(sandbox, url);
+      await Promise.all(Array.from({ length: 100 }, () => sandbox.calls.play()));
+      const seen = new Set(sandbox.attempts.list().map(({ disturbance }) => disturbance));
+      expect(seen.size).toBe(7);
+    }
+  },
+);
 
 test('rates of exactly 1 together are taken, however their sum is rounded', async () => {
   const adversary = { duplicated: 0.2, delayed: 0.4, dropped: 0.3, tampered: 0.1 };

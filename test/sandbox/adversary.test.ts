@@ -1,3 +1,4 @@
+// @module-tag long
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import * as fc from 'fast-check';
 import { request as requestHttp } from 'node:http';
 import { expect, test } from 'vitest';

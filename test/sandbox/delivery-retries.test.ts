@@ -109,18 +109,22 @@ test('a port that nobody listens on is the failure refused', async () => {
   expect(sandbox.attempts.list()).toMatchObject(Array.from({ length: 4 }, () => ({ failure: 'refused' })));
 });
 
-test('HTTPS is spoken to an https address, and a certificate that nobody vouches for is the failure tls', async () => {
-  let connections = 0;
-  const server = createSecureServer({ cert, key }).on('tlsClientError', () => (connections += 1));
-  server.listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const sandbox = await startedSandbox({ speed });
-  await subscribed(sandbox, `https://127.0.0.1:${(server.address() as AddressInfo).port}/`, one);
-  await sandbox.calls.play();
-  expect(sandbox.attempts.list()).toMatchObject(Array.from({ length: 4 }, () => ({ failure: 'tls' })));
-  await expect.poll(() => connections).toBe(4);
-});
+test(
+  'HTTPS is spoken to an https address, and a certificate that nobody vouches for is the failure tls',
+  { tags: 'long' },
+  async () => {
+    let connections = 0;
+    const server = createSecureServer({ cert, key }).on('tlsClientError', () => (connections += 1));
+    server.listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const sandbox = await startedSandbox({ speed });
+    await subscribed(sandbox, `https://127.0.0.1:${(server.address() as AddressInfo).port}/`, one);
+    await sandbox.calls.play();
+    expect(sandbox.attempts.list()).toMatchObject(Array.from({ length: 4 }, () => ({ failure: 'tls' })));
+    await expect.poll(() => connections).toBe(4);
+  },
+);
 
 test('a redirect is not followed, and no delivery', async () => {
   const sandbox = await startedSandbox({ speed });
@@ -142,7 +146,7 @@ test('of an answer the first kilobyte is kept', async () => {
   expect(sandbox.attempts.list()[0]?.answer).toBe('x'.repeat(1_024));
 });
 
-test('a destination that never answers does not hold up the others', async () => {
+test('a destination that never answers does not hold up the others', { tags: 'long' }, async () => {
   const clock = new ManualClock();
   const sandbox = await startedSandbox({ clock });
   const slow = await destination(() => () => {});

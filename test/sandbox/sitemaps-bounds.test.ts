@@ -116,7 +116,7 @@ test('of a thousand sitemaps fifty are read', async () => {
   expect(website.asked).toHaveLength(51);
 });
 
-test('fifty thousand links are given, however many there are', async () => {
+test('fifty thousand links are given, however many there are', { tags: 'long' }, async () => {
   const locations = Array.from({ length: 60_000 }, (_, index) => `https://shop.example.com/${index}`);
   const website = await startedWebsite((url) => ({
     '/robots.txt': `Sitemap: ${url}/1.xml\nSitemap: ${url}/2.xml\nSitemap: ${url}/3.xml`,
@@ -128,7 +128,7 @@ test('fifty thousand links are given, however many there are', async () => {
   expect(website.asked).toEqual(['/robots.txt', '/1.xml', '/2.xml']);
 });
 
-test('an archive that unpacks to more than ten megabytes is passed over', async () => {
+test('an archive that unpacks to more than ten megabytes is passed over', { tags: 'long' }, async () => {
   const bomb = gzipSync(
     Buffer.concat([Buffer.from(sitemapOf('https://shop.example.com/a')), Buffer.alloc(20_000_000)]),
   );

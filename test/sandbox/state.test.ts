@@ -62,27 +62,31 @@ describe('the key of a new database', () => {
   });
 });
 
-it('goes on delivering while its disk is full, and writes what has happened when there is room', async () => {
-  const database = temporaryDatabase();
-  const logs = new Logs();
-  const pragma = vi.spyOn(BetterSqlite.prototype, 'pragma');
-  const sandbox = await startedSandbox({ speed: 10_000, database, logger: logs.logger });
-  const connection = pragma.mock.contexts[0] as BetterSqlite.Database;
-  pragma.mockRestore();
-  const { url, received } = await destination();
-  await subscribed(sandbox, url);
-  const calls = Array.from({ length: 50 }, () => sandbox.calls.begin({ scenario: 'completed' }));
-  const pages = connection.pragma('page_count', { simple: true });
-  connection.pragma(`max_page_count = ${String(pages)}`);
-  await sandbox.deliveries.settled();
-  expect(received.length).toBeGreaterThanOrEqual(calls.length);
-  await expect.poll(() => logs.lines).toContainEqual(expect.objectContaining({ event: 'writes_failed' }));
-  connection.pragma('max_page_count = 1000000');
-  expect(sandbox.attempts.list()).toHaveLength(received.length);
-  await sandbox.stop();
-  const again = await startedSandbox({ database });
-  expect(again.attempts.list()).toHaveLength(received.length);
-});
+it(
+  'goes on delivering while its disk is full, and writes what has happened when there is room',
+  { tags: 'long' },
+  async () => {
+    const database = temporaryDatabase();
+    const logs = new Logs();
+    const pragma = vi.spyOn(BetterSqlite.prototype, 'pragma');
+    const sandbox = await startedSandbox({ speed: 10_000, database, logger: logs.logger });
+    const connection = pragma.mock.contexts[0] as BetterSqlite.Database;
+    pragma.mockRestore();
+    const { url, received } = await destination();
+    await subscribed(sandbox, url);
+    const calls = Array.from({ length: 50 }, () => sandbox.calls.begin({ scenario: 'completed' }));
+    const pages = connection.pragma('page_count', { simple: true });
+    connection.pragma(`max_page_count = ${String(pages)}`);
+    await sandbox.deliveries.settled();
+    expect(received.length).toBeGreaterThanOrEqual(calls.length);
+    await expect.poll(() => logs.lines).toContainEqual(expect.objectContaining({ event: 'writes_failed' }));
+    connection.pragma('max_page_count = 1000000');
+    expect(sandbox.attempts.list()).toHaveLength(received.length);
+    await sandbox.stop();
+    const again = await startedSandbox({ database });
+    expect(again.attempts.list()).toHaveLength(received.length);
+  },
+);
 
 describe('a database that is not to be used', () => {
   const opening = (database: string) => () => createSandbox({ database });

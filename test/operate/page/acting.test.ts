@@ -53,48 +53,56 @@ test('a dead letter is replayed by keyboard alone', async () => {
   await expect.poll(async () => (await receiver.counts()).runs.dead).toBe(0);
 });
 
-test('the first stop of the keyboard skips to the content, and a dialog is left by Escape', async () => {
-  const { receiver } = await operated();
-  const { page, goTo } = await open(receiver);
-  await goTo('/failures');
-  await page.keyboard.press('Tab');
-  expect(await focused(page)).toBe('Skip to the content');
-  await page.keyboard.press('Enter');
-  expect(await focused(page)).toBe('Failures');
-  await tabTo(page, 'Dismiss…');
-  await page.keyboard.press('Enter');
-  await page.getByRole('dialog').waitFor();
-  await page.keyboard.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-  expect(await focused(page)).toBe('Dismiss…');
-});
+test(
+  'the first stop of the keyboard skips to the content, and a dialog is left by Escape',
+  { tags: 'long' },
+  async () => {
+    const { receiver } = await operated();
+    const { page, goTo } = await open(receiver);
+    await goTo('/failures');
+    await page.keyboard.press('Tab');
+    expect(await focused(page)).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    expect(await focused(page)).toBe('Failures');
+    await tabTo(page, 'Dismiss…');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await focused(page)).toBe('Dismiss…');
+  },
+);
 
-test('when what has the focus goes, the keyboard goes on at the top of the view', async () => {
-  const { receiver } = await operated();
-  const { page, goTo } = await open(receiver);
-  await goTo('/events?traceId=trace-ended');
-  await page.getByRole('link', { name: 'Clear' }).focus();
-  await page.keyboard.press('Enter');
-  await expect.poll(() => focused(page)).toBe('Events');
-  await page.locator('tbody').getByRole('link', { name: 'CallHandler.CallEnded' }).focus();
-  await page.keyboard.press('Enter');
-  await page.getByText('Failed attempts of crm').waitFor();
-  await expect.poll(() => focused(page)).toBe('CallHandler.CallEnded');
+test(
+  'when what has the focus goes, the keyboard goes on at the top of the view',
+  { tags: 'long' },
+  async () => {
+    const { receiver } = await operated();
+    const { page, goTo } = await open(receiver);
+    await goTo('/events?traceId=trace-ended');
+    await page.getByRole('link', { name: 'Clear' }).focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => focused(page)).toBe('Events');
+    await page.locator('tbody').getByRole('link', { name: 'CallHandler.CallEnded' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('Failed attempts of crm').waitFor();
+    await expect.poll(() => focused(page)).toBe('CallHandler.CallEnded');
 
-  await page.getByRole('button', { name: 'Show body' }).focus();
-  await page.keyboard.press('Enter');
-  await page.getByLabel('The body').waitFor();
-  expect(await focused(page)).toBe('Hide body');
-  await page.keyboard.press('Enter');
-  expect(await focused(page)).toBe('Show body');
+    await page.getByRole('button', { name: 'Show body' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('The body').waitFor();
+    expect(await focused(page)).toBe('Hide body');
+    await page.keyboard.press('Enter');
+    expect(await focused(page)).toBe('Show body');
 
-  await goTo('/quarantine/1');
-  await page.getByRole('button', { name: 'Release…' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Release' }).focus();
-  await page.keyboard.press('Enter');
-  await page.getByRole('dialog').getByRole('alert').waitFor();
-  expect(await focused(page)).toBe('Release');
-});
+    await goTo('/quarantine/1');
+    await page.getByRole('button', { name: 'Release…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Release' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    expect(await focused(page)).toBe('Release');
+  },
+);
 
 /** Goes on by Tab until something is reached. */
 async function tabTo(page: Page, text: string): Promise<void> {
@@ -110,7 +118,7 @@ function focused(page: Page): Promise<string> {
 }
 
 describe('changing', () => {
-  test('a group of dead letters is dismissed, with its reason', async () => {
+  test('a group of dead letters is dismissed, with its reason', { tags: 'long' }, async () => {
     const { receiver } = await operated();
     const { page, goTo } = await open(receiver);
     await goTo('/failures');
@@ -125,7 +133,7 @@ describe('changing', () => {
     expect((await receiver.events.get('trace-ended'))?.runs[0]?.reason).toContain('done by hand');
   });
 
-  test('a group of failures shows its last day, and is muted and unmuted', async () => {
+  test('a group of failures shows its last day, and is muted and unmuted', { tags: 'long' }, async () => {
     const { receiver } = await operated();
     const { page, goTo, complaints } = await open(receiver);
     await goTo('/failures');
@@ -142,7 +150,7 @@ describe('changing', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('a dialog that is opened as another closes stays open', async () => {
+  test('a dialog that is opened as another closes stays open', { tags: 'long' }, async () => {
     const { receiver } = await operated();
     const { page, goTo } = await open(receiver);
     await goTo('/failures');
@@ -158,7 +166,7 @@ describe('changing', () => {
     expect(await dialog.getByLabel('Reason').inputValue()).toBe('');
   });
 
-  test('a group of more dead letters than are counted says so', async () => {
+  test('a group of more dead letters than are counted says so', { tags: 'long' }, async () => {
     const { receiver } = await operated();
     const { page, goTo } = await open(receiver);
     const groups = (await receiver.failures.list()).map((group) => ({ ...group, dead: 10_000 }));
@@ -170,7 +178,7 @@ describe('changing', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
-  test('a bulk replay shows what would run before it runs', async () => {
+  test('a bulk replay shows what would run before it runs', { tags: 'long' }, async () => {
     const { receiver, mend } = await operated();
     const { page, goTo } = await open(receiver);
     mend();
@@ -187,7 +195,7 @@ describe('changing', () => {
     await expect.poll(async () => (await receiver.counts()).runs.dead).toBe(0);
   });
 
-  test('a group of failures is replayed at a rate', async () => {
+  test('a group of failures is replayed at a rate', { tags: 'long' }, async () => {
     const { receiver, mend } = await operated();
     const { page, goTo } = await open(receiver);
     mend();
@@ -227,7 +235,7 @@ describe('changing', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('a delivery that is not released says why, and is discarded', async () => {
+  test('a delivery that is not released says why, and is discarded', { tags: 'long' }, async () => {
     const { receiver } = await operated();
     const { page, goTo } = await open(receiver);
     await goTo('/quarantine/1');
@@ -245,7 +253,7 @@ describe('changing', () => {
     expect((await receiver.counts()).quarantine.notAuthentic).toBe(0);
   });
 
-  test('a call is erased after its events were counted', async () => {
+  test('a call is erased after its events were counted', { tags: 'long' }, async () => {
     const { receiver } = await operated();
     const { page, goTo } = await open(receiver);
     await goTo('/calls?status=analysed');
@@ -386,33 +394,37 @@ describe('what an event says', () => {
   });
 });
 
-test('an alert leads to what it is about, and goes by itself when that is put right', async () => {
-  const clock = new ManualClock();
-  const { receiver, logs } = await started({ clock, alerts: { freeDisk: false } }, (r) =>
-    r.on('*', { name: 'crm' }, () => {
-      throw new Discard('no such customer');
-    }),
-  );
-  const body = bodyOf();
-  await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
-  await logs.until('run_dead');
-  const { page, goTo } = await open(receiver);
-  await goTo('/');
-  const alerts = page.getByRole('region', { name: 'Alerts' });
-  expect(await alerts.count()).toBe(0);
-  /** How many alerts are shown, while time goes on: the page is told once a second, and it is looked for alerts once a minute. */
-  const shown = () => {
-    clock.advance(5_000);
-    return alerts.count();
-  };
-  await expect.poll(shown).toBe(1);
-  await alerts.getByText('1 run is a dead letter').waitFor();
-  await alerts.getByRole('link', { name: 'see why' }).click();
-  await page.getByRole('button', { name: 'Dismiss…' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Reason').fill('entered by hand');
-  await dialog.getByRole('button', { name: 'Dismiss' }).click();
-  await page.getByText('Nothing fails.').waitFor();
-  await goTo('/');
-  await expect.poll(shown).toBe(0);
-});
+test(
+  'an alert leads to what it is about, and goes by itself when that is put right',
+  { tags: 'long' },
+  async () => {
+    const clock = new ManualClock();
+    const { receiver, logs } = await started({ clock, alerts: { freeDisk: false } }, (r) =>
+      r.on('*', { name: 'crm' }, () => {
+        throw new Discard('no such customer');
+      }),
+    );
+    const body = bodyOf();
+    await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    await logs.until('run_dead');
+    const { page, goTo } = await open(receiver);
+    await goTo('/');
+    const alerts = page.getByRole('region', { name: 'Alerts' });
+    expect(await alerts.count()).toBe(0);
+    /** How many alerts are shown, while time goes on: the page is told once a second, and it is looked for alerts once a minute. */
+    const shown = () => {
+      clock.advance(5_000);
+      return alerts.count();
+    };
+    await expect.poll(shown).toBe(1);
+    await alerts.getByText('1 run is a dead letter').waitFor();
+    await alerts.getByRole('link', { name: 'see why' }).click();
+    await page.getByRole('button', { name: 'Dismiss…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill('entered by hand');
+    await dialog.getByRole('button', { name: 'Dismiss' }).click();
+    await page.getByText('Nothing fails.').waitFor();
+    await goTo('/');
+    await expect.poll(shown).toBe(0);
+  },
+);

@@ -1,3 +1,4 @@
+// @module-tag long
 /** How an operator narrows down what a view shows: the conditions are in the address, and on the screen. */
 import { expect, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 /** What an operator does with the page while others act, and while answers are late or lost. */
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';

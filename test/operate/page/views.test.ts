@@ -1,3 +1,4 @@
+// @module-tag long
 /** What is special about some views of the page, in a real browser. */
 import { describe, expect, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';

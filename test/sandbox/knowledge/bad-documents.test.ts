@@ -1,3 +1,4 @@
+// @module-tag long
 /** What can't be processed fails with a reason, and harms nothing else. */
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';

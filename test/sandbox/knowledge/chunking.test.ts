@@ -52,6 +52,7 @@ const limits = fc
 
 test.each(chunkingStrategies)(
   '%s: no chunk is too large, and nothing is lost, doubled or moved',
+  { tags: 'long' },
   async (strategy) => {
     await fc.assert(
       fc.asyncProperty(text, limits, async (whole, { size, overlap }) => {
@@ -85,6 +86,7 @@ test.each(chunkingStrategies)('%s: without an overlap, the chunks are the text',
 
 test.each(chunkingStrategies)(
   '%s: a megabyte without a space is cut, and so is nothing at all',
+  { tags: 'long' },
   async (strategy) => {
     const chunks = await cut('é'.repeat(500_000), { strategy, size: 512, overlap: 0 });
     expect(chunks.join('')).toHaveLength(500_000);
@@ -195,13 +197,17 @@ test('only the semantic strategy asks for vectors', async () => {
   expect(asked).toBe(1);
 });
 
-test('a document of far more chunks than it may have is refused for that, and not for what they do to the stack', async () => {
-  const options = { strategy: 'fixed_size', size: 1, overlap: 0, language: 'en' } as const;
-  await expect(chunksOf(['a', 'It is '.repeat(80_000)], options, tokens, embed)).rejects.toMatchObject({
-    code: 'too_many_chunks',
-    message: expect.stringMatching(/^The document would be cut into 16\d{4} chunks, and 10000 is the most/),
-  });
-});
+test(
+  'a document of far more chunks than it may have is refused for that, and not for what they do to the stack',
+  { tags: 'long' },
+  async () => {
+    const options = { strategy: 'fixed_size', size: 1, overlap: 0, language: 'en' } as const;
+    await expect(chunksOf(['a', 'It is '.repeat(80_000)], options, tokens, embed)).rejects.toMatchObject({
+      code: 'too_many_chunks',
+      message: expect.stringMatching(/^The document would be cut into 16\d{4} chunks, and 10000 is the most/),
+    });
+  },
+);
 
 test('the chunks of a document are those of its texts, in their order', async () => {
   const options = { strategy: 'paragraph', size: 20, overlap: 0, language: 'en' } as const;

@@ -1,3 +1,4 @@
+// @module-tag long
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json as readJson } from 'node:stream/consumers';
 import { expect, test } from 'vitest';

@@ -8,7 +8,7 @@ import { pages } from './website.ts';
 
 const demonstration = 'kb_demonstration';
 
-test('a file is found once its document is completed, and not before', async () => {
+test('a file is found once its document is completed, and not before', { tags: 'long' }, async () => {
   const clock = new ManualClock();
   const sandbox = await startedSandbox({ clock });
   const knowledgeBase = await createdKnowledgeBase(sandbox);
@@ -45,46 +45,57 @@ test('a file is found once its document is completed, and not before', async () 
   expect(after.json).toMatchObject({ document_count: 1, status: 'completed' });
 });
 
-test('from a website’s addresses to a search result: discovered, crawled, queued, completed, found', async () => {
-  const site: Record<string, string> = {
-    '/returns': '<title>Returns</title><p>Shoes can be returned within thirty days.</p>',
-    '/hours': '<title>Hours</title><p>The shop is open until six in the evening.</p>',
-  };
-  const origin = await pages(site);
-  const urls = Object.keys(site).map((path) => `<url><loc>${origin}${path}</loc></url>`);
-  const namespace = 'http://www.sitemaps.org/schemas/sitemap/0.9';
-  site['/sitemap.xml'] = `<?xml version="1.0"?><urlset xmlns="${namespace}">${urls.join('')}</urlset>`;
-  const sandbox = await startedSandbox();
-  const discovered = await ask(sandbox, `GET ${knowledgeBasePath}/documents/website/sitemaps?url=${origin}`);
-  const { links } = discovered.json as { links: readonly string[] };
-  expect(links).toEqual([`${origin}/returns`, `${origin}/hours`]);
+test(
+  'from a website’s addresses to a search result: discovered, crawled, queued, completed, found',
+  { tags: 'long' },
+  async () => {
+    const site: Record<string, string> = {
+      '/returns': '<title>Returns</title><p>Shoes can be returned within thirty days.</p>',
+      '/hours': '<title>Hours</title><p>The shop is open until six in the evening.</p>',
+    };
+    const origin = await pages(site);
+    const urls = Object.keys(site).map((path) => `<url><loc>${origin}${path}</loc></url>`);
+    const namespace = 'http://www.sitemaps.org/schemas/sitemap/0.9';
+    site['/sitemap.xml'] = `<?xml version="1.0"?><urlset xmlns="${namespace}">${urls.join('')}</urlset>`;
+    const sandbox = await startedSandbox();
+    const discovered = await ask(
+      sandbox,
+      `GET ${knowledgeBasePath}/documents/website/sitemaps?url=${origin}`,
+    );
+    const { links } = discovered.json as { links: readonly string[] };
+    expect(links).toEqual([`${origin}/returns`, `${origin}/hours`]);
 
-  const first = await settled(sandbox, demonstration, queuedId(await crawl(sandbox, demonstration, links)));
-  expect(first).toMatchObject({ status: 'completed', source: 'website', urls: links, chunk_count: 2 });
-  const question = 'How long can shoes be returned?';
-  const [found] = await search(sandbox, demonstration, question);
-  expect(found).toMatchObject({
-    document_id: first.document_id,
-    text: expect.stringContaining('thirty days'),
-  });
+    const first = await settled(sandbox, demonstration, queuedId(await crawl(sandbox, demonstration, links)));
+    expect(first).toMatchObject({ status: 'completed', source: 'website', urls: links, chunk_count: 2 });
+    const question = 'How long can shoes be returned?';
+    const [found] = await search(sandbox, demonstration, question);
+    expect(found).toMatchObject({
+      document_id: first.document_id,
+      text: expect.stringContaining('thirty days'),
+    });
 
-  // The same again is a second document, and the first one stays.
-  const second = await settled(sandbox, demonstration, queuedId(await crawl(sandbox, demonstration, links)));
-  expect(second.document_id).not.toBe(first.document_id);
-  const both = await search(sandbox, demonstration, question, 2);
-  expect(both.map(({ document_id: id }) => id).toSorted()).toEqual(
-    [first.document_id, second.document_id].toSorted(),
-  );
+    // The same again is a second document, and the first one stays.
+    const second = await settled(
+      sandbox,
+      demonstration,
+      queuedId(await crawl(sandbox, demonstration, links)),
+    );
+    expect(second.document_id).not.toBe(first.document_id);
+    const both = await search(sandbox, demonstration, question, 2);
+    expect(both.map(({ document_id: id }) => id).toSorted()).toEqual(
+      [first.document_id, second.document_id].toSorted(),
+    );
 
-  const path = `${knowledgeBasePath}/${demonstration}/documents`;
-  expect((await ask(sandbox, `DELETE ${path}/${first.document_id}`)).status).toBe(204);
-  const left = await search(sandbox, demonstration, question, 2);
-  expect(left.filter(({ document_id: id }) => id === first.document_id)).toEqual([]);
-  const { json } = await ask(sandbox, `GET ${path}`);
-  expect(json).toMatchObject({ documents: [{ document_id: second.document_id }], next_page_token: null });
-});
+    const path = `${knowledgeBasePath}/${demonstration}/documents`;
+    expect((await ask(sandbox, `DELETE ${path}/${first.document_id}`)).status).toBe(204);
+    const left = await search(sandbox, demonstration, question, 2);
+    expect(left.filter(({ document_id: id }) => id === first.document_id)).toEqual([]);
+    const { json } = await ask(sandbox, `GET ${path}`);
+    expect(json).toMatchObject({ documents: [{ document_id: second.document_id }], next_page_token: null });
+  },
+);
 
-test('a document whose text is found goes with its knowledge base', async () => {
+test('a document whose text is found goes with its knowledge base', { tags: 'long' }, async () => {
   const sandbox = await startedSandbox();
   const knowledgeBase = await createdKnowledgeBase(sandbox);
   await processed(sandbox, knowledgeBase, { name: 'a.md', content: '# Parking\n\nBehind the house.' });
@@ -93,7 +104,7 @@ test('a document whose text is found goes with its knowledge base', async () => 
   expect((await ask(sandbox, `GET ${knowledgeBasePath}/${knowledgeBase}`)).status).toBe(404);
 });
 
-test('the same file again is a second document', async () => {
+test('the same file again is a second document', { tags: 'long' }, async () => {
   const sandbox = await startedSandbox();
   const knowledgeBase = await createdKnowledgeBase(sandbox);
   const file = { name: 'a.txt', content: 'The same text' };
@@ -159,29 +170,33 @@ test('the documents of a seed are processed when the sandbox starts', async () =
   expect(json).toMatchObject({ results: [{ document_name: 'soup.md', text: 'Soup of the day' }] });
 });
 
-test('what waits or is processed when the sandbox stops is completed after its next start', async () => {
-  const database = temporaryDatabase();
-  const sandbox = await startedSandbox({ database });
-  const key = sandbox.apiKey ?? '';
-  const knowledgeBase = await createdKnowledgeBase(sandbox);
-  // As many as are processed at once, and some that wait for them.
-  sandbox.fail('knowledge-bases.ingest', 4, { delay: '1h' });
-  const ids: string[] = [];
-  for (let number = 0; number < 6; number += 1) {
-    const file = { name: `${number}.txt`, content: `Table number ${number}` };
-    ids.push(queuedId(await upload(sandbox, knowledgeBase, file)));
-  }
-  await sandbox.stop();
+test(
+  'what waits or is processed when the sandbox stops is completed after its next start',
+  { tags: 'long' },
+  async () => {
+    const database = temporaryDatabase();
+    const sandbox = await startedSandbox({ database });
+    const key = sandbox.apiKey ?? '';
+    const knowledgeBase = await createdKnowledgeBase(sandbox);
+    // As many as are processed at once, and some that wait for them.
+    sandbox.fail('knowledge-bases.ingest', 4, { delay: '1h' });
+    const ids: string[] = [];
+    for (let number = 0; number < 6; number += 1) {
+      const file = { name: `${number}.txt`, content: `Table number ${number}` };
+      ids.push(queuedId(await upload(sandbox, knowledgeBase, file)));
+    }
+    await sandbox.stop();
 
-  const again = await startedSandbox({ database });
-  for (const [number, id] of ids.entries()) {
-    const document = await settled(again, knowledgeBase, id, key);
-    expect(document).toMatchObject({ status: 'completed', name: `${number}.txt` });
-  }
-  expect(await search(again, knowledgeBase, 'table', 100, key)).toHaveLength(6);
-});
+    const again = await startedSandbox({ database });
+    for (const [number, id] of ids.entries()) {
+      const document = await settled(again, knowledgeBase, id, key);
+      expect(document).toMatchObject({ status: 'completed', name: `${number}.txt` });
+    }
+    expect(await search(again, knowledgeBase, 'table', 100, key)).toHaveLength(6);
+  },
+);
 
-test('a document that is deleted while it is processed is never found', async () => {
+test('a document that is deleted while it is processed is never found', { tags: 'long' }, async () => {
   const sandbox = await startedSandbox();
   const knowledgeBase = await createdKnowledgeBase(sandbox);
   sandbox.fail('knowledge-bases.ingest', 1, { delay: '100ms' });
@@ -193,7 +208,7 @@ test('a document that is deleted while it is processed is never found', async ()
   expect(found.map((result) => result.document_name)).toEqual(['b.txt']);
 });
 
-test('a demanded failure fails one document, and its message says so', async () => {
+test('a demanded failure fails one document, and its message says so', { tags: 'long' }, async () => {
   const sandbox = await startedSandbox();
   const knowledgeBase = await createdKnowledgeBase(sandbox);
   sandbox.fail('knowledge-bases.ingest', 1);
@@ -205,20 +220,24 @@ test('a demanded failure fails one document, and its message says so', async () 
   expect(completed.status).toBe('completed');
 });
 
-test('words that few chunks have count more, and a document that is deleted counts no longer', async () => {
-  const sandbox = await startedSandbox();
-  const knowledgeBase = await createdKnowledgeBase(sandbox);
-  await processed(sandbox, knowledgeBase, { name: 'lasagne.txt', content: 'lasagne' });
-  const tables: string[] = [];
-  for (let number = 0; number < 10; number += 1) {
-    const file = { name: `${number}.txt`, content: `table ${'abcdefghij'[number]}` };
-    tables.push((await processed(sandbox, knowledgeBase, file)).document_id);
-  }
-  const [first] = await search(sandbox, knowledgeBase, 'table lasagne');
-  expect(first?.document_name).toBe('lasagne.txt');
-  const scoreOfLasagne = first?.score ?? 0;
-  for (const id of tables.slice(1))
-    await ask(sandbox, `DELETE ${knowledgeBasePath}/${knowledgeBase}/documents/${id}`);
-  const [same] = await search(sandbox, knowledgeBase, 'lasagne table');
-  expect(same?.score).toBeLessThan(scoreOfLasagne);
-});
+test(
+  'words that few chunks have count more, and a document that is deleted counts no longer',
+  { tags: 'long' },
+  async () => {
+    const sandbox = await startedSandbox();
+    const knowledgeBase = await createdKnowledgeBase(sandbox);
+    await processed(sandbox, knowledgeBase, { name: 'lasagne.txt', content: 'lasagne' });
+    const tables: string[] = [];
+    for (let number = 0; number < 10; number += 1) {
+      const file = { name: `${number}.txt`, content: `table ${'abcdefghij'[number]}` };
+      tables.push((await processed(sandbox, knowledgeBase, file)).document_id);
+    }
+    const [first] = await search(sandbox, knowledgeBase, 'table lasagne');
+    expect(first?.document_name).toBe('lasagne.txt');
+    const scoreOfLasagne = first?.score ?? 0;
+    for (const id of tables.slice(1))
+      await ask(sandbox, `DELETE ${knowledgeBasePath}/${knowledgeBase}/documents/${id}`);
+    const [same] = await search(sandbox, knowledgeBase, 'lasagne table');
+    expect(same?.score).toBeLessThan(scoreOfLasagne);
+  },
+);

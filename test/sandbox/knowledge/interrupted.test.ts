@@ -1,3 +1,4 @@
+// @module-tag long
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';

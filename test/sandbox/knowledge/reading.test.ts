@@ -81,7 +81,7 @@ describe('a text', () => {
     expect(await reasonFor(read('text', bytes))).toBe('broken');
   });
 
-  test('leaves the bytes with the caller', async () => {
+  test('leaves the bytes with the caller', { tags: 'long' }, async () => {
     const bytes = new TextEncoder().encode('Still here');
     await read('text', bytes);
     expect(new TextDecoder().decode(bytes)).toBe('Still here');
@@ -132,7 +132,7 @@ describe('a page', () => {
   const sentence =
     'The shop opens in the morning, closes at night, and is there for everybody who needs bread. ';
 
-  test('gives its title and its main content', async () => {
+  test('gives its title and its main content', { tags: 'long' }, async () => {
     const page = `<!doctype html><html><head><title>Opening
       hours</title><style>p { color: red }</style></head><body>
       <nav><ul><li><a href="/a">Menu</a></li><li><a href="/b">Contact</a></li></ul></nav>
@@ -203,7 +203,7 @@ describe('a PDF', () => {
     expect(await reasonFor(read('pdf', pdfOfContents([{ data: Buffer.from(image) }])))).toBe('empty');
   });
 
-  test('that unpacks to more than a gigabyte is too large', async () => {
+  test('that unpacks to more than a gigabyte is too large', { tags: 'long' }, async () => {
     // Each two bytes are 128 blanks: PDF.js is many times as fast with these as with what zlib has packed.
     const data = Buffer.alloc(17_200_000, Buffer.from([129, 32]));
     const bomb = pdfOfContents([{ data, filter: '/Filter /RunLengthDecode' }]);
@@ -219,7 +219,7 @@ describe('a PDF', () => {
 });
 
 describe('a Word document', () => {
-  test('gives its headings, paragraphs and tables', async () => {
+  test('gives its headings, paragraphs and tables', { tags: 'long' }, async () => {
     const heading =
       '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Opening hours</w:t></w:r></w:p>';
     const broken = '<w:p><w:r><w:t>First</w:t><w:br/><w:t>second</w:t></w:r></w:p>';
@@ -237,6 +237,7 @@ describe('a Word document', () => {
 
   test.each(['true', 'false'])(
     'that unpacks to more than fifty megabytes is too large, if it says so or not: %s',
+    { tags: 'long' },
     async (says) => {
       const bytes = Buffer.alloc(50 * 1024 ** 2 + 1, ' ');
       const declared = says === 'true' ? bytes.length : 100;
@@ -276,14 +277,18 @@ test.each(['text', 'markdown', 'html'] as const)('%s of blanks is empty', async 
   expect(await reasonFor(read(type, ' \n\t\n '))).toBe('empty');
 });
 
-test('a file of more than 20 MB, and a text of more than five million characters, are too large', async () => {
-  expect(await reasonFor(read('pdf', Buffer.concat([pdfOf(['Line']), Buffer.alloc(20 * 1024 ** 2)])))).toBe(
-    'too_large',
-  );
-  // Without a word there is little to embed.
-  expect(await reasonFor(read('text', '-'.repeat(5_000_001)))).toBe('too_large');
-  expect(await read('text', '-'.repeat(5_000_000))).toHaveLength(5_000_000);
-});
+test(
+  'a file of more than 20 MB, and a text of more than five million characters, are too large',
+  { tags: 'long' },
+  async () => {
+    expect(await reasonFor(read('pdf', Buffer.concat([pdfOf(['Line']), Buffer.alloc(20 * 1024 ** 2)])))).toBe(
+      'too_large',
+    );
+    // Without a word there is little to embed.
+    expect(await reasonFor(read('text', '-'.repeat(5_000_001)))).toBe('too_large');
+    expect(await read('text', '-'.repeat(5_000_000))).toHaveLength(5_000_000);
+  },
+);
 
 test('reading that takes longer than a minute is given up', async () => {
   const clock = new ManualClock();

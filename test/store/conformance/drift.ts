@@ -44,17 +44,21 @@ export function describeDrift(name: string, opened: () => Promise<Store>): void 
       expect((await store.drift.list()).map(({ firstSeenAt }) => firstSeenAt)).toEqual([400, 300, 200, 100]);
     });
 
-    test('keeps no more than its bounds allow, and tells of nothing that it does not keep', async () => {
-      const store = await opened();
-      const rows = Array.from({ length: 5_000 }, (_, place) =>
-        rowOf(100, { path: `payload.novel_${place}` }),
-      );
-      const told = await store.drift.add(rows);
-      expect(told.length).toBeLessThan(rows.length);
-      expect(new Set((await store.drift.list()).map(({ path }) => path))).toEqual(
-        new Set(told.map(({ path }) => path)),
-      );
-      expect(await store.drift.add(rows)).toEqual([]);
-    });
+    test(
+      'keeps no more than its bounds allow, and tells of nothing that it does not keep',
+      { tags: 'long' },
+      async () => {
+        const store = await opened();
+        const rows = Array.from({ length: 5_000 }, (_, place) =>
+          rowOf(100, { path: `payload.novel_${place}` }),
+        );
+        const told = await store.drift.add(rows);
+        expect(told.length).toBeLessThan(rows.length);
+        expect(new Set((await store.drift.list()).map(({ path }) => path))).toEqual(
+          new Set(told.map(({ path }) => path)),
+        );
+        expect(await store.drift.add(rows)).toEqual([]);
+      },
+    );
   });
 }

@@ -72,24 +72,34 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       expect(await lookAt(store, 'events_without_call')).toHaveLength(50);
     });
 
-    test('erases a call with its runs, in as many steps as it takes, and no other call', async () => {
-      const store = await opened();
-      const records = Array.from({ length: 450 }, (_, place) => eventOf(`trace-${place}`, callOf('call-1')));
-      const [first, second] = await claimedOf(store, ...records, eventOf('other', callOf('call-2')));
-      if (!first || !second) throw new Error('nothing was claimed');
-      await store.settle(runOf(store, first), endOf(dead));
-      await endSiblings(store, second, { one: dead, two: dead });
-      expect(await store.retention.countCall('call-1')).toEqual({ events: 450, runs: 3 });
-      expect(await eraseCall(store, 'call-1')).toEqual({ events: 450, runs: 3 });
-      expect(await store.retention.countCall('call-1')).toEqual({ events: 0, runs: 0 });
-      expect(await store.calls.eventsOf('call-1')).toEqual([]);
-      expect((await lookAt(store, 'events')).map(({ callId }) => callId)).toEqual(['call-2']);
-      expect(await store.counts()).toMatchObject({ events: { new: 1, open: 0, done: 0 }, runs: { dead: 0 } });
-      expect(await record(store, records[0] ?? eventOf('none'))).toBe('duplicate');
-    });
+    test(
+      'erases a call with its runs, in as many steps as it takes, and no other call',
+      { tags: 'long' },
+      async () => {
+        const store = await opened();
+        const records = Array.from({ length: 450 }, (_, place) =>
+          eventOf(`trace-${place}`, callOf('call-1')),
+        );
+        const [first, second] = await claimedOf(store, ...records, eventOf('other', callOf('call-2')));
+        if (!first || !second) throw new Error('nothing was claimed');
+        await store.settle(runOf(store, first), endOf(dead));
+        await endSiblings(store, second, { one: dead, two: dead });
+        expect(await store.retention.countCall('call-1')).toEqual({ events: 450, runs: 3 });
+        expect(await eraseCall(store, 'call-1')).toEqual({ events: 450, runs: 3 });
+        expect(await store.retention.countCall('call-1')).toEqual({ events: 0, runs: 0 });
+        expect(await store.calls.eventsOf('call-1')).toEqual([]);
+        expect((await lookAt(store, 'events')).map(({ callId }) => callId)).toEqual(['call-2']);
+        expect(await store.counts()).toMatchObject({
+          events: { new: 1, open: 0, done: 0 },
+          runs: { dead: 0 },
+        });
+        expect(await record(store, records[0] ?? eventOf('none'))).toBe('duplicate');
+      },
+    );
 
     test.each([1, 199, 200, 449])(
       'erases the event by which a call was found in the last step, also if it is number %i',
+      { tags: 'long' },
       async (place) => {
         const store = await opened();
         const records = Array.from({ length: 450 }, (_, n) => eventOf(`trace-${n}`, callOf('call-1')));

@@ -165,7 +165,7 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
       expect(await store.nextDue('join')).toBeUndefined();
     });
 
-    test('looking back goes on from look to look up to the latest event', async () => {
+    test('looking back goes on from look to look up to the latest event', { tags: 'long' }, async () => {
       const store = await opened();
       const others = Array.from({ length: 1_200 }, () => recordOf('Another', { callId: 'of no interest' }));
       const records = [recordOf('Started', { callId: 'first' }), ...others];

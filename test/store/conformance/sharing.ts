@@ -51,15 +51,19 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: presentTime - 50 });
     });
 
-    test('a retry that was taken over from a dead process has waited since it was due', async () => {
-      const under = makeStore();
-      const before = await openedOf(under);
-      await recordEnded(before, eventOf('a', { receivedAt: 100 }), dueAt(presentTime - 50));
-      await under.shared?.dieHolding();
-      const store = await openedOf(under, systemClock);
-      await expect.poll(() => store.keepAlive()).toEqual({ takenOver: 1 });
-      expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: presentTime - 50 });
-    });
+    test(
+      'a retry that was taken over from a dead process has waited since it was due',
+      { tags: 'long' },
+      async () => {
+        const under = makeStore();
+        const before = await openedOf(under);
+        await recordEnded(before, eventOf('a', { receivedAt: 100 }), dueAt(presentTime - 50));
+        await under.shared?.dieHolding();
+        const store = await openedOf(under, systemClock);
+        await expect.poll(() => store.keepAlive()).toEqual({ takenOver: 1 });
+        expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: presentTime - 50 });
+      },
+    );
 
     test('a delivery in one process and a reconciled event in another at once: exactly one is new', async () => {
       const under = makeStore();
@@ -76,49 +80,57 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       for (const results of both) expect(results.toSorted()).toEqual(['duplicate', 'new']);
     });
 
-    test('what a dead process held is taken over, once, and remembered as such', async () => {
-      const under = makeStore();
-      const store = await openedOf(under, systemClock);
-      await recordEnded(store, eventOf('a', { callId: 'call-1' }), dueAt(0));
-      await record(store, eventOf('b', { callId: 'call-2' }));
-      await under.shared?.dieHolding();
-      expect(await store.claimEvents(10)).toEqual([]);
-      await expect.poll(() => store.keepAlive()).toEqual({ takenOver: 2 });
-      expect(await store.keepAlive()).toEqual({ takenOver: 0 });
-      expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b', crashCount: 1 }]);
-      expect(await claimDue(store)).toMatchObject([{ traceId: 'a', attempts: 1, crashCount: 1 }]);
-    });
+    test(
+      'what a dead process held is taken over, once, and remembered as such',
+      { tags: 'long' },
+      async () => {
+        const under = makeStore();
+        const store = await openedOf(under, systemClock);
+        await recordEnded(store, eventOf('a', { callId: 'call-1' }), dueAt(0));
+        await record(store, eventOf('b', { callId: 'call-2' }));
+        await under.shared?.dieHolding();
+        expect(await store.claimEvents(10)).toEqual([]);
+        await expect.poll(() => store.keepAlive()).toEqual({ takenOver: 2 });
+        expect(await store.keepAlive()).toEqual({ takenOver: 0 });
+        expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b', crashCount: 1 }]);
+        expect(await claimDue(store)).toMatchObject([{ traceId: 'a', attempts: 1, crashCount: 1 }]);
+      },
+    );
 
-    test('only what a process had begun to try is blamed for the second death, and its reading apart', async () => {
-      const under = makeStore();
-      const store = await openedOf(under, systemClock);
-      await record(store, eventOf('a'));
-      const die = async (how: 'dieHolding' | 'dieReading') => {
-        await under.shared?.[how]();
-        await expect.poll(() => store.keepAlive()).toEqual({ takenOver: 1 });
-      };
-      await die('dieHolding');
-      await die('dieHolding');
-      await die('dieReading');
-      await die('dieHolding');
-      // What has ended is not what a process dies of later.
-      const reader = await openedOf(under, systemClock);
-      const tried = only(await reader.claimEvents(10));
-      await reader.beginReading(tried);
-      await reader.endReading(tried);
-      await reader.close();
-      await die('dieHolding');
-      const event = only(await store.claimEvents(10));
-      expect(event).toMatchObject({ traceId: 'a', crashCount: 2, readingCrashes: 1 });
-      // A person who has it run again has perhaps made more memory for it.
-      await store.settle(runOf(store, event), endOf(dead));
-      const { sequence, callId } = event;
-      const candidate = { sequence, callId, handler: 'handler', order: 'call', isJoin: false } as const;
-      const step = await firstStep(store);
-      await store.events.requeue({ candidates: [candidate], onlyDead: true, step });
-      const run = only(await claimDue(store));
-      expect(run).toMatchObject({ crashCount: 2, readingCrashes: 0 });
-    });
+    test(
+      'only what a process had begun to try is blamed for the second death, and its reading apart',
+      { tags: 'long' },
+      async () => {
+        const under = makeStore();
+        const store = await openedOf(under, systemClock);
+        await record(store, eventOf('a'));
+        const die = async (how: 'dieHolding' | 'dieReading') => {
+          await under.shared?.[how]();
+          await expect.poll(() => store.keepAlive()).toEqual({ takenOver: 1 });
+        };
+        await die('dieHolding');
+        await die('dieHolding');
+        await die('dieReading');
+        await die('dieHolding');
+        // What has ended is not what a process dies of later.
+        const reader = await openedOf(under, systemClock);
+        const tried = only(await reader.claimEvents(10));
+        await reader.beginReading(tried);
+        await reader.endReading(tried);
+        await reader.close();
+        await die('dieHolding');
+        const event = only(await store.claimEvents(10));
+        expect(event).toMatchObject({ traceId: 'a', crashCount: 2, readingCrashes: 1 });
+        // A person who has it run again has perhaps made more memory for it.
+        await store.settle(runOf(store, event), endOf(dead));
+        const { sequence, callId } = event;
+        const candidate = { sequence, callId, handler: 'handler', order: 'call', isJoin: false } as const;
+        const step = await firstStep(store);
+        await store.events.requeue({ candidates: [candidate], onlyDead: true, step });
+        const run = only(await claimDue(store));
+        expect(run).toMatchObject({ crashCount: 2, readingCrashes: 0 });
+      },
+    );
 
     test('a handler whose run was stored under an earlier claim does not get the event again', async () => {
       const under = makeStore();
@@ -132,19 +144,23 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       expect(other.runsOf(again, handlers)).toMatchObject([{ handler: 'not begun', attempts: 0 }]);
     });
 
-    test('an event every run of which has begun is not claimed again after a death, but its runs are', async () => {
-      const under = makeStore();
-      const store = await openedOf(under, systemClock);
-      await record(store, eventOf('a'));
-      await under.shared?.dieBeginning();
-      await expect.poll(() => store.keepAlive()).toEqual({ takenOver: 2 });
-      expect(await store.claimEvents(10)).toEqual([]);
-      for (const handler of ['one', 'two']) {
-        expect(await claimDue(store, handlerOf(handler))).toMatchObject([{ attempts: 1, crashCount: 1 }]);
-      }
-    });
+    test(
+      'an event every run of which has begun is not claimed again after a death, but its runs are',
+      { tags: 'long' },
+      async () => {
+        const under = makeStore();
+        const store = await openedOf(under, systemClock);
+        await record(store, eventOf('a'));
+        await under.shared?.dieBeginning();
+        await expect.poll(() => store.keepAlive()).toEqual({ takenOver: 2 });
+        expect(await store.claimEvents(10)).toEqual([]);
+        for (const handler of ['one', 'two']) {
+          expect(await claimDue(store, handlerOf(handler))).toMatchObject([{ attempts: 1, crashCount: 1 }]);
+        }
+      },
+    );
 
-    test('each is told the handlers of the others that have told their own', async () => {
+    test('each is told the handlers of the others that have told their own', { tags: 'long' }, async () => {
       const under = makeStore();
       const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
       await openedOf(under, systemClock);
@@ -254,23 +270,27 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       await store.close();
     });
 
-    test('locked by another, it takes no more than memory may hold, refuses the rest at once, and recovers', async () => {
-      const under = makeStore();
-      const store = await openedOf(under);
-      const isOverloaded = () => store.isOverloaded?.() === true;
-      const unlock = await under.shared?.lock();
-      const waiting: Promise<'new' | 'duplicate'>[] = [];
-      const body = Buffer.alloc(1024 * 1024, 'x');
-      while (!isOverloaded() && waiting.length < most) {
-        waiting.push(record(store, eventOf(`trace-${waiting.length}`, { body })));
-      }
-      expect(waiting.length).toBeLessThan(most);
-      await expect(record(store, eventOf('refused', { body }))).rejects.toThrow();
-      await unlock?.();
-      expect(new Set(await Promise.all(waiting))).toEqual(new Set(['new']));
-      expect(isOverloaded()).toBe(false);
-      expect(await record(store, eventOf('refused', { body }))).toBe('new');
-    });
+    test(
+      'locked by another, it takes no more than memory may hold, refuses the rest at once, and recovers',
+      { tags: 'long' },
+      async () => {
+        const under = makeStore();
+        const store = await openedOf(under);
+        const isOverloaded = () => store.isOverloaded?.() === true;
+        const unlock = await under.shared?.lock();
+        const waiting: Promise<'new' | 'duplicate'>[] = [];
+        const body = Buffer.alloc(1024 * 1024, 'x');
+        while (!isOverloaded() && waiting.length < most) {
+          waiting.push(record(store, eventOf(`trace-${waiting.length}`, { body })));
+        }
+        expect(waiting.length).toBeLessThan(most);
+        await expect(record(store, eventOf('refused', { body }))).rejects.toThrow();
+        await unlock?.();
+        expect(new Set(await Promise.all(waiting))).toEqual(new Set(['new']));
+        expect(isOverloaded()).toBe(false);
+        expect(await record(store, eventOf('refused', { body }))).toBe('new');
+      },
+    );
   });
 }
 

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from 'vitest';
 import { presentTime } from '../parts.ts';
 import { openedPostgres } from './opened-postgres.ts';

@@ -48,7 +48,7 @@ describe('ctx.commit on Postgres', () => {
     expect(await inbox.orders()).toEqual(['call-1']);
   });
 
-  test('counts although nobody awaits it', async () => {
+  test('counts although nobody awaits it', { tags: 'long' }, async () => {
     const inbox = await startedWith((context, callId) => {
       void context.commit((tx) => inbox.writeOrder(tx, callId));
     });
@@ -57,25 +57,29 @@ describe('ctx.commit on Postgres', () => {
     expect(await inbox.orders()).toEqual(['call-1']);
   });
 
-  test('gives up at the deadline what never ends, and its transaction is of no use from then on', async () => {
-    const late = Promise.withResolvers<unknown>();
-    const inbox = await startedWith(async (context, callId) => {
-      await context.commit(async (tx) => {
-        await inbox.writeOrder(tx, callId);
-        if (context.attempt > 1) return;
-        await new Promise<void>((resolve) => context.signal.addEventListener('abort', () => resolve()));
-        // The attempt is over here, and so is what was lent for it.
-        setImmediate(() => void inbox.writeOrder(tx, 'late').then(late.resolve, late.resolve));
-        await new Promise(() => {});
-      });
-    }, '1s');
-    await inbox.deliverCall();
-    await inbox.logs.until('run_done');
-    expect(String(await late.promise)).toContain('ctx.commit got it for');
-    expect(await inbox.orders()).toEqual(['call-1']);
-  });
+  test(
+    'gives up at the deadline what never ends, and its transaction is of no use from then on',
+    { tags: 'long' },
+    async () => {
+      const late = Promise.withResolvers<unknown>();
+      const inbox = await startedWith(async (context, callId) => {
+        await context.commit(async (tx) => {
+          await inbox.writeOrder(tx, callId);
+          if (context.attempt > 1) return;
+          await new Promise<void>((resolve) => context.signal.addEventListener('abort', () => resolve()));
+          // The attempt is over here, and so is what was lent for it.
+          setImmediate(() => void inbox.writeOrder(tx, 'late').then(late.resolve, late.resolve));
+          await new Promise(() => {});
+        });
+      }, '1s');
+      await inbox.deliverCall();
+      await inbox.logs.until('run_done');
+      expect(String(await late.promise)).toContain('ctx.commit got it for');
+      expect(await inbox.orders()).toEqual(['call-1']);
+    },
+  );
 
-  test('is made again if its connection is lost before COMMIT', async () => {
+  test('is made again if its connection is lost before COMMIT', { tags: 'long' }, async () => {
     const inbox = await startedWith(async (context, callId) =>
       context.commit(async (tx) => {
         await inbox.writeOrder(tx, callId);
@@ -88,28 +92,32 @@ describe('ctx.commit on Postgres', () => {
     expect(await inbox.orders()).toEqual(['call-1']);
   });
 
-  test('fails with the reason for which the database has ended the connection, though nothing was asked of it then', async () => {
-    const failed: unknown[] = [];
-    const inbox = await startedWith(async (context) => {
-      const committing = context.commit(async (tx) => {
-        if (context.attempt > 1) return;
-        const lost = once(tx, 'error');
-        await tx.query("set local idle_in_transaction_session_timeout = '1ms'");
-        await lost;
-        await tx.query('select');
+  test(
+    'fails with the reason for which the database has ended the connection, though nothing was asked of it then',
+    { tags: 'long' },
+    async () => {
+      const failed: unknown[] = [];
+      const inbox = await startedWith(async (context) => {
+        const committing = context.commit(async (tx) => {
+          if (context.attempt > 1) return;
+          const lost = once(tx, 'error');
+          await tx.query("set local idle_in_transaction_session_timeout = '1ms'");
+          await lost;
+          await tx.query('select');
+        });
+        await committing.catch((error: unknown) => {
+          failed.push(error);
+          throw error;
+        });
       });
-      await committing.catch((error: unknown) => {
-        failed.push(error);
-        throw error;
-      });
-    });
-    await inbox.deliverCall();
-    await inbox.logs.until('run_done');
-    const message = 'terminating connection due to idle-in-transaction timeout';
-    expect(failed).toMatchObject([{ code: '25P03', message }]);
-  });
+      await inbox.deliverCall();
+      await inbox.logs.until('run_done');
+      const message = 'terminating connection due to idle-in-transaction timeout';
+      expect(failed).toMatchObject([{ code: '25P03', message }]);
+    },
+  );
 
-  test('of many handlers at once, slowly, leaves connections to deliveries', async () => {
+  test('of many handlers at once, slowly, leaves connections to deliveries', { tags: 'long' }, async () => {
     const gate = Promise.withResolvers<void>();
     const inbox = await startedWith(async (context, callId) =>
       context.commit(async (tx) => {
@@ -127,7 +135,7 @@ describe('ctx.commit on Postgres', () => {
     expect(new Set(await inbox.orders()).size).toBe(20);
   });
 
-  test('a transaction that the function ends by itself does not count', async () => {
+  test('a transaction that the function ends by itself does not count', { tags: 'long' }, async () => {
     const inbox = await startedWith(async (context, callId) =>
       context.commit(async (tx) => {
         await inbox.writeOrder(tx, callId);

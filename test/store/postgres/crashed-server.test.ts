@@ -6,26 +6,30 @@ import { ownPostgres } from '../../support/postgres.ts';
 import { claimedRun, done, endOf, eventOf, only, record, runOf } from '../parts.ts';
 
 describe('a Postgres server that crashes', () => {
-  test('gives the number of a lost transaction to another one, whose fate is not mistaken for that of the lost', async () => {
-    const { store, pool, crash, numberGiven, insteadOf } = await opened();
-    await pool.query('create table orders (call_id text)');
-    const run = await claimedRun(store, eventOf('a'));
-    const write = (tx: PoolClient) => tx.query("insert into orders values ('call-1')");
-    const settled = store.settleWith(run, endOf(done), async (tx) => {
-      const { rows } = await tx.query<{ id: string }>('select pg_current_xact_id()::text as id');
-      await write(tx);
-      insteadOf('commit', async () => {
-        await crash();
-        await numberGiven(rows[0]?.id ?? '');
+  test(
+    'gives the number of a lost transaction to another one, whose fate is not mistaken for that of the lost',
+    { tags: 'long' },
+    async () => {
+      const { store, pool, crash, numberGiven, insteadOf } = await opened();
+      await pool.query('create table orders (call_id text)');
+      const run = await claimedRun(store, eventOf('a'));
+      const write = (tx: PoolClient) => tx.query("insert into orders values ('call-1')");
+      const settled = store.settleWith(run, endOf(done), async (tx) => {
+        const { rows } = await tx.query<{ id: string }>('select pg_current_xact_id()::text as id');
+        await write(tx);
+        insteadOf('commit', async () => {
+          await crash();
+          await numberGiven(rows[0]?.id ?? '');
+        });
       });
-    });
-    expect(await settled.catch(() => 'unknown')).toBe('unknown');
-    expect(await effects(pool)).toBe(0);
-    await store.keepAlive();
-    const again = runOf(store, only(await store.claimEvents(10)));
-    expect(await store.settleWith(again, endOf(done), write)).toBe('settled');
-    expect(await effects(pool)).toBe(1);
-  });
+      expect(await settled.catch(() => 'unknown')).toBe('unknown');
+      expect(await effects(pool)).toBe(0);
+      await store.keepAlive();
+      const again = runOf(store, only(await store.claimEvents(10)));
+      expect(await store.settleWith(again, endOf(done), write)).toBe('settled');
+      expect(await effects(pool)).toBe(1);
+    },
+  );
 
   test('may have forgotten what a process has been told: what it still has as claimed is claimed again', async () => {
     const { store, crash } = await opened();

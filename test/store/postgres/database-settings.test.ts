@@ -1,3 +1,4 @@
+// @module-tag long
 /** What a database is set to, beyond what every test's server is: what can't hold an inbox is refused, all else makes no difference. */
 import { expect, onTestFinished, test } from 'vitest';
 import { postgres } from '../../../src/store/postgres/index.ts';

@@ -15,18 +15,22 @@ const rowOf = (path: string, parts: Partial<DriftRow> = {}): DriftRow => ({
 });
 
 describe('drift in Postgres', () => {
-  test('is counted by several processes at once, told by one of them, and none waits for ever', async () => {
-    const { store, session } = await openedPostgres();
-    const rows = Array.from({ length: 50 }, (_, index) => rowOf(`payload.novel_${index}`));
-    const told = await Promise.all(
-      Array.from({ length: 16 }, (_, index) =>
-        driftOn(session).add(index % 2 === 0 ? rows : rows.toReversed()),
-      ),
-    );
-    expect(told.flat()).toHaveLength(50);
-    const list = await store.drift.list();
-    expect(list.map(({ count }) => count)).toEqual(Array.from({ length: 50 }, () => 16));
-  });
+  test(
+    'is counted by several processes at once, told by one of them, and none waits for ever',
+    { tags: 'long' },
+    async () => {
+      const { store, session } = await openedPostgres();
+      const rows = Array.from({ length: 50 }, (_, index) => rowOf(`payload.novel_${index}`));
+      const told = await Promise.all(
+        Array.from({ length: 16 }, (_, index) =>
+          driftOn(session).add(index % 2 === 0 ? rows : rows.toReversed()),
+        ),
+      );
+      expect(told.flat()).toHaveLength(50);
+      const list = await store.drift.list();
+      expect(list.map(({ count }) => count)).toEqual(Array.from({ length: 50 }, () => 16));
+    },
+  );
 
   test('is kept up to the bound of each event, and up to the one of all', async () => {
     const { store } = await openedPostgres();

@@ -35,7 +35,7 @@ async function callsIn(connectionString: string, orders: string): Promise<unknow
   }
 }
 
-test('an inbox at a connection string handles what is delivered', async () => {
+test('an inbox at a connection string handles what is delivered', { tags: 'long' }, async () => {
   const { connectionString, schema } = await testDatabase();
   const { receiver, logs } = await started(postgres({ connectionString, schema }), `${schema}.orders`);
   await deliverUntilTaken(receiver, bodyOf({ callId: 'call-1' }));
@@ -43,7 +43,7 @@ test('an inbox at a connection string handles what is delivered', async () => {
   expect(await callsIn(connectionString, `${schema}.orders`)).toEqual([{ call_id: 'call-1' }]);
 });
 
-test('a URL alone is enough, with the schema in it', async () => {
+test('a URL alone is enough, with the schema in it', { tags: 'long' }, async () => {
   const { connectionString, schema } = await testDatabase();
   const url = new URL(connectionString);
   url.searchParams.set('schema', schema);
@@ -54,7 +54,7 @@ test('a URL alone is enough, with the schema in it', async () => {
   expect(ready?.['database']).toBe(`postgres://${url.host}${url.pathname}, schema ${schema}`);
 });
 
-test("the user's own pool is used, and stays open when the receiver stops", async () => {
+test("the user's own pool is used, and stays open when the receiver stops", { tags: 'long' }, async () => {
   const { connectionString, schema } = await testDatabase();
   const pool = new Pool({ connectionString, max: 4 });
   onTestFinished(() => pool.end());
@@ -67,24 +67,30 @@ test("the user's own pool is used, and stays open when the receiver stops", asyn
   await expect.poll(() => pool.totalCount - pool.idleCount).toBe(0);
 });
 
-test('receivers that start at the same time make the tables once, theirs and ours', async () => {
-  const { connectionString, schema } = await testDatabase();
-  const database = postgres({ connectionString, schema });
-  // Each on a connection that is warm already: it keeps in mind that the inbox's schema isn't there.
-  const receivers = Array.from({ length: 5 }, () =>
-    createReceiver({ secrets: secret, database, logger: { level: 'silent' } }),
-  );
-  onTestFinished(
-    async () => void (await Promise.all(receivers.map((receiver) => receiver.stop({ drain: 0 })))),
-  );
-  const makeTable = `create table if not exists ${schema}_orders (call_id text)`;
-  await Promise.all(receivers.map((receiver) => receiver.database.transaction((tx) => tx.query(makeTable))));
-  await Promise.all(receivers.map((receiver) => receiver.start()));
-  const pool = new Pool({ connectionString });
-  onTestFinished(() => pool.end());
-  await pool.query(`drop table ${schema}_orders`);
-  expect((await pool.query(`select version from ${schema}.schema_version`)).rows).toEqual([{ version: 1 }]);
-});
+test(
+  'receivers that start at the same time make the tables once, theirs and ours',
+  { tags: 'long' },
+  async () => {
+    const { connectionString, schema } = await testDatabase();
+    const database = postgres({ connectionString, schema });
+    // Each on a connection that is warm already: it keeps in mind that the inbox's schema isn't there.
+    const receivers = Array.from({ length: 5 }, () =>
+      createReceiver({ secrets: secret, database, logger: { level: 'silent' } }),
+    );
+    onTestFinished(
+      async () => void (await Promise.all(receivers.map((receiver) => receiver.stop({ drain: 0 })))),
+    );
+    const makeTable = `create table if not exists ${schema}_orders (call_id text)`;
+    await Promise.all(
+      receivers.map((receiver) => receiver.database.transaction((tx) => tx.query(makeTable))),
+    );
+    await Promise.all(receivers.map((receiver) => receiver.start()));
+    const pool = new Pool({ connectionString });
+    onTestFinished(() => pool.end());
+    await pool.query(`drop table ${schema}_orders`);
+    expect((await pool.query(`select version from ${schema}.schema_version`)).rows).toEqual([{ version: 1 }]);
+  },
+);
 
 test('the types follow: a client in ctx.commit and in receiver.database', () => {
   const register = () => {
@@ -97,7 +103,7 @@ test('the types follow: a client in ctx.commit and in receiver.database', () => 
   expectTypeOf(register).returns.not.toBeAny();
 });
 
-test('what is noted on a lent connection is gone with it', async () => {
+test('what is noted on a lent connection is gone with it', { tags: 'long' }, async () => {
   const { connectionString, schema } = await testDatabase();
   const pool = new Pool({ connectionString, max: 4 });
   onTestFinished(() => pool.end());

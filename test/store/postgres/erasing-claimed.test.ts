@@ -1,3 +1,4 @@
+// @module-tag long
 /** An event is removed while what was claimed is given back: an erased call must leave nothing, in which its id would stay. */
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';

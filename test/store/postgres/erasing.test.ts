@@ -105,30 +105,34 @@ describe('erasing in Postgres', () => {
     expect(await remainsOf(session)).toEqual(nothing);
   });
 
-  test('by several processes at once, beside those that settle, leaves nothing and fails nowhere', async () => {
-    const { store, session } = await openedPostgres();
-    const callId = 'call-1';
-    const records = Array.from({ length: 60 }, (_, index) => eventOf(`t-${index}`, { callId }));
-    const handler = handlerOf('strict', { order: 'strict' });
-    const claimed = await claimedOf(store, ...records);
-    const runs = claimed.map((event) => runOf(store, event, handler));
-    const sequences = runs.map(({ sequence }) => sequence);
-    const eraser = retentionOn(session);
-    const settled = runs.map((run, index) => store.settle(run, endOf(index % 2 === 0 ? dead : done)));
-    const erased = await Promise.all([
-      eraser.eraseCall(callId, until),
-      store.retention.eraseCall(callId, until),
-      eraser.eraseEvents(sequences, until),
-      store.retention.eraseEvents(sequences.toReversed(), until),
-    ]);
-    await Promise.all(settled);
-    expect(erased.reduce((sum, { events }) => sum + events, 0)).toBe(60);
-    expect(await remainsOf(session)).toEqual(nothing);
-  });
+  test(
+    'by several processes at once, beside those that settle, leaves nothing and fails nowhere',
+    { tags: 'long' },
+    async () => {
+      const { store, session } = await openedPostgres();
+      const callId = 'call-1';
+      const records = Array.from({ length: 60 }, (_, index) => eventOf(`t-${index}`, { callId }));
+      const handler = handlerOf('strict', { order: 'strict' });
+      const claimed = await claimedOf(store, ...records);
+      const runs = claimed.map((event) => runOf(store, event, handler));
+      const sequences = runs.map(({ sequence }) => sequence);
+      const eraser = retentionOn(session);
+      const settled = runs.map((run, index) => store.settle(run, endOf(index % 2 === 0 ? dead : done)));
+      const erased = await Promise.all([
+        eraser.eraseCall(callId, until),
+        store.retention.eraseCall(callId, until),
+        eraser.eraseEvents(sequences, until),
+        store.retention.eraseEvents(sequences.toReversed(), until),
+      ]);
+      await Promise.all(settled);
+      expect(erased.reduce((sum, { events }) => sum + events, 0)).toBe(60);
+      expect(await remainsOf(session)).toEqual(nothing);
+    },
+  );
 });
 
 describe('retention in Postgres', () => {
-  test('cleans in several processes at once, and removes each event once', async () => {
+  test('cleans in several processes at once, and removes each event once', { tags: 'long' }, async () => {
     const { store, session } = await openedPostgres();
     const records = Array.from({ length: 120 }, (_, index) => eventOf(`t-${index}`));
     for (const event of await claimedOf(store, ...records)) await store.finish(event);
@@ -139,7 +143,7 @@ describe('retention in Postgres', () => {
     expect(late.reduce((sum, { traceIds }) => sum + traceIds, 0)).toBe(120);
   });
 
-  test('forgets all trace ids whose time is over, whatever the plan is', async () => {
+  test('forgets all trace ids whose time is over, whatever the plan is', { tags: 'long' }, async () => {
     const { store, pool, schema } = await openedOnPool(undefined, asIfTiny);
     const identities = `${schema}.identities`;
     await pool.query(

@@ -19,7 +19,7 @@ import { ManualClock } from '../../support/clock.ts';
 import { openedOnPool } from './opened-postgres.ts';
 
 describe('a commit on Postgres whose answer is lost', () => {
-  test('is neither made twice nor taken for failed: the effects of a run', async () => {
+  test('is neither made twice nor taken for failed: the effects of a run', { tags: 'long' }, async () => {
     const { store, pool, schema, cutAtCommit } = await opened();
     await pool.query(`create table "${schema}".orders (call_id text)`);
     const run = await claimedRun(store, eventOf('a'));
@@ -45,7 +45,7 @@ describe('a commit on Postgres whose answer is lost', () => {
     expect((await store.counts()).events).toEqual(events);
   });
 
-  test('is known for what it was: a claim, which nobody else could end', async () => {
+  test('is known for what it was: a claim, which nobody else could end', { tags: 'long' }, async () => {
     const { store, cutAtCommit } = await opened();
     await record(store, eventOf('a'));
     cutAtCommit();
@@ -58,54 +58,62 @@ describe('a commit on Postgres whose answer is lost', () => {
   });
 });
 
-test('as many commits as there are connections, whose answers are all lost, leave connections to ask what became of them', async () => {
-  const { store, pool, cutAtCommit } = await opened();
-  const runs = [];
-  for (const traceId of ['a', 'b', 'c', 'd']) runs.push(await claimedRun(store, eventOf(traceId)));
-  const gate = Promise.withResolvers<void>();
-  const begun = runs.map(() => Promise.withResolvers<void>());
-  const settled = runs.map((run, index) =>
-    store.settleWith(run, endOf(done), () => {
-      begun[index]?.resolve();
-      return gate.promise;
-    }),
-  );
-  await Promise.all(begun.map(({ promise }) => promise));
-  expect(pool.totalCount).toBe(runs.length);
-  cutAtCommit();
-  gate.resolve();
-  expect(await Promise.all(settled)).toEqual(runs.map(() => 'settled'));
-  expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 4 });
-});
+test(
+  'as many commits as there are connections, whose answers are all lost, leave connections to ask what became of them',
+  { tags: 'long' },
+  async () => {
+    const { store, pool, cutAtCommit } = await opened();
+    const runs = [];
+    for (const traceId of ['a', 'b', 'c', 'd']) runs.push(await claimedRun(store, eventOf(traceId)));
+    const gate = Promise.withResolvers<void>();
+    const begun = runs.map(() => Promise.withResolvers<void>());
+    const settled = runs.map((run, index) =>
+      store.settleWith(run, endOf(done), () => {
+        begun[index]?.resolve();
+        return gate.promise;
+      }),
+    );
+    await Promise.all(begun.map(({ promise }) => promise));
+    expect(pool.totalCount).toBe(runs.length);
+    cutAtCommit();
+    gate.resolve();
+    expect(await Promise.all(settled)).toEqual(runs.map(() => 'settled'));
+    expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 4 });
+  },
+);
 
-test('as many transactions as there are connections, whose statements go on after their end, leave connections to end them', async () => {
-  const { store, clock, connectionString, schema } = await opened();
-  const other = new Client({ connectionString });
-  await other.connect();
-  onTestFinished(() => other.end());
-  await other.query(`create table "${schema}".orders (call_id text)`);
-  await other.query(`begin; lock table "${schema}".orders`);
-  const runs = [];
-  for (const traceId of ['a', 'b', 'c', 'd']) runs.push(await claimedRun(store, eventOf(traceId)));
-  const isWritten = Promise.withResolvers<void>();
-  const settling = runs.map((run) =>
-    store.settleWith(run, endOf(done), async (tx) => {
-      tx.query(`insert into "${schema}".orders values ('call-1')`).catch(() => {});
-      await isWritten.promise;
-      throw new Error('not written');
-    }),
-  );
-  const settled = Promise.allSettled(settling);
-  const waiting = `select from pg_locks where not granted and relation = '"${schema}".orders'::regclass`;
-  const countWaiting = async () => (await other.query(waiting)).rowCount;
-  await expect.poll(countWaiting).toBe(runs.length);
-  isWritten.resolve();
-  await clock.timer(rollbackTimeout, runs.length);
-  clock.advance(rollbackTimeout);
-  const failed = { status: 'rejected', reason: expect.objectContaining({ message: 'not written' }) };
-  expect(await settled).toEqual(runs.map(() => failed));
-  await expect.poll(countWaiting).toBe(0);
-});
+test(
+  'as many transactions as there are connections, whose statements go on after their end, leave connections to end them',
+  { tags: 'long' },
+  async () => {
+    const { store, clock, connectionString, schema } = await opened();
+    const other = new Client({ connectionString });
+    await other.connect();
+    onTestFinished(() => other.end());
+    await other.query(`create table "${schema}".orders (call_id text)`);
+    await other.query(`begin; lock table "${schema}".orders`);
+    const runs = [];
+    for (const traceId of ['a', 'b', 'c', 'd']) runs.push(await claimedRun(store, eventOf(traceId)));
+    const isWritten = Promise.withResolvers<void>();
+    const settling = runs.map((run) =>
+      store.settleWith(run, endOf(done), async (tx) => {
+        tx.query(`insert into "${schema}".orders values ('call-1')`).catch(() => {});
+        await isWritten.promise;
+        throw new Error('not written');
+      }),
+    );
+    const settled = Promise.allSettled(settling);
+    const waiting = `select from pg_locks where not granted and relation = '"${schema}".orders'::regclass`;
+    const countWaiting = async () => (await other.query(waiting)).rowCount;
+    await expect.poll(countWaiting).toBe(runs.length);
+    isWritten.resolve();
+    await clock.timer(rollbackTimeout, runs.length);
+    clock.advance(rollbackTimeout);
+    const failed = { status: 'rejected', reason: expect.objectContaining({ message: 'not written' }) };
+    expect(await settled).toEqual(runs.map(() => failed));
+    await expect.poll(countWaiting).toBe(0);
+  },
+);
 
 test('a connection to Postgres that ends as it is made fails what it is for, and nothing else', async () => {
   const { store, pool } = await opened();
@@ -117,7 +125,7 @@ test('a connection to Postgres that ends as it is made fails what it is for, and
 });
 
 describe('a transaction on Postgres that waits for another, which waits for it', () => {
-  test('is made again when the database has ended it', async () => {
+  test('is made again when the database has ended it', { tags: 'long' }, async () => {
     const { store, pool, schema } = await opened();
     const run = await claimedRun(store, eventOf('a'));
     await store.settle(run, endOf(dueAt(0)));

@@ -5,33 +5,37 @@ import { claimedRun, done, endOf, eventOf } from '../parts.ts';
 import { answerNextStatement, holdNextStatement, openedOnPool } from './opened-postgres.ts';
 import { openedAt } from './shared-inbox.ts';
 
-test('an event that is recorded behind the loss of its connection waits, and is not taken for ended', async () => {
-  const { store, connectionString, schema, clients } = await openedOnPool(systemClock);
-  const other = new Client({ connectionString });
-  await other.connect();
-  onTestFinished(() => other.end());
+test(
+  'an event that is recorded behind the loss of its connection waits, and is not taken for ended',
+  { tags: 'long' },
+  async () => {
+    const { store, connectionString, schema, clients } = await openedOnPool(systemClock);
+    const other = new Client({ connectionString });
+    await other.connect();
+    onTestFinished(() => other.end());
 
-  await other.query(`begin; lock table "${schema}".identities in exclusive mode`);
-  const { written } = store.record(eventOf('a'), true);
-  const outcome = written.catch((error: unknown) => error);
-  const backend = await backendThatWaits(other, schema);
-  for (const client of clients) {
-    const { processID, connection } = client as unknown as {
-      readonly processID: number;
-      readonly connection: { readonly stream: { destroy(): void } };
-    };
-    // Its backend doesn't notice, and goes on when it gets the lock.
-    if (processID === backend) connection.stream.destroy();
-  }
-  expect(await outcome).toBeInstanceOf(Error);
+    await other.query(`begin; lock table "${schema}".identities in exclusive mode`);
+    const { written } = store.record(eventOf('a'), true);
+    const outcome = written.catch((error: unknown) => error);
+    const backend = await backendThatWaits(other, schema);
+    for (const client of clients) {
+      const { processID, connection } = client as unknown as {
+        readonly processID: number;
+        readonly connection: { readonly stream: { destroy(): void } };
+      };
+      // Its backend doesn't notice, and goes on when it gets the lock.
+      if (processID === backend) connection.stream.destroy();
+    }
+    expect(await outcome).toBeInstanceOf(Error);
 
-  await store.keepAlive();
-  expect(await store.claimEvents(10)).toEqual([]);
-  await other.query('commit');
-  await expect.poll(async () => (await other.query(`select from "${schema}".events`)).rowCount).toBe(1);
-  await store.keepAlive();
-  expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
-});
+    await store.keepAlive();
+    expect(await store.claimEvents(10)).toEqual([]);
+    await other.query('commit');
+    await expect.poll(async () => (await other.query(`select from "${schema}".events`)).rowCount).toBe(1);
+    await store.keepAlive();
+    expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
+  },
+);
 
 test('an event that is recorded when its loss has been recovered from waits, too', async () => {
   const { store, pool } = await openedOnPool(systemClock);
@@ -45,42 +49,50 @@ test('an event that is recorded when its loss has been recovered from waits, too
   expect(await store.record(eventOf('b'), true).claimed).toMatchObject({ traceId: 'b' });
 });
 
-test('a slow transaction of a handler does not keep an uncertain recording from being recovered', async () => {
-  const { store, pool } = await openedOnPool(systemClock);
-  const run = await claimedRun(store, eventOf('a'));
-  const gate = Promise.withResolvers<void>();
-  const settled = store.settleWith(run, endOf(done), () => gate.promise);
-  loseNextAnswer(pool).tell();
-  const callId = 'call-1';
-  await expect(store.record(eventOf('b', { callId }), true).written).rejects.toThrow(
-    'the connection is lost',
-  );
-  // It goes behind the one that nobody knows of.
-  expect(await store.record(eventOf('c', { callId }), true).claimed).toBeUndefined();
-  expect(await store.claimEvents(10)).toEqual([]);
-  await store.keepAlive();
-  expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b' }, { traceId: 'c' }]);
-  gate.resolve();
-  expect(await settled).toBe('settled');
-});
+test(
+  'a slow transaction of a handler does not keep an uncertain recording from being recovered',
+  { tags: 'long' },
+  async () => {
+    const { store, pool } = await openedOnPool(systemClock);
+    const run = await claimedRun(store, eventOf('a'));
+    const gate = Promise.withResolvers<void>();
+    const settled = store.settleWith(run, endOf(done), () => gate.promise);
+    loseNextAnswer(pool).tell();
+    const callId = 'call-1';
+    await expect(store.record(eventOf('b', { callId }), true).written).rejects.toThrow(
+      'the connection is lost',
+    );
+    // It goes behind the one that nobody knows of.
+    expect(await store.record(eventOf('c', { callId }), true).claimed).toBeUndefined();
+    expect(await store.claimEvents(10)).toEqual([]);
+    await store.keepAlive();
+    expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b' }, { traceId: 'c' }]);
+    gate.resolve();
+    expect(await settled).toBe('settled');
+  },
+);
 
-test('what was claimed behind an uncertain recording goes behind what was recorded', async () => {
-  const { store, pool, connectionString, schema } = await openedOnPool(systemClock);
-  const other = await openedAt(connectionString, schema);
-  const callId = 'call-1';
-  const lose = loseNextAnswer(pool);
-  const recording = store.record(eventOf('a', { callId }), true).written.catch((error: unknown) => error);
-  await lose.written;
-  expect(await other.record(eventOf('b', { callId }), true).claimed).toBeUndefined();
-  const claimed = store.claimEvents(10);
-  const looks = `select from "${schema}".claims`;
-  await expect.poll(async () => (await pool.query(looks)).rowCount).toBe(1);
-  lose.tell();
-  expect(await recording).toBeInstanceOf(Error);
-  expect(await claimed).toEqual([]);
-  await store.keepAlive();
-  expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }, { traceId: 'b' }]);
-});
+test(
+  'what was claimed behind an uncertain recording goes behind what was recorded',
+  { tags: 'long' },
+  async () => {
+    const { store, pool, connectionString, schema } = await openedOnPool(systemClock);
+    const other = await openedAt(connectionString, schema);
+    const callId = 'call-1';
+    const lose = loseNextAnswer(pool);
+    const recording = store.record(eventOf('a', { callId }), true).written.catch((error: unknown) => error);
+    await lose.written;
+    expect(await other.record(eventOf('b', { callId }), true).claimed).toBeUndefined();
+    const claimed = store.claimEvents(10);
+    const looks = `select from "${schema}".claims`;
+    await expect.poll(async () => (await pool.query(looks)).rowCount).toBe(1);
+    lose.tell();
+    expect(await recording).toBeInstanceOf(Error);
+    expect(await claimed).toEqual([]);
+    await store.keepAlive();
+    expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }, { traceId: 'b' }]);
+  },
+);
 
 /** Has the answer to the next statement outside of a transaction lost. */
 function loseNextAnswer(pool: Pool) {

@@ -35,30 +35,34 @@ test('a process owns nothing of what was there as it entered, and nothing of wha
   expect(await endedUpTo(opened)).toBe(2_002);
 });
 
-test('an event that is handled for minutes keeps nothing of what comes after it', async () => {
-  const opened = await openedPostgres();
-  const { store, session } = opened;
-  const slow = await store.record(eventOf('slow'), true).claimed;
-  if (!slow) throw new Error('It was not claimed.');
-  for (let beat = 1; beat <= 3; beat += 1) {
-    for (let index = 0; index < 20; index += 1)
-      await recordEnded(store, eventOf(`trace-${beat}-${index}`), done);
+test(
+  'an event that is handled for minutes keeps nothing of what comes after it',
+  { tags: 'long' },
+  async () => {
+    const opened = await openedPostgres();
+    const { store, session } = opened;
+    const slow = await store.record(eventOf('slow'), true).claimed;
+    if (!slow) throw new Error('It was not claimed.');
+    for (let beat = 1; beat <= 3; beat += 1) {
+      for (let index = 0; index < 20; index += 1)
+        await recordEnded(store, eventOf(`trace-${beat}-${index}`), done);
+      await store.keepAlive();
+      await store.keepAlive();
+      expect(await endedUpTo(opened)).toBe(slow.sequence + 20 * beat);
+      expect(await session.query('select from ringback.ended')).toEqual([]);
+    }
+    expect(await session.query('select sequence from ringback.owned')).toEqual([{ sequence: slow.sequence }]);
+    expect(await session.query('select sequence from ringback.all_owned')).toEqual([
+      { sequence: slow.sequence },
+    ]);
+    expect((await store.counts()).events).toEqual({ new: 1, open: 0, done: 60 });
+    expect(await store.settle(runOf(store, slow), endOf(done))).toBe('settled');
+    expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 61 });
     await store.keepAlive();
-    await store.keepAlive();
-    expect(await endedUpTo(opened)).toBe(slow.sequence + 20 * beat);
     expect(await session.query('select from ringback.ended')).toEqual([]);
-  }
-  expect(await session.query('select sequence from ringback.owned')).toEqual([{ sequence: slow.sequence }]);
-  expect(await session.query('select sequence from ringback.all_owned')).toEqual([
-    { sequence: slow.sequence },
-  ]);
-  expect((await store.counts()).events).toEqual({ new: 1, open: 0, done: 60 });
-  expect(await store.settle(runOf(store, slow), endOf(done))).toBe('settled');
-  expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 61 });
-  await store.keepAlive();
-  expect(await session.query('select from ringback.ended')).toEqual([]);
-  expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 61 });
-});
+    expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 61 });
+  },
+);
 
 test('a heartbeat takes nothing from a process while it records', async () => {
   const opened = await openedPostgres();
@@ -83,7 +87,7 @@ test('a heartbeat takes nothing from a process while it records', async () => {
   expect(await store.settle(runOf(store, claimed), endOf(done))).toBe('settled');
 });
 
-test('a heartbeat that comes after a later one says nothing any more', async () => {
+test('a heartbeat that comes after a later one says nothing any more', { tags: 'long' }, async () => {
   const { store, pool, schema } = await openedOnPool();
   const late = holdNextStatement(pool);
   await store.keepAlive();

@@ -1,3 +1,4 @@
+// @module-tag long
 import type { Pool, PoolClient } from 'pg';
 import { expect, test } from 'vitest';
 import { claimDue, done, endOf, eventOf, handlerOf, record } from '../parts.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, test } from 'vitest';
 import { quarantineOn } from '../../../src/store/postgres/admin/postgres-quarantine.ts';
 import { workConnections } from '../../../src/store/postgres/connection/place.ts';

@@ -125,7 +125,7 @@ describe('events in Postgres', () => {
     expect(await store.events.get('same')).toMatchObject({ eventName: 'New.Event', state: 'new' });
   });
 
-  test('come in stretches that fit into memory, and none is left out', async () => {
+  test('come in stretches that fit into memory, and none is left out', { tags: 'long' }, async () => {
     const { store } = await openedPostgres();
     const body = Buffer.alloc(3 * 1024 * 1024);
     for (const traceId of ['a', 'b', 'c']) await record(store, eventOf(traceId, { body }));
@@ -161,22 +161,26 @@ describe('events in Postgres', () => {
   );
 });
 
-test('events are counted one by one, and estimated where there are more than a hundred thousand', async () => {
-  const { store, session } = await openedPostgres();
-  await fill(store);
-  const few = await store.counts();
-  expect(few.events).toEqual((await sqliteWithTheSame()).events);
-  await session.query(
-    `insert into ringback.events
+test(
+  'events are counted one by one, and estimated where there are more than a hundred thousand',
+  { tags: 'long' },
+  async () => {
+    const { store, session } = await openedPostgres();
+    await fill(store);
+    const few = await store.counts();
+    expect(few.events).toEqual((await sqliteWithTheSame()).events);
+    await session.query(
+      `insert into ringback.events
        (sequence, trace_id, event_name, organization_id, agent_id, occurred_at, received_at, facts)
      select 1000 + n, 'many-' || n, 'CallHandler.CallEnded', 'o', 'a', 0, 0, '{}' from generate_series(1, 150000) n`,
-  );
-  await session.query('analyze ringback.events');
-  const many = await store.counts();
-  expect(many.events).toMatchObject({ new: few.events.new, open: few.events.open });
-  const error = Math.abs(many.events.done - few.events.done - 150_000);
-  expect(error).toBeLessThan(15_000);
-});
+    );
+    await session.query('analyze ringback.events');
+    const many = await store.counts();
+    expect(many.events).toMatchObject({ new: few.events.new, open: few.events.open });
+    const error = Math.abs(many.events.done - few.events.done - 150_000);
+    expect(error).toBeLessThan(15_000);
+  },
+);
 
 async function sqliteWithTheSame() {
   const store = await openedSqlite();

@@ -54,36 +54,40 @@ test('deliveries bring keys only once there is a reconciled event, also if anoth
   expect(await record(store, eventOf('late', { callId: 'call-2' }))).toBe('duplicate');
 });
 
-test('a reconciled event whose answer is late is placed before what is claimed of its call', async () => {
-  const { store, pool, connectionString, schema } = await openedOnPool();
-  const other = new PostgresStore(
-    { connectionString, pool: undefined, schema },
-    new ManualClock(presentTime),
-  );
-  await other.open();
-  onTestFinished(() => other.close());
-  const [written, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  answerNextStatement(pool, async (send) => {
-    const answer = await send();
-    written.resolve();
-    await told.promise;
-    return answer;
-  });
-  const placed: (string | undefined)[] = [];
-  const reconciled = store
-    .record(reconciledOf('call-1'), true)
-    .claimed.then((event) => placed.push(event?.traceId));
-  await written.promise;
-  expect(
-    await other.record(eventOf('b', { callId: 'call-1', eventName: 'CallHandler.CallStarted' }), true)
-      .claimed,
-  ).toBeUndefined();
-  const claimed = store
-    .claimEvents(10)
-    .then((events) => placed.push(...events.map(({ traceId }) => traceId)));
-  await expect.poll(async () => (await pool.query(`select from "${schema}".claims`)).rowCount).toBe(1);
-  await pool.query('select 1');
-  told.resolve();
-  await Promise.all([reconciled, claimed]);
-  expect(placed).toEqual([reconciledOf('call-1').traceId, 'b']);
-});
+test(
+  'a reconciled event whose answer is late is placed before what is claimed of its call',
+  { tags: 'long' },
+  async () => {
+    const { store, pool, connectionString, schema } = await openedOnPool();
+    const other = new PostgresStore(
+      { connectionString, pool: undefined, schema },
+      new ManualClock(presentTime),
+    );
+    await other.open();
+    onTestFinished(() => other.close());
+    const [written, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    answerNextStatement(pool, async (send) => {
+      const answer = await send();
+      written.resolve();
+      await told.promise;
+      return answer;
+    });
+    const placed: (string | undefined)[] = [];
+    const reconciled = store
+      .record(reconciledOf('call-1'), true)
+      .claimed.then((event) => placed.push(event?.traceId));
+    await written.promise;
+    expect(
+      await other.record(eventOf('b', { callId: 'call-1', eventName: 'CallHandler.CallStarted' }), true)
+        .claimed,
+    ).toBeUndefined();
+    const claimed = store
+      .claimEvents(10)
+      .then((events) => placed.push(...events.map(({ traceId }) => traceId)));
+    await expect.poll(async () => (await pool.query(`select from "${schema}".claims`)).rowCount).toBe(1);
+    await pool.query('select 1');
+    told.resolve();
+    await Promise.all([reconciled, claimed]);
+    expect(placed).toEqual([reconciledOf('call-1').traceId, 'b']);
+  },
+);

@@ -50,7 +50,7 @@ const dismissalOf = async (store: Store, sequences: readonly number[]) => ({
 });
 
 describe('replays in Postgres', () => {
-  test('that run at the same time put each run back once', async () => {
+  test('that run at the same time put each run back once', { tags: 'long' }, async () => {
     const { store } = await openedPostgres();
     const candidates = await deadOfCall(store, 12);
     const steps = await Promise.all([1, 2, 3].map(() => stepOf(store, candidates)));
@@ -60,7 +60,7 @@ describe('replays in Postgres', () => {
     expect({ due, blocked }).toEqual({ due: 1, blocked: 11 });
   });
 
-  test('of different events of a strict call leave one of them due', async () => {
+  test('of different events of a strict call leave one of them due', { tags: 'long' }, async () => {
     const { store } = await openedPostgres();
     const candidates = await deadOfCall(store, 12);
     const steps = await Promise.all(candidates.map((candidate) => stepOf(store, [candidate])));

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { workConnections } from '../../../src/store/postgres/connection/place.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { workConnections } from '../../../src/store/postgres/connection/place.ts';
 import { deadAfter } from '../../../src/store/postgres/work/processes.ts';

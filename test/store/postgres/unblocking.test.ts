@@ -1,3 +1,4 @@
+// @module-tag long
 /** What is unblocked doesn't depend on the plan that the database makes, which follows its statistics. */
 import { expect, test } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';

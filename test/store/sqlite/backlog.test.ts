@@ -1,3 +1,4 @@
+// @module-tag long
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';

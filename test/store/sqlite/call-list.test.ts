@@ -42,25 +42,32 @@ describe('the list of calls', () => {
   // Gaps shorter and longer than one step of a search, and about as long.
   const event = fc.tuple(listEvent, fc.constantFrom(0, 0, 0, 700, 998, 999, 1_500, 19_999, 45_000));
 
-  test('is every call that matches, by its first event, the latest first, in full pages', async () => {
-    let runs = 0;
-    const store = await openedSqlite();
-    const clear = store.database.prepare('delete from events');
-    await fc.assert(
-      fc.asyncProperty(fc.array(event, { maxLength: 16 }), listFilter, async (placed, wanted) => {
-        const events = placed.map(([parts, gap]) => ({ ...parts, gap }));
-        runs += 1;
-        clear.run();
-        for (const [index, { agentId, gap, ...parts }] of events.entries()) {
-          const identity = `${runs}-${index}`;
-          skip(store, gap);
-          await record(store, eventOf(identity, { ...parts, identity, facts: { agentId, source: 'body' } }));
-        }
-        await expectListed(store, events, wanted);
-      }),
-      { numRuns: 300 },
-    );
-  });
+  test(
+    'is every call that matches, by its first event, the latest first, in full pages',
+    { tags: 'long' },
+    async () => {
+      let runs = 0;
+      const store = await openedSqlite();
+      const clear = store.database.prepare('delete from events');
+      await fc.assert(
+        fc.asyncProperty(fc.array(event, { maxLength: 16 }), listFilter, async (placed, wanted) => {
+          const events = placed.map(([parts, gap]) => ({ ...parts, gap }));
+          runs += 1;
+          clear.run();
+          for (const [index, { agentId, gap, ...parts }] of events.entries()) {
+            const identity = `${runs}-${index}`;
+            skip(store, gap);
+            await record(
+              store,
+              eventOf(identity, { ...parts, identity, facts: { agentId, source: 'body' } }),
+            );
+          }
+          await expectListed(store, events, wanted);
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
 
   test('has a call of many events once, where its first event is', async () => {
     const store = await openedSqlite();

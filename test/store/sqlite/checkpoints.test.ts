@@ -1,3 +1,4 @@
+// @module-tag long
 import { statSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ManualClock } from '../../support/clock.ts';

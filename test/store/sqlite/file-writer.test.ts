@@ -37,28 +37,32 @@ const full = [
   { what: 'bytes', most: 48, body: Buffer.alloc(1024 * 1024, 'x') },
 ];
 
-test.each(full)('a database that falls behind takes no more than so many $what', async ({ most, body }) => {
-  const { store, unlock } = await openedAndLocked();
-  const outcomes: string[] = [];
-  const recordOne = async (place: number): Promise<void> => {
-    outcomes[place] = 'waiting';
-    outcomes[place] = await record(store, eventOf(`trace-${place}`, { body })).catch(
-      ({ message }) => message,
-    );
-  };
-  const under = Array.from({ length: most }, (_, place) => recordOne(place));
-  const beyond = [recordOne(most), recordOne(most + 1)];
-  await Promise.all(beyond);
-  expect(new Set(outcomes.slice(most))).toEqual(new Set(['the database has fallen behind']));
-  expect(new Set(outcomes.slice(0, most))).toEqual(new Set(['waiting']));
-  expect(store.isOverloaded()).toBe(true);
-  unlock();
-  await Promise.all(under);
-  expect(new Set(outcomes.slice(0, most))).toEqual(new Set(['new']));
-  expect(store.isOverloaded()).toBe(false);
-  // There is room again, and the refused events were not stored.
-  expect(await record(store, eventOf(`trace-${most}`, { body }))).toBe('new');
-});
+test.each(full)(
+  'a database that falls behind takes no more than so many $what',
+  { tags: 'long' },
+  async ({ most, body }) => {
+    const { store, unlock } = await openedAndLocked();
+    const outcomes: string[] = [];
+    const recordOne = async (place: number): Promise<void> => {
+      outcomes[place] = 'waiting';
+      outcomes[place] = await record(store, eventOf(`trace-${place}`, { body })).catch(
+        ({ message }) => message,
+      );
+    };
+    const under = Array.from({ length: most }, (_, place) => recordOne(place));
+    const beyond = [recordOne(most), recordOne(most + 1)];
+    await Promise.all(beyond);
+    expect(new Set(outcomes.slice(most))).toEqual(new Set(['the database has fallen behind']));
+    expect(new Set(outcomes.slice(0, most))).toEqual(new Set(['waiting']));
+    expect(store.isOverloaded()).toBe(true);
+    unlock();
+    await Promise.all(under);
+    expect(new Set(outcomes.slice(0, most))).toEqual(new Set(['new']));
+    expect(store.isOverloaded()).toBe(false);
+    // There is room again, and the refused events were not stored.
+    expect(await record(store, eventOf(`trace-${most}`, { body }))).toBe('new');
+  },
+);
 
 test('what was given up is not stored later, and is no duplicate when it comes again', async () => {
   const { clock, store, unlock } = await openedAndLocked();

@@ -98,21 +98,25 @@ test('one that does not know that it is hidden is told, and says that it lives e
   expect(await looks(3)).toEqual([0, 0, 0]);
 });
 
-test('nobody heartbeats where all can see each other, nor any longer once the hidden one has left', async () => {
-  const rounds = async (): Promise<void> => {
-    for (const store of [here, elsewhere, here, elsewhere]) await store.keepAlive();
-  };
-  await rounds();
-  expect(heartbeats()).toEqual([0, 0]);
-  const third = openable(other.name);
-  await third.open();
-  change('boot', '');
-  await rounds();
-  const [first = 0, second = 0] = heartbeats() as number[];
-  expect([first, second]).toEqual([2, 2]);
-  await third.close();
-  await rounds();
-  const after = heartbeats();
-  await rounds();
-  expect(heartbeats()).toEqual(after);
-});
+test(
+  'nobody heartbeats where all can see each other, nor any longer once the hidden one has left',
+  { tags: 'long' },
+  async () => {
+    const rounds = async (): Promise<void> => {
+      for (const store of [here, elsewhere, here, elsewhere]) await store.keepAlive();
+    };
+    await rounds();
+    expect(heartbeats()).toEqual([0, 0]);
+    const third = openable(other.name);
+    await third.open();
+    change('boot', '');
+    await rounds();
+    const [first = 0, second = 0] = heartbeats() as number[];
+    expect([first, second]).toEqual([2, 2]);
+    await third.close();
+    await rounds();
+    const after = heartbeats();
+    await rounds();
+    expect(heartbeats()).toEqual(after);
+  },
+);

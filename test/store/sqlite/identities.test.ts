@@ -85,7 +85,7 @@ describe('a copy of an event of an earlier era', () => {
 });
 
 describe('the filter of an era', () => {
-  test('has all of them, however many come in one era', async () => {
+  test('has all of them, however many come in one era', { tags: 'long' }, async () => {
     const file = temporaryDatabase();
     const store = await openedOn(file);
     const traceIds = Array.from({ length: 3_000 }, (_, index) => `trace-${index}`);
@@ -235,60 +235,64 @@ test('the filters of many eras tell them apart, and the place of one that went h
   expect(found()).toEqual(eras.map((each) => (each >= 1 && each <= 30 ? [each] : [])));
 });
 
-test('whatever comes and goes, and whoever writes it, only what is kept is a duplicate', async () => {
-  const traceId = fc.nat(9).map((id) => `trace-${id}`);
-  const step = fc.oneof(
-    { weight: 8, arbitrary: fc.record({ kind: fc.constant('record' as const), traceId, by: fc.nat(1) }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('erase' as const), traceId, by: fc.nat(1) }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const), by: fc.nat(1) }) },
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        kind: fc.constant('skip' as const),
-        count: fc.constantFrom(1, era - 2, era, 2 * era),
+test(
+  'whatever comes and goes, and whoever writes it, only what is kept is a duplicate',
+  { tags: 'long' },
+  async () => {
+    const traceId = fc.nat(9).map((id) => `trace-${id}`);
+    const step = fc.oneof(
+      { weight: 8, arbitrary: fc.record({ kind: fc.constant('record' as const), traceId, by: fc.nat(1) }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('erase' as const), traceId, by: fc.nat(1) }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const), by: fc.nat(1) }) },
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          kind: fc.constant('skip' as const),
+          count: fc.constantFrom(1, era - 2, era, 2 * era),
+        }),
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
+        const file = temporaryDatabase();
+        const open = async () => {
+          const store = new SqliteStore(file, new ManualClock(presentTime));
+          await store.open();
+          return store;
+        };
+        const stores = [await open(), await open()] as [SqliteStore, SqliteStore];
+        const kept = new Map<string, number>();
+        const forgotten = {
+          doneBefore: 0,
+          deadBefore: 0,
+          quarantineBefore: 0,
+          now: presentTime,
+          traceIdsUntil: 0,
+        };
+        for (const taken of steps) {
+          if (taken.kind === 'skip') goTo(stores[0], totalsOf(stores[0]).last + taken.count);
+          if (taken.kind === 'restart') {
+            await stores[taken.by]?.close();
+            stores[taken.by] = await open();
+          }
+          if (taken.kind === 'erase') {
+            const sequence = kept.get(taken.traceId);
+            if (sequence !== undefined) await stores[taken.by]?.retention.eraseEvents([sequence], 0);
+            await stores[taken.by]?.retention.clean(forgotten, undefined);
+            kept.delete(taken.traceId);
+          }
+          if (taken.kind === 'record') {
+            const result = await record(stores[taken.by] as SqliteStore, eventOf(taken.traceId));
+            expect(result).toBe(kept.has(taken.traceId) ? 'duplicate' : 'new');
+            if (result === 'new') kept.set(taken.traceId, totalsOf(stores[0]).last);
+          }
+        }
+        await Promise.all(stores.map((store) => store.close()));
       }),
-    },
-  );
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
-      const file = temporaryDatabase();
-      const open = async () => {
-        const store = new SqliteStore(file, new ManualClock(presentTime));
-        await store.open();
-        return store;
-      };
-      const stores = [await open(), await open()] as [SqliteStore, SqliteStore];
-      const kept = new Map<string, number>();
-      const forgotten = {
-        doneBefore: 0,
-        deadBefore: 0,
-        quarantineBefore: 0,
-        now: presentTime,
-        traceIdsUntil: 0,
-      };
-      for (const taken of steps) {
-        if (taken.kind === 'skip') goTo(stores[0], totalsOf(stores[0]).last + taken.count);
-        if (taken.kind === 'restart') {
-          await stores[taken.by]?.close();
-          stores[taken.by] = await open();
-        }
-        if (taken.kind === 'erase') {
-          const sequence = kept.get(taken.traceId);
-          if (sequence !== undefined) await stores[taken.by]?.retention.eraseEvents([sequence], 0);
-          await stores[taken.by]?.retention.clean(forgotten, undefined);
-          kept.delete(taken.traceId);
-        }
-        if (taken.kind === 'record') {
-          const result = await record(stores[taken.by] as SqliteStore, eventOf(taken.traceId));
-          expect(result).toBe(kept.has(taken.traceId) ? 'duplicate' : 'new');
-          if (result === 'new') kept.set(taken.traceId, totalsOf(stores[0]).last);
-        }
-      }
-      await Promise.all(stores.map((store) => store.close()));
-    }),
-    { numRuns: 20 },
-  );
-});
+      { numRuns: 20 },
+    );
+  },
+);
 
 test('the filter that another process has made of an era is taken, and not made again', async () => {
   const { store, write } = await writerWithFilters();

@@ -135,7 +135,7 @@ describe('opening', () => {
   test.each([
     ['at the same new file', 'delete'],
     ['writing to the file', 'wal'],
-  ])('waits for another process that is %s', async (_, journal) => {
+  ])('waits for another process that is %s', { tags: 'long' }, async (_, journal) => {
     const database = temporaryDatabase();
     const first = new Database(database);
     first.pragma(`journal_mode = ${journal}`);
@@ -148,22 +148,26 @@ describe('opening', () => {
     await script.kill();
   });
 
-  test('a file that another process has locked for itself is refused in a sentence, in the end', async () => {
-    const database = temporaryDatabase();
-    // As a sandbox does: no other process can even read the file.
-    const other = new Database(database);
-    onTestFinished(() => void other.close());
-    other.pragma('locking_mode = EXCLUSIVE');
-    other.pragma('journal_mode = WAL');
-    other.exec('create table its_own (at_all)');
-    const { receiver } = made({ database });
-    await expect(receiver.start()).rejects.toMatchObject({
-      code: 'database_unreadable',
-      message: expect.stringContaining('another process has locked it, such as a sandbox or a tool.'),
-    });
-  });
+  test(
+    'a file that another process has locked for itself is refused in a sentence, in the end',
+    { tags: 'long' },
+    async () => {
+      const database = temporaryDatabase();
+      // As a sandbox does: no other process can even read the file.
+      const other = new Database(database);
+      onTestFinished(() => void other.close());
+      other.pragma('locking_mode = EXCLUSIVE');
+      other.pragma('journal_mode = WAL');
+      other.exec('create table its_own (at_all)');
+      const { receiver } = made({ database });
+      await expect(receiver.start()).rejects.toMatchObject({
+        code: 'database_unreadable',
+        message: expect.stringContaining('another process has locked it, such as a sandbox or a tool.'),
+      });
+    },
+  );
 
-  test('a start does not wait for a lock without end', async () => {
+  test('a start does not wait for a lock without end', { tags: 'long' }, async () => {
     const { receiver, locker } = await startedBefore();
     locker.exec('begin immediate');
     await expect(receiver().start()).rejects.toMatchObject({
@@ -172,7 +176,7 @@ describe('opening', () => {
     });
   });
 
-  test('a stop ends a start that waits for a lock', async () => {
+  test('a stop ends a start that waits for a lock', { tags: 'long' }, async () => {
     const { receiver, locker, database } = await startedBefore();
     // What it had claimed is taken over.
     const dead = new Script(claimingProcess, database);

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Who may write; `write-lock-contention.ts` runs both threads. */
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
