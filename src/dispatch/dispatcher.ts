@@ -89,6 +89,12 @@ export class Dispatcher {
     return this.#state !== 'created';
   }
 
+  /** In how many milliseconds a handler's rate lets it go on, while none works and so nothing but time is missing. */
+  get turnIn(): number | undefined {
+    if (this.#parts.registry.lanes.some(({ isActive }) => isActive)) return undefined;
+    return this.#rates.nextIn;
+  }
+
   /** Takes over what dead processes held, logs which handlers don't fit the inbox, and begins. */
   async start(): Promise<void> {
     const { store, telemetry, registry } = this.#parts;

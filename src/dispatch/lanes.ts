@@ -89,6 +89,11 @@ export class Lanes {
     return !this.#memory.isUsedUp(1 / 2);
   }
 
+  /** Whether the handler is working. */
+  get isActive(): boolean {
+    return this.#active > 0;
+  }
+
   /** How many runs are ready and have a slot. */
   get mayBeginNow(): number {
     return Math.min(this.#ready.length, Math.max(0, this.handler.concurrency - this.#active));

@@ -37,8 +37,8 @@ export class Rates {
   readonly #parts: RatesParts;
   /** When the slots of each handler come, by the clock that never jumps. */
   readonly #slots = new Map<string, number[]>();
-  /** The handlers that will be looked at again, each with what cancels it. */
-  readonly #waiting = new Map<string, () => void>();
+  /** The handlers that will be looked at again, each with what cancels it and, once that is known, with when. */
+  readonly #waiting = new Map<string, { readonly cancel: () => void; readonly at?: number }>();
 
   constructor(parts: RatesParts) {
     this.#parts = parts;
@@ -64,24 +64,31 @@ export class Rates {
     this.#slots.get(name)?.shift();
   }
 
+  /** In how many milliseconds the first handler that waits for its rate is looked at again. */
+  get nextIn(): number | undefined {
+    const times = [...this.#waiting.values()].flatMap(({ at }) => at ?? []);
+    return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - this.#parts.clock.elapsed());
+  }
+
   /** From now on nothing is waited for. */
   stop(): void {
-    for (const cancel of this.#waiting.values()) cancel();
+    for (const { cancel } of this.#waiting.values()) cancel();
     this.#waiting.clear();
   }
 
   #wait(name: string, delay: number): void {
-    const cancel = this.#parts.clock.after(delay, () => {
+    const { clock, onSlot } = this.#parts;
+    const cancel = clock.after(delay, () => {
       this.#waiting.delete(name);
-      this.#parts.onSlot();
+      onSlot();
     });
-    this.#waiting.set(name, cancel);
+    this.#waiting.set(name, { cancel, at: clock.elapsed() + delay });
   }
 
   #reserve(name: string, gap: number, wanted: number): void {
     const { reserve, clock, telemetry, follow, onSlot } = this.#parts;
     const count = Math.max(1, Math.min(wanted, Math.floor(maxReservedAtOnce / gap)));
-    this.#waiting.set(name, () => {});
+    this.#waiting.set(name, { cancel: () => {} });
     const take = (delay: number): void => {
       if (delay > maxReservedAhead) return this.#wait(name, delay - maxReservedAhead);
       const first = clock.elapsed() + delay;

@@ -26,7 +26,8 @@ export interface HandledOptions {
    */
   readonly within?: Duration | undefined;
   /**
-   * The receiver's manual clock. Once nothing runs, it is advanced to the time when a retry or a join is due.
+   * The receiver's manual clock. Once nothing runs, it is advanced to the time when a retry or a join is due, or
+   * the `rate` of a handler lets its next attempt begin.
    * @default it stands still
    */
   readonly clock?: ManualClock | undefined;
@@ -90,7 +91,8 @@ function inWords({ state, runs }: WholeInboxEvent, matching: readonly string[]):
 
 /** What to do where time stands still: nothing that waits for its time would ever be run. */
 function moveClock(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInboxEvent) {
-  const waits = state === 'open' && !runs.some((run) => run.state === 'running');
+  const waits =
+    turnOf(receiver) !== undefined || (state === 'open' && !runs.some((run) => run.state === 'running'));
   if (!waits || !(receiver instanceof Receiver) || readManualClock(internalsOf(receiver).clock) === undefined)
     return {};
   return { fix: 'Move its clock on with clock.advance(), or let handled do it: handled(…, { clock }).' };
@@ -125,12 +127,20 @@ function readManualClock(value: unknown): ManualClock | undefined {
   return hasMethods(value, ['now', 'elapsed', 'after', 'advance']) ? (value as ManualClock) : undefined;
 }
 
+/** When a handler that waits for its rate may go on. A run that has no turn yet is stored like one that has begun. */
+function turnOf(receiver: Pick<Receiver, 'events'>): number | undefined {
+  return receiver instanceof Receiver ? internalsOf(receiver).parts.dispatcher.turnIn : undefined;
+}
+
 /** Advances to when the next run is due. Not while a run is active: its deadline would pass before it has done much. */
 async function moveOn(
-  { events }: Pick<Receiver, 'events'>,
+  receiver: Pick<Receiver, 'events'>,
   clock: ManualClock,
   event: WholeInboxEvent,
 ): Promise<void> {
+  const turn = turnOf(receiver);
+  if (turn !== undefined) return clock.advance(turn);
+  const { events } = receiver;
   const { state, runs, callId } = event;
   if (state !== 'open') return;
   // A blocked run waits for one of an earlier event of its call, which may have failed and wait for its time.

@@ -47,6 +47,48 @@ describe('handled with a manual clock', () => {
     await handled(receiver, 'trace-2', { clock });
     expect(done).toEqual(['trace-1', 'trace-2']);
   });
+
+  it('brings on the turn of a handler with a rate, in first attempts and in retries', async () => {
+    const clock = manualClock();
+    const begun: string[] = [];
+    const receiver = testReceiver({ clock }).on('*', { rate: '1/h' }, ({ traceId }, { attempt }) => {
+      begun.push(traceId);
+      if (traceId === 'trace-2' && attempt === 1) throw new RetryLater('1m');
+    });
+    await receiver.start();
+    onTestFinished(() => receiver.stop());
+    const deliverOne = (traceId: string) =>
+      deliver(receiver, buildDelivery('call-ended', { traceId, callId: traceId, timestamp: clock.now() }));
+    for (const traceId of ['trace-1', 'trace-2', 'trace-3']) await deliverOne(traceId);
+    await handled(receiver, 'trace-2', { clock });
+    await handled(receiver, 'trace-3', { clock });
+    expect(begun.toSorted()).toEqual(['trace-1', 'trace-2', 'trace-2', 'trace-3']);
+    await deliverOne('trace-4');
+    await expect(handled(receiver, 'trace-4', { within: '100ms' })).rejects.toThrow('{ clock }');
+  });
+
+  it('lets no time pass for a rate while another handler works', async () => {
+    const clock = manualClock();
+    const until = Promise.withResolvers<void>();
+    const begun = clock.elapsed();
+    let worked = -1;
+    const receiver = testReceiver({ clock })
+      .on('*', { name: 'rated', rate: '1/m' }, () => {})
+      .on('CallHandler.CallEnded', { name: 'slow', timeout: '10s' }, async () => {
+        await until.promise;
+        worked = clock.elapsed() - begun;
+      });
+    await receiver.start();
+    onTestFinished(() => receiver.stop({ drain: 0 }));
+    const timestamp = clock.now();
+    await deliver(receiver, buildDelivery('call-started', { traceId: 'trace-1', callId: 'a', timestamp }));
+    await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-2', callId: 'b', timestamp }));
+    const waiting = handled(receiver, 'trace-2', { clock });
+    for (let turns = 0; turns < 50; turns += 1) await turn();
+    until.resolve();
+    await waiting;
+    expect(worked).toBe(0);
+  });
 });
 
 describe('handled that has waited in vain', () => {
