@@ -16,7 +16,7 @@ const retryLaterMark: unique symbol = Symbol.for('ringback.RetryLater') as never
  * @example throw new Discard('the customer no longer exists')
  */
 export class Discard extends Error {
-  override readonly name = 'Discard';
+  override readonly name: string = 'Discard';
   readonly [discardMark] = true;
 
   /** Known by its mark, not by its class: a program may hold two copies of this module. */
@@ -32,7 +32,7 @@ export class Discard extends Error {
  * @example throw new RetryLater('10m', 'the analysis is not ready yet')
  */
 export class RetryLater extends Error {
-  override readonly name = 'RetryLater';
+  override readonly name: string = 'RetryLater';
   readonly [retryLaterMark] = true;
   /** Milliseconds. */
   readonly delay: number;

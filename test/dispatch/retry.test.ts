@@ -144,10 +144,26 @@ describe('a failed run', () => {
     expect(await logs.until('run_done')).toMatchObject([{ attempt: 2 }]);
   });
 
+  test('comes back with an error of the app that extends RetryLater, whatever its name is', async () => {
+    class Busy extends RetryLater {
+      override readonly name = 'Busy';
+    }
+    const { receiver, logs } = await started({ clock: new ManualClock() }, (r) =>
+      r.on('*', () => {
+        throw new Busy('10m');
+      }),
+    );
+    await deliver(receiver);
+    expect(await logs.until('run_retry')).toMatchObject([{ cause: 'RetryLater', attempt: 1 }]);
+  });
+
   test('is a dead letter at once with Discard', async () => {
+    class Unknown extends Discard {
+      override readonly name = 'Unknown';
+    }
     const { receiver, logs } = await started({}, (r) =>
       r.on('*', () => {
-        throw new Discard('the customer no longer exists');
+        throw new Unknown('the customer no longer exists');
       }),
     );
     await deliver(receiver);
