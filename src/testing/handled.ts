@@ -65,7 +65,7 @@ export async function handled(
       const state = event
         ? {
             state: inWords(event, await receiver.events.matchingHandlers(traceId)),
-            ...(clock === undefined && moveClock(receiver, event)),
+            ...(clock === undefined ? moveClock(receiver, event) : letEnd(receiver, event)),
           }
         : { state: await withoutEvent(receiver, traceId), fix: compareIds };
       throw ringbackError('condition_not_met', { waited: within, ...state });
@@ -96,6 +96,15 @@ function moveClock(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInb
   if (!waits || !(receiver instanceof Receiver) || readManualClock(internalsOf(receiver).clock) === undefined)
     return {};
   return { fix: 'Move its clock on with clock.advance(), or let handled do it: handled(…, { clock }).' };
+}
+
+/** What to do where time is not moved on, because it would pass the deadline of another event's run. */
+function letEnd(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInboxEvent) {
+  const isHeldUp = state === 'open' && !runs.some((run) => run.state === 'running') && isWorking(receiver);
+  if (!isHeldUp) return {};
+  return {
+    fix: 'A handler of another event has not ended, and no time passes meanwhile: let it end, or move the clock on with clock.advance().',
+  };
 }
 
 const compareIds = "Compare it with traceId in deliver's answer.";
@@ -132,7 +141,14 @@ function turnOf(receiver: Pick<Receiver, 'events'>): number | undefined {
   return receiver instanceof Receiver ? internalsOf(receiver).parts.dispatcher.turnIn : undefined;
 }
 
-/** Advances to when the next run is due. Not while a run is active: its deadline would pass before it has done much. */
+function isWorking(receiver: Pick<Receiver, 'events'>): boolean {
+  return receiver instanceof Receiver && internalsOf(receiver).parts.dispatcher.isWorking;
+}
+
+/**
+ * Advances to when the next run is due. Not while a run is active, whichever event it is of: its deadline would pass before
+ * it has done much.
+ */
 async function moveOn(
   receiver: Pick<Receiver, 'events'>,
   clock: ManualClock,
@@ -140,6 +156,7 @@ async function moveOn(
 ): Promise<void> {
   const turn = turnOf(receiver);
   if (turn !== undefined) return clock.advance(turn);
+  if (isWorking(receiver)) return;
   const { events } = receiver;
   const { state, runs, callId } = event;
   if (state !== 'open') return;

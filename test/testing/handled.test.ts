@@ -67,6 +67,27 @@ describe('handled with a manual clock', () => {
     await expect(handled(receiver, 'trace-4', { within: '100ms' })).rejects.toThrow('{ clock }');
   });
 
+  it('lets no time pass while a handler of another event works, whose deadline that would be', async () => {
+    const clock = manualClock();
+    const gate = Promise.withResolvers<void>();
+    const attempts: string[] = [];
+    const receiver = testReceiver({ clock }).on('*', async ({ traceId }, { attempt }) => {
+      attempts.push(traceId);
+      if (traceId === 'slow') await gate.promise;
+      else if (attempt === 1) throw new RetryLater('1h');
+    });
+    await receiver.start();
+    onTestFinished(() => receiver.stop({ drain: 0 }));
+    const timestamp = clock.now();
+    for (const traceId of ['slow', 'trace-1'])
+      await deliver(receiver, buildDelivery('call-ended', { traceId, callId: traceId, timestamp }));
+    const inVain = handled(receiver, 'trace-1', { clock, within: '100ms' });
+    await expect(inVain).rejects.toThrow('A handler of another event has not ended');
+    gate.resolve();
+    for (const traceId of ['slow', 'trace-1']) await handled(receiver, traceId, { clock });
+    expect(attempts.toSorted()).toEqual(['slow', 'trace-1', 'trace-1']);
+  });
+
   it('lets no time pass for a rate while another handler works', async () => {
     const clock = manualClock();
     const until = Promise.withResolvers<void>();
