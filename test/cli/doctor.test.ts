@@ -96,6 +96,16 @@ describe('doctor, on this machine', () => {
       /^wrong: .*newer version/,
     ],
     [
+      'somebody has changed',
+      async (file) => {
+        await makeInbox(file);
+        const database = new Database(file);
+        database.exec('drop table drift; create view drift as select 1');
+        database.close();
+      },
+      /^wrong: .* it is not as this version keeps an inbox \(cannot modify drift because it is a view\)/,
+    ],
+    [
       'another program has',
       (file) => {
         const database = new Database(file);

@@ -86,6 +86,31 @@ describe('opening', () => {
     expect(receiver.isReady).toBe(false);
   });
 
+  test.each<[string, string, string]>([
+    ['of other columns', 'alter table events drop column agent_id', 'no such column: agent_id'],
+    [
+      'that are views',
+      'drop table drift; create view drift as select 1',
+      'cannot modify drift because it is a view',
+    ],
+    ['that are gone', 'drop table quarantine', 'no such table: quarantine'],
+  ])('an inbox with tables %s is refused in a sentence, and let go of', async (_what, sql, cause) => {
+    const database = temporaryDatabase();
+    const { receiver: before } = await started({ database });
+    await before.stop();
+    const other = new Database(database);
+    onTestFinished(() => void other.close());
+    other.exec(`pragma legacy_alter_table = on; ${sql}`);
+    const found = `but: it is not as this version keeps an inbox (${cause}). Check`;
+    await expect(made({ database }).receiver.start()).rejects.toMatchObject({
+      code: 'database_unreadable',
+      message: expect.stringContaining(found),
+    });
+    expect(() => made({ database }).receiver.database.exec('select 1')).toThrow(found);
+    // Nobody has it open any more: only then can it leave the mode in which others read it.
+    expect(other.pragma('journal_mode = delete', { simple: true })).toBe('delete');
+  });
+
   test.skipIf(process.getuid?.() === 0)(
     'an inbox that can only be read is refused in a sentence',
     async () => {

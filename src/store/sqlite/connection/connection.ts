@@ -2,7 +2,7 @@ import { closeSync, openSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { RingbackError, requireNodeApi, ringbackError } from '../../../errors/errors.ts';
-import { messageOf } from '../../../kit/error-text.ts';
+import { codeOf, messageOf } from '../../../kit/error-text.ts';
 import { linkTarget } from '../../../kit/link-target.ts';
 import { block } from '../../../kit/clock.ts';
 import { refuseForeign } from './foreign-database.ts';
@@ -61,12 +61,16 @@ function hasRoom(file: string): boolean {
   }
 }
 
-/** Why a file can't be opened or written. Of a lock, the driver says only that there is one. */
+/**
+ * Why a file can't be opened or written. Of a lock, the driver says only that there is one, and of tables that somebody has
+ * changed, only what it missed.
+ */
 export function openingCause(error: unknown): string {
   if (isLocked(error)) return 'another process has locked it, such as a sandbox or a tool';
   // SQLite says only that it is unable to, of a file that is there and of one that it can't make.
   if (isOfKind(error, 'SQLITE_CANTOPEN'))
     return 'it is a folder, or this process may not open it, or not write to the folder that it is in';
+  if (isPlain(error)) return `it is not as this version keeps an inbox (${messageOf(error)})`;
   return isReadOnly(error)
     ? 'it, or the folder in which its log lies beside it, can only be read'
     : messageOf(error);
@@ -145,6 +149,11 @@ export function isDiskFull(error: unknown): boolean {
 /** Whether the file, or the folder that its log is in, can only be read. */
 export function isReadOnly(error: unknown): boolean {
   return isOfKind(error, 'SQLITE_READONLY');
+}
+
+/** Whether a statement itself failed: by what it names, or by what it found. */
+function isPlain(error: unknown): boolean {
+  return codeOf(error) === 'SQLITE_ERROR';
 }
 
 /** The driver's codes are SQLite's extended ones: all codes of a kind begin with the name of the kind. */

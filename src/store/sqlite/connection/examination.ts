@@ -1,10 +1,11 @@
 import Database from 'better-sqlite3';
 import { requireNodeApi } from '../../../errors/errors.ts';
 import type { StoreCounts } from '../../store.ts';
+import { ownIdentity } from '../work/process-identity.ts';
 import { openTimeout } from './connection.ts';
 import { refuseForeign } from './foreign-database.ts';
 import { schemaVersion } from './migrations/migrate.ts';
-import { prepareOverview } from '../query/overview.ts';
+import { statementsOf } from './open-inbox.ts';
 
 /** What was found out about a file without changing it. */
 export interface Examination {
@@ -25,10 +26,16 @@ export function examineDatabase(file: string): Examination {
   try {
     refuseForeign(database, file);
     const schema = schemaOf(database);
-    return { schema, counts: schema === schemaVersion ? prepareOverview(database).counts() : undefined };
+    return { schema, counts: schema === schemaVersion ? countsIn(database) : undefined };
   } finally {
     database.close();
   }
+}
+
+/** Also prepares what is not asked for: a receiver that can't would not start. */
+function countsIn(database: Database.Database): StoreCounts {
+  const process = { identity: ownIdentity(), marks: undefined, closesOnlyByItself: false };
+  return statementsOf(database, process).overview.counts();
 }
 
 /**

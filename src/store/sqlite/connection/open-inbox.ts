@@ -4,7 +4,7 @@ import type { StoreNotice } from '../../store.ts';
 import { prepareLookThrough } from '../dedupe/eras.ts';
 import { ownIdentity } from '../work/process-identity.ts';
 import { type OwnProcess, Processes } from '../work/processes.ts';
-import { openDatabase } from './connection.ts';
+import { openDatabase, toProblem } from './connection.ts';
 import { DatabaseFiles } from './database-files.ts';
 import { TransactionWatch } from './transaction-watch.ts';
 import { UserStatements } from './user-statements.ts';
@@ -21,19 +21,41 @@ export interface OpenInbox {
   readonly transactionWatch: TransactionWatch;
 }
 
-/** Opens the database, brings its schema up to date, and prepares its statements. */
+/**
+ * Opens the database, brings its schema up to date, and prepares its statements.
+ *
+ * @throws RingbackError that says in a sentence why it can't be opened, or is not kept as an inbox is
+ */
 export function openInbox(file: string, report: (notice: StoreNotice) => void): OpenInbox {
   const database = openDatabase(file);
+  try {
+    return preparedInbox(database, file, report);
+  } catch (error) {
+    database.close();
+    throw toProblem(error, file);
+  }
+}
+
+function preparedInbox(
+  database: Database.Database,
+  file: string,
+  report: (notice: StoreNotice) => void,
+): OpenInbox {
   const files = database.memory ? undefined : new DatabaseFiles(database, file);
   const process = { identity: ownIdentity(), marks: files?.marks(), closesOnlyByItself: isMainThread };
   return {
     database,
     files,
     process,
-    statements: prepareStatements(database, new Processes(database, process), prepareLookThrough(database)),
+    statements: statementsOf(database, process),
     userStatements: new UserStatements(database),
     transactionWatch: new TransactionWatch(database, (place) =>
       report({ kind: 'transaction_left_open', place }),
     ),
   };
+}
+
+/** The statements of the app's connection. To prepare them changes nothing, and fails if the tables are not as we make them. */
+export function statementsOf(database: Database.Database, process: OwnProcess): Statements {
+  return prepareStatements(database, new Processes(database, process), prepareLookThrough(database));
 }
