@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
@@ -272,6 +272,22 @@ describe('ringback inbox', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('no receiver has stored anything in it')]);
     expect(db.prepare('select name from sqlite_master').pluck().all()).toEqual(['orders']);
     db.close();
+  });
+
+  it('refuses at once what is no file, also what would be waited for', async () => {
+    const cwd = folder();
+    mkdirSync(join(cwd, 'folder.db'));
+    execFileSync('mkfifo', [join(cwd, 'pipe.db')]);
+    const looking = (name: string) => ringback(['inbox', 'events', '--database', name], { env: {}, cwd });
+    const [aFolder, pipe] = await Promise.all([looking('folder.db'), looking('pipe.db')]);
+    expect([aFolder.code, aFolder.stderr]).toEqual([
+      1,
+      expect.stringContaining('but: it is a folder. Check'),
+    ]);
+    expect([pipe.code, pipe.stderr]).toEqual([
+      1,
+      expect.stringContaining('but: it is no ordinary file. Check'),
+    ]);
   });
 
   it('says in a sentence what can not be', { tags: 'long' }, async () => {

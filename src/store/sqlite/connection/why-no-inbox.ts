@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { requireNodeApi } from '../../../errors/errors.ts';
 import { sandboxMark } from '../../../kit/sqlite.ts';
@@ -12,6 +13,9 @@ import { isInbox } from './foreign-database.ts';
 export function whyNoInbox(file: string): string | undefined {
   requireNodeApi();
   try {
+    // Not asked of the driver: it would wait for whoever opens the other end of a pipe.
+    const found = statSync(file);
+    if (!found.isFile()) return found.isDirectory() ? 'it is a folder' : 'it is no ordinary file';
     const database = new Database(file, { readonly: true });
     try {
       if (isInbox(database)) return undefined;
