@@ -1,6 +1,7 @@
 import type { Meter, ObservableGauge } from '@opentelemetry/api';
 import { type ActivityObserver, measures } from '../kit/activity.ts';
 import type { Receiver } from '../receiver/receiver.ts';
+import { withoutThrowing } from './harmless.ts';
 
 /** The metrics of a receiver. Labels are names of handlers, outcomes and codes: nothing of an event. */
 export function measure(receiver: Receiver, meter: Meter): ActivityObserver {
@@ -24,12 +25,16 @@ export function measure(receiver: Receiver, meter: Meter): ActivityObserver {
   return {
     answered(outcome, milliseconds) {
       const [kind = '', code] = outcome.split(':');
-      deliveries.add(1, { outcome: kind, ...(code !== undefined && { code }) });
-      answers.record(milliseconds / 1_000);
+      withoutThrowing(() => {
+        deliveries.add(1, { outcome: kind, ...(code !== undefined && { code }) });
+        answers.record(milliseconds / 1_000);
+      });
     },
     ran(handler, outcome, milliseconds) {
-      runs.add(1, { handler, outcome });
-      durations.record(milliseconds / 1_000, { handler });
+      withoutThrowing(() => {
+        runs.add(1, { handler, outcome });
+        durations.record(milliseconds / 1_000, { handler });
+      });
     },
   };
 }

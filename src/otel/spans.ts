@@ -14,13 +14,15 @@ import {
 import { causeOf } from '../dispatch/outcomes.ts';
 import { classOf, codeOf } from '../kit/error-text.ts';
 import { type AttemptSpan, type TracedAttempt, type Tracer, untraced } from '../kit/tracing.ts';
+import { beginSpan, endSpan } from './harmless.ts';
 import { isSampled } from './sampling.ts';
 
 /** Spans of deliveries and attempts, named as the conventions for messaging are. */
 export function tracerOf(tracer: OtelTracer): Tracer {
   return {
     async receive(traceparent, take) {
-      const span = tracer.startSpan(
+      const span = beginSpan(
+        tracer,
         'receive',
         { kind: SpanKind.CONSUMER, attributes: { ...system, ...operation('receive') } },
         parentOf(traceparent),
@@ -33,7 +35,7 @@ export function tracerOf(tracer: OtelTracer): Tracer {
         fail(span, codeOf(error) || classOf(error));
         throw error;
       } finally {
-        span.end();
+        endSpan(span);
       }
     },
     current: () => textOf(trace.getActiveSpan()?.spanContext()),
@@ -50,7 +52,8 @@ function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAtte
   }
   const links: Link[] = received ? [{ context: received }] : [];
   // A trace of its own: an attempt may be made days after its delivery, and again and again.
-  const span = tracer.startSpan(
+  const span = beginSpan(
+    tracer,
     `process ${attempt.handler}`,
     { kind: SpanKind.CONSUMER, links, root: true, attributes: attributesOf(attempt) },
     ROOT_CONTEXT,
@@ -60,7 +63,8 @@ function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAtte
   return {
     handle: (work) => context.with(within, work),
     async settle(work) {
-      const settling = tracer.startSpan(
+      const settling = beginSpan(
+        tracer,
         'settle',
         { attributes: { ...system, ...operation('settle') } },
         within,
@@ -71,13 +75,13 @@ function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAtte
         fail(settling, causeOf(error));
         throw error;
       } finally {
-        settling.end();
+        endSpan(settling);
       }
     },
     end(outcome, cause) {
       span.setAttribute('ringback.outcome', outcome);
       if (cause !== undefined) fail(span, cause);
-      span.end();
+      endSpan(span);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { json } from 'node:stream/consumers';
-import { context, trace } from '@opentelemetry/api';
+import { context, diag, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import {
   AggregationTemporality,
@@ -12,6 +12,7 @@ import {
   ParentBasedSampler,
   type Sampler,
   SimpleSpanProcessor,
+  type SpanProcessor,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-node';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -71,6 +72,10 @@ function attributesOf({ attributes }: Collected): Readonly<Record<string, unknow
   return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 }
 
+function broken(): never {
+  throw new Error('the exporter is broken');
+}
+
 // The context manager is global: others that run in this process don't get it.
 afterEach(() => {
   context.disable();
@@ -78,6 +83,28 @@ afterEach(() => {
 });
 
 describe('traces', () => {
+  test.each<[string, Partial<SpanProcessor>]>([
+    ['at the start of a span', { onStart: broken }],
+    ['at the end of a span', { onEnd: broken }],
+  ])('that fail %s keep nothing from being taken and handled', async (_when, processor) => {
+    const noted: unknown[] = [];
+    const note = (...words: unknown[]) => void noted.push(...words);
+    const quiet = () => {};
+    diag.setLogger({ error: note, warn: quiet, info: quiet, debug: quiet, verbose: quiet });
+    onTestFinished(() => diag.disable());
+    const rest = { onStart: quiet, onEnd: quiet, shutdown: async () => {}, forceFlush: async () => {} };
+    const tracerProvider = new NodeTracerProvider({ spanProcessors: [{ ...rest, ...processor }] });
+    tracerProvider.register();
+    const { receiver, logs } = await started({}, (r) => {
+      instrument(r, { tracerProvider });
+      r.on('*', { name: 'crm' }, async (_event, { commit }) => commit(() => {}));
+    });
+    expect(await deliver(receiver)).toMatchObject({ status: 200 });
+    await logs.until('run_done');
+    expect(logs.of('dispatch_failed')).toEqual([]);
+    expect(noted).toContainEqual(new Error('the exporter is broken'));
+  });
+
   test('tell of a delivery over a restart as one linked story', async () => {
     const { spans, named, tracerProvider } = await collector();
     const clock = new ManualClock();
@@ -290,6 +317,28 @@ describe('metrics of OpenTelemetry', () => {
         ['ringback.oldest_waiting', {}, 0],
       ]),
     );
+  });
+
+  test('that fail keep nothing from being taken and handled', async () => {
+    const meterProvider = new MeterProvider({
+      views: [{ instrumentName: 'ringback.*', attributesProcessors: [{ process: broken }] }],
+      readers: [
+        new PeriodicExportingMetricReader({
+          exporter: new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE),
+          exportIntervalMillis: 3_600_000,
+        }),
+      ],
+    });
+    onTestFinished(async () => meterProvider.shutdown());
+    const { receiver, logs } = await started({}, (r) => {
+      instrument(r, { meterProvider });
+      r.on('*', () => {});
+    });
+    expect(await deliver(receiver)).toMatchObject({ status: 200 });
+    await logs.until('run_done');
+    // It is settled, too.
+    await expect.poll(async () => (await receiver.counts()).events.done).toBe(1);
+    expect(logs.of('dispatch_failed')).toEqual([]);
   });
 
   test('are read before the receiver is started', async () => {
