@@ -57,28 +57,24 @@ describe('backup', () => {
     },
   );
 
-  it(
-    'has nobody work on the copy: what was in flight is handled there, although the process of the original lives',
-    { tags: 'long' },
-    async () => {
-      const [database, copy] = [temporaryDatabase(), temporaryDatabase()];
-      let begun = 0;
-      const { receiver } = await started({ database }, (r) =>
-        r.on('*', { name: 'crm' }, (_, { signal }) => {
-          begun += 1;
-          return new Promise((resolve) => signal.addEventListener('abort', resolve));
-        }),
-      );
-      await deliver(receiver, bodyOf({ traceId: 'in-flight' }));
-      await expect.poll(() => begun).toBe(1);
-      expect(await ringback(['backup', copy, '--database', database])).toMatchObject({ code: 0 });
-      const handled: string[] = [];
-      await started({ database: copy }, (r) =>
-        r.on('*', { name: 'crm' }, ({ traceId }) => void handled.push(traceId)),
-      );
-      await expect.poll(() => handled, { timeout: 20_000 }).toEqual(['in-flight']);
-    },
-  );
+  it('has nobody work on the copy: what was in flight is handled there, although the process of the original lives', async () => {
+    const [database, copy] = [temporaryDatabase(), temporaryDatabase()];
+    let begun = 0;
+    const { receiver } = await started({ database }, (r) =>
+      r.on('*', { name: 'crm' }, (_, { signal }) => {
+        begun += 1;
+        return new Promise((resolve) => signal.addEventListener('abort', resolve));
+      }),
+    );
+    await deliver(receiver, bodyOf({ traceId: 'in-flight' }));
+    await expect.poll(() => begun).toBe(1);
+    expect(await ringback(['backup', copy, '--database', database])).toMatchObject({ code: 0 });
+    const handled: string[] = [];
+    await started({ database: copy }, (r) =>
+      r.on('*', { name: 'crm' }, ({ traceId }) => void handled.push(traceId)),
+    );
+    await expect.poll(() => handled, { timeout: 20_000 }).toEqual(['in-flight']);
+  });
 
   it('never overwrites a file, and leaves nothing where it fails', async () => {
     const cwd = folder({ 'taken.db': 'precious' });

@@ -56,52 +56,46 @@ async function meanwhile<T>(work: Promise<T>, clock: ManualClock): Promise<T> {
 }
 
 describe('receiver.erase', () => {
-  test.skipIf(isOnPostgres)(
-    'removes a call from everywhere in the inbox and from its files',
-    { tags: 'long' },
-    async () => {
-      const database = temporaryDatabase();
-      const { receiver } = await started({ database }, talkative);
-      const payload = { from: phone, note: transcript, transfer_to: phone };
-      const erasable = [
-        'CallHandler.CallStarted',
-        'CallHandler.CallEnded',
-        'CallHandler.CallTransferred',
-      ].map((eventName) => bodyOf({ callId: 'call-to-erase', eventName, payload }));
-      for (const body of erasable) await deliver(receiver, body);
-      await deliver(receiver, bodyOf({ callId: 'call-to-keep', payload: { transcript: 'the weather' } }));
-      const strange = bodyOf({ callId: 'call-to-erase', payload });
-      await deliver(receiver, strange, signedHeaders(strange, { secrets: otherSecret }));
-      const unreadable = `{"call_id":"call-to-erase","from":"${phone}"`;
-      await deliver(receiver, unreadable);
-      await settled(receiver);
-      const needles = ['call-to-erase', phone, transcript];
-      expect(foundInFiles(database, needles)).toEqual(needles);
+  test.skipIf(isOnPostgres)('removes a call from everywhere in the inbox and from its files', async () => {
+    const database = temporaryDatabase();
+    const { receiver } = await started({ database }, talkative);
+    const payload = { from: phone, note: transcript, transfer_to: phone };
+    const erasable = ['CallHandler.CallStarted', 'CallHandler.CallEnded', 'CallHandler.CallTransferred'].map(
+      (eventName) => bodyOf({ callId: 'call-to-erase', eventName, payload }),
+    );
+    for (const body of erasable) await deliver(receiver, body);
+    await deliver(receiver, bodyOf({ callId: 'call-to-keep', payload: { transcript: 'the weather' } }));
+    const strange = bodyOf({ callId: 'call-to-erase', payload });
+    await deliver(receiver, strange, signedHeaders(strange, { secrets: otherSecret }));
+    const unreadable = `{"call_id":"call-to-erase","from":"${phone}"`;
+    await deliver(receiver, unreadable);
+    await settled(receiver);
+    const needles = ['call-to-erase', phone, transcript];
+    expect(foundInFiles(database, needles)).toEqual(needles);
 
-      const counts = { events: 3, runs: 4, quarantined: 2, calls: 1, callIds: ['call-to-erase'] };
-      expect(await receiver.erase({ callId: 'call-to-erase', dryRun: true })).toEqual({
-        ...counts,
-        checkpointed: false,
-        compacted: false,
-      });
-      expect(foundInFiles(database, needles)).toEqual(needles);
-      expect(await receiver.erase({ callId: 'call-to-erase' })).toEqual({
-        ...counts,
-        checkpointed: true,
-        compacted: true,
-      });
-      expect(foundInFiles(database, [...needles, 'call-to-keep', 'the weather'])).toEqual([
-        'call-to-keep',
-        'the weather',
-      ]);
-      expect(await receiver.calls.get('call-to-erase')).toBeUndefined();
-      expect(await receiver.calls.get('call-to-keep')).toBeDefined();
-      expect((await receiver.counts()).events.open + (await receiver.counts()).events.done).toBe(1);
-      // The identities of erased events are still known: a late copy is not stored again.
-      for (const body of erasable) expect((await deliver(receiver, body)).json.status).toBe('duplicate');
-      expect(foundInFiles(database, [transcript])).toEqual([]);
-    },
-  );
+    const counts = { events: 3, runs: 4, quarantined: 2, calls: 1, callIds: ['call-to-erase'] };
+    expect(await receiver.erase({ callId: 'call-to-erase', dryRun: true })).toEqual({
+      ...counts,
+      checkpointed: false,
+      compacted: false,
+    });
+    expect(foundInFiles(database, needles)).toEqual(needles);
+    expect(await receiver.erase({ callId: 'call-to-erase' })).toEqual({
+      ...counts,
+      checkpointed: true,
+      compacted: true,
+    });
+    expect(foundInFiles(database, [...needles, 'call-to-keep', 'the weather'])).toEqual([
+      'call-to-keep',
+      'the weather',
+    ]);
+    expect(await receiver.calls.get('call-to-erase')).toBeUndefined();
+    expect(await receiver.calls.get('call-to-keep')).toBeDefined();
+    expect((await receiver.counts()).events.open + (await receiver.counts()).events.done).toBe(1);
+    // The identities of erased events are still known: a late copy is not stored again.
+    for (const body of erasable) expect((await deliver(receiver, body)).json.status).toBe('duplicate');
+    expect(foundInFiles(database, [transcript])).toEqual([]);
+  });
 
   test(
     'finds a phone number however it is written, and erases the calls that name it whole',

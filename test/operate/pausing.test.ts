@@ -139,7 +139,7 @@ describe('a paused handler', () => {
     await expect.poll(() => seen.crm.toSorted()).toEqual(['a', 'b']);
   });
 
-  test('is paused and resumed by another process, too', { tags: 'long' }, async () => {
+  test('is paused and resumed by another process, too', async () => {
     const database = temporaryDatabase();
     const { seen, start } = collecting();
     const { receiver } = await start({ database });

@@ -170,31 +170,27 @@ test('the documents of a seed are processed when the sandbox starts', async () =
   expect(json).toMatchObject({ results: [{ document_name: 'soup.md', text: 'Soup of the day' }] });
 });
 
-test(
-  'what waits or is processed when the sandbox stops is completed after its next start',
-  { tags: 'long' },
-  async () => {
-    const database = temporaryDatabase();
-    const sandbox = await startedSandbox({ database });
-    const key = sandbox.apiKey ?? '';
-    const knowledgeBase = await createdKnowledgeBase(sandbox);
-    // As many as are processed at once, and some that wait for them.
-    sandbox.fail('knowledge-bases.ingest', 4, { delay: '1h' });
-    const ids: string[] = [];
-    for (let number = 0; number < 6; number += 1) {
-      const file = { name: `${number}.txt`, content: `Table number ${number}` };
-      ids.push(queuedId(await upload(sandbox, knowledgeBase, file)));
-    }
-    await sandbox.stop();
+test('what waits or is processed when the sandbox stops is completed after its next start', async () => {
+  const database = temporaryDatabase();
+  const sandbox = await startedSandbox({ database });
+  const key = sandbox.apiKey ?? '';
+  const knowledgeBase = await createdKnowledgeBase(sandbox);
+  // As many as are processed at once, and some that wait for them.
+  sandbox.fail('knowledge-bases.ingest', 4, { delay: '1h' });
+  const ids: string[] = [];
+  for (let number = 0; number < 6; number += 1) {
+    const file = { name: `${number}.txt`, content: `Table number ${number}` };
+    ids.push(queuedId(await upload(sandbox, knowledgeBase, file)));
+  }
+  await sandbox.stop();
 
-    const again = await startedSandbox({ database });
-    for (const [number, id] of ids.entries()) {
-      const document = await settled(again, knowledgeBase, id, key);
-      expect(document).toMatchObject({ status: 'completed', name: `${number}.txt` });
-    }
-    expect(await search(again, knowledgeBase, 'table', 100, key)).toHaveLength(6);
-  },
-);
+  const again = await startedSandbox({ database });
+  for (const [number, id] of ids.entries()) {
+    const document = await settled(again, knowledgeBase, id, key);
+    expect(document).toMatchObject({ status: 'completed', name: `${number}.txt` });
+  }
+  expect(await search(again, knowledgeBase, 'table', 100, key)).toHaveLength(6);
+});
 
 test('a document that is deleted while it is processed is never found', { tags: 'long' }, async () => {
   const sandbox = await startedSandbox();

@@ -80,22 +80,18 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       for (const results of both) expect(results.toSorted()).toEqual(['duplicate', 'new']);
     });
 
-    test(
-      'what a dead process held is taken over, once, and remembered as such',
-      { tags: 'long' },
-      async () => {
-        const under = makeStore();
-        const store = await openedOf(under, systemClock);
-        await recordEnded(store, eventOf('a', { callId: 'call-1' }), dueAt(0));
-        await record(store, eventOf('b', { callId: 'call-2' }));
-        await under.shared?.dieHolding();
-        expect(await store.claimEvents(10)).toEqual([]);
-        await expect.poll(() => store.keepAlive()).toEqual({ takenOver: 2 });
-        expect(await store.keepAlive()).toEqual({ takenOver: 0 });
-        expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b', crashCount: 1 }]);
-        expect(await claimDue(store)).toMatchObject([{ traceId: 'a', attempts: 1, crashCount: 1 }]);
-      },
-    );
+    test('what a dead process held is taken over, once, and remembered as such', async () => {
+      const under = makeStore();
+      const store = await openedOf(under, systemClock);
+      await recordEnded(store, eventOf('a', { callId: 'call-1' }), dueAt(0));
+      await record(store, eventOf('b', { callId: 'call-2' }));
+      await under.shared?.dieHolding();
+      expect(await store.claimEvents(10)).toEqual([]);
+      await expect.poll(() => store.keepAlive()).toEqual({ takenOver: 2 });
+      expect(await store.keepAlive()).toEqual({ takenOver: 0 });
+      expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b', crashCount: 1 }]);
+      expect(await claimDue(store)).toMatchObject([{ traceId: 'a', attempts: 1, crashCount: 1 }]);
+    });
 
     test(
       'only what a process had begun to try is blamed for the second death, and its reading apart',

@@ -1,4 +1,3 @@
-// @module-tag long
 import { describe, expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { workConnections } from '../../../src/store/postgres/connection/place.ts';
@@ -66,7 +65,7 @@ describe('several processes on one Postgres', () => {
     expect((await silent.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
   });
 
-  test('one that waits for slow settlements learns which handlers are paused', async () => {
+  test('one that waits for slow settlements learns which handlers are paused', { tags: 'long' }, async () => {
     const inbox = await sharedInbox(1);
     const store = inbox.first;
     const gate = Promise.withResolvers<void>();
@@ -79,30 +78,34 @@ describe('several processes on one Postgres', () => {
     expect(new Set(await Promise.all(settled))).toEqual(new Set(['settled']));
   });
 
-  test('a blocked run that is dismissed as the run before it ends stays dismissed, and the next one is due', async () => {
-    const { first: store, client, schema } = await sharedInbox(1);
-    const handler = handlerOf('handler', { order: 'strict' });
-    const of = (traceId: string) => claimedRun(store, eventOf(traceId, { callId: 'call-1' }), handler);
-    await store.settle(await of('a'), endOf(dueAt(0)));
-    const run = only(await claimDue(store, handler));
-    for (const traceId of ['b', 'c']) await store.requeue(await of(traceId));
-    const states = async () =>
-      (
-        await client.query<{ state: string }>(`select state from "${schema}".runs order by sequence`)
-      ).rows.map(({ state }) => state);
-    expect(await states()).toEqual(['claimed', 'blocked', 'blocked']);
-    await client.query('begin');
-    await client.query(`update "${schema}".runs set state = 'done' where sequence = ${run.sequence + 1}`);
-    const settled = store.settle(run, endOf(done));
-    const waiting = `select from pg_locks waiting join pg_locks held using (pid)
+  test(
+    'a blocked run that is dismissed as the run before it ends stays dismissed, and the next one is due',
+    { tags: 'long' },
+    async () => {
+      const { first: store, client, schema } = await sharedInbox(1);
+      const handler = handlerOf('handler', { order: 'strict' });
+      const of = (traceId: string) => claimedRun(store, eventOf(traceId, { callId: 'call-1' }), handler);
+      await store.settle(await of('a'), endOf(dueAt(0)));
+      const run = only(await claimDue(store, handler));
+      for (const traceId of ['b', 'c']) await store.requeue(await of(traceId));
+      const states = async () =>
+        (
+          await client.query<{ state: string }>(`select state from "${schema}".runs order by sequence`)
+        ).rows.map(({ state }) => state);
+      expect(await states()).toEqual(['claimed', 'blocked', 'blocked']);
+      await client.query('begin');
+      await client.query(`update "${schema}".runs set state = 'done' where sequence = ${run.sequence + 1}`);
+      const settled = store.settle(run, endOf(done));
+      const waiting = `select from pg_locks waiting join pg_locks held using (pid)
       where not waiting.granted and held.relation = '"${schema}".runs'::regclass limit 1`;
-    await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(1);
-    await client.query('commit');
-    expect(await settled).toBe('settled');
-    expect(await states()).toEqual(['done', 'done', 'due']);
-  });
+      await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(1);
+      await client.query('commit');
+      expect(await settled).toBe('settled');
+      expect(await states()).toEqual(['done', 'done', 'due']);
+    },
+  );
 
-  test('one that was suspended inside a transaction holds up nobody', async () => {
+  test('one that was suspended inside a transaction holds up nobody', { tags: 'long' }, async () => {
     const inbox = await sharedInbox(2);
     const [suspended, other] = inbox.stores;
     if (!suspended || !other) throw new Error('There are not two stores.');
@@ -122,27 +125,31 @@ describe('several processes on one Postgres', () => {
     expect(await outcome).toBe('failed');
   });
 
-  test('each claims events that the others have not, and of each call in order', async () => {
-    const inbox = await sharedInbox(3);
-    const events = Array.from({ length: 600 }, (_, index) =>
-      eventOf(`trace-${index}`, { callId: `call-${index % 150}` }),
-    );
-    await Promise.all(events.map((event) => inbox.first.record(event, false).written));
-    const handled: string[] = [];
-    const work = async (store: PostgresStore): Promise<void> => {
-      const claimed = await store.claimEvents(20);
-      for (const event of claimed) {
-        handled.push(event.traceId);
-        await store.finish(event);
+  test(
+    'each claims events that the others have not, and of each call in order',
+    { tags: 'long' },
+    async () => {
+      const inbox = await sharedInbox(3);
+      const events = Array.from({ length: 600 }, (_, index) =>
+        eventOf(`trace-${index}`, { callId: `call-${index % 150}` }),
+      );
+      await Promise.all(events.map((event) => inbox.first.record(event, false).written));
+      const handled: string[] = [];
+      const work = async (store: PostgresStore): Promise<void> => {
+        const claimed = await store.claimEvents(20);
+        for (const event of claimed) {
+          handled.push(event.traceId);
+          await store.finish(event);
+        }
+        if (handled.length < events.length) return work(store);
+      };
+      await Promise.all(inbox.stores.map(work));
+      expect(new Set(handled).size).toBe(600);
+      expect(handled).toHaveLength(600);
+      for (let call = 0; call < 150; call += 1) {
+        const ofCall = handled.map((id) => Number(id.slice(6))).filter((index) => index % 150 === call);
+        expect(ofCall).toEqual(ofCall.toSorted((one, other) => one - other));
       }
-      if (handled.length < events.length) return work(store);
-    };
-    await Promise.all(inbox.stores.map(work));
-    expect(new Set(handled).size).toBe(600);
-    expect(handled).toHaveLength(600);
-    for (let call = 0; call < 150; call += 1) {
-      const ofCall = handled.map((id) => Number(id.slice(6))).filter((index) => index % 150 === call);
-      expect(ofCall).toEqual(ofCall.toSorted((one, other) => one - other));
-    }
-  });
+    },
+  );
 });

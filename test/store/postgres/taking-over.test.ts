@@ -1,4 +1,3 @@
-// @module-tag long
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { workConnections } from '../../../src/store/postgres/connection/place.ts';
 import { deadAfter } from '../../../src/store/postgres/work/processes.ts';
@@ -37,92 +36,108 @@ describe('what a process had claimed', () => {
     expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'a', crashCount: 0 }]);
   });
 
-  test('one whose connection was lost without a word heartbeats on another at once', async () => {
-    const { connectionString, schema } = await testDatabase();
-    const proxy = await TcpProxy.start();
-    onTestFinished(() => proxy.close());
-    const url = new URL(connectionString);
-    proxy.target = Number(url.port);
-    url.port = String(proxy.port);
-    const behind = await openedAt(url.href, schema);
-    const other = await openedAt(connectionString, schema);
-    expect(await behind.record(eventOf('a'), true).claimed).toMatchObject({ traceId: 'a' });
-    await behind.keepAlive();
-    const resume = proxy.silence();
-    const lost = behind.keepAlive();
-    resume();
-    // The time of a connection that no answer comes from is the driver's.
-    expect(await lost).toEqual({ takenOver: 0 });
-    expect(await other.keepAlive()).toEqual({ takenOver: 0 });
-  });
+  test(
+    'one whose connection was lost without a word heartbeats on another at once',
+    { tags: 'long' },
+    async () => {
+      const { connectionString, schema } = await testDatabase();
+      const proxy = await TcpProxy.start();
+      onTestFinished(() => proxy.close());
+      const url = new URL(connectionString);
+      proxy.target = Number(url.port);
+      url.port = String(proxy.port);
+      const behind = await openedAt(url.href, schema);
+      const other = await openedAt(connectionString, schema);
+      expect(await behind.record(eventOf('a'), true).claimed).toMatchObject({ traceId: 'a' });
+      await behind.keepAlive();
+      const resume = proxy.silence();
+      const lost = behind.keepAlive();
+      resume();
+      // The time of a connection that no answer comes from is the driver's.
+      expect(await lost).toEqual({ takenOver: 0 });
+      expect(await other.keepAlive()).toEqual({ takenOver: 0 });
+    },
+  );
 
-  test('is taken over although a claim of the one that takes over waits for a connection', async () => {
-    const inbox = await sharedInbox(2);
-    const { first: store, clock, client, schema } = inbox;
-    await inbox.stores[1]?.record(eventOf('a'), true).written;
-    await inbox.silence(1);
-    const gate = Promise.withResolvers<void>();
-    const runs = [];
-    for (let index = 0; index < workConnections.max; index += 1)
-      runs.push(await claimedRun(store, eventOf(`trace-${index}`)));
-    const settled = runs.map((run) => store.settleWith(run, endOf(done), () => gate.promise));
-    await expect.poll(() => inbox.transactionsOf(0)).toBe(workConnections.max);
-    const claimed = store.claimEvents(10);
-    await client.query(`begin; lock table "${schema}".identities in exclusive mode`);
-    const lost = store.record(eventOf('b'), true).written.catch((error: unknown) => error);
-    await expect.poll(() => inbox.endWaitingFor('identities')).toBe(1);
-    expect(await lost).toBeInstanceOf(Error);
-    await client.query('commit');
+  test(
+    'is taken over although a claim of the one that takes over waits for a connection',
+    { tags: 'long' },
+    async () => {
+      const inbox = await sharedInbox(2);
+      const { first: store, clock, client, schema } = inbox;
+      await inbox.stores[1]?.record(eventOf('a'), true).written;
+      await inbox.silence(1);
+      const gate = Promise.withResolvers<void>();
+      const runs = [];
+      for (let index = 0; index < workConnections.max; index += 1)
+        runs.push(await claimedRun(store, eventOf(`trace-${index}`)));
+      const settled = runs.map((run) => store.settleWith(run, endOf(done), () => gate.promise));
+      await expect.poll(() => inbox.transactionsOf(0)).toBe(workConnections.max);
+      const claimed = store.claimEvents(10);
+      await client.query(`begin; lock table "${schema}".identities in exclusive mode`);
+      const lost = store.record(eventOf('b'), true).written.catch((error: unknown) => error);
+      await expect.poll(() => inbox.endWaitingFor('identities')).toBe(1);
+      expect(await lost).toBeInstanceOf(Error);
+      await client.query('commit');
 
-    const alive = store.keepAlive();
-    await clock.timer(heartbeatInterval);
-    clock.advance(heartbeatInterval);
-    expect(await alive).toEqual({ takenOver: 1 });
-    gate.resolve();
-    expect(new Set(await Promise.all(settled))).toEqual(new Set(['settled']));
-    await claimed;
-    await store.keepAlive();
-    expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a', crashCount: 1 }]);
-  });
-
-  test('is taken over although a lost recording of the one that takes over goes on', async () => {
-    const inbox = await sharedInbox(2);
-    const { first: store, client, schema } = inbox;
-    await inbox.stores[1]?.record(eventOf('a'), true).written;
-    await inbox.silence(1);
-    await client.query(`begin; lock table "${schema}".identities in exclusive mode`);
-    const lost = store.record(eventOf('b'), true).written.catch((error: unknown) => error);
-    await expect.poll(() => inbox.endWaitingFor('identities')).toBe(1);
-    expect(await lost).toBeInstanceOf(Error);
-    await client.query('commit');
-    // As if it went on without its connection.
-    await client.query(
-      `begin; select pg_advisory_xact_lock_shared(hashtextextended('"${schema}".recordings', min(id)))
-       from "${schema}".processes`,
-    );
-    expect(await store.keepAlive()).toEqual({ takenOver: 1 });
-    expect(await store.claimEvents(10)).toEqual([]);
-    await client.query('commit');
-    await store.keepAlive();
-    expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
-  });
-
-  test('is left alone by one that was itself silent, until the others have had the time to be heard', async () => {
-    const inbox = await sharedInbox(2);
-    const { first: store, clock } = inbox;
-    await inbox.stores[1]?.record(eventOf('a'), true).written;
-    await store.keepAlive();
-    // As if the database had been away for all.
-    await inbox.silence(1);
-    clock.advance(30_000);
-    for (let waited = 0; waited < deadAfter * 1_000; waited += heartbeatInterval) {
-      expect(await store.keepAlive()).toEqual({ takenOver: 0 });
+      const alive = store.keepAlive();
+      await clock.timer(heartbeatInterval);
       clock.advance(heartbeatInterval);
-    }
-    expect(await store.keepAlive()).toEqual({ takenOver: 1 });
-  });
+      expect(await alive).toEqual({ takenOver: 1 });
+      gate.resolve();
+      expect(new Set(await Promise.all(settled))).toEqual(new Set(['settled']));
+      await claimed;
+      await store.keepAlive();
+      expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a', crashCount: 1 }]);
+    },
+  );
 
-  test('is announced to those that wait for work, as often as it takes', async () => {
+  test(
+    'is taken over although a lost recording of the one that takes over goes on',
+    { tags: 'long' },
+    async () => {
+      const inbox = await sharedInbox(2);
+      const { first: store, client, schema } = inbox;
+      await inbox.stores[1]?.record(eventOf('a'), true).written;
+      await inbox.silence(1);
+      await client.query(`begin; lock table "${schema}".identities in exclusive mode`);
+      const lost = store.record(eventOf('b'), true).written.catch((error: unknown) => error);
+      await expect.poll(() => inbox.endWaitingFor('identities')).toBe(1);
+      expect(await lost).toBeInstanceOf(Error);
+      await client.query('commit');
+      // As if it went on without its connection.
+      await client.query(
+        `begin; select pg_advisory_xact_lock_shared(hashtextextended('"${schema}".recordings', min(id)))
+       from "${schema}".processes`,
+      );
+      expect(await store.keepAlive()).toEqual({ takenOver: 1 });
+      expect(await store.claimEvents(10)).toEqual([]);
+      await client.query('commit');
+      await store.keepAlive();
+      expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
+    },
+  );
+
+  test(
+    'is left alone by one that was itself silent, until the others have had the time to be heard',
+    { tags: 'long' },
+    async () => {
+      const inbox = await sharedInbox(2);
+      const { first: store, clock } = inbox;
+      await inbox.stores[1]?.record(eventOf('a'), true).written;
+      await store.keepAlive();
+      // As if the database had been away for all.
+      await inbox.silence(1);
+      clock.advance(30_000);
+      for (let waited = 0; waited < deadAfter * 1_000; waited += heartbeatInterval) {
+        expect(await store.keepAlive()).toEqual({ takenOver: 0 });
+        clock.advance(heartbeatInterval);
+      }
+      expect(await store.keepAlive()).toEqual({ takenOver: 1 });
+    },
+  );
+
+  test('is announced to those that wait for work, as often as it takes', { tags: 'long' }, async () => {
     const inbox = await sharedInbox(2);
     const [waiting, other] = inbox.stores;
     if (!waiting || !other) throw new Error('There are not two stores.');
@@ -140,7 +155,7 @@ describe('what a process had claimed', () => {
     expect(looks).toBe(2);
   });
 
-  test('is taken over although what another had can not be', async () => {
+  test('is taken over although what another had can not be', { tags: 'long' }, async () => {
     const inbox = await sharedInbox(3);
     const [first, second, other] = inbox.stores;
     if (!first || !second || !other) throw new Error('There are not three stores.');
@@ -157,27 +172,50 @@ describe('what a process had claimed', () => {
     expect(await other.keepAlive()).toEqual({ takenOver: 1 });
   });
 
-  test('is due when it is given back, although the clock of the machine that had claimed it was fast', async () => {
-    const { stores, clock, silence } = await sharedInbox(3);
-    const [leaving, dying, other] = stores;
-    if (!leaving || !dying || !other) throw new Error('There are not three stores.');
-    const now = Date.now();
-    clock.setWallClock(now + 7_200_000 - clock.now());
-    const retried = async (store: AnyStore, traceId: string, decidedAt: number) => {
-      const event = eventOf(traceId, { callId: traceId });
-      await recordEnded(store, event, dueAt(now + 3_600_000), { decidedAt });
-      return only(await claimDue(store, undefined, { now: now + 7_200_000 }));
-    };
-    const putBack = await retried(leaving, 'put back', clock.now());
-    await retried(leaving, 'left', clock.now());
-    await retried(dying, 'taken over', presentTime);
-    await leaving.requeue(putBack);
-    await leaving.close();
+  test(
+    'is due when it is given back, although the clock of the machine that had claimed it was fast',
+    { tags: 'long' },
+    async () => {
+      const { stores, clock, silence } = await sharedInbox(3);
+      const [leaving, dying, other] = stores;
+      if (!leaving || !dying || !other) throw new Error('There are not three stores.');
+      const now = Date.now();
+      clock.setWallClock(now + 7_200_000 - clock.now());
+      const retried = async (store: AnyStore, traceId: string, decidedAt: number) => {
+        const event = eventOf(traceId, { callId: traceId });
+        await recordEnded(store, event, dueAt(now + 3_600_000), { decidedAt });
+        return only(await claimDue(store, undefined, { now: now + 7_200_000 }));
+      };
+      const putBack = await retried(leaving, 'put back', clock.now());
+      await retried(leaving, 'left', clock.now());
+      await retried(dying, 'taken over', presentTime);
+      await leaving.requeue(putBack);
+      await leaving.close();
+      await silence(0);
+      await other.keepAlive();
+      // The clocks of this machine and of the database may differ a little.
+      const due = await claimDue(other, undefined, { now: now + 600_000 });
+      expect(due.map(({ traceId }) => traceId)).toEqual(['put back', 'left', 'taken over']);
+    },
+  );
+
+  test('counts for a death only if the process had begun to try it, but for the first', async () => {
+    const { stores, silence } = await sharedInbox(3);
+    const [first, second, third] = stores;
+    if (!first || !second || !third) throw new Error('There are not three stores.');
+    await first.record(eventOf('a'), true).written;
     await silence(0);
-    await other.keepAlive();
-    // The clocks of this machine and of the database may differ a little.
-    const due = await claimDue(other, undefined, { now: now + 600_000 });
-    expect(due.map(({ traceId }) => traceId)).toEqual(['put back', 'left', 'taken over']);
+    await second.keepAlive();
+    expect(await second.claimEvents(10)).toMatchObject([{ crashCount: 1, readingCrashes: 0 }]);
+    await silence(0);
+    await third.keepAlive();
+    const event = only(await third.claimEvents(10));
+    expect(event).toMatchObject({ crashCount: 1, readingCrashes: 0 });
+    await third.beginReading(event);
+    await silence(0);
+    await first.keepAlive();
+    await first.keepAlive();
+    expect(await first.claimEvents(10)).toMatchObject([{ crashCount: 2, readingCrashes: 1 }]);
   });
 
   test('is taken over whole: what it has had for minutes, and what it claimed since its last heartbeat', async () => {
