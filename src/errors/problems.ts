@@ -80,7 +80,7 @@ export const problems = {
     before: string;
     meant: string | undefined;
     known: string;
-    fix?: string;
+    fix: string | undefined;
   }) =>
     `The handler "${d.name}" should be registered before ${d.before}, but it is not.` +
     (d.meant === undefined

@@ -151,16 +151,22 @@ export class InboxHandlers {
   /** Refuses a name that nobody has: a pause of a misspelled one would be taken for one of the handler that was meant. */
   async #requireKnown(name: string): Promise<void> {
     const known = (await this.list()).handlers.map((handler) => handler.name);
-    if (known.includes(name)) return;
-    throw configError('handler_unknown', {
-      name,
-      before: 'it is paused',
-      meant: closest(name, known),
-      known: known.join(', '),
-      // Whoever stops everything first, and then pauses, has written the name correctly.
-      fix: 'One is known while a process that has it runs, or while a run of it is not done.',
-    });
+    // Whoever stops everything first, and then pauses, has written the name correctly.
+    const fix = 'One is known while a process that has it runs, or while a run of it is not done.';
+    requireKnown(name, known, 'it is paused', fix);
   }
+}
+
+/** @throws ConfigError `handler_unknown` when a handler is named that is none of these */
+export function requireKnown(
+  name: string | undefined,
+  known: readonly string[],
+  before: string,
+  fix?: string,
+): void {
+  if (name === undefined || known.includes(name)) return;
+  const meant = closest(name, known);
+  throw configError('handler_unknown', { name, before, meant, known: known.join(', '), fix });
 }
 
 function nameOf(name: string, method: string): string {

@@ -3,7 +3,6 @@ import { configError } from '../errors/errors.ts';
 import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-bytes.ts';
 import type { Handler } from '../dispatch/handler.ts';
-import { closest } from '../kit/closest-name.ts';
 import { defined } from '../kit/values.ts';
 import type { CallEvent } from '../events/model.ts';
 import { givenText, listOptions } from '../errors/option-problems.ts';
@@ -17,6 +16,7 @@ import {
 import type { FailureStore } from '../store/failure-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { BulkWork } from './bulk/bulk-work.ts';
+import { requireKnown } from './handlers.ts';
 
 /** How to replay. */
 export interface ReplayOptions {
@@ -103,10 +103,7 @@ export function requireReplayable(
   known: readonly string[],
 ): void {
   requireCondition(filter, 'events.replay(filter)', 'To run every event again, say { since: 0 }.');
-  const name = only ?? filter.handler;
-  if (name === undefined || known.includes(name)) return;
-  const details = { before: 'its runs are replayed', meant: closest(name, known), known: known.join(', ') };
-  throw configError('handler_unknown', { name, ...details });
+  requireKnown(only ?? filter.handler, known, 'its runs are replayed');
 }
 
 /** Puts settled runs of the handlers back that take an event now. */

@@ -3,10 +3,9 @@ import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Handler } from '../../dispatch/handler.ts';
 import { route } from '../../dispatch/route.ts';
-import { configError } from '../../errors/errors.ts';
 import { readBytes } from '../../events/read-bytes.ts';
-import { closest } from '../../kit/closest-name.ts';
 import { systemClock } from '../../kit/clock.ts';
+import { requireKnown } from '../../operate/handlers.ts';
 import { createReceiver, internalsOf } from '../../receiver/receiver.ts';
 import { type EventFilter, type StoredEvent, joinKey } from '../../store/event-store.ts';
 import { copyInbox, temporaryFix } from '../../store/sqlite/admin/copy-inbox.ts';
@@ -64,7 +63,11 @@ export async function backtest(
     lifecycle,
     parts: { registry, decoder },
   } = internalsOf(receiver);
-  requireHandler(handler, registry.all);
+  requireKnown(
+    handler,
+    registry.all.map(({ name }) => name),
+    'it is backtested',
+  );
   await lifecycle.openInbox();
   try {
     const past = await Past.read(store, filter.since, filter.until);
@@ -146,12 +149,4 @@ class Backtest {
     }
     return found;
   }
-}
-
-/** @throws ConfigError `handler_unknown` */
-function requireHandler(name: string | undefined, registered: readonly Handler[]): void {
-  const known = registered.map((handler) => handler.name);
-  if (name === undefined || known.includes(name)) return;
-  const details = { before: 'it is backtested', meant: closest(name, known), known: known.join(', ') };
-  throw configError('handler_unknown', { name, ...details });
 }
