@@ -14,12 +14,12 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 import { mayBePoison } from '../store/claims.ts';
 import type { CallStore } from '../store/call-store.ts';
 import type { RunState } from '../store/store.ts';
-import { type Conclusion, conclude, concludedBefore, failureOf, unreadable } from './conclude.ts';
+import { conclude, concludedBefore, failureOf, unreadable } from './conclude.ts';
 import { AttemptContext, Commit, type Committed } from './context.ts';
 import { EarlyEnd, untilEnd } from './deadline.ts';
 import { type JoinTerms, type JoinedCall, type Outcome, joinedCall } from './handler.ts';
 import { interrupted, isDecision, missedDeadline, outcomeOf, reasonIn } from './outcomes.ts';
-import type { OwnEvent, Run } from './run.ts';
+import type { Conclusion, OwnEvent, Run } from './run.ts';
 import { report, reportAfterCommit, reportBlocking, reportFailedCommit, reportLost } from './run-log.ts';
 import type { Settler } from './settler.ts';
 

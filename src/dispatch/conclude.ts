@@ -3,7 +3,7 @@ import { type ClaimedRun, type CrashCounts, mayBePoison } from '../store/claims.
 import type { Failure } from '../store/failure-store.ts';
 import type { RunState } from '../store/store.ts';
 import type { Outcome } from './handler.ts';
-import type { Run } from './run.ts';
+import type { Conclusion, Run } from './run.ts';
 
 /** The most characters stored of a reason: an error's message can be as long as the data it complains about. */
 const maxReason = 500;
@@ -13,19 +13,6 @@ const maxReason = 500;
  * something else: by hand, or by another event, which was tried for the first time beside it.
  */
 const maxReadingCrashes = 5;
-
-/** What becomes of a run after an attempt, as it is given to the store. */
-export interface Conclusion {
-  readonly state: RunState;
-  /** Attempts that count, this one included if it does. */
-  readonly attempts: number;
-  /** Why the run isn't done, as one word that is safe to log. */
-  readonly cause: string | undefined;
-  /** Where in the user's own files the error was thrown. */
-  readonly place?: string | undefined;
-  /** Why the stored event can't be read, as one word. */
-  readonly unreadable?: string | undefined;
-}
 
 /** Turns the outcome of an attempt into what is stored: a retry without attempts left is a dead letter. */
 export function conclude({ claimed, handler }: Run, outcome: Outcome, now: number): Conclusion {

@@ -4,8 +4,8 @@ import { type Reading, readBytes } from '../events/read-bytes.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { type ClaimedEvent, type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { StoredEvent } from '../store/event-store.ts';
-import { type Conclusion, diedReading, hasDiedReading, unreadable } from './conclude.ts';
-import type { OwnEvent } from './run.ts';
+import { diedReading, hasDiedReading, unreadable } from './conclude.ts';
+import type { Conclusion, OwnEvent } from './run.ts';
 import { reportUnread } from './run-log.ts';
 import type { Settler } from './settler.ts';
 

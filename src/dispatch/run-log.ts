@@ -1,24 +1,13 @@
 import type { ClaimedEvent } from '../store/claims.ts';
-import type { RunState } from '../store/store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { Outcome } from './handler.ts';
-import type { Run } from './run.ts';
-
-/** How an attempt ended, as its log line reports it. */
-interface AttemptEnd {
-  readonly state: RunState;
-  readonly attempts: number;
-  readonly cause: string | undefined;
-  readonly place?: string | undefined;
-  /** Why the stored event can't be read. */
-  readonly unreadable?: string | undefined;
-}
+import type { Conclusion, Run } from './run.ts';
 
 /** Writes the one log line of a settled attempt. Reasons may hold personal data, and stay in the inbox. */
 export function report(
   telemetry: Telemetry,
   { claimed }: Run,
-  { state, attempts, cause, place, unreadable: reason }: AttemptEnd,
+  { state, attempts, cause, place, unreadable: reason }: Conclusion,
   duration: number,
 ): void {
   const { traceId, callId, eventName, handler, replay } = claimed;
@@ -43,7 +32,7 @@ export function report(
 export function reportUnread(
   telemetry: Telemetry,
   { traceId, callId, eventName }: ClaimedEvent,
-  { attempts: attempt, cause, unreadable: reason }: AttemptEnd,
+  { attempts: attempt, cause, unreadable: reason }: Conclusion,
 ): void {
   if (reason === undefined) telemetry.report('run_dead', { traceId, callId, eventName, attempt, cause });
   else telemetry.report('event_unreadable', { traceId, reason });

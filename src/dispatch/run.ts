@@ -1,5 +1,6 @@
 import type { CallEvent } from '../events/model.ts';
 import type { ClaimedRun } from '../store/claims.ts';
+import type { RunState } from '../store/store.ts';
 import type { Handler } from './handler.ts';
 
 /** A handler's own copy of the event, or why its stored bytes can't be read any more. */
@@ -14,4 +15,17 @@ export interface Run {
    * otherwise the event is read now.
    */
   readonly event: () => OwnEvent | Promise<OwnEvent>;
+}
+
+/** What becomes of a run after an attempt, as it is given to the store. */
+export interface Conclusion {
+  readonly state: RunState;
+  /** Attempts that count, this one included if it does. */
+  readonly attempts: number;
+  /** Why the run isn't done, as one word that is safe to log. */
+  readonly cause: string | undefined;
+  /** Where in the user's own files the error was thrown. */
+  readonly place?: string | undefined;
+  /** Why the stored event can't be read, as one word. */
+  readonly unreadable?: string | undefined;
 }

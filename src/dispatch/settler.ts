@@ -6,9 +6,9 @@ import type { Failure } from '../store/failure-store.ts';
 import { storePause } from '../store/timeouts.ts';
 import type { Store } from '../store/store.ts';
 import { Unconfirmed } from '../store/unconfirmed.ts';
-import { type Conclusion, failureOf } from './conclude.ts';
+import { failureOf } from './conclude.ts';
 import type { UserDatabase } from './handler.ts';
-import type { Run } from './run.ts';
+import type { Conclusion, Run } from './run.ts';
 
 /** In place of a handler, for an event that can't be read and therefore not be routed. */
 const unreadEvent: HandlerTerms = { name: '(unreadable event)', order: 'none', join: undefined };
