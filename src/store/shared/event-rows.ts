@@ -1,7 +1,7 @@
 /** What the stores in SQL have in common when they read events: the rows of their tables have the same columns. */
 import type { EventSource, Headers } from '../../events/model.ts';
 import type { EventState, KeptEvent, KeptRun, KeptRunWithFailures, StoredEvent } from '../event-store.ts';
-import type { KeptFailure } from '../failure-store.ts';
+import type { FailureGroup, KeptFailure } from '../failure-store.ts';
 import type { Sequence } from '../event-record.ts';
 import type { FoundRun } from './claimed-work.ts';
 
@@ -63,6 +63,13 @@ export interface KeptRunRow {
 export interface FailureRow extends Omit<KeptFailure, 'place'> {
   readonly handler: string;
   readonly place: string | null;
+}
+
+/** A group of failures, as a row. */
+export interface FailureGroupRow extends Omit<FailureGroup, 'place' | 'traceId' | 'mutedAt'> {
+  readonly mutedAt: number | null;
+  readonly place: string | null;
+  readonly traceId: string | null;
 }
 
 /** Makes of a text as the database keeps it the text that it was. */
@@ -155,6 +162,19 @@ function failureOf(
   read: ReadText,
 ): KeptFailure {
   return { ...row, cause: read(cause), place: textOrUndefined(place, read), reason: read(reason) };
+}
+
+/** Turns a row into the group of the contract. */
+export function failureGroupOf(row: FailureGroupRow, read: ReadText): FailureGroup {
+  return {
+    ...row,
+    handler: read(row.handler),
+    cause: read(row.cause),
+    message: read(row.message),
+    place: textOrUndefined(row.place, read),
+    traceId: textOrUndefined(row.traceId, read),
+    mutedAt: row.mutedAt ?? undefined,
+  };
 }
 
 /** A part of the inbox; both ends are inclusive. */

@@ -1,11 +1,11 @@
 import { type KeptEventAge, isKeptLongEnough, joinNeedsCall } from '../../shared/kept-long-enough.ts';
-import type { CleaningStep, RetentionLimits } from '../../retention-store.ts';
+import type { CleaningStep, EventCount, RetentionLimits } from '../../retention-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { eventState } from '../query/event-state.ts';
 import { removeQuarantined } from './keep-delivery.ts';
-import { type Removed, lockEvents, lockReplaysAndRemovals, removeEvents } from './removal.ts';
+import { lockEvents, lockReplaysAndRemovals, removeEvents } from './removal.ts';
 
 /** What one step looks at and removes at the most: it is one transaction, which keeps what it locks until it ends. */
 const eventsAtOnce = 200;
@@ -35,7 +35,7 @@ async function cleanEvents(
   session: Session,
   limits: RetentionLimits,
   after: string | undefined,
-): Promise<Omit<Removed, 'traceIds'> & { readonly last: EventRow | undefined }> {
+): Promise<EventCount & { readonly last: EventRow | undefined }> {
   const found = await oldest(session, limits, after);
   const last = found.length === eventsAtOnce ? found.at(-1) : undefined;
   const old = keptLongEnough(found, limits);

@@ -1,13 +1,7 @@
 import type { Sequence } from '../../event-record.ts';
+import type { ErasureStep } from '../../retention-store.ts';
 import { fromText } from '../connection/text.ts';
 import type { Transaction } from '../connection/transaction.ts';
-
-/** What was removed: how many events and stored runs, and the events' trace ids. */
-export interface Removed {
-  readonly events: number;
-  readonly runs: number;
-  readonly traceIds: readonly string[];
-}
 
 /**
  * Locks out whoever else removes events, and whoever puts runs back. Called first in the transaction: two removals would wait
@@ -34,7 +28,7 @@ export async function removeEvents(
   transaction: Transaction,
   sequences: readonly Sequence[],
   traceIdsUntil: number,
-): Promise<Removed> {
+): Promise<Omit<ErasureStep, 'hasMore'>> {
   if (sequences.length === 0) return { events: 0, runs: 0, traceIds: [] };
   await lockEvents(transaction, sequences);
   await transaction.query(

@@ -97,3 +97,15 @@ export async function lastSequence(session: Session): Promise<Sequence> {
   );
   return last ?? 0;
 }
+
+/** The lowest sequence of what arrived since a time; undefined if nothing did. */
+export async function firstSequenceSince(session: Session, since: number): Promise<Sequence | undefined> {
+  // "offset 0" keeps the planner from going through the sequences instead, from the beginning of the inbox.
+  const { first } = await oneRow<{ first: number | null }>(
+    session,
+    `select min(sequence) as first from (
+       select sequence from ringback.events where received_at >= $1 offset 0) arrived`,
+    [since],
+  );
+  return first ?? undefined;
+}

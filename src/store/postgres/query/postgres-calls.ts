@@ -13,9 +13,9 @@ import type { CallFilter, CallStore } from '../../call-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText, toTextOrNull } from '../connection/text.ts';
-import { type Transaction, oneRow } from '../connection/transaction.ts';
+import type { Transaction } from '../connection/transaction.ts';
 import { lookBack, noteSeen } from '../work/joins.ts';
-import { lastSequence } from './kept-events.ts';
+import { firstSequenceSince, lastSequence } from './kept-events.ts';
 
 /** How many calls one look computes at the most: their events are in memory together. */
 const callsAtOnce = 50;
@@ -35,7 +35,9 @@ export function callsOn(session: Session, clock: Clock): CallStore {
       const last = await lastSequence(session);
       // A cursor may be anybody's text: from far behind the last event, a search would go on for days.
       let to = filter.cursor === undefined ? last : Math.min(last, Number(filter.cursor) - 1);
-      const lowest = await firstSince(session, filter.since);
+      // No call that matches begins before what arrived first.
+      const { since } = filter;
+      const lowest = since === undefined ? 1 : ((await firstSequenceSince(session, since)) ?? Infinity);
       while (to >= lowest && found.length < wanted) {
         filter.signal?.throwIfAborted();
         const look = windowOf({ from: lowest, to, limit: callsAtOnce, latestFirst: true }, eventsAtOnce);
@@ -89,19 +91,6 @@ async function eventsOfAll(
   const events = new Map<string, CallEventRow[]>(callIds.map((callId) => [callId, []]));
   for (const row of rows) events.get(fromText(row.call_id))?.push(callEventOf(row, fromText));
   return events;
-}
-
-/** The lowest sequence of what arrived since a time: no call that matches begins before it. */
-async function firstSince(session: Session, since: number | undefined): Promise<Sequence> {
-  if (since === undefined) return 1;
-  // "offset 0" keeps the planner from going through the sequences instead, from the beginning of the inbox.
-  const { first } = await oneRow<{ first: number | null }>(
-    session,
-    `select min(sequence) as first from (
-       select sequence from ringback.events where received_at >= $1 offset 0) arrived`,
-    [since],
-  );
-  return first ?? Infinity;
 }
 
 /** The first events of calls. The conditions only spare computing calls; the computed record decides. */

@@ -1,13 +1,8 @@
-import type { FailureGroup, FailureStore, NamedGroup } from '../../failure-store.ts';
+import type { FailureStore, NamedGroup } from '../../failure-store.ts';
 import { maxCountedOfGroup } from '../../shared/bounds.ts';
+import { type FailureGroupRow, failureGroupOf } from '../../shared/event-rows.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connection/text.ts';
-
-interface Row extends Omit<FailureGroup, 'place' | 'traceId' | 'mutedAt'> {
-  readonly mutedAt: number | null;
-  readonly place: string | null;
-  readonly traceId: string | null;
-}
+import { fromText, toText, toTextOrNull } from '../connection/text.ts';
 
 /**
  * The runs of a group that are not done: how many, when the latest failed, and of which event. Group by group and state by
@@ -32,7 +27,7 @@ const runsOfGroup = `
 /** The failures of a Postgres inbox. */
 export const failuresOn = (session: Session): FailureStore => ({
   async groups({ handler, limit }) {
-    const rows = await session.query<Row>(
+    const rows = await session.query<FailureGroupRow>(
       `select fingerprint as id, g.handler, cause, place, message, dead, retrying, first_seen_at as "firstSeenAt",
          greatest(first_seen_at, last_seen_at) as "lastSeenAt", trace_id as "traceId", muted_at as "mutedAt"
        from ringback.failure_groups g cross join lateral (${runsOfGroup}) runs
@@ -41,15 +36,7 @@ export const failuresOn = (session: Session): FailureStore => ({
        order by "lastSeenAt" desc, fingerprint limit $2`,
       [toTextOrNull(handler), limit],
     );
-    return rows.map((row) => ({
-      ...row,
-      handler: fromText(row.handler),
-      cause: fromText(row.cause),
-      message: fromText(row.message),
-      place: fromTextOrUndefined(row.place),
-      traceId: fromTextOrUndefined(row.traceId),
-      mutedAt: row.mutedAt ?? undefined,
-    }));
+    return rows.map((row) => failureGroupOf(row, fromText));
   },
 
   async named(ids) {

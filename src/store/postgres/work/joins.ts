@@ -6,6 +6,7 @@ import { type JoinRow, type Progress, joinDueAt, namesIn, progressOf } from '../
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { fromText, toText } from '../connection/text.ts';
+import { firstSequenceSince } from '../query/kept-events.ts';
 import { endClaim, holdsEvent } from './holding.ts';
 
 /** An event that a join waits for has been claimed. */
@@ -91,8 +92,9 @@ export async function lookBack(
   { since, after: lookedUpTo, ...join }: JoinLookBack,
   now: number,
 ): Promise<Sequence | undefined> {
-  const after = lookedUpTo ?? (await beforeFirstSince(session, since));
-  if (after === undefined) return undefined;
+  const first = lookedUpTo === undefined ? await firstSequenceSince(session, since) : lookedUpTo + 1;
+  if (first === undefined) return undefined;
+  const after = first - 1;
   return session.write(async (transaction) => {
     const looked = await transaction.query<{ sequence: number }>(
       'select sequence from ringback.events where sequence > $1 order by sequence limit $2',
@@ -142,17 +144,6 @@ const missedEvents = `
       or (j.seen is not null and (not $6 or j.reruns > 0 or strpos(j.seen, '"' || e.event_name || '"') > 0)))
       offset 0)
   group by call_id, event_name order by 3`;
-
-async function beforeFirstSince(session: Session, since: number): Promise<Sequence | undefined> {
-  const { first } = await oneRow<{ first: number | null }>(
-    session,
-    // "offset 0" keeps the planner from going through the sequences instead, from the beginning of the inbox.
-    `select min(sequence) as first from (
-       select sequence from ringback.events where received_at >= $1 offset 0) arrived`,
-    [since],
-  );
-  return first === null ? undefined : first - 1;
-}
 
 /**
  * The join of a call, which nobody else changes until the transaction ends: two processes may have events of the call that

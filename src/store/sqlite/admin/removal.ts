@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
 import type { Sequence } from '../../event-record.ts';
+import type { ErasureStep } from '../../retention-store.ts';
 import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
 import { callKey, fromEventsOfCall } from '../work/call-index.ts';
 import { asInteger } from '../connection/parameters.ts';
@@ -21,15 +22,8 @@ interface FoundEvent {
   readonly body: Buffer;
 }
 
-/** What was removed: how many events and stored runs, and the events' trace ids. */
-interface Removed {
-  readonly events: number;
-  readonly runs: number;
-  readonly traceIds: readonly string[];
-}
-
 /** Removes events and all that belongs to them, inside a transaction of the caller's. */
-export type Remove = (events: readonly Removable[], traceIdsUntil: number) => Removed;
+export type Remove = (events: readonly Removable[], traceIdsUntil: number) => Omit<ErasureStep, 'hasMore'>;
 
 /** Forgets what the joins of a call remember, unless an event of the call is left. */
 export type ForgetCall = (callId: string) => void;

@@ -8,13 +8,8 @@ import {
   maxGroups,
 } from '../../failure-store.ts';
 import { maxCountedOfGroup } from '../../shared/bounds.ts';
+import { type FailureGroupRow, failureGroupOf } from '../../shared/event-rows.ts';
 import type { EndToWrite, RunToWrite } from '../../shared/run-to-write.ts';
-
-interface GroupRow extends Omit<FailureGroup, 'place' | 'traceId' | 'mutedAt'> {
-  readonly mutedAt: number | null;
-  readonly place: string | null;
-  readonly traceId: string | null;
-}
 
 /** Keeps failed attempts. `keep` runs inside the transaction that settles the run. */
 export function prepareFailures(database: Database.Database) {
@@ -83,11 +78,8 @@ export function prepareFailures(database: Database.Database) {
     unmute: (id: string): boolean => unmute.run(id).changes > 0,
 
     groups: ({ handler, limit }: FailureQuery): FailureGroup[] =>
-      (select.all({ handler: handler ?? null, limit }) as GroupRow[]).map((row) => ({
-        ...row,
-        place: row.place ?? undefined,
-        traceId: row.traceId ?? undefined,
-        mutedAt: row.mutedAt ?? undefined,
-      })),
+      (select.all({ handler: handler ?? null, limit }) as FailureGroupRow[]).map((row) =>
+        failureGroupOf(row, String),
+      ),
   };
 }
