@@ -1,5 +1,6 @@
 import { eventNames } from '../events/names.ts';
-import { parseKnownTime } from '../kit/time.ts';
+import { dateOf, parseKnownTime } from '../kit/time.ts';
+import { fieldsOf } from '../kit/values.ts';
 import type { CallEvent, OccurredAtSource } from '../events/model.ts';
 
 /** What one event says about its call. Stored with the event, so that a call is computed without reading bodies. */
@@ -177,18 +178,10 @@ function compareText(left: string, right: string): number {
   return left < right ? -1 : Number(left > right);
 }
 
-function dateOf(milliseconds: number | undefined): Date | undefined {
-  return milliseconds === undefined ? undefined : new Date(milliseconds);
-}
-
 function millisecondsOf(value: unknown): number | undefined {
   return parseKnownTime(value)?.milliseconds;
 }
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

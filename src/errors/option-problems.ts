@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../kit/clock.ts';
 import { headerName, headerValue } from '../kit/header-fields.ts';
 import { closest } from '../kit/closest-name.ts';
 import { parseInstant } from '../kit/time.ts';
+import { valueAt } from '../kit/values.ts';
 
 /** How many options a sentence names when it asks for an object of them. */
 const maxNamed = 5;
@@ -53,7 +54,7 @@ function problemOf(
       known: known.join(', '),
     });
   }
-  const found = path.reduce<unknown>((inner, key) => (isObject(inner) ? inner[key] : undefined), value);
+  const found = valueAt(value, path);
   return configError('option_invalid', {
     option: path.length === 0 ? `${where}(${argument})` : `${path.join('.')}${inCall(where)}`,
     expected: expectedBy(issue, schema, path),

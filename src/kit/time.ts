@@ -4,6 +4,11 @@ export interface Instant {
   readonly nanoseconds: number;
 }
 
+/** A time in milliseconds since 1970, if there is one. */
+export function dateOf(milliseconds: number | undefined): Date | undefined {
+  return milliseconds === undefined ? undefined : new Date(milliseconds);
+}
+
 /** The end of what is read as a time: the year 2200. What lies beyond is a mistake, not a date. */
 const endInMilliseconds = Date.UTC(2200, 0, 1);
 const endOfTime = BigInt(endInMilliseconds) * 1_000_000n;

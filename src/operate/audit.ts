@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Instant, givenText, listOptions, parseStrictly } from '../errors/option-problems.ts';
 import type { Clock } from '../kit/clock.ts';
+import { dateOf } from '../kit/time.ts';
 import type { AuditAction, AuditCounts, AuditRow, AuditStore, Progress } from '../store/audit-store.ts';
 import { type BulkState, bulkStateOf } from './bulk/bulk-work.ts';
 
@@ -148,7 +149,7 @@ function entryOf(entry: AuditRow): AuditEntry {
   return {
     ...row,
     at: new Date(requestedAt),
-    finishedAt: finishedAt === undefined ? undefined : new Date(finishedAt),
+    finishedAt: dateOf(finishedAt),
     progress: progress && progressOf(progress, bulkStateOf(entry) ?? 'running'),
   };
 }

@@ -6,6 +6,7 @@ import type { FailureStore, KeptFailure } from '../store/failure-store.ts';
 import type { EventFilter as KeptEventFilter, KeptEvent, KeptRun } from '../store/event-store.ts';
 import type { AuditStore } from '../store/audit-store.ts';
 import type { Clock } from '../kit/clock.ts';
+import { dateOf } from '../kit/time.ts';
 import { type Account, type Audit, accountSchema } from './audit.ts';
 import { BulkActions } from './bulk/bulk-actions.ts';
 import type { BulkResult } from './bulk/bulk-work.ts';
@@ -250,8 +251,4 @@ function storedRun({ handler, state, attempts, dueAt, reason, settledAt, replay 
 
 function failedAttempt(failure: KeptFailure): FailedAttempt {
   return { ...failure, at: new Date(failure.at) };
-}
-
-function dateOf(milliseconds: number | undefined): Date | undefined {
-  return milliseconds === undefined ? undefined : new Date(milliseconds);
 }

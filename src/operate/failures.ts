@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { givenText, parseStrictly } from '../errors/option-problems.ts';
 import type { Clock } from '../kit/clock.ts';
+import { dateOf } from '../kit/time.ts';
 import type { FailureGroup as KeptGroup, FailureStore } from '../store/failure-store.ts';
 import type { HistoryStore } from '../store/history-store.ts';
 import { type Account, type Audit, accountSchema } from './audit.ts';
@@ -60,7 +61,7 @@ export class Failures {
       ...group,
       firstSeenAt: new Date(firstSeenAt),
       lastSeenAt: new Date(lastSeenAt),
-      mutedAt: mutedAt === undefined ? undefined : new Date(mutedAt),
+      mutedAt: dateOf(mutedAt),
       lastDay: lastDay(group.id),
     }));
   }

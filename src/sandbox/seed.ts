@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isObject } from '../errors/option-problems.ts';
 import { configError } from '../errors/errors.ts';
+import { valueAt } from '../kit/values.ts';
 import type { Documents, Submission } from './knowledge/documents.ts';
 import { advances, knowledgeBaseSeedSchema } from './knowledge/fields.ts';
 import type { KnowledgeBases } from './knowledge/knowledge-bases.ts';
@@ -105,10 +105,7 @@ function seedInvalid(issue: z.core.$ZodIssue | undefined, seed: unknown) {
   const isNoObject = issue?.code === 'invalid_type' && issue.expected === 'object';
   const expected = isNoObject ? 'an object' : (issue?.message ?? 'valid');
   const path = issue?.path ?? [];
-  const value = path.reduce<unknown>(
-    (inner, step) => (isObject(inner) ? inner[String(step)] : undefined),
-    seed,
-  );
+  const value = valueAt(seed, path);
   // What is there is not quoted: it may be a key.
   const found = value === undefined ? 'missing' : value === '' ? 'empty' : 'something else';
   return configError('seed_invalid', { place: path.join('.') || 'the whole', expected, found });

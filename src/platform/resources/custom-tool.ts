@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject } from '../../errors/option-problems.ts';
+import { fieldsOf } from '../../kit/values.ts';
 import { unset } from '../requests/shapes.ts';
 
 /** The function that the model sees (platform document, CustomTool). */
@@ -133,9 +133,4 @@ export function credentialsIn(tool: unknown): readonly string[] {
   return [...Object.values(fieldsOf(api['headers'])), ...fixed.map((entry) => fieldsOf(entry)['value'])]
     .filter((value) => typeof value === 'string' || typeof value === 'number')
     .map(String);
-}
-
-/** The fields of what may be an object. */
-export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isObject(value) ? value : {};
 }

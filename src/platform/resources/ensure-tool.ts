@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { ringbackError } from '../../errors/errors.ts';
 import { ensureOne } from '../requests/ensure-one.ts';
 import { masked } from '../requests/shapes.ts';
-import { type CustomTool, type NewCustomTool, credentialsIn, fieldsOf } from './custom-tool.ts';
+import { fieldsOf } from '../../kit/values.ts';
+import { type CustomTool, type NewCustomTool, credentialsIn } from './custom-tool.ts';
 
 /** The result of `customTools.ensure`. */
 export interface EnsuredCustomTool {

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { configError } from '../../errors/errors.ts';
 import type { EventPattern } from '../../events/names.ts';
 import { headerName } from '../../kit/header-fields.ts';
-import { isObject, parseStrictly } from '../../errors/option-problems.ts';
+import { fieldsOf } from '../../kit/values.ts';
+import { parseStrictly } from '../../errors/option-problems.ts';
 import { type SecretOptions, secretOptionsSchema } from '../secrets/keep-secret.ts';
 
 /**
@@ -137,9 +138,7 @@ export function readFields<Schema extends z.ZodObject>(
   options: z.ZodObject,
   { operation, argument }: { readonly operation: string; readonly argument: string },
 ): z.output<Schema> {
-  const misplaced = Object.keys(isObject(fields) ? fields : {}).find((name) =>
-    Object.hasOwn(options.shape, name),
-  );
+  const misplaced = Object.keys(fieldsOf(fields)).find((name) => Object.hasOwn(options.shape, name));
   if (misplaced === undefined) return parseStrictly(schema, fields, operation, argument);
   throw configError('option_invalid', {
     option: `${misplaced} in ${operation}`,
@@ -156,7 +155,7 @@ export function readFields<Schema extends z.ZodObject>(
  * @throws ConfigError
  */
 export function readPatch(patch: SubscriptionPatch, operation: string): SubscriptionPatch {
-  const fields: readonly (readonly [string, unknown])[] = isObject(patch) ? Object.entries(patch) : [];
+  const fields: readonly (readonly [string, unknown])[] = Object.entries(fieldsOf(patch));
   const cleared = fields.find(([, value]) => value === undefined || value === null);
   if (cleared !== undefined) {
     throw configError('option_invalid', {

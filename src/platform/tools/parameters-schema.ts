@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { configError, RingbackError } from '../../errors/errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
+import { fieldsOf } from '../../kit/values.ts';
 import { isObject } from '../../errors/option-problems.ts';
 
 /** One parameter as the model sees it (platform document, CustomTool). */
@@ -65,8 +66,8 @@ function jsonSchemaOf(schema: z.ZodObject): JsonSchema {
 }
 
 function objectOf(json: JsonSchema, option: string): ParametersSchema {
-  const properties = Object.entries(recordOf(json['properties'])).map(
-    ([name, inner]) => [name, describedOf(recordOf(inner), `${option}.${name}`)] as const,
+  const properties = Object.entries(fieldsOf(json['properties'])).map(
+    ([name, inner]) => [name, describedOf(fieldsOf(inner), `${option}.${name}`)] as const,
   );
   return {
     type: 'object',
@@ -138,8 +139,4 @@ function optionAt(path: readonly (string | number)[]): string {
 function unsayable(option: string, expected: string, found: string, fix?: string): RingbackError {
   const details = { option: `${option} in defineTool`, expected, found };
   return configError('option_invalid', fix === undefined ? details : { ...details, fix });
-}
-
-function recordOf(value: unknown): JsonSchema {
-  return isObject(value) ? value : {};
 }

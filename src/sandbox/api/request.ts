@@ -1,8 +1,9 @@
 /** Reads what a request contains: its body, and the fields of its path, query and body. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { checked, isObject } from '../../errors/option-problems.ts';
+import { checked } from '../../errors/option-problems.ts';
 import { jsonIn, readToEnd } from '../../kit/http-bodies.ts';
+import { fieldsOf, valueAt } from '../../kit/values.ts';
 import { type ApiRequest, type Issue, invalidRequest } from './route.ts';
 
 /** More than any operation needs; the document shows no limit. */
@@ -64,7 +65,7 @@ function isTooDeep(body: unknown): boolean {
   let level = [body];
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > maxDepth) return true;
-    level = level.flatMap((value) => (isObject(value) ? Object.values(value) : []));
+    level = level.flatMap((value) => Object.values(fieldsOf(value)));
   }
   return false;
 }
@@ -96,7 +97,7 @@ function issueOf(
   beforeMessage: string,
 ): Issue {
   const steps = path.map((step) => (typeof step === 'number' ? step : String(step)));
-  const found = steps.reduce<unknown>((inner, step) => (isObject(inner) ? inner[step] : undefined), value);
+  const found = valueAt(value, path);
   const loc = [part, ...steps];
   return found === undefined
     ? { loc, msg: 'Should be given', type: 'missing' }
