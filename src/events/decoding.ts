@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type JsonLimits, JsonReader, TooComplex, partLength } from '../kit/json-reader.ts';
+import { type JsonLimits, JsonReader, TooComplex, partLength } from './json-reader.ts';
 import { Semaphore } from '../kit/limiters.ts';
 
 /** Why bytes can't be read as an event. Such a delivery is quarantined: a retry would send the same bytes. */

@@ -1,7 +1,7 @@
 /** Facts that can be read only from the text of the sources. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JsonLimits } from '../../src/kit/json-reader.ts';
+import type { JsonLimits } from '../../src/events/json-reader.ts';
 import { decodeBody } from '../../src/events/decoding.ts';
 import { root } from './documents.ts';
 

@@ -5,7 +5,7 @@ import { eventNames } from '../../events/names.ts';
 import { type ReconcilableName, reconcilableNames } from '../../events/reconciled.ts';
 import type { CallEvent } from '../../events/model.ts';
 import { underSignals, unlessAborted } from '../../kit/aborting.ts';
-import { eachAtOnce } from '../../kit/at-once.ts';
+import { eachAtOnce } from './at-once.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { Telemetry } from '../../receiver/telemetry.ts';
 import type { CallStore } from '../../store/call-store.ts';

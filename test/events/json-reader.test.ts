@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type JsonLimits, JsonReader, TooComplex } from '../../src/kit/json-reader.ts';
+import { type JsonLimits, JsonReader, TooComplex } from '../../src/events/json-reader.ts';
 
 const unlimited: JsonLimits = { values: Infinity, fields: Infinity, depth: Infinity };
 

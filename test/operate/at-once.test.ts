@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import { queryObjects } from 'node:v8';
 import { describe, expect, test } from 'vitest';
 import { underSignals, unlessAborted } from '../../src/kit/aborting.ts';
-import { eachAtOnce } from '../../src/kit/at-once.ts';
+import { eachAtOnce } from '../../src/operate/reconcile/at-once.ts';
 import { Gate } from '../support/gate.ts';
 
 /** An item of its own class, so that those that are still in memory can be counted. */

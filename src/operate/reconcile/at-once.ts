@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { underSignals, unlessAborted } from './aborting.ts';
+import { underSignals, unlessAborted } from '../../kit/aborting.ts';
 
 /**
  * Does something with each item, with at most `max` of them at once; the next item is asked for only when there is room for
