@@ -62,7 +62,6 @@ function readId(value: unknown): number | undefined {
   return typeof value === 'string' && /^[1-9]\d{0,14}$/.test(value) ? Number(value) : undefined;
 }
 
-/** The argument for the id of a delivery in quarantine. */
 export function deliveryIdArgument(): Argument {
   return new Argument('<id>', 'its number, as `ringback inbox quarantine` prints it').argParser(
     readDeliveryId,

@@ -4,7 +4,6 @@ import { messageOf } from '../kit/error-text.ts';
 import { remark, withoutSecrets } from './stderr.ts';
 import { withoutControls } from './terminal.ts';
 
-/** The exit codes of the command. */
 export const exitCodes = {
   success: 0,
   /** A problem that the user can fix, reported in a sentence on stderr. */

@@ -46,7 +46,6 @@ export function isOwnPath(path: string): boolean {
   return ownPaths.includes(plain) || plain.startsWith(`${pagePath}/`);
 }
 
-/** What the server offers. */
 export interface Offer {
   /** The path that deliveries come to. */
   readonly path: string;

@@ -82,7 +82,6 @@ export class AttemptContext implements RunContext {
 /** What became of the commit of an attempt. */
 export type Committed = 'nothing' | 'committed' | { readonly failed: unknown };
 
-/** What a commit is made of. */
 export interface CommitSteps {
   /** Writes the effects and marks the run done, together. */
   readonly settleWith: (effects: (database: UserDatabase) => unknown) => Promise<Settled>;

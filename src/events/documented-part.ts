@@ -61,7 +61,6 @@ function isLarge(list: readonly unknown[]): boolean {
   });
 }
 
-/** What a schema is. */
 export function defOf(schema: z.core.$ZodType) {
   const { _zod } = schema as z.core.$ZodTypes;
   const { def } = _zod;

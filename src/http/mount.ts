@@ -23,7 +23,6 @@ export interface Mounted {
   fetch(request: Request, prefix?: string): Promise<Response>;
 }
 
-/** Mounts a handler. */
 export function mounted(handle: WebHandler): Mounted {
   const listen =
     (prefix: string): Middleware =>

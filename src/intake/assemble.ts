@@ -3,7 +3,6 @@ import { Refusal, refusal } from '../errors/refusals.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Delivery } from '../events/model.ts';
 
-/** The limits of one body. */
 export interface BodyLimits {
   /** Bytes of one body. */
   readonly body: number;

@@ -27,7 +27,6 @@ const targetSchema = z.strictObject({
   ...accountSchema.shape,
 });
 
-/** A target that was checked. */
 export interface CheckedTarget {
   readonly callId: string | undefined;
   /** Whether something mentions the call, or the phone number. */

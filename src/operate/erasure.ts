@@ -42,7 +42,6 @@ export interface ErasureParts {
 /** How many events without a call are erased in one step. */
 const eventsAtOnce = 100;
 
-/** What an erasure has found. */
 interface Found {
   /** Each with one event that mentions what is to be erased, if the call was found by that. */
   readonly calls: ReadonlyMap<string, Sequence | undefined>;
@@ -124,7 +123,6 @@ export class Erasure {
     return { calls, events, traceIds, mentions: (content) => mentions(content) || ids.isIn(content) };
   }
 
-  /** Counts what would be erased. */
   async #wouldErase({ calls, events, mentions }: Found): Promise<Erased> {
     const { store } = this.#parts;
     const total = { ...(await store.countEvents(events)) };

@@ -1,6 +1,5 @@
 import { type Sampler, SamplingDecision, type SpanContext, TraceFlags } from '@opentelemetry/api';
 
-/** Whether the trace of a span is sampled. */
 export function isSampled({ traceFlags }: SpanContext): boolean {
   return (traceFlags & TraceFlags.SAMPLED) !== 0;
 }

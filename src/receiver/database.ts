@@ -13,7 +13,6 @@ export type Database = string | StoreFactory | Store;
 /** What no file is called: any other URL, and what libpq takes. Taken for a file's name, it would be in the log with its password. */
 const noFile = /^\w[\w+.-]*:\/\/|^postgres(ql)?:|\bpassword=/i;
 
-/** Whether a text names a database. */
 export function isDatabaseName(text: string): boolean {
   return readPlace(text) !== undefined || (text !== '' && !noFile.test(text));
 }

@@ -71,12 +71,10 @@ const joinSchema = handlerSchema.omit({ order: true }).extend({
 /** A handler's checked options; fields that are undefined come from the receiver's options. */
 export type ResolvedHandlerOptions = z.output<typeof handlerSchema>;
 
-/** Checks the options of one join. */
 export function resolveJoinOptions(options: JoinOptions): z.output<typeof joinSchema> {
   return parseStrictly(joinSchema, options, 'receiver.onCall');
 }
 
-/** Checks the options of one handler. */
 export function resolveHandlerOptions(options: HandlerOptions): ResolvedHandlerOptions {
   return parseStrictly(handlerSchema, options, 'receiver.on');
 }

@@ -79,7 +79,6 @@ export const schemeSchema = z
     message: 'should be sha256, as the syntax "sha256=" says',
   }) satisfies z.ZodType<Scheme>;
 
-/** The known scheme of that name, or undefined. */
 export function schemeNamed(name: string): Scheme | undefined {
   return isSchemeName(name) ? knownSchemes.get(name) : undefined;
 }

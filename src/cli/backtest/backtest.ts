@@ -16,7 +16,6 @@ import { Past, type PastEvent } from './past.ts';
 import { type HandlerReport, Tally } from './tally.ts';
 import { type TrialParts, tryRun } from './trial.ts';
 
-/** What is to be backtested, and where. */
 export interface BacktestRequest {
   /** The file of the inbox, which is copied and stays as it is. */
   readonly from: string;
@@ -28,7 +27,6 @@ export interface BacktestRequest {
   readonly filter: Pick<EventFilter, 'since' | 'until' | 'eventName'>;
 }
 
-/** What was found. */
 export interface BacktestReport {
   /** How many events matched. */
   readonly events: number;

@@ -5,7 +5,6 @@ export type FindingStatus = 'ok' | 'warning' | 'wrong' | 'skipped';
 
 /** What one check found, in one line. */
 export interface Finding {
-  /** What was checked. */
   readonly check: string;
   readonly status: FindingStatus;
   /** What was found and, unless it is ok, what to do. */

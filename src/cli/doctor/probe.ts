@@ -8,7 +8,6 @@ const timeout = 10_000;
 /** The same for a large body, which takes time to send: about as long as the platform goes on trying. */
 export const largeTimeout = 30_000;
 
-/** What somebody answered. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;

@@ -24,7 +24,6 @@ async function printLine(value: unknown): Promise<void> {
   if (!process.stdout.write(`${JSON.stringify(value)}\n`)) await once(process.stdout, 'drain');
 }
 
-/** Prints the result of a command. */
 export async function printResult(value: unknown): Promise<void> {
   await printLine(value).catch(onOutputFailure);
 }
@@ -40,7 +39,6 @@ interface Page<Item> {
   readonly cursor: string | undefined;
 }
 
-/** How a list is printed. */
 export interface List<Item> {
   /** What is said when there is nothing. */
   readonly nothing: string;

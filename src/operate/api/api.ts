@@ -10,7 +10,6 @@ import { ApiProblem, errorBody, problemOf } from './problem.ts';
 import type { Operations, Route } from './route.ts';
 import { changeHeader, changesPath, routes } from './routes.ts';
 
-/** What answers requests of the API. */
 export type ApiHandler = (request: Request, path: string, source: unknown) => Promise<Response>;
 
 export interface ApiParts {

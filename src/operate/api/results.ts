@@ -283,5 +283,4 @@ export const results = {
   }),
 };
 
-/** The name of a shape. */
 export type ResultName = keyof typeof results;

@@ -5,7 +5,6 @@ import { firstId, idUnder, readId } from '../../events/ids.ts';
 import { organizationIdNames } from '../../events/read-event.ts';
 import { parseInstant } from '../../kit/time.ts';
 
-/** What is known of a call. */
 export interface KnownCall {
   readonly callId: string;
   readonly agentId: string | undefined;

@@ -23,7 +23,6 @@ export function timeBefore(
   return eventName === eventNames.callStarted ? startTime : endTime;
 }
 
-/** An event with its record. */
 export interface RebuiltEvent {
   readonly event: CallEvent;
   readonly record: EventRecord;

@@ -77,7 +77,6 @@ export function isNeeded({ comment }: SecretLine, now: number): boolean {
   return (untilOf(comment) ?? Infinity) > now;
 }
 
-/** Whether the new secret replaces this one. */
 function isReplaced({ comment }: SecretLine, all: readonly SecretLine[], issued: NewSecret): boolean {
   if (comment === ownerComment(issued.subscriptionId)) return true;
   // If a file written by hand has only one secret, a rotation replaces that one.
@@ -90,7 +89,6 @@ export function mayBelongTo({ comment }: SecretLine, subscriptionId: string): bo
   return owner === unnamedSubscription || ownerComment(subscriptionId) === `subscription ${owner}`;
 }
 
-/** The text to write. */
 export function textOfSecrets({ remarks, secrets }: SecretLines): string {
   const lines = secrets.map(({ secret, comment }) => (comment === '' ? secret : `${secret} # ${comment}`));
   return [...remarks, ...lines, ''].join('\n');

@@ -12,7 +12,6 @@ import { readBody } from './request.ts';
 import { type ApiAnswer, ApiError, type ErrorForm, type Route } from './route.ts';
 import { readUpload } from './upload.ts';
 
-/** What requests are answered with. */
 export interface AnsweringParts {
   readonly tenants: Tenants;
   readonly failures: Failures;

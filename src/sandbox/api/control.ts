@@ -11,7 +11,6 @@ import type { Subscriptions } from '../subscriptions/subscriptions.ts';
 import { validated } from './request.ts';
 import { type ApiAnswer, ApiError, type ApiRequest, type Route } from './route.ts';
 
-/** The parts of the sandbox that are controlled. */
 export interface ControlParts {
   readonly calls: CallSimulator;
   readonly attempts: Attempts;

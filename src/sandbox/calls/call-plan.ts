@@ -44,7 +44,6 @@ const duration = checked(expected.duration, (value) => {
   return milliseconds !== undefined && milliseconds <= maxDuration ? milliseconds : undefined;
 }).optional();
 
-/** Checks a plan. */
 export const callPlanSchema = z.strictObject({
   scenario: z.enum(scenarios, expected.scenario).optional(),
   callId: id,

@@ -53,7 +53,6 @@ function ownerOf({ id: agentId, organizationId }: Agent) {
   return { organizationId, agentId };
 }
 
-/** How a tool is called. */
 interface RunToolOptions {
   /** Ends the call. @default none */
   readonly signal?: AbortSignal;

@@ -17,7 +17,6 @@ interface AttemptSenderParts {
   readonly isStopping: () => boolean;
 }
 
-/** One attempt to be made. */
 interface AttemptOrder {
   readonly event: SandboxEvent;
   readonly subscription: Subscription;

@@ -6,7 +6,6 @@ import { KnowledgeBaseIndex, type StoredChunk } from './index/knowledge-base-ind
 import type { KnowledgeDocument } from './documents.ts';
 import type { ProcessedDocument } from './processing/processing-thread.ts';
 
-/** A chunk that was found. */
 export interface Found {
   readonly documentId: string;
   readonly documentName: string;
@@ -127,7 +126,6 @@ export class Search {
       this.#indexes.get(knowledgeBaseId)?.remove(position, this.#chunkIds.all(position), frequencies);
   }
 
-  /** Forgets a knowledge base that was deleted. */
   forget(knowledgeBaseId: string): void {
     this.#indexes.delete(knowledgeBaseId);
   }

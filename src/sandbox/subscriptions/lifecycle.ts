@@ -14,7 +14,6 @@ const defaultRetryPolicy = {
 /** For how long after a rotation deliveries are signed with both secrets (docs/sandbox.md). */
 const overlap = 72 * 3_600_000;
 
-/** A new subscription. */
 export function created(caller: Caller, settings: Settings, now: number): Subscription {
   return {
     ...chosen(settings),

@@ -151,7 +151,6 @@ export class ClaimedWork {
   }
 }
 
-/** The claim that a run carries. */
 export function claimOf({ claim }: ClaimedRun): RunClaim {
   return claim as RunClaim;
 }

@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import { Frequencies } from '../embedding/frequencies.ts';
 import { VectorIndex } from './vector-index.ts';
 
-/** A chunk that is stored. */
 export interface StoredChunk {
   readonly id: number;
   readonly vector: Buffer;

@@ -36,7 +36,6 @@ export const heartbeatConnections: PoolLimits = { max: 2, timeout: 10_000 };
 /** For all else. */
 export const workConnections: PoolLimits = { max: 8, timeout: 30_000 };
 
-/** The options of a pool for this place. */
 export function poolOptions(connectionString: string, { max, timeout }: PoolLimits) {
   return {
     connectionString,

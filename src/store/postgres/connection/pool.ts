@@ -14,7 +14,6 @@ export function makePool(connectionString: string | undefined, limits: PoolLimit
 /** Calls a function when something has taken too long. Call the result if it is over before. */
 export type Limit = (onLate: () => void) => () => void;
 
-/** A connection that is taken from a pool. */
 export class TakenConnection {
   readonly client: PoolClient;
   readonly #endLimit: () => void;

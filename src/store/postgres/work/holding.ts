@@ -33,7 +33,6 @@ export async function holdsRun(
   return holds;
 }
 
-/** Ends the claim on one event. */
 export async function endClaim(transaction: Transaction, { process, sequence }: EventClaim): Promise<void> {
   await transaction.query(
     `with ended as (delete from ringback.claims where sequence = $1 and process = $2 returning 1)

@@ -20,7 +20,6 @@ export interface EventToRecord {
   readonly mayClaim: boolean;
 }
 
-/** The process that records. */
 export interface RecordingProcess {
   readonly id: number;
   /** How often it has recovered; undefined if it may claim nothing. */

@@ -20,7 +20,6 @@ export interface Kept extends Quarantined {
   readonly isNew: boolean;
 }
 
-/** The row of a delivery. */
 export function quarantineRow({ headers, cutFrom, ...record }: QuarantineRecord): QuarantineRow {
   return { ...record, headers: JSON.stringify(headers), cutFrom: cutFrom ?? null };
 }

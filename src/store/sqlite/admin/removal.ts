@@ -7,7 +7,6 @@ import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
 import { callKey, fromEventsOfCall } from '../work/call-index.ts';
 import { asInteger } from '../connection/parameters.ts';
 
-/** An event that is to be removed. */
 export interface Removable {
   readonly sequence: Sequence;
   readonly callId: string | null;

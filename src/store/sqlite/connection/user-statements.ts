@@ -18,7 +18,6 @@ export class UserStatements {
     this.#database = database;
   }
 
-  /** The statement of this text. */
   prepare(sql: string): Database.Statement {
     if (sql.length > maxKeptLength) return this.#database.prepare(sql);
     const statement = this.#kept.get(sql) ?? this.#database.prepare(sql);

@@ -15,7 +15,6 @@ export const filterBytes = filterBits / 8;
 /** Which bits of a filter are a key's. */
 type KeyBits = readonly [number, number, number, number];
 
-/** An empty filter. */
 export function newFilter(): Uint8Array<ArrayBuffer> {
   return new Uint8Array(filterBytes);
 }
@@ -30,7 +29,6 @@ export function bitsOf(key: Buffer, at = 0): KeyBits {
   ];
 }
 
-/** Adds a key. */
 export function addTo(filter: Uint8Array, bits: KeyBits): void {
   for (const bit of bits) filter[bit >>> 3] = (filter[bit >>> 3] ?? 0) | (1 << (bit & 7));
 }
@@ -60,7 +58,6 @@ export class EraFilters {
     return this.#boards.flatMap(({ eras }) => eras.filter((era) => era !== undefined));
   }
 
-  /** Adds the filter of an era. */
   add(era: number, filter: Uint8Array): void {
     const board = this.#boardWithRoom();
     const lane = board.eras.indexOf(undefined);
@@ -72,7 +69,6 @@ export class EraFilters {
     board.eras[lane] = era;
   }
 
-  /** Removes the filter of an era. */
   remove(era: number): void {
     const board = this.#boards.find(({ eras }) => eras.includes(era));
     if (!board) return;

@@ -143,7 +143,6 @@ export type Operations = ReturnType<typeof operationsOn>;
 
 export type OperationName = keyof Operations;
 
-/** An operation that is to be run. */
 export interface Operation<Name extends OperationName = OperationName> {
   readonly name: Name;
   readonly args: Parameters<Operations[Name]>;

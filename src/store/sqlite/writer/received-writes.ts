@@ -22,7 +22,6 @@ import {
 export const groupWrites = 1_024;
 export const groupBytes = 4 * 1024 * 1024;
 
-/** A write that waits. */
 export interface ReceivedWrite {
   readonly item: WriteItem;
   /** See `lastGivenUp`; undefined if nobody awaits it: then it is written however long that takes. */

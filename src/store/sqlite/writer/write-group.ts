@@ -20,7 +20,6 @@ const singleTimeout = 700;
 /** What became of one write: what it returned, or why it failed. */
 export type WriteResult = { readonly value: unknown } | { readonly failure: WriteFailure };
 
-/** What became of a group. */
 export interface GroupWritten {
   readonly written: readonly WriteResult[];
   /** Whether anything was changed, so that the disk was synced. */

@@ -38,7 +38,6 @@ export const sync = 'sync';
 /** Asks whether the database can be written. It leaves the disk alone unless the disk has refused the last write. */
 export const probe = 'probe';
 
-/** An operation, and how it is written. */
 export interface OperationItem extends Operation {
   /** Whether a delivery is answered after it, with 503 if it takes too long. */
   readonly isAwaited: boolean;

@@ -5,7 +5,6 @@ import type { EventRow, RecordedRow } from '../work/record.ts';
 import type { OperationName, Operations } from './operations.ts';
 import { type WriteFailure, type WriteItem, probe, sync } from './write-message.ts';
 
-/** How a write is made. */
 export interface WriteOptions {
   /** Whether a delivery is answered after it, with 503 if it takes longer than `recordTimeout`. Default false. */
   readonly isAwaited?: boolean;
@@ -19,7 +18,6 @@ export interface WriteOptions {
   readonly timeout?: number;
 }
 
-/** What an operation returns. */
 export type ResultOf<Name extends OperationName> = ReturnType<Operations[Name]>;
 
 /** A write, and the buffers in it that are handed over to the writer's thread instead of being copied. */
@@ -58,7 +56,6 @@ export abstract class Writer {
   abstract abandon(): void;
   /** Writes what is left, and ends. */
   abstract close(): Promise<void>;
-  /** Requests a write. */
   protected abstract add(write: Sendable, callbacks: WriteCallbacks): void;
 
   /** Runs an operation. `onWritten` is called synchronously, in the order of the writes. */
