@@ -66,7 +66,7 @@ describe('doctor, on an inbox in Postgres', () => {
     });
   });
 
-  it('says which permissions are missing', async () => {
+  it('says which permissions are missing', { tags: 'long' }, async () => {
     const { url, run } = await ownDatabase();
     await run('create role app login');
     const app = Object.assign(new URL(url), { username: 'app' }).href;

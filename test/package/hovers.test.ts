@@ -1,3 +1,4 @@
+// @module-tag long
 /** What an editor shows of a handler's event: the same language service answers it. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

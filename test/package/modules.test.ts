@@ -103,7 +103,7 @@ describe('in TypeScript', () => {
     },
   );
 
-  it('a wrong field is found in CommonJS as well', () => {
+  it('a wrong field is found in CommonJS as well', { tags: 'long' }, () => {
     const wrong = `
 import { createReceiver } from 'ringback';
 createReceiver({ secrets: 'whsec_a' }).on('CallHandler.CallEnded', (event) => event.payload.callId);`;

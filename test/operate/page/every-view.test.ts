@@ -78,7 +78,7 @@ test('each view shows what is there, without a complaint of the browser, and axe
   }
 });
 
-test('views of an empty inbox say what to do next', async () => {
+test('views of an empty inbox say what to do next', { tags: 'long' }, async () => {
   const { receiver } = await started();
   const { page, goTo, complaints } = await open(receiver);
   for (const place of ['/', '/events', '/calls', '/failures', '/quarantine', '/drift']) {
