@@ -13,8 +13,8 @@ const alone = ['test/sandbox/sitemaps-names.test.ts', 'test/store/sqlite/hidden-
 const flow = ['test/{calls,dispatch,operate,promises}/**/*.test.ts'];
 // These are about SQLite: its transactions, what it does about a clock that is set, and the death of processes that share a
 // file. For Postgres, test/store/postgres and test/faults/postgres.test.ts are about the like. The last lines are about what
-// a receiver keeps in memory or logs, and take thousands of events; and about what a person does on the page, which shows what
-// the API answers.
+// a receiver keeps in memory or logs, and take thousands of events; about what a person does on the page, which shows what
+// the API answers; and about what the platform answers and the documents say.
 const onlySqlite = [
   'test/calls/{clock-set,killed,many-joins,own-tables}.test.ts',
   'test/dispatch/{blocking,commit,draining,poison,processes,threads}.test.ts',
@@ -22,6 +22,7 @@ const onlySqlite = [
   'test/promises/kept-through-kill.test.ts',
   'test/{dispatch/{claimed-at-once,crowded,placer},promises/no-personal-data}.test.ts',
   'test/operate/page/{acting,filters,meanwhile,serving,views}.test.ts',
+  'test/operate/{documented-fields,reconcile-answers}.test.ts',
 ];
 
 export default defineConfig({

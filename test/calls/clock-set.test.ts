@@ -78,7 +78,7 @@ describe('a clock that is set', () => {
     expect(begun.sort()).toEqual(['attempt 1', 'attempt 2', 'join']);
   });
 
-  test('counts once, however many processes see it, or begin after it', async () => {
+  test('counts once, however many processes see it, or begin after it', { tags: 'long' }, async () => {
     const clock = new ManualClock();
     const database = temporaryDatabase();
     const begun: string[] = [];

@@ -21,33 +21,37 @@ const complete = { callId: 'call-1', complete: true, missing: [] };
 const withoutAnalysis = { callId: 'call-1', complete: false, missing: [names.analysed] };
 
 describe('a join', () => {
-  test('fires once for each call when everything is there, in whatever order and however often it comes', async () => {
-    const kinds = ['started', 'ended', 'analysed'] as const;
-    const seen: JoinedCall[] = [];
-    const events = kinds.map((kind) => names[kind]);
-    const { receiver, logs } = await started({}, (r) =>
-      r.onCall({ ...terms, events }, (joined) => void seen.push(joined)),
-    );
-    let calls = 0;
-    await fc.assert(
-      fc.asyncProperty(
-        fc.shuffledSubarray([...kinds, ...kinds, ...kinds], { minLength: 9 }),
-        async (order) => {
-          calls += 1;
-          const callId = `call-${calls}`;
-          for (const name of order) await tell(receiver, { name, callId, traceId: `${callId}-${name}` });
-          await logs.until('run_done', calls);
-          for (const name of kinds) await settled(receiver, `${callId}-${name}`);
-          expect(seen.map(seenOf).filter((joined) => joined.callId === callId)).toEqual([
-            { callId, complete: true, missing: [] },
-          ]);
-        },
-      ),
-      { numRuns: 40 },
-    );
-    expect(seen).toHaveLength(calls);
-    expect((await receiver.counts()).runs).toEqual({ due: 0, running: 0, blocked: 0, dead: 0 });
-  });
+  test(
+    'fires once for each call when everything is there, in whatever order and however often it comes',
+    { tags: 'long' },
+    async () => {
+      const kinds = ['started', 'ended', 'analysed'] as const;
+      const seen: JoinedCall[] = [];
+      const events = kinds.map((kind) => names[kind]);
+      const { receiver, logs } = await started({}, (r) =>
+        r.onCall({ ...terms, events }, (joined) => void seen.push(joined)),
+      );
+      let calls = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.shuffledSubarray([...kinds, ...kinds, ...kinds], { minLength: 9 }),
+          async (order) => {
+            calls += 1;
+            const callId = `call-${calls}`;
+            for (const name of order) await tell(receiver, { name, callId, traceId: `${callId}-${name}` });
+            await logs.until('run_done', calls);
+            for (const name of kinds) await settled(receiver, `${callId}-${name}`);
+            expect(seen.map(seenOf).filter((joined) => joined.callId === callId)).toEqual([
+              { callId, complete: true, missing: [] },
+            ]);
+          },
+        ),
+        { numRuns: 40 },
+      );
+      expect(seen).toHaveLength(calls);
+      expect((await receiver.counts()).runs).toEqual({ due: 0, running: 0, blocked: 0, dead: 0 });
+    },
+  );
 
   test('gets the call as it has become', async () => {
     const { receiver, logs } = await started({}, (r) =>

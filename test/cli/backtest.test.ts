@@ -80,7 +80,7 @@ describe('ringback backtest', () => {
     },
   );
 
-  it('tells discarding from asking for a later attempt and from failing', async () => {
+  it('tells discarding from asking for a later attempt and from failing', { tags: 'long' }, async () => {
     const cwd = await workedOn(
       appOf(`
       r.on('CallHandler.CallEnded', { name: 'discards' }, () => { throw new Discard('of no use'); });
@@ -101,7 +101,7 @@ describe('ringback backtest', () => {
     ]);
   });
 
-  it('counts the rows that a commit would write, and undoes each', async () => {
+  it('counts the rows that a commit would write, and undoes each', { tags: 'long' }, async () => {
     const cwd = await workedOn(
       appOf(`
       r.database.exec('create table if not exists later (id integer primary key)');

@@ -76,7 +76,7 @@ describe('backup', () => {
     await expect.poll(() => handled, { timeout: 20_000 }).toEqual(['in-flight']);
   });
 
-  it('never overwrites a file, and leaves nothing where it fails', async () => {
+  it('never overwrites a file, and leaves nothing where it fails', { tags: 'long' }, async () => {
     const cwd = folder({ 'taken.db': 'precious' });
     await serve([], { cwd }).url();
     const before = readdirSync(cwd).toSorted();

@@ -103,7 +103,7 @@ describe('doctor, on an inbox in Postgres', () => {
     },
   );
 
-  it('sees what endangers the inbox', async () => {
+  it('sees what endangers the inbox', { tags: 'long' }, async () => {
     const { url, run } = await server({ fsync: 'off', max_connections: 12 });
     await makeTrouble(url, []);
     expect(await found(url)).toMatchObject({

@@ -68,7 +68,7 @@ describe('ringback inbox replay', () => {
     expect(JSON.parse(given.stdout)).toMatchObject({ id: 1, runs: 1 });
   });
 
-  it('goes on at a rate until all is requeued', async () => {
+  it('goes on at a rate until all is requeued', { tags: 'long' }, async () => {
     const meant = [
       'inbox',
       'replay',

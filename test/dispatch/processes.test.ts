@@ -133,10 +133,14 @@ test('an idle receiver does next to nothing', { tags: 'long' }, async () => {
   expect(after.turns - before.turns).toBeLessThan(20 * (after.heartbeats - before.heartbeats + asked));
 });
 
-test('a process that waits for the inbox, or for the end of a run, does not end meanwhile', async () => {
-  const file = fileURLToPath(new URL('../support/waiting-process.ts', import.meta.url));
-  const process = new Script(file, temporaryDatabase());
-  await process.line('delivered');
-  await process.line('stopped');
-  expect(await process.exit()).toBe(0);
-});
+test(
+  'a process that waits for the inbox, or for the end of a run, does not end meanwhile',
+  { tags: 'long' },
+  async () => {
+    const file = fileURLToPath(new URL('../support/waiting-process.ts', import.meta.url));
+    const process = new Script(file, temporaryDatabase());
+    await process.line('delivered');
+    await process.line('stopped');
+    expect(await process.exit()).toBe(0);
+  },
+);

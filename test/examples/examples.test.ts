@@ -101,7 +101,7 @@ describe('the example postgres', () => {
 });
 
 describe('the example vitest', () => {
-  it('passes', () => {
+  it('passes', { tags: 'long' }, () => {
     const runner = join(root, 'node_modules/vitest/vitest.mjs');
     const report = join(project.folder, 'report.json');
     const args = [runner, 'run', '--root', 'vitest', '--reporter', 'json', '--outputFile', report];

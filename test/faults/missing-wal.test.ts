@@ -116,7 +116,7 @@ describe('nothing is said', () => {
     },
   );
 
-  test('when several start at the same time', async () => {
+  test('when several start at the same time', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     expect(await told(database)).toBe(0);
     const receivers = await Promise.all([1, 2, 3, 4].map(() => started({ database })));

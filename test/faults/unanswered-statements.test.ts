@@ -14,7 +14,7 @@ import { losesStandby, waitingForStandby } from '../support/synchronous-standby.
 /** A part of the statement that records deliveries. */
 const ofRecording = 'record_events';
 
-test('a statement that waits for a lock is ended when it is given up', async () => {
+test('a statement that waits for a lock is ended when it is given up', { tags: 'long' }, async () => {
   const { connectionString, schema } = await testDatabase();
   const receiver = await started({ connectionString }, schema);
   const client = await connectedTo(connectionString);

@@ -1,3 +1,4 @@
+// @module-tag long
 /** Every entry point in ES modules and in CommonJS, as Node runs them and as TypeScript resolves them. */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,16 +41,12 @@ describe('without another package', () => {
   beforeAll(async () => void (bare = await packProject()));
   afterAll(() => bare.remove());
 
-  it(
-    'the types are correct, accept an app, refuse wrong fields and count each mistake',
-    { tags: 'long' },
-    () => {
-      const errors = types.errors(bare, { 'right.ts': rightApp, 'wrong.ts': wrongApp });
-      expect(errors.map((line) => line.replace(/: .*/, ''))).toEqual(
-        [4, 5, 6, 7, 8].map((line) => expect.stringMatching(new RegExp(`^wrong\\.ts\\(${line},\\d+\\)$`))),
-      );
-    },
-  );
+  it('the types are correct, accept an app, refuse wrong fields and count each mistake', () => {
+    const errors = types.errors(bare, { 'right.ts': rightApp, 'wrong.ts': wrongApp });
+    expect(errors.map((line) => line.replace(/: .*/, ''))).toEqual(
+      [4, 5, 6, 7, 8].map((line) => expect.stringMatching(new RegExp(`^wrong\\.ts\\(${line},\\d+\\)$`))),
+    );
+  });
 });
 
 /** The entry points, by the names that are imported. */
@@ -94,16 +91,12 @@ describe('in TypeScript', () => {
     ['bundler, kept', { 'app.cts': app(required) }, { module: 'preserve', moduleResolution: 'bundler' }],
     ['node10, CommonJS', { 'app.ts': app() }, { module: 'commonjs', moduleResolution: 'node10' }],
   ];
-  it.each(settings)(
-    '%s: an app that uses every entry point type-checks',
-    { tags: 'long' },
-    (_name, files, modules) => {
-      expect(types.errors(project, files, modules)).toEqual([]);
-      expect(entryPoints().filter((name) => !app().includes(`from '${name}'`))).toEqual([]);
-    },
-  );
+  it.each(settings)('%s: an app that uses every entry point type-checks', (_name, files, modules) => {
+    expect(types.errors(project, files, modules)).toEqual([]);
+    expect(entryPoints().filter((name) => !app().includes(`from '${name}'`))).toEqual([]);
+  });
 
-  it('a wrong field is found in CommonJS as well', { tags: 'long' }, () => {
+  it('a wrong field is found in CommonJS as well', () => {
     const wrong = `
 import { createReceiver } from 'ringback';
 createReceiver({ secrets: 'whsec_a' }).on('CallHandler.CallEnded', (event) => event.payload.callId);`;
@@ -111,7 +104,7 @@ createReceiver({ secrets: 'whsec_a' }).on('CallHandler.CallEnded', (event) => ev
     expect(errors).toEqual([expect.stringContaining("wrong.cts(3,93): error TS2551: Property 'callId'")]);
   });
 
-  it('a receiver of an ES module is one in CommonJS', { tags: 'long' }, () => {
+  it('a receiver of an ES module is one in CommonJS', () => {
     const files = {
       'receiver.mts': `
 import { createReceiver } from 'ringback';
@@ -127,7 +120,7 @@ export const stop = (receiver: Receiver): Promise<void> | undefined =>
     expect(types.errors(project, files, nodeNext)).toEqual([]);
   });
 
-  it('the examples of frameworks type-check', { tags: 'long' }, () => {
+  it('the examples of frameworks type-check', () => {
     const sources = exampleFolders.flatMap((name) =>
       globSync(`${name}/*.ts`, { cwd: examples }).map((file): [string, string] => [
         file,
@@ -138,7 +131,7 @@ export const stop = (receiver: Receiver): Promise<void> | undefined =>
     expect(types.errors(project, Object.fromEntries(sources), { ...nodeNext, ...ofExamples })).toEqual([]);
   });
 
-  it('what CommonJS compiles to runs', { tags: 'long' }, () => {
+  it('what CommonJS compiles to runs', () => {
     const compilerOptions = { module: ts.ModuleKind.Node16, target: ts.ScriptTarget.ES2024 };
     const { outputText } = ts.transpileModule(app(), { compilerOptions, fileName: 'run.cts' });
     writeFileSync(join(project.folder, 'run.cjs'), outputText);

@@ -33,20 +33,24 @@ test('of 200 copies at once exactly one is accepted and run; after a restart non
   expect(seen).toEqual(['trace-1']);
 });
 
-test('of 100 copies to each of two processes on one database exactly one is accepted and run', async () => {
-  const folder = temporaryFolder();
-  const file = join(folder, 'appended.txt');
-  const options = { database: join(folder, 'inbox.db'), file, handlers: 'effects' } as const;
-  const processes = [new ReceiverProcess(options), new ReceiverProcess(options)];
-  const urls = await Promise.all(processes.map((process) => process.url()));
-  // Signed only once, so that the copies are identical to the last byte.
-  const headers = signedHeaders(body);
-  const copies = urls.flatMap((url) => Array.from({ length: 100 }, () => post(url, body, headers)));
-  expect(tally(await Promise.all(copies))).toEqual({ accepted: 1, duplicate: 199 });
-  await expect.poll(async () => (await processes[0]?.counts())?.events.done).toBe(1);
-  await Promise.all(processes.map((process) => process.stop()));
-  expect(readFileSync(file, 'utf8')).toBe('trace-1\n');
-});
+test(
+  'of 100 copies to each of two processes on one database exactly one is accepted and run',
+  { tags: 'long' },
+  async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'appended.txt');
+    const options = { database: join(folder, 'inbox.db'), file, handlers: 'effects' } as const;
+    const processes = [new ReceiverProcess(options), new ReceiverProcess(options)];
+    const urls = await Promise.all(processes.map((process) => process.url()));
+    // Signed only once, so that the copies are identical to the last byte.
+    const headers = signedHeaders(body);
+    const copies = urls.flatMap((url) => Array.from({ length: 100 }, () => post(url, body, headers)));
+    expect(tally(await Promise.all(copies))).toEqual({ accepted: 1, duplicate: 199 });
+    await expect.poll(async () => (await processes[0]?.counts())?.events.done).toBe(1);
+    await Promise.all(processes.map((process) => process.stop()));
+    expect(readFileSync(file, 'utf8')).toBe('trace-1\n');
+  },
+);
 
 test('a copy under another trace id in the unsigned header is a copy all the same', async () => {
   const { receiver } = await started();

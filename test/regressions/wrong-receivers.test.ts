@@ -38,23 +38,27 @@ describe('not this receiver', () => {
     expect(answers.filter(({ json }) => json.status === 'accepted')).toHaveLength(1);
   });
 
-  test('crash-after-effect-before-ack: killed with its effect made, the copy that follows makes no second one', async () => {
-    const database = temporaryDatabase();
-    const options = { database, file: `${database}.txt`, handlers: 'effects' } as const;
-    const first = new ReceiverProcess(options);
-    const body = bodyOf({ traceId: 'trace-1' });
-    const url = await first.url();
-    // It doesn't matter whether the process answers before it is killed: the copy is sent in either case.
-    const answering = post(url, body).catch(() => undefined);
-    await expect.poll(() => effectsIn(database), { interval: 5 }).toEqual(['trace-1']);
-    await first.kill();
-    await answering;
-    const second = new ReceiverProcess(options);
-    expect((await post(await second.url(), body)).json.status).toBe('duplicate');
-    await expect.poll(async () => (await second.counts()).events.done).toBe(1);
-    await second.stop();
-    expect(effectsIn(database)).toEqual(['trace-1']);
-  });
+  test(
+    'crash-after-effect-before-ack: killed with its effect made, the copy that follows makes no second one',
+    { tags: 'long' },
+    async () => {
+      const database = temporaryDatabase();
+      const options = { database, file: `${database}.txt`, handlers: 'effects' } as const;
+      const first = new ReceiverProcess(options);
+      const body = bodyOf({ traceId: 'trace-1' });
+      const url = await first.url();
+      // It doesn't matter whether the process answers before it is killed: the copy is sent in either case.
+      const answering = post(url, body).catch(() => undefined);
+      await expect.poll(() => effectsIn(database), { interval: 5 }).toEqual(['trace-1']);
+      await first.kill();
+      await answering;
+      const second = new ReceiverProcess(options);
+      expect((await post(await second.url(), body)).json.status).toBe('duplicate');
+      await expect.poll(async () => (await second.counts()).events.done).toBe(1);
+      await second.stop();
+      expect(effectsIn(database)).toEqual(['trace-1']);
+    },
+  );
 
   test('no-idempotency-record: what was handled before a restart is a duplicate after it', async () => {
     const database = temporaryDatabase();

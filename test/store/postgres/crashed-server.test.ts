@@ -31,16 +31,20 @@ describe('a Postgres server that crashes', () => {
     },
   );
 
-  test('may have forgotten what a process has been told: what it still has as claimed is claimed again', async () => {
-    const { store, crash } = await opened();
-    await record(store, eventOf('a'));
-    const forgotten = only(await store.claimEvents(10));
-    await store.keepAlive();
-    expect(await store.claimEvents(10)).toEqual([]);
-    await crash();
-    await store.keepAlive();
-    expect(await store.claimEvents(10)).toMatchObject([{ traceId: forgotten.traceId, crashCount: 0 }]);
-  });
+  test(
+    'may have forgotten what a process has been told: what it still has as claimed is claimed again',
+    { tags: 'long' },
+    async () => {
+      const { store, crash } = await opened();
+      await record(store, eventOf('a'));
+      const forgotten = only(await store.claimEvents(10));
+      await store.keepAlive();
+      expect(await store.claimEvents(10)).toEqual([]);
+      await crash();
+      await store.keepAlive();
+      expect(await store.claimEvents(10)).toMatchObject([{ traceId: forgotten.traceId, crashCount: 0 }]);
+    },
+  );
 });
 
 /** A store on a server of its own. */
