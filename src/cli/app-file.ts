@@ -3,7 +3,7 @@ import * as nodeModule from 'node:module';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { RingbackError, configError } from '../errors/errors.ts';
-import { isObject } from '../errors/option-problems.ts';
+import { isObject } from '../kit/values.ts';
 import { placeOf } from '../kit/error-location.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { AppOptions } from '../receiver/options.ts';

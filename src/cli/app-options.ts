@@ -1,6 +1,5 @@
 import { ConfigError, RingbackError, configError } from '../errors/errors.ts';
-import { defined, isThenable } from '../kit/values.ts';
-import { isObject } from '../errors/option-problems.ts';
+import { defined, isObject, isThenable } from '../kit/values.ts';
 import { type AppOptions, type ReceiverOptions, resolveOptions } from '../receiver/options.ts';
 import { type Environment, databaseOf } from './environment.ts';
 import { hasSecrets, secretsOf } from './secrets.ts';

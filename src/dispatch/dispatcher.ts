@@ -89,14 +89,9 @@ export class Dispatcher {
     return this.#state !== 'created';
   }
 
-  /** Whether a handler is working. */
-  get isWorking(): boolean {
-    return this.#parts.registry.lanes.some(({ isActive }) => isActive);
-  }
-
-  /** In how many milliseconds a handler's rate lets it go on, while none works and so nothing but time is missing. */
+  /** In how many milliseconds the first handler that waits for its rate may go on. */
   get turnIn(): number | undefined {
-    return this.isWorking ? undefined : this.#rates.nextIn;
+    return this.#rates.nextIn;
   }
 
   /** Takes over what dead processes held, logs which handlers don't fit the inbox, and begins. */

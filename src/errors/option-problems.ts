@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../kit/clock.ts';
 import { headerName, headerValue } from '../kit/header-fields.ts';
 import { closest } from '../kit/closest-name.ts';
 import { parseInstant } from '../kit/time.ts';
-import { valueAt } from '../kit/values.ts';
+import { isObject, valueAt } from '../kit/values.ts';
 
 /** How many options a sentence names when it asks for an object of them. */
 const maxNamed = 5;
@@ -164,11 +164,6 @@ export function checked<T>(
     context.addIssue({ code: 'custom', message: expected, params: { found: tell(value) } });
     return z.NEVER;
   });
-}
-
-/** Whether a value is an object, of whatever kind. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 /** Whether a value has these methods: a clock, a logger or a store is recognised by them, not by its class. */

@@ -5,9 +5,14 @@ export function defined<T extends object>(value: T): Defined<T> {
 
 type Defined<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
 
+/** Whether a value is an object, of whatever kind. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
 /** The fields of what may be an object. */
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  return isObject(value) ? value : {};
 }
 
 /** What is at a path in a value; undefined if there is nothing. */

@@ -1,7 +1,7 @@
 import type { Meter, ObservableGauge } from '@opentelemetry/api';
 import { type ActivityObserver, measures } from '../kit/activity.ts';
 import type { Receiver } from '../receiver/receiver.ts';
-import { withoutThrowing } from './harmless.ts';
+import { withoutThrowing } from './without-throwing.ts';
 
 /** The metrics of a receiver. Labels are names of handlers, outcomes and codes: nothing of an event. */
 export function measure(receiver: Receiver, meter: Meter): ActivityObserver {

@@ -14,7 +14,7 @@ import {
 import { causeOf } from '../dispatch/outcomes.ts';
 import { classOf, codeOf } from '../kit/error-text.ts';
 import { type AttemptSpan, type TracedAttempt, type Tracer, untraced } from '../kit/tracing.ts';
-import { beginSpan, endSpan } from './harmless.ts';
+import { beginSpan, endSpan } from './without-throwing.ts';
 import { isSampled } from './sampling.ts';
 
 /** Spans of deliveries and attempts, named as the conventions for messaging are. */

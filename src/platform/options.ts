@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { type ConfigError, configError } from '../errors/errors.ts';
 import type { Clock, Random } from '../kit/clock.ts';
 import { type Duration, parseDuration, parsePositiveDuration } from '../kit/duration.ts';
-import { checked, clockOption, hasMethods, isObject, parseStrictly } from '../errors/option-problems.ts';
+import { checked, clockOption, hasMethods, parseStrictly } from '../errors/option-problems.ts';
+import { isObject } from '../kit/values.ts';
 import { readBaseUrl } from './requests/address.ts';
 import { type KnowledgeBasePaths, knowledgeBasePathsOption } from './resources/knowledge-base-paths.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject } from '../errors/option-problems.ts';
+import { isObject } from '../kit/values.ts';
 import { type Size, parseSize } from '../kit/bytes.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 import type { Secrets } from '../signature/secrets.ts';

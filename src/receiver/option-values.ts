@@ -9,7 +9,8 @@ import { parseDuration, parsePositiveDuration, parseRate } from '../kit/duration
 import type { Random } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import { compileTrustProxy, wrongEntry } from '../kit/trust-proxy.ts';
-import { checked, describe, hasMethods, isObject } from '../errors/option-problems.ts';
+import { checked, describe, hasMethods } from '../errors/option-problems.ts';
+import { isObject } from '../kit/values.ts';
 import { type Database, isDatabaseName, wrongDatabase } from './database.ts';
 import { sensibleFrom } from './short-durations.ts';
 

@@ -3,7 +3,7 @@
  * meant: `timeout: 30`. A text such as '30ms' says what it means, and zero is zero in any unit.
  */
 import { z } from 'zod';
-import { isObject } from '../errors/option-problems.ts';
+import { isObject } from '../kit/values.ts';
 
 /** An option whose number is suspiciously small. */
 export interface ShortDuration {

@@ -1,5 +1,6 @@
 import { configError, ringbackError } from '../errors/errors.ts';
-import { describe, hasMethods, isObject } from '../errors/option-problems.ts';
+import { describe, hasMethods } from '../errors/option-problems.ts';
+import { isObject } from '../kit/values.ts';
 import { fetchCauseOf, metPlainHttp } from '../kit/error-text.ts';
 import { jsonOrText, sentOnce } from '../kit/http-bodies.ts';
 import type { Receiver } from '../receiver/receiver.ts';

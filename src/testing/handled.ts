@@ -91,8 +91,8 @@ function inWords({ state, runs }: WholeInboxEvent, matching: readonly string[]):
 
 /** What to do where time stands still: nothing that waits for its time would ever be run. */
 function moveClock(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInboxEvent) {
-  const waits =
-    turnOf(receiver) !== undefined || (state === 'open' && !runs.some((run) => run.state === 'running'));
+  const waitsForTurn = !isWorking(receiver) && turnOf(receiver) !== undefined;
+  const waits = waitsForTurn || (state === 'open' && !runs.some((run) => run.state === 'running'));
   if (!waits || !(receiver instanceof Receiver) || readManualClock(internalsOf(receiver).clock) === undefined)
     return {};
   return { fix: 'Move its clock on with clock.advance(), or let handled do it: handled(…, { clock }).' };
@@ -142,7 +142,9 @@ function turnOf(receiver: Pick<Receiver, 'events'>): number | undefined {
 }
 
 function isWorking(receiver: Pick<Receiver, 'events'>): boolean {
-  return receiver instanceof Receiver && internalsOf(receiver).parts.dispatcher.isWorking;
+  return (
+    receiver instanceof Receiver && internalsOf(receiver).parts.registry.lanes.some((lanes) => lanes.isActive)
+  );
 }
 
 /**
@@ -154,9 +156,9 @@ async function moveOn(
   clock: ManualClock,
   event: WholeInboxEvent,
 ): Promise<void> {
+  if (isWorking(receiver)) return;
   const turn = turnOf(receiver);
   if (turn !== undefined) return clock.advance(turn);
-  if (isWorking(receiver)) return;
   const { events } = receiver;
   const { state, runs, callId } = event;
   if (state !== 'open') return;

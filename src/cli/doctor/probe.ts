@@ -1,4 +1,4 @@
-import { isObject } from '../../errors/option-problems.ts';
+import { isObject } from '../../kit/values.ts';
 import { jsonIn, readBounded, sentOnce } from '../../kit/http-bodies.ts';
 import { fetchCauseOf } from '../../kit/error-text.ts';
 import type { Clock } from '../../kit/clock.ts';

@@ -1,6 +1,7 @@
 /** What the platform says of a call, as far as it can be relied on. */
 import { ringbackError } from '../../errors/errors.ts';
-import { describe, isObject } from '../../errors/option-problems.ts';
+import { describe } from '../../errors/option-problems.ts';
+import { isObject } from '../../kit/values.ts';
 import { firstId, idUnder, readId } from '../../events/ids.ts';
 import { organizationIdNames } from '../../events/read-event.ts';
 import { parseInstant } from '../../kit/time.ts';

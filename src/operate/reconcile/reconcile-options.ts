@@ -1,7 +1,8 @@
 import { types } from 'node:util';
 import { z } from 'zod';
 import { configError, ringbackError } from '../../errors/errors.ts';
-import { checked, describe, hasMethods, isObject, parseStrictly } from '../../errors/option-problems.ts';
+import { checked, describe, hasMethods, parseStrictly } from '../../errors/option-problems.ts';
+import { isObject } from '../../kit/values.ts';
 import { readId } from '../../events/ids.ts';
 import { type Duration, inWords, parseDuration } from '../../kit/duration.ts';
 

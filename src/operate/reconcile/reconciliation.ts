@@ -1,6 +1,6 @@
 import { causeOf } from '../../dispatch/outcomes.ts';
 import { ringbackError } from '../../errors/errors.ts';
-import { isObject } from '../../errors/option-problems.ts';
+import { isObject } from '../../kit/values.ts';
 import { eventNames } from '../../events/names.ts';
 import { type ReconcilableName, reconcilableNames } from '../../events/reconciled.ts';
 import type { CallEvent } from '../../events/model.ts';

@@ -1,5 +1,5 @@
 /** What can come of a document other than that it is found. */
-import { isObject } from '../../errors/option-problems.ts';
+import { isObject } from '../../kit/values.ts';
 import { PlatformError } from '../requests/platform-error.ts';
 import { oneLine } from '../requests/redact.ts';
 import type { KnowledgeDocument } from './document.ts';

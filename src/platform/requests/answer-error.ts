@@ -1,5 +1,5 @@
 /** Reads the three error bodies of the platform's document, and any other answer that is not what was asked for. */
-import { isObject } from '../../errors/option-problems.ts';
+import { isObject } from '../../kit/values.ts';
 import { jsonIn } from '../../kit/http-bodies.ts';
 import { PlatformError } from './platform-error.ts';
 import { type Redact, oneLine, redacted } from './redact.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { parseTimestamp } from '../../kit/time.ts';
-import { isObject } from '../../errors/option-problems.ts';
+import { isObject } from '../../kit/values.ts';
 import { type CallOptions, aSignal } from '../requests/call-options.ts';
 import type { AnsweredBody } from '../requests/request.ts';
 import { IssuedSecret, type IssuedParts, SecretNotKeptError } from './issued-secret.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { checked, isObject, parseStrictly } from '../../errors/option-problems.ts';
+import { checked, parseStrictly } from '../../errors/option-problems.ts';
+import { isObject } from '../../kit/values.ts';
 import { readLeniently } from './lenient-arguments.ts';
 import { type ParametersSchema, parametersSchemaOf } from './parameters-schema.ts';
 import {

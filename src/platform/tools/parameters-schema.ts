@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { configError, RingbackError } from '../../errors/errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
-import { fieldsOf } from '../../kit/values.ts';
-import { isObject } from '../../errors/option-problems.ts';
+import { fieldsOf, isObject } from '../../kit/values.ts';
 
 /** One parameter as the model sees it (platform document, CustomTool). */
 export interface ParameterSchema {

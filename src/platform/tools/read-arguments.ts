@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isObject } from '../../errors/option-problems.ts';
+import { isObject } from '../../kit/values.ts';
 import { exactJsonIn } from '../../events/decoding.ts';
 import { argumentLimits } from './lenient-arguments.ts';
 import { ToolRefusal } from './tool-answer.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { isObject } from '../../errors/option-problems.ts';
+import { isObject } from '../../kit/values.ts';
 import type { ParametersSchema } from './parameters-schema.ts';
 
 /** The most problems that are named: a voice agent speaks about them, and nobody keeps more than a few in mind. */

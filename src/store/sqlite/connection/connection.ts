@@ -70,7 +70,7 @@ export function openingCause(error: unknown): string {
   // SQLite says only that it is unable to, of a file that is there and of one that it can't make.
   if (isOfKind(error, 'SQLITE_CANTOPEN'))
     return 'it is a folder, or this process may not open it, or not write to the folder that it is in';
-  if (isPlain(error)) return `it is not as this version keeps an inbox (${messageOf(error)})`;
+  if (isOfStatement(error)) return `it is not as this version keeps an inbox (${messageOf(error)})`;
   return isReadOnly(error)
     ? 'it, or the folder in which its log lies beside it, can only be read'
     : messageOf(error);
@@ -152,7 +152,7 @@ export function isReadOnly(error: unknown): boolean {
 }
 
 /** Whether a statement itself failed: by what it names, or by what it found. */
-function isPlain(error: unknown): boolean {
+function isOfStatement(error: unknown): boolean {
   return codeOf(error) === 'SQLITE_ERROR';
 }
 
