@@ -41,10 +41,10 @@ export interface Measured extends LoadReport {
  * After how many deliveries a server is warm. Node compiles the busiest functions anew after some 14,000, all in one
  * moment and on all cores: a long-lived receiver has that behind it.
  */
-const warmDeliveries = 40_000;
+export const warmDeliveries = 40_000;
 /** How long a warm-up takes at the least and at the most, in seconds. */
 const shortestWarmUp = 3;
-const maxWarmUp = 10;
+export const maxWarmUp = 10;
 /** With how many connections a server is warmed up at the least: with one it would take a minute. */
 const warmUpConnections = 32;
 
