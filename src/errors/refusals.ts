@@ -81,7 +81,8 @@ export const fixes = {
     "X-Forwarded-Proto and Forwarded instead of passing the client's on.",
   host_is_address: () =>
     'The Host header is an IP address, but the platform delivers to domain names only. Behind a proxy, let it ' +
-    'pass the Host header on (nginx: proxy_set_header Host $host).',
+    'pass the Host header on (nginx: proxy_set_header Host $host). Without a proxy, it is a scanner or a health check that ' +
+    'goes by the IP address, and there is nothing to do.',
   host_not_listed: () =>
     'The host is not one of https: { hosts }: add the name that the subscription delivers to. It is the Host header, ' +
     'or what a trusted proxy says in X-Forwarded-Host.',

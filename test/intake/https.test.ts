@@ -109,6 +109,14 @@ describe('the first refusal says what a proxy has to do', () => {
   });
 });
 
+test('the first refusal of an IP address as a host says what it may be without a proxy', async () => {
+  const { receiver, logs } = await started();
+  await receiver.take(deliveryOf({ headers: { host: '192.0.2.1' } }));
+  expect(logs.of('refusal_fix')).toMatchObject([
+    { fix: expect.stringMatching(/Without a proxy, it is a scanner or a health check .* nothing to do\.$/) },
+  ]);
+});
+
 describe('a host', () => {
   test.each<[string, Https, Headers, number]>([
     ['that is any name is answered to', {}, { host: 'anything.example.com' }, 200],
