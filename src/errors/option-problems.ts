@@ -176,14 +176,33 @@ export const clockOption = checked('a clock, with the methods now, elapsed and a
 ).default(systemClock);
 
 const headersExpected = 'an object of header names and values';
-const valueExpected = 'visible ASCII text that is not empty';
+const valueExpected = 'visible ASCII text, with no blanks at its ends, that is not empty';
 
 /** The subscription's own headers, by name. Their values are credentials. */
-export const headersOption = z.record(
-  z.string().regex(headerName, headersExpected),
-  z.string(valueExpected).regex(headerValue, valueExpected),
-  headersExpected,
-);
+export const headersOption = z
+  .record(z.string(), z.unknown(), headersExpected)
+  .superRefine(requireHeaderNames)
+  .pipe(z.record(z.string(), z.string(valueExpected).regex(headerValue, valueExpected)));
+
+/** Quotes only the character that no name may have: a whole header may have been given as a name, with a credential in it. */
+export function requireHeaderNames(
+  headers: Readonly<Record<string, unknown>>,
+  context: z.core.$RefinementCtx,
+): void {
+  const wrong = Object.keys(headers).find((name) => !headerName.test(name));
+  if (wrong === undefined) return;
+  const character = Array.from(wrong).find((one) => !headerName.test(one));
+  context.addIssue({
+    code: 'custom',
+    message: "an object whose names are those of headers, such as 'X-Api-Key'",
+    params: {
+      found:
+        character === undefined
+          ? 'one with an empty name'
+          : `one with ${JSON.stringify(character)} in a name`,
+    },
+  });
+}
 
 /** A text given by a user, with more than blanks in it. */
 export const givenText = z

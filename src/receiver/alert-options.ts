@@ -82,12 +82,22 @@ const notify = z.unknown().transform((value, context) => {
   return z.NEVER;
 });
 
+interface NotifyProblem {
+  readonly message: string;
+  readonly path?: string[];
+  readonly params?: { readonly found: string | undefined };
+}
+
 /** What should have been given, and in which field of a webhook: often it is a variable of the environment that isn't set. */
-function problemOf(value: unknown): { readonly message: string; readonly path?: string[] } | undefined {
+function problemOf(value: unknown): NotifyProblem | undefined {
   if (typeof value === 'function' || isAddress(value)) return undefined;
-  if (!isObject(value) || Object.keys(value).some((key) => key !== 'url' && key !== 'secret'))
-    return { message: 'a function, an http or https address, or { url, secret }' };
-  if (!isAddress(value['url'])) return { message: 'an http or https address', path: ['url'] };
+  if (!isObject(value) || Object.keys(value).some((key) => key !== 'url' && key !== 'secret')) {
+    const message = 'a function, an http or https address, or { url, secret }';
+    return { message, params: { found: wrongAddress(value) } };
+  }
+  const { url } = value;
+  if (!isAddress(url))
+    return { message: 'an http or https address', path: ['url'], params: { found: wrongAddress(url) } };
   // A variable that isn't set must not send unsigned what was to be signed.
   if (!('secret' in value) || canSign(value['secret'] as Secrets)) return undefined;
   return { message: 'whsec_ and base64, or left out', path: ['secret'] };
@@ -98,6 +108,13 @@ function isAddress(value: unknown): boolean {
   const { protocol, username, password } = new URL(value);
   // `fetch` takes no credentials in front of the host.
   return ['http:', 'https:'].includes(protocol) && username + password === '';
+}
+
+/** What is wrong with a text that is no address, without quoting it. */
+function wrongAddress(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value === '') return undefined;
+  if (!/^https?:/i.test(value)) return 'text that does not begin with http:// or https://';
+  return URL.canParse(value) ? 'one with a user name or password' : "text that can't be read as an address";
 }
 
 function canSign(secrets: Secrets): boolean {

@@ -54,7 +54,11 @@ export const database = checked(
   readDatabase,
   wrongDatabase,
 );
-export const logger = checked('a pino instance or options for one', readLogger);
+export const logger = checked('a pino instance or options for one', readLogger, (value) =>
+  isOtherLogger(value)
+    ? "a logger of another kind. Leave it out for pino's own, which writes to stdout"
+    : undefined,
+);
 
 /** Only a name in the form in which `admit` reads the Host header, except its case: no other could ever match. */
 function readHostName(value: unknown): string | undefined {
@@ -72,7 +76,12 @@ function readDatabase(value: unknown): Database | undefined {
 function readLogger(value: unknown): Logger | LoggerOptions | undefined {
   if (!isObject(value) || Array.isArray(value)) return undefined;
   if (isLogger(value)) return value;
-  return ['info', 'log', 'child'].some((name) => typeof value[name] === 'function') ? undefined : value;
+  return isOtherLogger(value) ? undefined : value;
+}
+
+/** Whether a value that is no logger of pino's has methods that loggers have. */
+function isOtherLogger(value: unknown): boolean {
+  return ['info', 'log', 'child'].some((name) => hasMethods(value, [name]));
 }
 
 /** @throws ConfigError, in pino's own words, for options that pino doesn't take */

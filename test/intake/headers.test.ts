@@ -56,7 +56,13 @@ describe("the subscription's own headers", () => {
   );
 
   test.each<[string, Record<string, string>, RegExp]>([
-    ['a name that no request can carry', { 'x key': 'key-1' }, /names and values/],
+    [
+      'a name that no request can carry',
+      { 'x key': 'key-1' },
+      /option headers should be .* names are those of headers, such as 'X-Api-Key', but is one with " " in a name\.$/,
+    ],
+    ['a whole header as a name', { 'x-key: key-1': '' }, /but is one with ":" in a name\.$/],
+    ['an empty name', { '': 'key-1' }, /but is one with an empty name\.$/],
     ['nothing as a value', { 'x-key': '' }, /headers\.x-key should be .* not empty, but is empty/],
     [
       'a value that arrives otherwise',

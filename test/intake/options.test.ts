@@ -73,10 +73,13 @@ describe('a wrong option gives a sentence', () => {
     ],
     [{ signature: null }, /signature should be .* but is not a scheme \(an object with header, syntax, /],
     [{ logger: { level: 'foo' } }, /logger should be options that pino takes, but is refused by pino: .*foo/],
-    [{ logger: console }, /logger should be a pino instance or options for one, but is of type object/],
+    [
+      { logger: console },
+      /logger should be a pino instance or options for one, but is a logger of another kind\. Leave it out/,
+    ],
     [
       { logger: Object.assign(pino({ level: 'silent' }), { isLevelEnabled: undefined }) },
-      /logger should be a pino instance or options for one, but is of type object/,
+      /logger should be a pino instance or options for one, but is a logger of another kind/,
     ],
     [{ logger: [] }, /logger should be a pino instance or options for one, but is an empty list/],
     [{ random: 4 }, /random should be a function, but is 4/],

@@ -644,6 +644,15 @@ describe('the options of alerts', () => {
       'The option alerts.notify should be a function, an http or https address, or { url, secret }',
     ],
     [
+      { notify: 'hooks.example.com' },
+      'or { url, secret }, but is text that does not begin with http:// or https://.',
+    ],
+    [
+      { notify: { url: 'https://ada:pass@hooks.example.com/' } },
+      'The option alerts.notify.url should be an http or https address, but is one with a user name or password.',
+    ],
+    [{ notify: 'https://' }, "or { url, secret }, but is text that can't be read as an address."],
+    [
       { notify: { url: undefined } },
       'The option alerts.notify.url should be an http or https address, but is undefined.',
     ],

@@ -2,9 +2,8 @@
 import { z } from 'zod';
 import { configError } from '../../errors/errors.ts';
 import type { EventPattern } from '../../events/names.ts';
-import { headerName } from '../../kit/header-fields.ts';
 import { fieldsOf } from '../../kit/values.ts';
-import { parseStrictly } from '../../errors/option-problems.ts';
+import { parseStrictly, requireHeaderNames } from '../../errors/option-problems.ts';
 import { type SecretOptions, secretOptionsSchema } from '../secrets/keep-secret.ts';
 
 /**
@@ -80,10 +79,7 @@ export const subscriptionFields = {
       text.regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'a text that a header can carry'),
       'an object of header names and values',
     )
-    .refine(
-      (headers) => Object.keys(headers).every((name) => headerName.test(name)),
-      'an object with names that headers can have',
-    ),
+    .superRefine(requireHeaderNames),
   agent_ids: ids,
   workspace_ids: ids,
 } as const;
