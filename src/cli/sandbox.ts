@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { ringbackError } from '../errors/errors.ts';
-import { messageOf } from '../kit/error-text.ts';
+import { readCauseOf } from '../kit/error-text.ts';
 import type { Attempt } from '../sandbox/model.ts';
 import type { SandboxOptions } from '../sandbox/options.ts';
 import { type Sandbox, createSandbox } from '../sandbox/sandbox.ts';
@@ -130,7 +130,7 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
-    throw ringbackError('seed_unreadable', { file, cause: messageOf(error) });
+    throw ringbackError('seed_unreadable', { file, cause: readCauseOf(error) });
   }
 }
 

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { configError } from '../errors/errors.ts';
+import { configError, ringbackError } from '../errors/errors.ts';
 import { isRecord } from '../events/decoding.ts';
 import { isRefusal, refusals } from '../errors/refusals.ts';
+import { readCauseOf } from '../kit/error-text.ts';
 import { jsonIn } from '../kit/http-bodies.ts';
+import { isMissing } from '../kit/link-target.ts';
 import type { SchemeName } from '../signature/schemes.ts';
 import { type DeliveryAnswer, deliverTo } from '../testing/deliver.ts';
 import { type DeliverySource, type SignedDelivery, buildDelivery } from '../testing/delivery.ts';
@@ -102,8 +104,9 @@ function sourceOf(name: string): DeliverySource {
 function bytesOf(file: string): Buffer {
   try {
     return readFileSync(file);
-  } catch {
-    throw unknownFixture(file, true);
+  } catch (error) {
+    if (isMissing(error)) throw unknownFixture(file, true);
+    throw ringbackError('body_unreadable', { file, cause: readCauseOf(error) });
   }
 }
 

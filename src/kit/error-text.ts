@@ -142,6 +142,15 @@ export function classOf(thrown: unknown): string {
   return typeof name === 'string' && /^[A-Za-z]\w{0,63}$/.test(name) ? name : 'Error';
 }
 
+/** Why a file could not be read, without its path, which whoever reads the sentence knows. */
+export function readCauseOf(error: unknown): string {
+  const code = codeOf(error);
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
+  if (code === 'EISDIR') return 'it is a folder';
+  if (code === 'EACCES' || code === 'EPERM') return 'this process may not read it';
+  return messageOf(error);
+}
+
 /** The code of an error, such as `ENOENT`, or an empty text. */
 export function codeOf(thrown: unknown): string {
   return isError(thrown) && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';

@@ -198,7 +198,7 @@ describe('the sandbox ends with a sentence and 1 when', () => {
       'the seed is missing',
       ['--seed', 'none.json'],
       {},
-      /^The seed file none\.json should be .* no such file/,
+      /^The seed file none\.json should be .* but: there is no such file\. /,
     ],
     [
       'the seed is no JSON',

@@ -134,6 +134,16 @@ describe('send', () => {
     });
   });
 
+  it('says of a folder that it is one', async () => {
+    const args = ['send', '.', '--to', 'http://127.0.0.1'];
+    expect(await ringback(args, { env })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'ringback: The file . should hold the body to sign, but: it is a folder. Check the path and its permissions.\n',
+    });
+  });
+
   it('signs in another scheme', async () => {
     const to = await target();
     const args = ['send', 'call-ended', '--to', to, '--scheme', 'standard-webhooks-suffix-base64'];

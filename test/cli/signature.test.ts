@@ -101,10 +101,16 @@ describe('signature sign and verify', () => {
     expect(stderr).toMatch(new RegExp(`^ringback: The option ${flag} should be .*, but is ${found}`));
   });
 
-  it('name the file that is not there', async () => {
-    expect((await run(['sign', 'nowhere'], {})).stderr).toMatch(
-      /^ringback: The file nowhere should hold the body/,
+  it.each([
+    ['nowhere', 'there is no such file'],
+    ['body/nowhere', 'there is no such file'],
+    ['.', 'it is a folder'],
+  ])('say of the file %s that %s', async (file, cause) => {
+    const sentenceOf = async (command: string) => (await run([command, file], { body })).stderr;
+    expect(await sentenceOf('sign')).toContain(
+      `ringback: The file ${file} should hold the body to sign, but: ${cause}. `,
     );
-    expect((await run(['verify', 'nowhere'], {})).stderr).toMatch(/^ringback: The captured request nowhere /);
+    expect(await sentenceOf('verify')).toContain(`ringback: The captured request ${file} should be `);
+    expect(await sentenceOf('verify')).toContain(` but: ${cause}. `);
   });
 });

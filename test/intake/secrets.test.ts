@@ -147,7 +147,7 @@ describe('a function that gives the secrets', () => {
     [
       'of a secrets file, whose own advice is enough',
       () => readSecretFile('./nowhere'),
-      /The secrets file \.\/nowhere .*ENOENT.*\. Check the path, that this process may read the file, and that the secret is in it\.$/,
+      /The secrets file \.\/nowhere .* but: there is no such file\. Check the path, that this process may read the file, and that the secret is in it\.$/,
     ],
     [
       'of a source',

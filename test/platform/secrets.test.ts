@@ -321,7 +321,7 @@ describe('secretFile', () => {
   });
 
   it.each([
-    ['is not there', undefined, 'ENOENT'],
+    ['is not there', undefined, 'there is no such file'],
     ['holds no secret', '# none yet\n', 'it holds no secret'],
     [
       'holds an expired secret only',

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ringbackError } from '../../errors/errors.ts';
-import { messageOf } from '../../kit/error-text.ts';
+import { readCauseOf } from '../../kit/error-text.ts';
 import type { Headers } from '../../events/model.ts';
 import { lowerCase } from '../../signature/headers.ts';
 
@@ -59,7 +59,7 @@ function bytesOf(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw unreadable(file, messageOf(error));
+    throw unreadable(file, readCauseOf(error));
   }
 }
 

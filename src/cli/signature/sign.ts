@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { readFileSync } from 'node:fs';
 import { ringbackError } from '../../errors/errors.ts';
-import { messageOf } from '../../kit/error-text.ts';
+import { readCauseOf } from '../../kit/error-text.ts';
 import type { Scheme } from '../../events/model.ts';
 import type { SchemeName } from '../../signature/schemes.ts';
 import { sign } from '../../signature/sign.ts';
@@ -39,6 +39,6 @@ function bytesOf(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw ringbackError('body_unreadable', { file, cause: messageOf(error) });
+    throw ringbackError('body_unreadable', { file, cause: readCauseOf(error) });
   }
 }

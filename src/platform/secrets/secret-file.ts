@@ -12,7 +12,7 @@ import {
 import { dirname } from 'node:path';
 import { configError, ringbackError } from '../../errors/errors.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
-import { messageOf } from '../../kit/error-text.ts';
+import { messageOf, readCauseOf } from '../../kit/error-text.ts';
 import { isMissing, linkTarget } from '../../kit/link-target.ts';
 import { FileLock } from './file-lock.ts';
 import {
@@ -55,7 +55,7 @@ function readOrRefuse(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw configError('secrets_file_unreadable', { file, cause: messageOf(error) });
+    throw configError('secrets_file_unreadable', { file, cause: readCauseOf(error) });
   }
 }
 
