@@ -90,6 +90,14 @@ describe('backup', () => {
     expect(readdirSync(cwd).toSorted()).toEqual(before);
   });
 
+  it('begins no copy to a name that is taken', async () => {
+    const cwd = folder({ 'taken.db': 'precious', 'taken.db.partial': 'half a copy' });
+    await serve([], { cwd }).url();
+    const { code, stderr } = await ringback(['backup', 'taken.db'], { cwd });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('there is a file of that name already')]);
+    expect(readFileSync(join(cwd, 'taken.db.partial'), 'utf8')).toBe('half a copy');
+  });
+
   it('takes the place of a copy that was cut short', async () => {
     const cwd = folder();
     await serve([], { cwd }).url();

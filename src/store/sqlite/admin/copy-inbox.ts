@@ -1,5 +1,15 @@
 import Database from 'better-sqlite3';
-import { closeSync, existsSync, fstatSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { ringbackError } from '../../../errors/errors.ts';
 import { codeOf } from '../../../kit/error-text.ts';
@@ -8,6 +18,8 @@ import { whyNoInbox } from '../connection/why-no-inbox.ts';
 
 /** No process has such a high number. */
 const noPid = 2 ** 31 - 1;
+
+const taken = 'there is a file of that name already';
 
 /** What to do if a copy can't be made that is removed again. */
 export const temporaryFix = 'Set TMPDIR to a folder that you may write to, and that has room for a copy.';
@@ -25,6 +37,8 @@ export function copyInbox(file: string, to: string, fix?: string): void {
   const partial = `${to}.partial`;
   let descriptor: number | undefined;
   try {
+    // It is the link that decides: this is so that nobody waits for a copy that can't get its name.
+    if (lstatSync(to, { throwIfNoEntry: false })) throw new Error(taken);
     refuseLeftovers(to);
     // Left by a copy that was killed.
     rmSync(partial, { force: true });
@@ -113,7 +127,7 @@ function sync(path: string): void {
 /** Why a copy can't be made. */
 export function copyCause(error: unknown): string {
   const code = codeOf(error);
-  if (code === 'EEXIST') return 'there is a file of that name already';
+  if (code === 'EEXIST') return taken;
   if (code === 'ENOENT') return 'there is no such folder';
   if (code === 'ERR_FS_EISDIR')
     return 'the name of an unfinished copy, with .partial at its end, is that of a folder';
