@@ -113,7 +113,6 @@ describe('looking', () => {
     const { json } = await ask('GET', '/quarantine/1?body=true');
     const { body } = json as { body: string };
     expect(JSON.parse(Buffer.from(body, 'base64').toString())).toMatchObject({ traceId: 'trace-forged' });
-    expect(await ask('GET', '/quarantine/0x1?body=true')).toMatchObject({ json: { id: 1, body } });
     const { entries } = await receiver.audit.list();
     expect(entries.map(({ what }) => what)).toEqual(['delivery 1', 'trace-done']);
   });
@@ -175,7 +174,7 @@ describe('changing', () => {
       expect(await ask('POST', '/audit/1/stop', why)).toMatchObject({ status: 200, json: { stopped: true } });
       expect(await ask('POST', '/audit/1/stop', why)).toMatchObject({ json: { stopped: false } });
       expect(await ask('GET', '/audit/running')).toMatchObject({ json: { entries: [] } });
-      expect(await ask('POST', '/audit/x/stop', why)).toMatchObject({ status: 400 });
+      expect(await ask('POST', '/audit/x/stop', why)).toMatchObject({ status: 404 });
       const { json } = await ask('GET', '/audit');
       expect(json).toMatchObject({
         entries: [
@@ -333,7 +332,7 @@ describe('what is wrong with a request', () => {
     ['GET', '/nothing', undefined, 404, 'not_found'],
     ['GET', '/events/no-such-trace', undefined, 404, 'not_found'],
     ['GET', '/events/%E0%A4%A', undefined, 400, 'path_invalid'],
-    ['GET', '/quarantine/one', undefined, 400, 'option_invalid'],
+    ['GET', '/quarantine/one', undefined, 404, 'not_found'],
     ['GET', '/quarantine/99', undefined, 404, 'not_found'],
     ['PUT', '/events', undefined, 405, 'method_not_allowed'],
     ['POST', '/events/replay', { filter: {} }, 400, 'option_invalid'],
@@ -350,6 +349,24 @@ describe('what is wrong with a request', () => {
       json: { error: { code, message: expect.stringMatching(/\w/) } },
     });
   });
+
+  test.each(['0x1', '1e0', '01', '%201', '+1', '9'.repeat(20)])(
+    'what is no number in decimal digits is the id of nothing: %j',
+    async (id) => {
+      const { ask } = await inbox();
+      for (const [method, path] of [
+        ['GET', `/quarantine/${id}`],
+        ['POST', `/quarantine/${id}/release`],
+        ['DELETE', `/quarantine/${id}`],
+        ['POST', `/audit/${id}/stop`],
+      ] as const)
+        expect(await ask(method, path, method === 'POST' ? {} : undefined)).toMatchObject({
+          status: 404,
+          json: { error: { code: 'not_found' } },
+        });
+      expect(await ask('GET', '/quarantine/1')).toMatchObject({ json: { id: 1 } });
+    },
+  );
 
   test('an unknown name of 60 kB is not told whole', async () => {
     const { ask } = await inbox();

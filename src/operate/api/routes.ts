@@ -12,6 +12,7 @@ import { failureQuerySchema } from '../failures.ts';
 import { historyQuerySchema } from '../history.ts';
 import { quarantineQuerySchema } from '../quarantine.ts';
 import { eventFilterSchema, replayOptionsSchema } from '../replay.ts';
+import { ApiProblem } from './problem.ts';
 import type { Asked, Route } from './route.ts';
 
 /** Times, which the operations take in other forms as well. */
@@ -56,6 +57,16 @@ async function shown(
   if (whole === undefined || query['body'] === true) return whole;
   const { body: _body, headers: _headers, ...rest } = whole;
   return rest;
+}
+
+/** The number in a path. Other ways to write one would be other names of what is noted under its id. */
+function numberIn(id: string): number {
+  if (/^(0|[1-9]\d{0,14})$/.test(id)) return Number(id);
+  throw new ApiProblem(
+    404,
+    'not_found',
+    `There is nothing with the id "${id}": it should be a whole number.`,
+  );
 }
 
 /** The header that every change must have. A page of another site can't set it without asking first, which is refused. */
@@ -214,9 +225,10 @@ export const routes: readonly Route[] = [
     query: withBody,
     result: 'Delivery',
     act: async ({ quarantine, audit }, asked) => {
-      const whole = await quarantine.get(Number(asked.id));
+      const id = numberIn(asked.id);
+      const whole = await quarantine.get(id);
       const found = whole && { ...whole, body: Buffer.from(whole.body).toString('base64') };
-      return shown(found, asked, audit, `delivery ${Number(asked.id)}`);
+      return shown(found, asked, audit, `delivery ${id}`);
     },
   },
   {
@@ -226,7 +238,7 @@ export const routes: readonly Route[] = [
     summary: 'Checks a delivery again, and makes it an event',
     body: whySchema,
     result: 'Released',
-    act: ({ quarantine }, { id, body, by }) => quarantine.release(Number(id), { ...body, by }),
+    act: ({ quarantine }, { id, body, by }) => quarantine.release(numberIn(id), { ...body, by }),
   },
   {
     method: 'DELETE',
@@ -236,7 +248,7 @@ export const routes: readonly Route[] = [
     result: 'Discarded',
     query: whySchema,
     act: async ({ quarantine }, { id, query, by }) => ({
-      discarded: await quarantine.discard(Number(id), { ...query, by }),
+      discarded: await quarantine.discard(numberIn(id), { ...query, by }),
     }),
   },
   {
@@ -293,7 +305,7 @@ export const routes: readonly Route[] = [
     body: whySchema,
     result: 'Stopped',
     act: async ({ events }, { id, body, by }) => ({
-      stopped: await events.stop(Number(id), { ...body, by }),
+      stopped: await events.stop(numberIn(id), { ...body, by }),
     }),
   },
   {
