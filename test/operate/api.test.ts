@@ -267,6 +267,20 @@ describe('who may do what', () => {
     expect(logs.of('api_failed')).toMatchObject([{ cause: 'the session store is down' }]);
   });
 
+  test.each([null, '', ' ', 5])('nobody gets in without a name where one is told: %j', async (by) => {
+    const { ask, logs } = await inbox((() => ({ access: 'all', by })) as never);
+    expect(await ask('GET', '/counts')).toMatchObject({ status: 500, json: { error: { code: 'failed' } } });
+    expect(logs.of('api_failed')).toMatchObject([
+      {
+        cause: expect.stringMatching(
+          /^authorize should answer \{ access, by \} with a name as by, but by is /,
+        ),
+      },
+    ]);
+    const { ask: askNothing } = await inbox((() => ({ access: undefined, by })) as never);
+    expect(await askNothing('GET', '/counts')).toMatchObject({ status: 403 });
+  });
+
   test('read is really read: no route that changes something is open', async () => {
     const { ask, receiver } = await inbox(() => 'read');
     const { paths } = (await ask('GET', '/openapi.json')).json as Document;

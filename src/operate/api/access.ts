@@ -46,14 +46,26 @@ export interface Permission {
 
 const reading: readonly Action[] = ['look', 'bodies'];
 
-/** What the app's answer allows; undefined if it allows nothing, also for an answer that isn't one. */
+/**
+ * What the app's answer allows; undefined if it allows nothing, also for an answer that isn't one.
+ *
+ * @throws if it lets somebody in under a name that is none: the name would be missed in the audit list
+ */
 export function permissionOf(allowed: unknown): Permission | undefined {
   if (isNamed(allowed)) {
     const permission = permissionOf(allowed.access);
-    return permission && { ...permission, by: allowed.by };
+    return permission && { ...permission, by: nameIn(allowed.by) };
   }
   const allowedActions = actions.filter((action) => listOf(allowed).includes(action));
   return allowedActions.length === 0 ? undefined : { actions: allowedActions, by: undefined };
+}
+
+function nameIn(by: unknown): string | undefined {
+  if (by === undefined || (typeof by === 'string' && by.trim() !== '')) return by;
+  const found = by === null ? 'null' : typeof by === 'string' ? 'empty' : `of type ${typeof by}`;
+  throw new TypeError(
+    `authorize should answer { access, by } with a name as by, but by is ${found}. Give a name, or answer with the access alone.`,
+  );
 }
 
 function listOf(allowed: unknown): readonly unknown[] {
@@ -62,6 +74,6 @@ function listOf(allowed: unknown): readonly unknown[] {
   return Array.isArray(allowed) ? allowed : [];
 }
 
-function isNamed(allowed: unknown): allowed is NamedAccess {
+function isNamed(allowed: unknown): allowed is { readonly access: unknown; readonly by: unknown } {
   return typeof allowed === 'object' && allowed !== null && 'access' in allowed && 'by' in allowed;
 }
