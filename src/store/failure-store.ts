@@ -42,7 +42,7 @@ export interface FailureGroup {
   readonly retrying: number;
   readonly firstSeenAt: number;
   readonly lastSeenAt: number;
-  /** Of an event whose run has failed so; undefined if it has just been removed. */
+  /** Of the event whose run has failed so last; undefined if it has just been removed. */
   readonly traceId: string | undefined;
   /** Since when nobody wants to be told of it; undefined if it isn't muted. */
   readonly mutedAt: number | undefined;

@@ -173,7 +173,7 @@ export const results = {
         retrying: count.describe('Runs that are tried again after it.'),
         firstSeenAt: time,
         lastSeenAt: time,
-        traceId: z.string().optional().describe('Of an event that has failed so.'),
+        traceId: z.string().optional().describe('Of the event that has failed so last.'),
         mutedAt: time.optional().describe('Since when alerts leave it out. Left out if it is not muted.'),
         lastDay: z
           .array(count)

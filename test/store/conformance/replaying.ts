@@ -106,6 +106,23 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
       ]);
     });
 
+    test.each([
+      ['is tried again', dead, dueAt(500)],
+      ['is dead', dueAt(500), dead],
+    ])('a group of failures names the event that failed last, whose run %s', async (_, earlier, later) => {
+      const store = await opened();
+      for (const [traceId, state, decidedAt] of [
+        ['earlier', earlier, 10],
+        ['later', later, 20],
+      ] as const) {
+        const failure = { ...failureOf('no answer'), group: 'g' };
+        await store.settle(await claimedRun(store, eventOf(traceId)), endOf(state, { failure, decidedAt }));
+      }
+      expect(await store.failures.groups({ handler: undefined, limit: 9 })).toMatchObject([
+        { id: 'g', dead: 1, retrying: 1, lastSeenAt: 20, traceId: 'later' },
+      ]);
+    });
+
     test('goes on step by step, each of which is written once, and counts what it changes', async () => {
       const store = await opened();
       const candidates = await deadLetters(store, [eventOf('a'), eventOf('b')]);

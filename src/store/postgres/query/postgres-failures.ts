@@ -12,7 +12,7 @@ import { fromText, toText, toTextOrNull } from '../connection/text.ts';
 const runsOfGroup = `
   select coalesce(sum(count) filter (where s = 'dead'), 0)::bigint as dead,
     coalesce(sum(count) filter (where s <> 'dead'), 0)::bigint as retrying, max(latest) as last_seen_at,
-    (array_agg(sequence order by latest desc nulls last) filter (where sequence is not null))[1] as sequence
+    (array_agg(sequence order by latest desc nulls last, sequence desc) filter (where sequence is not null))[1] as sequence
   from unnest(array['dead', 'due', 'claimed', 'blocked']) s
   cross join lateral (select count(*) from (
     select from ringback.runs where failure = fingerprint and state = s limit ${maxCountedOfGroup}) r) counted

@@ -32,19 +32,20 @@ export function prepareFailures(database: Database.Database) {
   const countOf = (some: string) =>
     `(select count(*) from (select 1 from ${ofGroup} state in (${some}) limit ${maxCountedOfGroup}))`;
   const latestOf = (column: string) =>
-    ['dead', 'due', 'claimed', 'blocked'].map(
-      (state) => `(select ${column} from ${ofGroup} state = '${state}' order by settled_at desc limit 1)`,
-    );
+    `(select ${column} from (${['dead', 'due', 'claimed', 'blocked']
+      .map(
+        (state) =>
+          `select * from (select settled_at, sequence from ${ofGroup} state = '${state}' order by settled_at desc limit 1)`,
+      )
+      .join(' union all ')}) order by settled_at desc, sequence desc limit 1)`;
   // Group by group and state by state: a million runs may have failed alike, and whoever looks asks again and again.
   const select = database.prepare(`
     select id, handler, cause, place, message, dead, retrying, firstSeenAt, lastSeenAt, mutedAt, trace_id as traceId
     from (
       select fingerprint as id, handler, cause, place, message, ${countOf("'dead'")} as dead,
         ${countOf("'due', 'claimed', 'blocked'")} as retrying, first_seen_at as firstSeenAt,
-        max(first_seen_at, ${latestOf('settled_at')
-          .map((latest) => `coalesce(${latest}, 0)`)
-          .join()}) as lastSeenAt,
-        muted_at as mutedAt, coalesce(${latestOf('sequence').join()}) as sequence
+        max(first_seen_at, coalesce(${latestOf('settled_at')}, 0)) as lastSeenAt,
+        muted_at as mutedAt, ${latestOf('sequence')} as sequence
       from failure_groups where @handler is null or handler = @handler) g
     left join events using (sequence)
     where dead + retrying > 0 order by lastSeenAt desc, id limit @limit`);
