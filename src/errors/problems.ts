@@ -212,7 +212,7 @@ export const problems = {
     `The database ${d.database} should be a new file or an inbox, but it ${d.found}. Give the inbox a file of its own, ` +
     'and create the tables that your handlers write to in there, with receiver.database.',
   database_newer: (d: { database: string; found: number; expected: number }) =>
-    `The database ${d.database} has schema ${d.found}, but this version of Ringback knows schemas up to ` +
+    `The database ${d.database} has schema version ${d.found}, but this version of Ringback knows those up to ` +
     `${d.expected}: a newer version wrote it. Run that version or a later one, or use another database.`,
   port_in_use: (d: { host: string; port: number }) =>
     `The server should listen on ${d.host}:${d.port}, but that port is in use. ` +

@@ -59,7 +59,7 @@ describe('doctor, on an inbox in Postgres', () => {
 
     await makeTrouble(url, []);
     expect(await found(url)).toMatchObject({
-      database: `ok: ${name} can be written (schema 1)`,
+      database: `ok: ${name} can be written (schema version 1)`,
       inbox: expect.stringMatching(/^warning: events: 2, of which 0 are not done; dead letters: 1/),
       permissions: 'ok: the user may use all of the inbox',
       'dead tuples': expect.stringMatching(/^ok: dead tuples in the inbox's tables: \d+/),
@@ -123,7 +123,9 @@ describe('doctor, on an inbox in Postgres', () => {
     await run('alter system reset default_transaction_isolation');
     await run('select pg_reload_conf()');
     await run('update ringback.schema_version set version = 99');
-    expect((await found(url))['database']).toMatch(/^wrong: .*newer version of Ringback \(schema 99\)/);
+    expect((await found(url))['database']).toMatch(
+      /^wrong: .*newer version of Ringback \(schema version 99\)/,
+    );
     await run('alter database postgres set default_transaction_read_only = on');
     await run('update ringback.schema_version set version = 1');
     expect((await found(url))['database']).toMatch(/^wrong: .* can only be read, as a standby can/);

@@ -27,7 +27,7 @@ function newer(file: string, schema: number): Finding {
   return finding(
     'database',
     'wrong',
-    `${file} was written by a newer version of Ringback (schema ${schema}): run that one.`,
+    `${file} was written by a newer version of Ringback (schema version ${schema}): run that one.`,
   );
 }
 

@@ -47,7 +47,7 @@ function databaseFinding({ name, server, schema, missingPermissions }: PostgresE
     return finding(
       'database',
       'wrong',
-      `${name} was written by a newer version of Ringback (schema ${schema}): run that one.`,
+      `${name} was written by a newer version of Ringback (schema version ${schema}): run that one.`,
     );
   if (server.isReadOnly)
     return finding(
@@ -58,7 +58,7 @@ function databaseFinding({ name, server, schema, missingPermissions }: PostgresE
   if (schema === 0 && missingPermissions.length > 0)
     return finding('database', 'warning', `${name} has no inbox that the user can see: see "permissions".`);
   if (schema === 0) return finding('database', 'ok', `${name} has no inbox yet: the first receiver makes it`);
-  return finding('database', 'ok', `${name} can be written (schema ${schema})`);
+  return finding('database', 'ok', `${name} can be written (schema version ${schema})`);
 }
 
 function versionFinding({ server: { version, readableVersion } }: PostgresExamination): Finding {

@@ -55,7 +55,7 @@ describe('opening', () => {
       code: 'database_newer',
       message: expect.stringMatching(
         new RegExp(
-          `has schema ${known + 1}, but this version .* up to ${known}: a newer version wrote it\\. Run that`,
+          `has schema version ${known + 1}, but this version .* up to ${known}: a newer version wrote it\\. Run that`,
         ),
       ),
     });
