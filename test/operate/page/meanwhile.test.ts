@@ -107,12 +107,15 @@ test('a rate in the address that is no number is shown as it is, and refused as 
   const { page, goTo } = await open(receiver);
   await goTo('/replay?state=dead&rate=abc');
   expect(await page.getByLabel('Runs a second').inputValue()).toBe('abc');
-  await page.getByRole('button', { name: 'Show what would run' }).click();
+  const button = page.getByRole('button', { name: 'Show what would run' });
+  await button.click();
   const refusal = await page.getByRole('alert').textContent();
   expect(refusal).toContain('rate');
+  const [above, below] = [await button.boundingBox(), await page.getByRole('alert').boundingBox()];
+  expect(below?.y).toBeGreaterThan((above?.y ?? 0) + (above?.height ?? 0));
   expect(refusal).toContain('but is "abc"');
   await page.getByLabel('Runs a second').fill('10');
-  await page.getByRole('button', { name: 'Show what would run' }).click();
+  await button.click();
   await page.getByText('1 run of 1 event, over 100 ms').waitFor();
 });
 
