@@ -189,6 +189,28 @@ describe('alerts', () => {
   );
 
   test(
+    'are over for a handler that was mended although what is muted goes on failing',
+    { tags: 'long' },
+    async () => {
+      const { receiver, logs, send, look, states } = await watched({ failedAttempts: 3, deadLetters: false });
+      for (const traceId of ['late-1', 'late-2', 'late-3', 'bad-0']) await send(traceId);
+      await logs.until('run_retry', 3);
+      await logs.until('run_dead');
+      await look();
+      expect(states()).toEqual(['handler_failing crm raised']);
+      const groups = await receiver.failures.list();
+      await receiver.failures.mute(groups.find(({ dead }) => dead === 1)?.id ?? '');
+      for (let count = 1; count <= 4; count += 1) {
+        // No more go well than have failed.
+        await send(count === 1 ? 'good-1' : `bad-${count}`);
+        await logs.until(count === 1 ? 'run_done' : 'run_dead', count);
+        await look();
+      }
+      expect(states()).toEqual(['handler_failing crm raised', 'handler_failing crm over']);
+    },
+  );
+
+  test(
     'tell of failures that are alike, if they are a tenth, until the group is muted',
     { tags: 'long' },
     async () => {

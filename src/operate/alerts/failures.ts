@@ -33,18 +33,20 @@ interface Attempts {
 export function failures({ minutes, groups, now }: Facts, from: number | false): readonly Condition[] {
   if (from === false) return [];
   const counts = sums(minutes, now - window);
-  const isMended = (name: string, handler: string) => {
-    const failedAt = latest(minutes, name);
-    // Something has gone well since: that stays so when nothing comes afterwards.
-    return failedAt < now - mendedWindow && latest(minutes, `done:${handler}`) > failedAt;
-  };
+  // Something has gone well since: that stays so when nothing comes afterwards.
+  const isMended = (handler: string, failedAt: number) =>
+    failedAt < now - mendedWindow && latest(minutes, `done:${handler}`) > failedAt;
   return handlersIn(counts).flatMap((handler): readonly Condition[] => {
     const attempts = attemptsOf(handler, counts, groups);
     if (attempts.failed >= from && attempts.failed > attempts.done)
-      return isMended(`${handlerPrefix}${handler}`, handler) ? [] : [handlerFailing(attempts)];
+      return isMended(handler, latest(minutes, `${handlerPrefix}${handler}`, mutedOf(handler, groups)))
+        ? []
+        : [handlerFailing(attempts)];
     const fromHere = Math.max(from, (attempts.failed + attempts.done) * alikePart);
     return attempts.alike
-      .filter(({ id, count }) => count >= fromHere && !isMended(`${groupPrefix}${id}`, handler))
+      .filter(
+        ({ id, count }) => count >= fromHere && !isMended(handler, latest(minutes, `${groupPrefix}${id}`)),
+      )
       .map((group) => failuresAlike(attempts, group));
   });
 }
@@ -92,7 +94,19 @@ function sums(rows: readonly HistoryRow[], since: number): ReadonlyMap<string, n
   return all;
 }
 
-/** The last minute in which something was counted under the name. */
-function latest(rows: readonly HistoryRow[], name: string): number {
-  return rows.reduce((last, row) => (row.name === name ? Math.max(last, row.at) : last), -Infinity);
+/** Under which names a handler's failures are counted that are muted. */
+function mutedOf(handler: string, groups: readonly NamedGroup[]): readonly string[] {
+  return groups
+    .filter((group) => group.handler === handler && group.isMuted)
+    .map(({ id }) => `${groupPrefix}${id}`);
+}
+
+/** The last minute in which more was counted under the name than under the others. */
+function latest(rows: readonly HistoryRow[], name: string, others: readonly string[] = []): number {
+  const left = new Map<number, number>();
+  for (const row of rows) {
+    const count = row.name === name ? row.count : others.includes(row.name) ? -row.count : 0;
+    left.set(row.at, (left.get(row.at) ?? 0) + count);
+  }
+  return Math.max(-Infinity, ...[...left].filter(([, count]) => count > 0).map(([at]) => at));
 }
