@@ -66,7 +66,11 @@ export async function change<T>(
 ): Promise<T> {
   const response = await ask(path, {
     method,
-    headers: { 'x-ringback-request': '1', 'content-type': 'application/json' },
+    headers: {
+      'x-ringback-request': '1',
+      // A body parser in front refuses JSON that is empty.
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     signal: AbortSignal.any([AbortSignal.timeout(maxChangeWait), ...(signal ? [signal] : [])]),
   });
