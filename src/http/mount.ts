@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { closeAfterLingering, hasGone } from '../kit/http-bodies.ts';
+import { BodyReadBefore, closeAfterLingering, hasGone } from '../kit/http-bodies.ts';
 import type { Middleware } from './express.ts';
 
 /** Answers a request at a path below the place where it is mounted. `source` is the request as its server knows it. */
@@ -106,9 +106,20 @@ function bodyOf(incoming: ExpressRequest): NonNullable<RequestInit['body']> {
   const { body } = incoming;
   const isRead = incoming.readableDidRead || incoming.readableEnded;
   if (isRead && (typeof body === 'string' || body instanceof Uint8Array)) return Buffer.from(body);
-  if (isRead) return JSON.stringify(body ?? null);
+  if (isRead && body === undefined) return hasDeclaredBody(incoming) ? unreadable() : '';
+  if (isRead) return JSON.stringify(body);
   // It is begun with the first read, and left as it is after the last: the answer still goes over its connection.
   return ReadableStream.from<Uint8Array>(incoming.iterator({ destroyOnReturn: false }));
+}
+
+function hasDeclaredBody({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers;
+  return length !== '0' || encoding !== undefined;
+}
+
+/** It fails when it is read, and not before: whoever may not do what they ask for is told only that. */
+function unreadable(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ start: (controller) => controller.error(new BodyReadBefore()) });
 }
 
 /** What is not below the prefix is not ours: whoever guards that path in front of us has let it pass unseen. */

@@ -16,6 +16,9 @@ export function sentOnce(
   };
 }
 
+/** A body can't be read: something in front has read it, and has kept nothing of it. */
+export class BodyReadBefore extends Error {}
+
 /**
  * Reads the bytes of an answer; undefined if there are more than `max`: an endless answer must not fill the memory. An
  * answer that is not read to its end is broken off.

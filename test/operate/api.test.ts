@@ -6,6 +6,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text as allOf } from 'node:stream/consumers';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import express from 'express';
+import fastify from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
 import { openApiDocument } from '../../src/operate/api/openapi.ts';
@@ -424,6 +425,16 @@ describe('mounted', () => {
           .use('/ops/api', api.middleware()) as never,
       ),
     'in node:http': (api) => baseOf(api.nodeHandler('/ops/api')),
+    'in Fastify': async (api) => {
+      const app = fastify();
+      onTestFinished(() => app.close());
+      const handle = api.nodeHandler('/ops/api');
+      app.all('/ops/api/*', (request, reply) => {
+        reply.hijack();
+        handle(Object.assign(request.raw, { body: request.body }), reply.raw);
+      });
+      return app.listen({ host: '127.0.0.1', port: 0 });
+    },
   };
 
   test.each(Object.entries(mountings))('%s, it looks and changes', async (_, mount) => {
@@ -447,6 +458,26 @@ describe('mounted', () => {
       body: JSON.stringify({ filter: { state: 'dead' }, reason: 'done by hand' }),
     });
     expect(await dismissed.json()).toMatchObject({ runs: 1 });
+  });
+
+  test('a body that was read in front, and not kept, is told to whoever may do it', async () => {
+    const { receiver } = await inbox();
+    const authorize: Authorize = ({ headers }) => (headers.has('cookie') ? 'all' : undefined);
+    const handle = receiver.api({ authorize }).nodeHandler();
+    const base = await baseOf((request, response) => {
+      request.resume().once('end', () => handle(request, response));
+    });
+    const post = async (headers: Record<string, string>, body: string | null) => {
+      const request = { method: 'POST', headers: { ...change, ...headers }, body };
+      const response = await fetch(`${base}/events/replay`, request);
+      return { status: response.status, json: await response.json() };
+    };
+    expect(await post({ cookie: 'a=1' }, '{"filter":{"state":"dead"}}')).toMatchObject({
+      status: 500,
+      json: { error: { code: 'body_already_parsed', message: expect.stringContaining('body') } },
+    });
+    expect((await post({}, '{"filter":{"state":"dead"}}')).status).toBe(403);
+    expect((await post({ cookie: 'a=1' }, null)).status).toBe(400);
   });
 
   test('over HTTP/2, it answers', async () => {

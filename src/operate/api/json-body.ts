@@ -1,4 +1,4 @@
-import { readBounded } from '../../kit/http-bodies.ts';
+import { BodyReadBefore, readBounded } from '../../kit/http-bodies.ts';
 import { ApiProblem } from './problem.ts';
 
 /** How large the body of a request may be, in bytes: what is asked fits into far less. */
@@ -27,12 +27,20 @@ function unreadable(): ApiProblem {
   return new ApiProblem(400, 'body_invalid', 'The body should be JSON, in UTF-8, and come to its end.');
 }
 
+function readBefore(): ApiProblem {
+  return new ApiProblem(
+    500,
+    'body_already_parsed',
+    'The app has read the body before the API could: let it leave what it has read in `body` of the request of node:http.',
+  );
+}
+
 async function textOf(request: Request): Promise<string> {
   try {
     const bytes = await readBounded(request.body, maxBytes);
     if (bytes) return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw unreadable();
+  } catch (error) {
+    throw error instanceof BodyReadBefore ? readBefore() : unreadable();
   }
   throw new ApiProblem(413, 'body_too_large', `The body should be at most ${maxBytes} bytes.`);
 }
