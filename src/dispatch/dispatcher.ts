@@ -3,6 +3,7 @@ import type { BodyDecoder } from '../events/decoding.ts';
 import type { CallEvent } from '../events/model.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { EventRecord } from '../store/event-record.ts';
+import type { Backlog, HistoryStore } from '../store/history-store.ts';
 import type { Recording, Store } from '../store/store.ts';
 import { AfterAnswer } from './after-answer.ts';
 import { lookBack, reportHandlers } from './at-start.ts';
@@ -92,6 +93,14 @@ export class Dispatcher {
   /** In how many milliseconds the first handler that waits for its rate may go on. */
   get turnIn(): number | undefined {
     return this.#rates.nextIn;
+  }
+
+  /** What waits in the inbox, and what this process has claimed from it and not begun: a handler may be slow, or hang. */
+  async backlog(store: Pick<HistoryStore, 'backlog'>): Promise<Backlog> {
+    const { waiting, oldest } = await store.backlog(this.#parts.clock.now());
+    const runs = this.#parts.registry.lanes.flatMap(({ unbegun }) => unbegun);
+    const least = runs.reduce((min, { waitsSince }) => Math.min(min, waitsSince), oldest ?? Infinity);
+    return { waiting: waiting + runs.length, oldest: Number.isFinite(least) ? least : undefined };
   }
 
   /** Takes over what dead processes held, logs which handlers don't fit the inbox, and begins. */

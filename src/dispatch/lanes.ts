@@ -89,6 +89,11 @@ export class Lanes {
     return !this.#memory.isUsedUp(1 / 2);
   }
 
+  /** The runs that have not begun. */
+  get unbegun(): readonly Run[] {
+    return [...this.#ready, ...[...this.#lanes.values()].flatMap((followers) => followers ?? [])];
+  }
+
   /** Whether the handler is working. */
   get isActive(): boolean {
     return this.#active > 0;

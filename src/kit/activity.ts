@@ -110,6 +110,6 @@ export const measures = {
     // An attempt may take 30 seconds by default.
     buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
   },
-  waiting: { help: 'Events and due runs that wait for a process.' },
+  waiting: { help: 'Events and due runs that wait, in the inbox and in this process.' },
   oldestWaiting: { help: 'How long the oldest of them has waited.' },
 } as const;

@@ -3,7 +3,13 @@ import { type Instant, listOptions, parseStrictly } from '../errors/option-probl
 import { type Activity, type Counts, quantile } from '../kit/activity.ts';
 import type { Clock } from '../kit/clock.ts';
 import { ClockWatch } from './clock-watch.ts';
-import { type HistoryRow, type HistoryStore, type Resolution, resolutions } from '../store/history-store.ts';
+import {
+  type Backlog,
+  type HistoryRow,
+  type HistoryStore,
+  type Resolution,
+  resolutions,
+} from '../store/history-store.ts';
 
 /** What happened in a minute or an hour, in all processes of the inbox. Durations in milliseconds. */
 export interface HistoryPoint {
@@ -42,6 +48,7 @@ export interface HistoryParts {
   readonly store: HistoryStore;
   readonly activity: Activity;
   readonly clock: Clock;
+  readonly backlog: () => Promise<Backlog>;
   /** Called when a minute has been written. Never rejects. */
   readonly onMinute: () => Promise<void>;
   /** @throws RingbackError unless the receiver runs */
@@ -114,8 +121,8 @@ export class History {
   }
 
   async #backlog(): Promise<{ readonly waiting: number; readonly oldestWaiting: number | undefined }> {
-    const { store, clock } = this.#parts;
-    const { waiting, oldest } = await store.backlog(clock.now());
+    const { backlog, clock } = this.#parts;
+    const { waiting, oldest } = await backlog();
     return { waiting, oldestWaiting: oldest === undefined ? undefined : Math.max(0, clock.now() - oldest) };
   }
 

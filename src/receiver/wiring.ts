@@ -28,6 +28,7 @@ import type { CallEvent } from '../events/model.ts';
 import type { ResolvedOptions } from './options.ts';
 import { SecretSource } from '../signature/secret-source.ts';
 import { freeDiskOf, isSharable, storeOf } from './database.ts';
+import type { Backlog } from '../store/history-store.ts';
 import type { Store, StoreNotice } from '../store/store.ts';
 import { Telemetry } from './telemetry.ts';
 
@@ -90,7 +91,8 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
     observe,
   });
   const intake = buildIntake(common, authenticator, dispatcher, () => health.failed());
-  const alerts = buildAlerts(common, () => intake.takeSuspicion());
+  const backlog = () => dispatcher.backlog(asked.history);
+  const alerts = buildAlerts(common, backlog, () => intake.takeSuspicion());
   const events = buildEvents(common, registry, dispatcher);
   const onMinute = async () => {
     await alerts.check();
@@ -109,7 +111,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
     tracing,
     activity,
     calls: new Calls({ store: asked.calls, requireStarted }),
-    history: new History({ store: asked.history, activity, clock, requireStarted, onMinute }),
+    history: new History({ store: asked.history, backlog, activity, clock, requireStarted, onMinute }),
     changes: new Changes(clock, activity, requireStarted),
     audit,
     events,
@@ -176,6 +178,7 @@ function buildIntake(
 
 function buildAlerts(
   { options, hooks, asked, telemetry }: Common,
+  backlog: () => Promise<Backlog>,
   takeSuspicion: () => boolean | undefined,
 ): Alerts {
   const { clock, database, alerts } = options;
@@ -184,6 +187,7 @@ function buildAlerts(
     store: asked,
     telemetry,
     clock,
+    backlog,
     notify,
     remind,
     thresholds,

@@ -20,15 +20,12 @@ function paused(store: Store) {
   const lanes = only(registry.lanes);
   lanes.isPaused = true;
   const telemetry = new Telemetry(pino({ level: 'silent' }));
-  const settler = new Settler({
-    store,
-    telemetry,
-    clock: new ManualClock(),
-    stop: new AbortController().signal,
-  });
+  const clock = new ManualClock();
+  const settler = new Settler({ store, telemetry, clock, stop: new AbortController().signal });
   const placer = new Placer({
     store,
     registry,
+    clock,
     telemetry,
     settler,
     decoder: new BodyDecoder(unlimited),

@@ -4,7 +4,14 @@ import { Webhook } from 'standardwebhooks';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { isOnPostgres } from '../support/inbox.ts';
-import { type Alert, ConfigError, Discard, type Receiver, type ReceiverOptions } from '../support/public.ts';
+import {
+  type Alert,
+  ConfigError,
+  Discard,
+  type HandlerOptions,
+  type Receiver,
+  type ReceiverOptions,
+} from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { listening } from '../support/servers.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -16,9 +23,20 @@ const receiversOn = new WeakMap<ManualClock, Receiver[]>();
 /** A receiver whose handler fails as the trace id says, with what was told. */
 async function watched(
   alerts: ReceiverOptions['alerts'] = {},
-  { clock = new ManualClock(), database = temporaryDatabase(), notifies = true } = {},
+  {
+    clock = new ManualClock(),
+    database = temporaryDatabase(),
+    notifies = true,
+    handler = {},
+  }: {
+    readonly clock?: ManualClock;
+    readonly database?: string;
+    readonly notifies?: boolean;
+    readonly handler?: HandlerOptions;
+  } = {},
 ) {
   const told: Alert[] = [];
+  const held = Promise.withResolvers<void>();
   const notify = (alert: Alert) => void told.push(alert);
   const { receiver, logs } = await started(
     {
@@ -28,9 +46,10 @@ async function watched(
       alerts: { freeDisk: false, ...(notifies && { notify }), ...alerts },
     },
     (r) =>
-      r.on('*', { name: 'crm', retry: { base: '400d', cap: '400d' } }, ({ traceId }) => {
+      r.on('*', { name: 'crm', retry: { base: '400d', cap: '400d' }, ...handler }, ({ traceId }) => {
         if (traceId.startsWith('bad')) throw new Discard('no');
         if (traceId.startsWith('late')) throw new Error('not yet');
+        return traceId.startsWith('held') ? held.promise : undefined;
       }),
   );
   const sharing = receiversOn.get(clock) ?? [];
@@ -54,7 +73,7 @@ async function watched(
   };
   const states = () =>
     told.map(({ name, subject, state }) => [name, subject, state].filter(Boolean).join(' '));
-  return { receiver, logs, clock, told, send, look, states };
+  return { receiver, logs, clock, told, send, look, states, release: held.resolve };
 }
 
 interface Received {
@@ -281,6 +300,24 @@ describe('alerts', () => {
     await receiver.handlers.resume('crm');
     await settled(receiver, 1);
     await expect.poll(async () => (await receiver.counts()).events.done).toBe(1);
+    await look();
+    expect(states()).toEqual(['oldest_waiting raised', 'oldest_waiting over']);
+  });
+
+  test('tell of what has waited for long in the process that has claimed it', async () => {
+    const handler = { concurrency: 1, timeout: '1h' } as const;
+    const { logs, told, send, look, states, release } = await watched({}, { handler });
+    await send('held-1');
+    await send('good-1');
+    await look();
+    expect(told).toEqual([]);
+    await look(15 * minute);
+    expect(states()).toEqual(['oldest_waiting raised']);
+    expect(told[0]?.message).toMatch(
+      /^The oldest of 1 events and runs that wait has waited for 1[67] min\.$/,
+    );
+    release();
+    await logs.until('run_done', 2);
     await look();
     expect(states()).toEqual(['oldest_waiting raised', 'oldest_waiting over']);
   });

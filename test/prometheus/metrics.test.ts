@@ -81,6 +81,33 @@ describe('the metrics of a receiver', () => {
     });
   });
 
+  test('say how much waits in this process for the handler that has claimed it', async () => {
+    const clock = new ManualClock();
+    const registry = new Registry();
+    const began = Promise.withResolvers<void>();
+    const { receiver } = await started({ clock }, (r) => {
+      collectMetrics(r, registry);
+      r.on('*', { name: 'crm', concurrency: 1, timeout: '1h' }, () => {
+        began.resolve();
+        return new Promise(() => {});
+      });
+    });
+    const send = async (traceId: string) => {
+      const body = bodyOf({ traceId, callId: traceId });
+      await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    };
+    for (const traceId of ['trace-1', 'trace-2', 'trace-3']) await send(traceId);
+    await began.promise;
+    clock.advance(90_000);
+    await expect
+      .poll(() => samplesOf(registry))
+      .toMatchObject({
+        ringback_waiting: 2,
+        ringback_oldest_waiting_seconds: 90,
+      });
+    await receiver.stop({ drain: 0 });
+  });
+
   test('leave out what the inbox holds while it is not open, and are read all the same', async () => {
     const registry = new Registry();
     const { receiver } = made();

@@ -83,7 +83,7 @@ export async function tryRun(handler: Handler, stored: StoredEvent, parts: Trial
     crashCount: 0,
     readingCrashes: 0,
   };
-  const run = { handler, claimed, event: () => readOwn(decoder, stored) };
+  const run = { handler, claimed, waitsSince: stored.receivedAt, event: () => readOwn(decoder, stored) };
   const ended = await attempts.make(run);
   if (ended) await attempts.settle(ended);
   return { ending, failure, rows };

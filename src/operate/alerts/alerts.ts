@@ -3,6 +3,7 @@ import type { Clock } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import type { Telemetry } from '../../receiver/telemetry.ts';
 import type { AlertStore, KeptAlert } from '../../store/alert-store.ts';
+import type { Backlog } from '../../store/history-store.ts';
 import type { Store } from '../../store/store.ts';
 import { type Alert, type AlertName, type Notify, alertNames } from '../../receiver/alert-options.ts';
 import { type Thresholds, conditionsOf, unknownIn } from './conditions.ts';
@@ -17,6 +18,7 @@ export interface AlertsParts {
   readonly store: Pick<Store, 'alerts' | 'history' | 'drift' | 'failures'>;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
+  readonly backlog: () => Promise<Backlog>;
   readonly thresholds: Thresholds;
   /** After how long one that is still raised is told again, in milliseconds. */
   readonly remind: number;
@@ -108,7 +110,7 @@ export class Alerts {
     const now = clock.now();
     const [deadRuns, backlog, minutes, hours, drift, free] = await Promise.all([
       store.alerts.deadRuns(maxCounted),
-      store.history.backlog(now),
+      this.#parts.backlog(),
       store.history.list('minute', now - hour, now),
       store.history.list('hour', now - 14 * day, now),
       store.drift.list(),
