@@ -109,6 +109,7 @@ export class Attempts {
     const { clock, telemetry, activity, settler } = this.#parts;
     const { name } = run.handler;
     const { state, cause } = conclusion;
+    const outcome = state.kind === 'due' ? 'retried' : state.kind;
     let isHeld = false;
     try {
       const failure = failureOf(run.claimed, name, conclusion, duration);
@@ -116,11 +117,10 @@ export class Attempts {
         ended.isSettled || (await span.settle(() => settler.settle(run, conclusion, failure))) === 'settled';
       if (!isHeld) return reportLost(telemetry, run, cause);
       report(telemetry, run, conclusion, clock.elapsed() - ended.startedAt);
-      if (cause !== 'interrupted')
-        activity.ran(name, state.kind === 'due' ? 'retried' : state.kind, duration, failure?.group);
+      if (cause !== 'interrupted') activity.ran(name, outcome, duration, failure?.group);
       return state;
     } finally {
-      if (isHeld) span.end(state.kind, cause);
+      if (isHeld) span.end(outcome, cause);
       else span.end('lost', undefined);
     }
   }

@@ -157,7 +157,7 @@ describe('traces', () => {
       'messaging.consumer.group.name': 'crm',
       'ringback.event.name': 'CallHandler.CallEnded',
       'ringback.attempt': 1,
-      'ringback.outcome': 'due',
+      'ringback.outcome': 'retried',
       'error.type': 'TypeError',
     });
     expect(failed.status).toEqual({ code: 2 });
