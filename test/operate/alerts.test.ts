@@ -595,7 +595,7 @@ describe('a webhook of an alert', () => {
       requests.push(request);
       return 200;
     });
-    const { logs, send, look } = await watched({ notify: { url, secret } });
+    const { receiver, logs, send, look } = await watched({ notify: { url, secret } });
     await send('bad-1');
     await logs.until('run_dead');
     await look();
@@ -609,6 +609,12 @@ describe('a webhook of an alert', () => {
         since: expect.stringMatching(/^\d{4}-.*Z$/),
         message: '1 run is a dead letter: nobody tries it again.',
       },
+    });
+    await receiver.events.dismiss({ state: 'dead' }, { reason: 'by hand' });
+    await look();
+    await expect.poll(() => requests.length).toBe(2);
+    expect(JSON.parse(requests[1]?.body ?? '')).toMatchObject({
+      text: expect.stringMatching(/^Ringback: dead_letters\. It is over, after \d+ \w+\.$/),
     });
   });
 

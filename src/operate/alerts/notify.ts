@@ -28,8 +28,10 @@ async function send(
   { now, stop }: { readonly now: number; readonly stop: AbortSignal },
 ): Promise<void> {
   const { name, subject, state, since, message } = alert;
+  // The message of an end says that it is one.
+  const title = [name, subject, state === 'over' ? undefined : state].filter(Boolean).join(' ');
   const body = JSON.stringify({
-    text: `Ringback: ${name}${subject === undefined ? '' : ` ${subject}`} ${state}. ${message}`,
+    text: `Ringback: ${title}. ${message}`,
     alert: { name, subject, state, since: since.toISOString(), message },
   });
   const signature =
