@@ -9,7 +9,7 @@ import {
   readPageOptions,
 } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
-import { everyItem, pageQuery, pageToken } from '../requests/pages.ts';
+import { everyItem, pageToken } from '../requests/pages.ts';
 import { PlatformError } from '../requests/platform-error.ts';
 import type { PlatformRequest } from '../requests/request.ts';
 import { listOf } from '../requests/shapes.ts';
@@ -105,11 +105,8 @@ export class Documents {
     const path = filledPath(this.#paths.listDocuments, {
       kb_id: pathPart(knowledgeBaseId, 'knowledgeBaseId', operation),
     });
-    return everyItem(operation, async (token) => {
-      const request = { operation, method: 'GET', path, query: pageQuery(pageSize, token), signal } as const;
-      const { documents, next_page_token: nextToken } = await this.#connection.send(request, listShape);
-      return { items: documents, nextToken };
-    });
+    const listing = { operation, path, pageSize, signal };
+    return everyItem(this.#connection, listing, listShape, ({ documents }) => documents);
   }
 
   /** One document, with its status. Not in the platform's document: the path. @throws PlatformError 404 when there is none */

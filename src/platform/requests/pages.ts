@@ -1,15 +1,15 @@
 import { z } from 'zod';
+import type { Connection } from './connection.ts';
 import { PlatformError } from './platform-error.ts';
+import type { PlatformRequest } from './request.ts';
 
-/** One page, and the token to ask for the next one with. */
-export interface Page<Item> {
-  readonly items: readonly Item[];
-  /** Undefined on the last page. */
-  readonly nextToken: string | undefined;
+/** A list that comes in pages. */
+interface Listing extends Pick<PlatformRequest, 'operation' | 'path' | 'signal'> {
+  readonly pageSize: number;
 }
 
 /** The query of a page: `page_size` is always sent, since the platform requires it. */
-export function pageQuery(size: number, token: string | undefined): Readonly<Record<string, string>> {
+export function pageQuery(size: number, token?: string): Readonly<Record<string, string>> {
   return { page_size: String(size), ...(token !== undefined && { page_token: token }) };
 }
 
@@ -18,17 +18,20 @@ export function pageQuery(size: number, token: string | undefined): Readonly<Rec
  *
  * @throws PlatformError `page_token_repeated` when a token comes a second time: the listing would never end
  */
-export async function* everyItem<Item>(
-  operation: string,
-  ask: (token: string | undefined) => Promise<Page<Item>>,
+export async function* everyItem<Page extends { readonly next_page_token: string | undefined }, Item>(
+  connection: Connection,
+  { pageSize, ...request }: Listing,
+  shape: z.ZodType<Page>,
+  itemsOf: (page: Page) => readonly Item[],
 ): AsyncGenerator<Item, void, undefined> {
   const seen = new Set<string>();
   let token: string | undefined;
   do {
-    const { items, nextToken } = await ask(token);
-    yield* items;
-    token = nextToken;
-    if (token !== undefined && seen.has(token)) throw repeated(operation);
+    const query = pageQuery(pageSize, token);
+    const page = await connection.send({ ...request, method: 'GET', query }, shape);
+    yield* itemsOf(page);
+    token = page.next_page_token;
+    if (token !== undefined && seen.has(token)) throw repeated(request.operation);
     if (token !== undefined) seen.add(token);
   } while (token !== undefined);
 }

@@ -15,7 +15,7 @@ import {
   newToolSchema,
 } from './custom-tool.ts';
 import { type EnsuredCustomTool, ensureTool } from './ensure-tool.ts';
-import { everyItem, pageQuery, pageToken } from '../requests/pages.ts';
+import { everyItem, pageToken } from '../requests/pages.ts';
 import { pathPart } from '../requests/address.ts';
 import type { PlatformRequest } from '../requests/request.ts';
 import { listOf } from '../requests/shapes.ts';
@@ -128,12 +128,8 @@ export class CustomTools {
   }
 
   #list(operation: string, agentId: string, pageSize: number, signal: AbortSignal | undefined) {
-    const path = collection(agentId, operation);
-    return everyItem(operation, async (token) => {
-      const request = { operation, method: 'GET', path, query: pageQuery(pageSize, token), signal } as const;
-      const { tools, next_page_token: nextToken } = await this.#connection.send(request, listShape);
-      return { items: tools, nextToken };
-    });
+    const listing = { operation, path: collection(agentId, operation), pageSize, signal };
+    return everyItem(this.#connection, listing, listShape, ({ tools }) => tools);
   }
 
   #get(

@@ -8,7 +8,7 @@ import {
   readPageOptions,
 } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
-import { everyItem, pageQuery, pageToken } from '../requests/pages.ts';
+import { everyItem, pageToken } from '../requests/pages.ts';
 import { pathPart } from '../requests/address.ts';
 import { listOf } from '../requests/shapes.ts';
 import {
@@ -76,15 +76,8 @@ export class KnowledgeBases {
   list(options: PageOptions = {}): AsyncGenerator<KnowledgeBase, void, undefined> {
     const operation = 'knowledgeBases.list';
     const { pageSize, signal } = readPageOptions(options, operation);
-    const path = this.#paths.list;
-    return everyItem(operation, async (token) => {
-      const request = { operation, method: 'GET', path, query: pageQuery(pageSize, token), signal } as const;
-      const { knowledge_bases: items, next_page_token: nextToken } = await this.#connection.send(
-        request,
-        listShape,
-      );
-      return { items, nextToken };
-    });
+    const listing = { operation, path: this.#paths.list, pageSize, signal };
+    return everyItem(this.#connection, listing, listShape, (page) => page.knowledge_bases);
   }
 
   /**

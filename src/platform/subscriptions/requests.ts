@@ -3,7 +3,7 @@
  * elsewhere).
  */
 import { z } from 'zod';
-import { type Page, pageQuery, pageToken } from '../requests/pages.ts';
+import { everyItem, pageQuery, pageToken } from '../requests/pages.ts';
 import { pathPart } from '../requests/address.ts';
 import type { Connection } from '../requests/connection.ts';
 import type { AnsweredBody, PlatformRequest } from '../requests/request.ts';
@@ -12,6 +12,7 @@ import { type Subscription, subscriptionShape } from './subscription.ts';
 import type { WholeSubscription } from './fields.ts';
 
 const root = '/v1/public/webhook/subscription';
+const listPath = `${root}s`;
 /** Accepts any object: an answer with a secret, or one to merge, must not be lost because a field has another form. */
 const anyObject = z.looseObject({});
 
@@ -28,11 +29,6 @@ const listShape = z.looseObject({
   next_page_token: pageToken,
   total_count: z.number().nullish(),
 });
-
-/** One page of subscriptions, and how many there are in all, if the platform says so. */
-export interface SubscriptionPage extends Page<Subscription> {
-  readonly totalCount: number | undefined;
-}
 
 export class SubscriptionRequests {
   readonly #connection: Connection;
@@ -84,25 +80,14 @@ export class SubscriptionRequests {
     );
   }
 
-  async page(
-    operation: string,
-    size: number,
-    token: string | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<SubscriptionPage> {
-    const request = {
-      operation,
-      method: 'GET',
-      path: `${root}s`,
-      query: pageQuery(size, token),
-      signal,
-    } as const;
-    const {
-      data,
-      next_page_token: nextToken,
-      total_count: count,
-    } = await this.#connection.send(request, listShape);
-    return { items: data, nextToken, totalCount: count ?? undefined };
+  list(operation: string, pageSize: number, signal: AbortSignal | undefined) {
+    const listing = { operation, path: listPath, pageSize, signal };
+    return everyItem(this.#connection, listing, listShape, ({ data }) => data);
+  }
+
+  async count(operation: string, signal: AbortSignal | undefined): Promise<number | undefined> {
+    const request = { operation, method: 'GET', path: listPath, query: pageQuery(1), signal } as const;
+    return (await this.#connection.send(request, listShape)).total_count ?? undefined;
   }
 
   delete(operation: string, id: string, signal: AbortSignal | undefined): Promise<void> {

@@ -7,7 +7,6 @@ import {
   readPageOptions,
 } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
-import { everyItem } from '../requests/pages.ts';
 import { type SecretOptions, secretOptionsSchema } from '../secrets/keep-secret.ts';
 import { type EnsuredSubscription, type WantedSubscription, ensureSubscription } from './ensure.ts';
 import {
@@ -77,13 +76,13 @@ export class Subscriptions {
   list(options: PageOptions = {}): AsyncGenerator<Subscription, void, undefined> {
     const operation = 'subscriptions.list';
     const { pageSize, signal } = readPageOptions(options, operation);
-    return everyItem(operation, (token) => this.#requests.page(operation, pageSize, token, signal));
+    return this.#requests.list(operation, pageSize, signal);
   }
 
   /** How many subscriptions there are; undefined when the platform doesn't say. Not in the platform's document. */
   async count(options: CallOptions = {}): Promise<number | undefined> {
     const { signal } = readCallOptions(options, 'subscriptions.count');
-    return (await this.#requests.page('subscriptions.count', 1, undefined, signal)).totalCount;
+    return this.#requests.count('subscriptions.count', signal);
   }
 
   /**
@@ -215,7 +214,7 @@ export class Subscriptions {
     const { unknownFields: _onlyForUpdates, ...secretOptions } = checkedOptions;
     const { signal, secretFile } = secretOptions;
     return ensureSubscription(checked, {
-      list: () => everyItem(operation, (token) => this.#requests.page(operation, 100, token, signal)),
+      list: () => this.#requests.list(operation, 100, signal),
       read: (id) => this.#requests.get(operation, id, signal),
       create: () =>
         this.#writer.create(operation, newSchema.parse(checked) as WholeSubscription, secretOptions),
