@@ -40,6 +40,9 @@ export type NewSubscription = Omit<WholeSubscription, Defaulted> &
 /** The fields of a subscription to change. `headers` and lists replace the existing ones. */
 export type SubscriptionPatch = Partial<WholeSubscription>;
 
+/** A subscription that should exist. It is identified by its name. Fields that are not given stay as they are. */
+export type WantedSubscription = Pick<WholeSubscription, 'name' | 'url'> & Partial<WholeSubscription>;
+
 /** What to do with a field of the answer that the client doesn't know: send it back as it is, or leave it out. */
 export type UnknownFields = Readonly<Record<string, 'send-back' | 'leave-out'>>;
 
@@ -84,7 +87,8 @@ export const subscriptionFields = {
   workspace_ids: ids,
 } as const;
 
-const optionalFields = {
+/** Those that are unset when they are left out. */
+export const optionalFields = {
   description: subscriptionFields.description.optional(),
   headers: subscriptionFields.headers.optional(),
   agent_ids: subscriptionFields.agent_ids.optional(),

@@ -10,14 +10,16 @@ import {
   type SubscriptionPatch,
   type UnknownFields,
   type WholeSubscription,
+  optionalFields,
   subscriptionFields,
 } from './fields.ts';
-import { type Subscription, answerOnlyFields } from './subscription.ts';
+import { type Subscription, subscriptionShape } from './subscription.ts';
 
 type Answered = Readonly<Record<string, unknown>>;
 
 const requestFields = Object.keys(subscriptionFields) as (keyof WholeSubscription)[];
-const optionalFields = new Set<string>(['description', 'headers', 'agent_ids', 'workspace_ids']);
+/** The platform's document doesn't show the name of `secret`. */
+const knownFields = [...requestFields, ...Object.keys(subscriptionShape.shape), 'secret'];
 const listOfScope: ReadonlyMap<string, keyof WholeSubscription> = new Map([
   ['AGENT', 'agent_ids'],
   ['WORKSPACE', 'workspace_ids'],
@@ -50,7 +52,7 @@ function present(current: Answered, name: keyof WholeSubscription): unknown {
   const answered = name === 'enable_signed_webhooks' ? 'signing_enabled' : name;
   const value = current[answered];
   if (value === undefined || value === null) {
-    if (optionalFields.has(name)) return undefined;
+    if (name in optionalFields) return undefined;
     throw unsafe(`the platform's answer has no ${answered}, so it can't be sent back`, named(name));
   }
   const { success, data } = subscriptionFields[name].safeParse(value);
@@ -66,7 +68,7 @@ function present(current: Answered, name: keyof WholeSubscription): unknown {
 }
 
 function refuseUnknown(current: Answered, unknownFields: UnknownFields): void {
-  const known = new Set<string>([...requestFields, ...answerOnlyFields, ...Object.keys(unknownFields)]);
+  const known = new Set([...knownFields, ...Object.keys(unknownFields)]);
   const unknown = Object.keys(current).filter((name) => !known.has(name) && !readOnlyName.test(name));
   if (unknown.length === 0) return;
   throw unsafe(

@@ -71,17 +71,3 @@ export const subscriptionShape = z.looseObject({
   created_at: unset(z.string()),
   updated_at: unset(z.string()),
 }) satisfies z.ZodType<Subscription>;
-
-/** Fields that are only in answers: a PUT leaves them out. The platform's document doesn't show the name of `secret`. */
-export const answerOnlyFields: readonly string[] = [
-  'id',
-  'organization_id',
-  'scope',
-  'created_user_id',
-  'request_timeout_ms',
-  'retry_policy',
-  'signing_enabled',
-  'secret',
-  'created_at',
-  'updated_at',
-];
