@@ -16,11 +16,12 @@ export type {
   SubscriptionPatch,
   UnknownFields,
   UpdateOptions,
+  WantedSubscription,
   WholeSubscription,
 } from './subscriptions/fields.ts';
 export type { SubscriptionWarning } from './subscriptions/checks.ts';
 export type { RotatedSecret, SubscriptionResult } from './subscriptions/writer.ts';
-export type { EnsuredSubscription, WantedSubscription } from './subscriptions/ensure.ts';
+export type { EnsuredSubscription } from './subscriptions/ensure.ts';
 export type { Subscriptions } from './subscriptions/subscriptions.ts';
 export type {
   KnowledgeBase,

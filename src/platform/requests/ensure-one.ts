@@ -2,8 +2,9 @@ import { PlatformError } from './platform-error.ts';
 
 /** The steps of bringing one thing at the platform into a wanted state. */
 interface EnsureSteps<Found, Result> {
-  /** Looks for it; undefined when it doesn't exist. */
-  readonly find: () => Promise<Found | undefined>;
+  /** Where it is looked for. */
+  readonly list: () => AsyncIterable<Found>;
+  readonly isIt: (listed: Found) => boolean;
   readonly create: () => Promise<Result>;
   /** Changes what differs about the one that was found. */
   readonly bringUp: (found: Found) => Promise<Result>;
@@ -16,7 +17,7 @@ const maxRounds = 3;
 export async function ensureOne<Found, Result>(steps: EnsureSteps<Found, Result>): Promise<Result> {
   let refusal: unknown;
   for (let round = 1; ; round += 1) {
-    const found = await steps.find();
+    const found = await findIn(steps);
     // The creation was refused, but not because another client was faster: the platform's error says why.
     if (found === undefined && refusal !== undefined) throw refusal;
     try {
@@ -26,6 +27,11 @@ export async function ensureOne<Found, Result>(steps: EnsureSteps<Found, Result>
       refusal = found === undefined ? error : undefined;
     }
   }
+}
+
+async function findIn<Found>({ list, isIt }: EnsureSteps<Found, unknown>): Promise<Found | undefined> {
+  for await (const listed of list()) if (isIt(listed)) return listed;
+  return undefined;
 }
 
 /**

@@ -14,7 +14,8 @@ import {
   customToolShape,
   newToolSchema,
 } from './custom-tool.ts';
-import { type EnsuredCustomTool, ensureTool } from './ensure-tool.ts';
+import { type EnsuredCustomTool, changedTool, isSameTool } from './ensure-tool.ts';
+import { ensureOne } from '../requests/ensure-one.ts';
 import { everyItem, pageToken } from '../requests/pages.ts';
 import { pathPart } from '../requests/address.ts';
 import type { PlatformRequest } from '../requests/request.ts';
@@ -45,7 +46,7 @@ export class CustomTools {
   async create(agentId: string, tool: NewCustomTool, options: CallOptions = {}): Promise<CustomTool> {
     const operation = 'customTools.create';
     const path = collection(agentId, operation);
-    return this.#write({ operation, method: 'POST', path, ifInDoubt: ifCreatedInDoubt }, tool, options);
+    return this.#create(operation, path, readTool(tool, operation), readCallOptions(options, operation));
   }
 
   /** All tools of an agent. Further pages are fetched as you iterate. Not in the platform's document: seen in use. */
@@ -74,7 +75,9 @@ export class CustomTools {
   ): Promise<CustomTool> {
     const operation = 'customTools.update';
     const path = member(agentId, toolId, operation);
-    return this.#write({ operation, method: 'PUT', path }, tool, options);
+    const body = readTool(tool, operation);
+    const { signal } = readCallOptions(options, operation);
+    return this.#write({ operation, method: 'PUT', path, body, signal });
   }
 
   /** Deletes a tool. Not in the platform's document: seen in use. @throws PlatformError 404 when there is none */
@@ -100,31 +103,37 @@ export class CustomTools {
    */
   async ensure(agentId: string, tool: NewCustomTool, options: CallOptions = {}): Promise<EnsuredCustomTool> {
     const operation = 'customTools.ensure';
-    const wanted = parseStrictly(newToolSchema, tool, operation, 'tool') as NewCustomTool;
+    const wanted = readTool(tool, operation);
     const { signal } = readCallOptions(options, operation);
     const path = collection(agentId, operation);
-    const write = (body: unknown) => ({ operation, signal, body, confidential: credentialsIn(body) });
-    return ensureTool(wanted, {
+    return ensureOne<CustomTool, EnsuredCustomTool>({
       list: () => this.#list(operation, agentId, 100, signal),
-      read: (id) => this.#get(operation, agentId, id, signal),
-      create: () =>
-        this.#connection.send(
-          { ...write(wanted), method: 'POST', path, ifInDoubt: ifCreatedInDoubt },
-          customToolShape,
-        ),
-      update: (id, whole) =>
-        this.#connection.send(
-          { ...write(whole), method: 'PUT', path: member(agentId, id, operation) },
-          customToolShape,
-        ),
+      isIt: (listed) => isSameTool(listed, wanted),
+      create: async () => ({
+        tool: await this.#create(operation, path, wanted, { signal }),
+        outcome: 'created',
+      }),
+      bringUp: async ({ tool_id: id }) => {
+        const current = await this.#get(operation, agentId, id, signal);
+        const body = changedTool(current, wanted);
+        if (body === undefined) return { tool: current, outcome: 'unchanged' };
+        const request = { operation, path: member(agentId, id, operation), body, signal };
+        return { tool: await this.#write({ ...request, method: 'PUT' }), outcome: 'updated' };
+      },
     });
   }
 
-  #write(write: PlatformRequest, tool: NewCustomTool, options: CallOptions): Promise<CustomTool> {
-    const body = parseStrictly(newToolSchema, tool, write.operation, 'tool');
-    const { signal } = readCallOptions(options, write.operation);
-    const request = { ...write, body, signal, confidential: credentialsIn(tool) };
-    return this.#connection.send(request, customToolShape);
+  #create(
+    operation: string,
+    path: string,
+    body: NewCustomTool,
+    { signal }: CallOptions,
+  ): Promise<CustomTool> {
+    return this.#write({ operation, method: 'POST', path, body, signal, ifInDoubt: ifCreatedInDoubt });
+  }
+
+  #write(request: PlatformRequest): Promise<CustomTool> {
+    return this.#connection.send({ ...request, confidential: credentialsIn(request.body) }, customToolShape);
   }
 
   #list(operation: string, agentId: string, pageSize: number, signal: AbortSignal | undefined) {
@@ -141,6 +150,11 @@ export class CustomTools {
     const path = member(agentId, toolId, operation);
     return this.#connection.send({ operation, method: 'GET', path, signal }, customToolShape);
   }
+}
+
+/** @throws ConfigError, which holds no value of a header */
+function readTool(tool: NewCustomTool, operation: string): NewCustomTool {
+  return parseStrictly(newToolSchema, tool, operation, 'tool') as NewCustomTool;
 }
 
 /** The path of an agent's tools, with a slash at its end, as in the platform's document. */

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ringbackError } from '../../errors/errors.ts';
-import { ensureOne } from '../requests/ensure-one.ts';
 import { masked } from '../requests/shapes.ts';
 import { fieldsOf } from '../../kit/values.ts';
 import { type CustomTool, type NewCustomTool, credentialsIn } from './custom-tool.ts';
@@ -12,43 +11,26 @@ export interface EnsuredCustomTool {
   readonly outcome: 'created' | 'updated' | 'unchanged';
 }
 
-/** The operations that `ensure` needs. */
-interface EnsureToolParts {
-  readonly list: () => AsyncIterable<CustomTool>;
-  readonly read: (toolId: string) => Promise<CustomTool>;
-  readonly create: () => Promise<CustomTool>;
-  readonly update: (toolId: string, whole: unknown) => Promise<CustomTool>;
-}
-
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Creates the tool, or changes what differs about it, or does nothing. */
-export function ensureTool(tool: NewCustomTool, parts: EnsureToolParts): Promise<EnsuredCustomTool> {
-  // As it is sent: a field that is undefined counts as not given.
-  const wanted = JSON.parse(JSON.stringify(tool)) as NewCustomTool;
-  return ensureOne<CustomTool, EnsuredCustomTool>({
-    find: () => findTool(wanted, parts.list()),
-    create: async () => ({ tool: await parts.create(), outcome: 'created' }),
-    async bringUp({ tool_id: id }) {
-      const current = await parts.read(id);
-      const present = withoutReadOnly(current);
-      const whole = toolWith(present, wanted);
-      if (isDeepStrictEqual(whole, present)) return { tool: current, outcome: 'unchanged' };
-      refuseMasked(whole, wanted);
-      return { tool: await parts.update(id, whole), outcome: 'updated' };
-    },
-  });
+/** By its id (platform document, CustomTool); a tool without an id by the name of its function. */
+export function isSameTool(tool: CustomTool, { tool_id: id, openai_tool: { name } }: NewCustomTool): boolean {
+  return id === undefined ? tool.openai_tool?.['name'] === name : tool.tool_id === id;
 }
 
-/** By its id (platform document, CustomTool); a tool without an id by the name of its function. */
-async function findTool(
-  { tool_id: id, openai_tool: { name } }: NewCustomTool,
-  tools: AsyncIterable<CustomTool>,
-): Promise<CustomTool | undefined> {
-  for await (const tool of tools) {
-    if (id === undefined ? tool.openai_tool?.['name'] === name : tool.tool_id === id) return tool;
-  }
-  return undefined;
+/**
+ * The whole tool with what is wanted of it; undefined if it is as wanted.
+ *
+ * @throws RingbackError `update_unsafe` when it would have masked credentials
+ */
+export function changedTool(current: CustomTool, tool: NewCustomTool): Fields | undefined {
+  // As it is sent: a field that is undefined counts as not given.
+  const wanted = JSON.parse(JSON.stringify(tool)) as NewCustomTool;
+  const present = withoutReadOnly(current);
+  const whole = toolWith(present, wanted);
+  if (isDeepStrictEqual(whole, present)) return undefined;
+  refuseMasked(whole, wanted);
+  return whole;
 }
 
 /** Without what is only in answers (platform document, CustomTool). Any other field might be one that a PUT would clear. */

@@ -8,11 +8,12 @@ import {
 } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
 import { type SecretOptions, secretOptionsSchema } from '../secrets/keep-secret.ts';
-import { type EnsuredSubscription, type WantedSubscription, ensureSubscription } from './ensure.ts';
+import { type EnsuredSubscription, ensureSubscription } from './ensure.ts';
 import {
   type NewSubscription,
   type SubscriptionPatch,
   type UpdateOptions,
+  type WantedSubscription,
   type WholeSubscription,
   newSchema,
   readFields,
@@ -21,19 +22,19 @@ import {
   wantedSchema,
   wholeSchema,
 } from './fields.ts';
-import { SubscriptionRequests } from './requests.ts';
+import { countSubscriptions, getSubscription, listSubscriptions } from './requests.ts';
 import type { Subscription } from './subscription.ts';
 import { type RotatedSecret, type SubscriptionResult, SubscriptionWriter } from './writer.ts';
 
 /** Registered destinations of deliveries (platform document, Webhook subscriptions). */
 export class Subscriptions {
-  readonly #requests: SubscriptionRequests;
+  readonly #connection: Connection;
   readonly #writer: SubscriptionWriter;
 
   /** @internal */
   constructor(connection: Connection) {
-    this.#requests = new SubscriptionRequests(connection);
-    this.#writer = new SubscriptionWriter(this.#requests, connection);
+    this.#connection = connection;
+    this.#writer = new SubscriptionWriter(connection);
   }
 
   /**
@@ -63,8 +64,8 @@ export class Subscriptions {
    * @example const { name, active } = await platform.subscriptions.get(id);
    */
   async get(id: string, options: CallOptions = {}): Promise<Subscription> {
-    const { signal } = readCallOptions(options, 'subscriptions.get');
-    return this.#requests.get('subscriptions.get', id, signal);
+    const operation = 'subscriptions.get';
+    return getSubscription(this.#connection, operation, id, readCallOptions(options, operation));
   }
 
   /**
@@ -75,14 +76,13 @@ export class Subscriptions {
    */
   list(options: PageOptions = {}): AsyncGenerator<Subscription, void, undefined> {
     const operation = 'subscriptions.list';
-    const { pageSize, signal } = readPageOptions(options, operation);
-    return this.#requests.list(operation, pageSize, signal);
+    return listSubscriptions(this.#connection, { operation, ...readPageOptions(options, operation) });
   }
 
   /** How many subscriptions there are; undefined when the platform doesn't say. Not in the platform's document. */
   async count(options: CallOptions = {}): Promise<number | undefined> {
-    const { signal } = readCallOptions(options, 'subscriptions.count');
-    return this.#requests.count('subscriptions.count', signal);
+    const operation = 'subscriptions.count';
+    return countSubscriptions(this.#connection, operation, readCallOptions(options, operation));
   }
 
   /**
@@ -211,17 +211,7 @@ export class Subscriptions {
       readFields(wantedSchema, wanted, updateOptionsSchema, place),
     ) as WantedSubscription;
     const checkedOptions = parseStrictly(updateOptionsSchema, options, operation);
-    const { unknownFields: _onlyForUpdates, ...secretOptions } = checkedOptions;
-    const { signal, secretFile } = secretOptions;
-    return ensureSubscription(checked, {
-      list: () => this.#requests.list(operation, 100, signal),
-      read: (id) => this.#requests.get(operation, id, signal),
-      create: () =>
-        this.#writer.create(operation, newSchema.parse(checked) as WholeSubscription, secretOptions),
-      update: (id, patch) => this.#update('ensure', id, patch, options, checked),
-      missingInFile: (subscription) => this.#writer.missingInFile(subscription, secretFile),
-      report: (id, warnings) => this.#writer.report(operation, id, warnings),
-    });
+    return ensureSubscription(operation, checked, checkedOptions, this.#connection, this.#writer);
   }
 
   #update(
@@ -229,11 +219,14 @@ export class Subscriptions {
     id: string,
     patch: SubscriptionPatch,
     options: UpdateOptions,
-    given: SubscriptionPatch = patch,
   ): Promise<SubscriptionResult> {
     const operation = `subscriptions.${called}`;
     const checked = readPatch(patch, operation);
-    const checkedOptions = parseStrictly(updateOptionsSchema, options, operation);
-    return this.#writer.update(operation, id, checked, checkedOptions, given);
+    return this.#writer.update(
+      operation,
+      id,
+      checked,
+      parseStrictly(updateOptionsSchema, options, operation),
+    );
   }
 }

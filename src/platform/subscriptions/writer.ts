@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { CallOptions } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
-import type { AnsweredBody, AskedFor } from '../requests/request.ts';
 import { inShape } from '../requests/shapes.ts';
 import type { IssuedSecret } from '../secrets/issued-secret.ts';
 import { type SecretOptions, type SecretToKeep, keepingSecret } from '../secrets/keep-secret.ts';
@@ -11,12 +10,7 @@ import { Handover } from './handover.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { differenceOf, wholeWith } from './merge.ts';
 import { missingInFile, missingSecret } from './missing-secret.ts';
-import {
-  type SubscriptionRequests,
-  ifCreatedInDoubt,
-  ifRotatedInDoubt,
-  ifSignedInDoubt,
-} from './requests.ts';
+import { pathOf, rootPath } from './requests.ts';
 import { type Subscription, subscriptionShape } from './subscription.ts';
 
 /** The result of writing a subscription. */
@@ -36,7 +30,17 @@ export interface RotatedSecret {
   readonly previousSecretExpiresAt: string;
 }
 
+/** Accepts any object: an answer with a secret, or one to merge, must not be lost because a field has another form. */
+const anyObject = z.looseObject({});
 const rotatedShape = z.looseObject({ previous_secret_expires_at: z.string() });
+
+const ifCreatedInDoubt =
+  'Look with subscriptions.list before you create it again, or use subscriptions.ensure. If it is there and signed, its ' +
+  'secret is lost: call subscriptions.rotateSecret.';
+const ifSignedInDoubt =
+  'Look with subscriptions.get. If it was unsigned before and is signed now, its secret is lost: call ' +
+  'subscriptions.rotateSecret.';
+const ifRotatedInDoubt = 'Rotate again: the platform does not show the lost secret again.';
 
 /** A subscription to write. */
 interface Writing {
@@ -57,27 +61,18 @@ interface Writing {
  * Writes to one subscription run one after the other: an update reads it before it writes it.
  */
 export class SubscriptionWriter {
-  readonly #requests: SubscriptionRequests;
   readonly #mutex = new KeyedMutex();
   readonly #handover = new Handover();
   readonly #connection: Connection;
 
-  constructor(requests: SubscriptionRequests, connection: Connection) {
-    this.#requests = requests;
+  constructor(connection: Connection) {
     this.#connection = connection;
   }
 
   create(operation: string, whole: WholeSubscription, options: SecretOptions): Promise<SubscriptionResult> {
     const awaitsSecret = whole.enable_signed_webhooks;
-    const writing = {
-      operation,
-      id: undefined,
-      given: whole,
-      whole,
-      awaitsSecret,
-      ifInDoubt: ifCreatedInDoubt,
-    };
-    return this.#write(writing, options, () => this.#requests.create(operation, whole, options.signal));
+    const ifInDoubt = ifCreatedInDoubt;
+    return this.#write({ operation, id: undefined, given: whole, whole, awaitsSecret, ifInDoubt }, options);
   }
 
   replace(
@@ -89,7 +84,7 @@ export class SubscriptionWriter {
     // Whether it is signed by now is not known.
     const ifInDoubt = whole.enable_signed_webhooks ? ifSignedInDoubt : undefined;
     const writing = { operation, id, given: whole, whole, awaitsSecret: false, ifInDoubt };
-    return this.#mutex.run(id, options.signal, (release) => this.#put(writing, id, options, release));
+    return this.#mutex.run(id, options.signal, (release) => this.#write(writing, options, release));
   }
 
   update(
@@ -100,16 +95,26 @@ export class SubscriptionWriter {
     given: SubscriptionPatch = patch,
   ): Promise<SubscriptionResult> {
     return this.#mutex.run(id, options.signal, async (release) => {
-      const current = await this.#requests.read(operation, id, options.signal);
+      const path = pathOf(id, operation);
+      const reading = { operation, method: 'GET', path, signal: options.signal } as const;
+      // As it came, even if some fields have an unexpected form.
+      const current = await this.#connection.send(reading, anyObject);
       const whole = wholeWith(current, patch, unknownFields);
       const awaitsSecret = whole.enable_signed_webhooks && current['signing_enabled'] === false;
       const ifInDoubt = awaitsSecret ? ifSignedInDoubt : undefined;
-      return this.#put({ operation, id, given, whole, awaitsSecret, ifInDoubt }, id, options, release);
+      return this.#write({ operation, id, given, whole, awaitsSecret, ifInDoubt }, options, release);
     });
   }
 
   delete(operation: string, id: string, { signal }: CallOptions): Promise<void> {
-    return this.#mutex.run(id, signal, () => this.#requests.delete(operation, id, signal));
+    return this.#mutex.run(id, signal, () =>
+      this.#connection.sendForNothing({
+        operation,
+        method: 'DELETE',
+        path: pathOf(id, operation),
+        signal,
+      }),
+    );
   }
 
   rotate(operation: string, id: string, options: SecretOptions): Promise<RotatedSecret> {
@@ -123,14 +128,21 @@ export class SubscriptionWriter {
     release: () => void,
   ): Promise<RotatedSecret> {
     if (options.onSecret) this.#handover.requireOutside(id);
-    const request = { operation, method: 'POST', ifInDoubt: ifRotatedInDoubt } as const;
+    const request = {
+      operation,
+      method: 'POST',
+      path: `${pathOf(id, operation)}/rotate/secret`,
+      signal: options.signal,
+      mustBeAnswered: true,
+      ifInDoubt: ifRotatedInDoubt,
+    } as const;
     const { result, status, secret } = await keepingSecret(
       this.#inOrder(id, options),
       this.#connection.clock,
       {
         subscriptionId: id,
         release,
-        ask: () => this.#requests.rotate(operation, id, options.signal),
+        ask: () => this.#connection.sendForStatus(request, anyObject),
         read: (answer, isCarriedOut) =>
           inShape(rotatedShape, answer.body, { ...request, isCarriedOut }, answer.status),
       },
@@ -140,17 +152,6 @@ export class SubscriptionWriter {
     return { secret, previousSecretExpiresAt: result.previous_secret_expires_at };
   }
 
-  #put(
-    writing: Writing,
-    id: string,
-    options: SecretOptions,
-    release: () => void,
-  ): Promise<SubscriptionResult> {
-    const { operation, whole, ifInDoubt } = writing;
-    const ask = () => this.#requests.put(operation, id, whole, { ifInDoubt, signal: options.signal });
-    return this.#write(writing, this.#inOrder(id, options), ask, release);
-  }
-
   #inOrder(id: string, { onSecret, ...options }: SecretOptions): SecretOptions {
     if (onSecret === undefined) return options;
     const inOrder = (issued: SecretToKeep) => this.#handover.run(id, () => onSecret(issued));
@@ -158,17 +159,26 @@ export class SubscriptionWriter {
   }
 
   async #write(
-    writing: Writing,
+    { operation, id, given, whole, awaitsSecret, ifInDoubt }: Writing,
     options: SecretOptions,
-    ask: () => Promise<AnsweredBody>,
     release?: () => void,
   ): Promise<SubscriptionResult> {
-    const { operation, id, given, whole, awaitsSecret, ifInDoubt } = writing;
-    const request: AskedFor = { operation, method: id === undefined ? 'POST' : 'PUT', ifInDoubt };
-    const { result: subscription, secret } = await keepingSecret(options, this.#connection.clock, {
+    const request = {
+      operation,
+      ...(id === undefined
+        ? ({ method: 'POST', path: rootPath } as const)
+        : ({ method: 'PUT', path: pathOf(id, operation) } as const)),
+      body: whole,
+      signal: options.signal,
+      mustBeAnswered: whole.enable_signed_webhooks,
+      ifInDoubt,
+      confidential: Object.values(whole.headers ?? {}),
+    };
+    const inOrder = id === undefined ? options : this.#inOrder(id, options);
+    const { result: subscription, secret } = await keepingSecret(inOrder, this.#connection.clock, {
       subscriptionId: id,
       release,
-      ask,
+      ask: () => this.#connection.sendForStatus(request, anyObject),
       read: ({ status, body }, isCarriedOut) =>
         inShape(subscriptionShape, body, { ...request, isCarriedOut }, status) as Subscription,
     });
@@ -179,13 +189,24 @@ export class SubscriptionWriter {
         ? missingSecret({ subscription, awaitsSecret, secretFile: options.secretFile, now: this.#now })
         : []),
     ];
-    this.report(operation, subscription.id, warnings);
+    this.#report(operation, subscription.id, warnings);
     return { subscription, secret, warnings };
   }
 
-  /** Warns if the subscription is signed, but the file has no secret of it that is still needed. */
-  missingInFile(subscription: Subscription, secretFile: string | undefined): readonly SubscriptionWarning[] {
-    return missingInFile(subscription, secretFile, this.#now);
+  /** The result for a subscription that is as wanted already, with the warnings that writing it would give. */
+  keep(
+    operation: string,
+    given: SubscriptionPatch,
+    current: Subscription,
+    secretFile: string | undefined,
+  ): SubscriptionResult {
+    const { signing_enabled: isSigned, headers = {} } = current;
+    const warnings = [
+      ...warningsOf(given, { enable_signed_webhooks: isSigned, headers }),
+      ...missingInFile(current, secretFile, this.#now),
+    ];
+    this.#report(operation, current.id, warnings);
+    return { subscription: current, secret: undefined, warnings };
   }
 
   get #now(): number {
@@ -193,7 +214,7 @@ export class SubscriptionWriter {
   }
 
   /** Writes warnings to the log. */
-  report(operation: string, subscriptionId: string, warnings: readonly SubscriptionWarning[]): void {
+  #report(operation: string, subscriptionId: string, warnings: readonly SubscriptionWarning[]): void {
     try {
       for (const { code, message } of warnings) {
         this.#connection.logger.warn({ operation, subscriptionId, code }, message);
