@@ -1,6 +1,6 @@
 import { configError } from '../errors/errors.ts';
 import { systemClock } from '../kit/clock.ts';
-import { parseTimestamp } from '../kit/time.ts';
+import { parseInstant } from '../kit/time.ts';
 import type { Scheme } from '../events/model.ts';
 import { bodyBytes, fillParts, prepareScheme } from './content.ts';
 import type { PreparedScheme, Values } from './content.ts';
@@ -88,16 +88,12 @@ function writeTimestamp(timestamp: Date | number | string, header: string): stri
 }
 
 function millisecondsOf(timestamp: Date | number | string): number {
-  const milliseconds = typeof timestamp === 'string' ? readMilliseconds(timestamp) : Number(timestamp);
+  const milliseconds =
+    typeof timestamp === 'string' ? (parseInstant(timestamp)?.milliseconds ?? NaN) : Number(timestamp);
   // NaN, or outside the range of Date, in which case it could not be written as text.
   if (!Number.isNaN(new Date(milliseconds).getTime())) return milliseconds;
   const expected = 'a Date, milliseconds since 1970 or a text that is a time';
   throw configError('option_invalid', { option: 'timestamp', expected, found: 'not a time' });
-}
-
-function readMilliseconds(text: string): number {
-  const instant = parseTimestamp(text);
-  return instant === undefined ? NaN : Number(instant / 1_000_000n);
 }
 
 /** The text of a value. Refuses one that would break out of its header, or a `t` that would be read as two entries. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
-import { parseTimestamp } from '../../kit/time.ts';
+import { parseInstant } from '../../kit/time.ts';
 import { isObject } from '../../kit/values.ts';
 import { type CallOptions, aSignal } from '../requests/call-options.ts';
 import type { AnsweredBody } from '../requests/request.ts';
@@ -112,9 +112,8 @@ async function keep(
       failures.push(messageOf(error));
     }
   };
-  await store(() =>
-    file?.write({ ...kept, previousExpiresAt: expiryOf(issued.previousSecretExpiresAt) }, now),
-  );
+  const previousExpiresAt = parseInstant(issued.previousSecretExpiresAt)?.milliseconds;
+  await store(() => file?.write({ ...kept, previousExpiresAt }, now));
   release?.();
   await store(() => onSecret?.(kept));
   if (failures.length > 0) throw new SecretNotKeptError(failures.join('; '), issued);
@@ -149,9 +148,4 @@ function rankOf(name: string): number {
 function textOf(answer: unknown, field: string): string | undefined {
   const value = isObject(answer) ? answer[field] : undefined;
   return typeof value === 'string' ? value : undefined;
-}
-
-function expiryOf(text: string | undefined): number | undefined {
-  const instant = parseTimestamp(text);
-  return instant === undefined ? undefined : Number(instant / 1_000_000n);
 }
