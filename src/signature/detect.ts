@@ -2,7 +2,7 @@ import type { Headers, Scheme } from '../events/model.ts';
 import { bodyBytes, prepareScheme } from './content.ts';
 import { headerText, lowerCase } from './headers.ts';
 import type { AnyHeaders } from './headers.ts';
-import { describeScheme } from './schemes.ts';
+import { describeScheme, encodings, hashes, keyKinds, syntaxes } from './schemes.ts';
 import { matchSignature } from './match.ts';
 import type { Digests } from './match.ts';
 import { prepareSecrets } from './secrets.ts';
@@ -25,14 +25,7 @@ export interface Detection {
   readonly secrets: readonly string[];
 }
 
-const forms = [
-  { hash: 'sha256', encoding: 'hex' },
-  { hash: 'sha256', encoding: 'base64' },
-  { hash: 'sha512', encoding: 'hex' },
-  { hash: 'sha512', encoding: 'base64' },
-] as const;
-const keys = ['whole', 'suffix', 'suffix-base64'] as const;
-const syntaxes = ['v1=', 't=,v1=', 'sha256=', 'v1,', 'bare'] as const;
+const forms = hashes.flatMap((hash) => encodings.map((encoding) => ({ hash, encoding })));
 
 /** Beyond the contents of the known schemes: the same parts in the orders and with the separators of other services. */
 const separators = ['.', '', ':', '\n'];
@@ -117,7 +110,7 @@ function* schemesFor(headers: Headers): Generator<Scheme> {
           // The syntax v1= can read a header with t= as well. So contents with {t} are tried with t=,v1= only, and the
           // others never with it: each scheme is found once.
           if ((syntax === 't=,v1=') !== content.includes('{t}')) continue;
-          for (const key of keys) yield { header, syntax, content, encoding, hash, key };
+          for (const key of keyKinds) yield { header, syntax, content, encoding, hash, key };
         }
       }
     }

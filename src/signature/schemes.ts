@@ -26,8 +26,10 @@ const standards = [
   { name: 'x-standard-webhooks', header: platformHeader },
 ] as const;
 
-const encodings = ['hex', 'base64'] as const;
-const keyKinds = ['whole', 'suffix', 'suffix-base64'] as const;
+export const syntaxes = ['v1=', 't=,v1=', 'sha256=', 'v1,', 'bare'] as const;
+export const encodings = ['hex', 'base64'] as const;
+export const hashes = ['sha256', 'sha512'] as const;
+export const keyKinds = ['whole', 'suffix', 'suffix-base64'] as const;
 
 const fields = ['header', 'syntax', 'content', 'encoding', 'hash', 'key'] as const satisfies (keyof Scheme)[];
 
@@ -53,16 +55,13 @@ export const schemeSchema = z
         .regex(headerName, 'should be the name of a header')
         .transform((name) => name.toLowerCase())
         .default(platformHeader),
-      syntax: z.enum(
-        ['v1=', 't=,v1=', 'sha256=', 'v1,', 'bare'],
-        "should be 'v1=', 't=,v1=', 'sha256=', 'v1,' or 'bare'",
-      ),
+      syntax: z.enum(syntaxes, "should be 'v1=', 't=,v1=', 'sha256=', 'v1,' or 'bare'"),
       content: z
         .string('should be a text such as {t}.{body}')
         .refine(hasBodyOnce, 'should contain {body} exactly once')
         .refine(hasKnownPlaceholders, 'may contain no placeholders but {body}, {t}, {id} and {timestamp}'),
       encoding: z.enum(encodings, "should be 'hex' or 'base64'"),
-      hash: z.enum(['sha256', 'sha512'], "should be 'sha256' or 'sha512'").default('sha256'),
+      hash: z.enum(hashes, "should be 'sha256' or 'sha512'").default('sha256'),
       key: z.enum(keyKinds, "should be 'whole', 'suffix' or 'suffix-base64'"),
     },
     {
