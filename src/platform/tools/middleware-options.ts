@@ -29,14 +29,7 @@ export interface ToolMiddlewareOptions {
 }
 
 /** The options with everything filled in, and the tools by name. */
-export interface ToolMiddlewareParts {
-  readonly tools: ReadonlyMap<string, Tool>;
-  readonly headers: RequiredHeaders;
-  /** In milliseconds. */
-  readonly timeout: number;
-  readonly logger: Logger | undefined;
-  readonly clock: Clock;
-}
+export type ToolMiddlewareParts = Readonly<ReturnType<typeof resolveToolMiddleware>>;
 
 const optionsSchema = z.strictObject({
   headers: headersOption.refine(
@@ -74,12 +67,11 @@ const toolsSchema = z
  *
  * @throws ConfigError that names the option; the values of headers are in no message
  */
-export function resolveToolMiddleware(tools: unknown, options: ToolMiddlewareOptions): ToolMiddlewareParts {
+export function resolveToolMiddleware(tools: unknown, options: ToolMiddlewareOptions) {
   const parsed = parseStrictly(z.object({ tools: toolsSchema }), { tools }, 'toolMiddleware');
-  const { headers, logger, ...rest } = parseStrictly(optionsSchema, options, 'toolMiddleware');
+  const { headers, ...rest } = parseStrictly(optionsSchema, options, 'toolMiddleware');
   return {
     ...rest,
-    logger,
     tools: new Map(parsed.tools.map((tool) => [tool.name, tool])),
     headers: new RequiredHeaders(Object.entries(headers)),
   };

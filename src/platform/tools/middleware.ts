@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { unlessAborted } from '../../kit/aborting.ts';
-import type { Clock } from '../../kit/clock.ts';
 import { closeAfterLingering } from '../../kit/http-bodies.ts';
 import { placeThrownAt } from '../../kit/error-location.ts';
 import { classOf } from '../../kit/error-text.ts';
@@ -92,20 +91,31 @@ function toolOf(request: MountedRequest, { headers, tools }: ToolMiddlewareParts
   return methods.includes(request.method ?? '') ? tool : new ToolRefusal('method');
 }
 
-function called(
+/**
+ * The tool's result. Whatever the tool still does or throws after the deadline, or once the caller has gone, is ignored.
+ *
+ * @throws DeadlineExceeded, ToolRefusal; what the tool throws
+ */
+async function called(
   tool: Tool,
   request: IncomingMessage,
   response: ServerResponse,
   { clock, timeout }: ToolMiddlewareParts,
 ): Promise<unknown> {
-  return withDeadline(clock, timeout, async (stop) => {
-    response.once('close', () => {
-      // An answer that has been given is closed as well, and the tool may still be at work with its signal.
-      if (!response.writableEnded) stop.abort(new ToolRefusal('broken_off'));
-    });
-    const args = await readArguments(request, stop.signal);
-    return tool.call(args, { signal: stop.signal });
+  const stop = new AbortController();
+  const { signal } = stop;
+  const cancel = clock.after(timeout, () => stop.abort(new DeadlineExceeded()));
+  response.once('close', () => {
+    // An answer that has been given is closed as well, and the tool may still be at work with its signal.
+    if (!response.writableEnded) stop.abort(new ToolRefusal('broken_off'));
   });
+  try {
+    return await unlessAborted(signal, async () =>
+      tool.call(await readArguments(request, signal), { signal }),
+    );
+  } finally {
+    cancel();
+  }
 }
 
 /** Not decoded: names of tools have only characters that a path doesn't encode. */
@@ -132,24 +142,4 @@ function write(request: IncomingMessage, response: ServerResponse, { status, bod
 /** Why a signal was aborted. */
 class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
-}
-
-/**
- * Does the work, but waits for it no longer than `timeout` milliseconds: then its signal is aborted. Whatever the work
- * still does or throws after that is ignored.
- *
- * @throws DeadlineExceeded
- */
-async function withDeadline<T>(
-  clock: Clock,
-  timeout: number,
-  work: (stop: AbortController) => Promise<T>,
-): Promise<T> {
-  const stop = new AbortController();
-  const cancel = clock.after(timeout, () => stop.abort(new DeadlineExceeded()));
-  try {
-    return await unlessAborted(stop.signal, () => work(stop));
-  } finally {
-    cancel();
-  }
 }
