@@ -9,7 +9,7 @@ import type { Failures } from '../failures.ts';
 import type { Caller } from '../model.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';
 import { validated } from './request.ts';
-import { type ApiAnswer, ApiError, type ApiRequest, type Route } from './route.ts';
+import { type ApiAnswer, ApiError, type ApiRequest, type Route, routesOf } from './route.ts';
 
 export interface ControlParts {
   readonly calls: CallSimulator;
@@ -37,16 +37,13 @@ const toolCallSchema = z.object(
  * TypeScript, with the same fields. Calls, attempts, deliveries and tools are only those of the key's organization.
  */
 export function controlRoutes(parts: ControlParts): readonly Route[] {
-  const route = (line: `${Route['method']} ${string}`, handle: Route['handle']): Route => {
-    const [method, name] = line.split(' ') as [Route['method'], string];
-    return { operation: `sandbox.${name}`, method, path: `/sandbox/${name}`, errors: 'general', handle };
-  };
+  const route = routesOf('sandbox', 'general');
   return [
-    route('POST calls', (request) => playCall(request, parts)),
-    route('GET attempts', (request) => listAttempts(request, parts)),
-    route('GET deliveries', (request) => listGivenUp(request, parts)),
-    route('POST failures', (request) => expectFailures(request, parts)),
-    route('POST tools/call', (request) => callTool(request, parts)),
+    route('calls', 'POST', '/sandbox/calls', (request) => playCall(request, parts)),
+    route('attempts', 'GET', '/sandbox/attempts', (request) => listAttempts(request, parts)),
+    route('deliveries', 'GET', '/sandbox/deliveries', (request) => listGivenUp(request, parts)),
+    route('failures', 'POST', '/sandbox/failures', (request) => expectFailures(request, parts)),
+    route('tools/call', 'POST', '/sandbox/tools/call', (request) => callTool(request, parts)),
   ];
 }
 

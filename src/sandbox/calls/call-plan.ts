@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Duration, parseDuration } from '../../kit/duration.ts';
 import type { Random } from '../../kit/clock.ts';
 import { checked } from '../../errors/option-problems.ts';
+import { defined } from '../../kit/values.ts';
 import { type Scenario, scenarios, sentiments, transferStatuses } from './call.ts';
 import { conversations, destinations } from './conversations.ts';
 import { oneOf, wholeNumber } from './seeded-random.ts';
@@ -96,10 +97,5 @@ export function choose(plan: ParsedPlan, random: Random) {
     // A range of phone numbers that is reserved for fiction.
     callerNumber: `+120255501${String(wholeNumber(random, 0, 99)).padStart(2, '0')}`,
   };
-  return { ...drawn, ...given(plan) };
-}
-
-/** The fields of a plan that are given: those that are not undefined. */
-function given(plan: ParsedPlan): { readonly [Name in keyof ParsedPlan]?: NonNullable<ParsedPlan[Name]> } {
-  return Object.fromEntries(Object.entries(plan).filter(([, value]) => value !== undefined));
+  return { ...drawn, ...defined(plan) };
 }
