@@ -1,18 +1,5 @@
 /** The shapes that the sandbox's parts exchange. Wire shapes are snake_case, as in the platform's document. */
 
-/** A tenant. */
-export interface Organization {
-  readonly id: string;
-  readonly name: string;
-}
-
-/** A person of an organization. */
-export interface User {
-  readonly id: string;
-  readonly organizationId: string;
-  readonly name: string;
-}
-
 /** The user that a request's bearer token stands for, with their organization. */
 export interface Caller {
   readonly organizationId: string;

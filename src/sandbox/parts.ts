@@ -19,6 +19,7 @@ import { Attempts } from './delivery/attempts.ts';
 import { DeliveryEngine } from './delivery/engine.ts';
 import { Outbox } from './delivery/outbox.ts';
 import { Failures } from './failures.ts';
+import { fill } from './filling.ts';
 import { Documents } from './knowledge/documents.ts';
 import { embedderFor } from './knowledge/embedding/embedder-for.ts';
 import { Ingestion, ingestOperation } from './knowledge/ingestion.ts';
@@ -27,10 +28,9 @@ import { ProcessingThread } from './knowledge/processing/processing-thread.ts';
 import { Search } from './knowledge/search.ts';
 import { knowledgeTables } from './knowledge/tables.ts';
 import type { ResolvedSandboxOptions } from './options.ts';
-import { type SeededParts, demonstrationSeed, fillFromSeed } from './seed.ts';
 import { requestAllowed } from './websites/website.ts';
 import { Subscriptions } from './subscriptions/subscriptions.ts';
-import { Tenants, newKey } from './tenants.ts';
+import { Tenants } from './tenants.ts';
 
 /** What the parts need from the sandbox that they belong to. */
 interface Surroundings {
@@ -129,22 +129,6 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
     logger,
     stopping,
   });
-  const apiKey = filled(database, options, { tenants, knowledgeBases, documents });
+  const apiKey = fill(database, options, { tenants, knowledgeBases, documents });
   return { database, calls, attempts, engine, ingestion, failures, toolCaller, server, apiKey };
-}
-
-/**
- * Fills a new database. Returns the key of the demonstration organization; undefined with a seed, which has its own
- * keys, and with an existing database.
- */
-function filled(
-  database: Database,
-  { seed, clock }: ResolvedSandboxOptions,
-  parts: SeededParts,
-): string | undefined {
-  if (!database.isNew) return undefined;
-  const key = seed === undefined ? newKey() : undefined;
-  const parsed = seed ?? demonstrationSeed(key ?? '');
-  database.fill(() => fillFromSeed(parsed, parts, clock.now()));
-  return key;
 }

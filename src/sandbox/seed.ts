@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import { configError } from '../errors/errors.ts';
 import { valueAt } from '../kit/values.ts';
-import type { Documents, Submission } from './knowledge/documents.ts';
 import { advances, knowledgeBaseSeedSchema } from './knowledge/fields.ts';
-import type { KnowledgeBases } from './knowledge/knowledge-bases.ts';
-import type { Tenants } from './tenants.ts';
 
 const text = z.string('text that is not empty').min(1, 'text that is not empty');
 
@@ -65,7 +62,7 @@ export type Seed = z.input<typeof seedSchema>;
 /** A seed with its defaults filled in. */
 export type ParsedSeed = z.output<typeof seedSchema>;
 
-type OrganizationSeed = ParsedSeed['organizations'][number];
+export type OrganizationSeed = ParsedSeed['organizations'][number];
 
 /**
  * Checks a seed and fills in the defaults.
@@ -157,47 +154,4 @@ function refuseDangling({ users, workspaces, agents, knowledge_bases: bases }: O
 
 function firstRepeated(values: readonly string[]): string | undefined {
   return values.find((value, index) => values.indexOf(value) !== index);
-}
-
-/** The parts of the sandbox that a seed fills. @internal */
-export interface SeededParts {
-  readonly tenants: Tenants;
-  readonly knowledgeBases: KnowledgeBases;
-  readonly documents: Documents;
-}
-
-/** Writes a seed into a new database; `now` is the time of that, in milliseconds since 1970. @internal */
-export function fillFromSeed({ organizations }: ParsedSeed, parts: SeededParts, now: number): void {
-  for (const organization of organizations) seedOrganization(organization, parts, now);
-}
-
-function seedOrganization(seed: OrganizationSeed, parts: SeededParts, now: number) {
-  const { tenants, knowledgeBases, documents } = parts;
-  const { id: organizationId } = seed;
-  tenants.addOrganization(seed);
-  for (const user of seed.users) {
-    tenants.addUser({ ...user, organizationId });
-    for (const userKey of user.keys) tenants.addKey(userKey, user.id);
-  }
-  for (const workspace of seed.workspaces) tenants.addWorkspace({ ...workspace, organizationId });
-  for (const { workspace_id: workspaceId, ...agent } of seed.agents) {
-    tenants.addAgent({ ...agent, organizationId, workspaceId });
-  }
-  for (const { documents: files, ...base } of seed.knowledge_bases) {
-    knowledgeBases.add({ ...base, organization_id: organizationId }, now);
-    for (const { name, text: content } of files) {
-      documents.add(seededFile(base.id, name, Buffer.from(content)), now);
-    }
-  }
-}
-
-/** Its name says what kind of text it is, as it does of a file that comes without a content type. */
-function seededFile(knowledgeBaseId: string, name: string, content: Buffer): Submission {
-  return {
-    knowledgeBaseId,
-    name,
-    source: { kind: 'file', contentType: undefined },
-    content,
-    size: content.byteLength,
-  };
 }

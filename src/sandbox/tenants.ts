@@ -1,8 +1,8 @@
 import type { Statement } from 'better-sqlite3';
-import { randomBytes } from 'node:crypto';
 import { textDigest } from '../kit/bytes.ts';
 import type { Connection, Database } from './database.ts';
-import type { Agent, Caller, Organization, User } from './model.ts';
+import type { Agent, Caller } from './model.ts';
+import type { OrganizationSeed } from './seed.ts';
 
 const tables = `
   create table if not exists organizations (
@@ -31,22 +31,13 @@ const tables = `
   ) strict, without rowid;
 `;
 
-/** A part of an organization that agents belong to. */
-export interface Workspace {
-  readonly id: string;
-  readonly organizationId: string;
-  readonly name: string;
-}
+const agentColumns = 'id, organization_id as organizationId, workspace_id as workspaceId, name';
 
-interface AgentRow {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly workspace_id: string | null;
-  readonly name: string;
-}
+/** SQLite has null where a field is undefined. */
+type AgentRow = Omit<Agent, 'workspaceId'> & { readonly workspaceId: string | null };
 
 /**
- * The organizations with their users, API keys, workspaces and agents. They come from the seed, and don't change.
+ * The organizations with their users, API keys, workspaces (parts that agents belong to) and agents. They come from the seed, and don't change.
  *
  * A key is a bearer token. It stands for one user, and so for one organization (platform document, Authentication).
  * Only the SHA-256 of keys is stored, so that nobody can send requests with a copy of the database. A key is looked up
@@ -68,22 +59,25 @@ export class Tenants {
     this.#workspace = database.connection.prepare(
       'select 1 from workspaces where id = ? and organization_id = ?',
     );
-    this.#agent = database.connection.prepare('select * from agents where id = ?');
+    this.#agent = database.connection.prepare(`select ${agentColumns} from agents where id = ?`);
     this.#agents = database.connection.prepare(
-      'select * from agents where organization_id = ? order by rowid',
+      `select ${agentColumns} from agents where organization_id = ? order by rowid`,
     );
   }
 
-  addOrganization({ id, name }: Organization): void {
-    this.#connection.prepare('insert into organizations values (?, ?)').run(id, name);
-  }
-
-  addUser({ id, organizationId, name }: User): void {
-    this.#connection.prepare('insert into users values (?, ?, ?)').run(id, organizationId, name);
-  }
-
-  addKey(key: string, userId: string): void {
-    this.#connection.prepare('insert into keys values (?, ?)').run(textDigest(key), userId);
+  /** Adds an organization with all that belongs to it, except its knowledge bases. */
+  add({ id, name, users, workspaces, agents }: OrganizationSeed): void {
+    const insert = (table: string, ...values: readonly (string | Buffer | null)[]) =>
+      this.#connection
+        .prepare(`insert into ${table} values (${values.map(() => '?').join(', ')})`)
+        .run(...values);
+    insert('organizations', id, name);
+    for (const user of users) {
+      insert('users', user.id, id, user.name);
+      for (const key of user.keys) insert('keys', textDigest(key), user.id);
+    }
+    for (const workspace of workspaces) insert('workspaces', workspace.id, id, workspace.name);
+    for (const agent of agents) insert('agents', agent.id, id, agent.workspace_id ?? null, agent.name);
   }
 
   /** The user that the key stands for, with their organization; undefined for an unknown key. */
@@ -91,24 +85,16 @@ export class Tenants {
     return this.#caller.get(textDigest(key));
   }
 
-  addWorkspace({ id, organizationId, name }: Workspace): void {
-    this.#connection.prepare('insert into workspaces values (?, ?, ?)').run(id, organizationId, name);
-  }
-
   hasWorkspace(organizationId: string, id: string): boolean {
     return this.#workspace.get(id, organizationId) !== undefined;
   }
 
-  addAgent({ id, organizationId, workspaceId, name }: Agent): void {
-    const insert = this.#connection.prepare('insert into agents values (?, ?, ?, ?)');
-    insert.run(id, organizationId, workspaceId ?? null, name);
-  }
-
-  /** The organizations, in the order of the seed. */
-  organizations(): readonly Organization[] {
+  /** The id of the first organization of the seed. */
+  firstOrganization(): string | undefined {
     return this.#connection
-      .prepare<[], Organization>('select id, name from organizations order by rowid')
-      .all();
+      .prepare<[], string>('select id from organizations order by rowid limit 1')
+      .pluck()
+      .get();
   }
 
   /** An agent of any organization. */
@@ -130,15 +116,5 @@ export class Tenants {
 }
 
 function agentOf(row: AgentRow): Agent {
-  return {
-    id: row.id,
-    organizationId: row.organization_id,
-    workspaceId: row.workspace_id ?? undefined,
-    name: row.name,
-  };
-}
-
-/** A new key that nobody can guess. */
-export function newKey(): string {
-  return `key_${randomBytes(24).toString('base64url')}`;
+  return { ...row, workspaceId: row.workspaceId ?? undefined };
 }

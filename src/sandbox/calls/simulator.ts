@@ -23,7 +23,7 @@ export interface CallSimulatorParts {
   readonly speed: number;
   /** The seed of everything that is drawn: the same seed and a new database give the same calls. */
   readonly seed: string;
-  readonly tenants: Pick<Tenants, 'organizations' | 'agents' | 'findAgent'>;
+  readonly tenants: Pick<Tenants, 'firstOrganization' | 'agents' | 'findAgent'>;
   readonly played: PlayedCalls;
   readonly engine: Pick<DeliveryEngine, 'expect' | 'settledCall'>;
   /** @throws RingbackError unless the sandbox runs */
@@ -116,7 +116,7 @@ export class CallSimulator {
       if (agent && isTheirs) return agent;
       throw planInvalid(method, 'agentId', 'the id of an agent', JSON.stringify(agentId));
     }
-    const id = organizationId ?? tenants.organizations()[0]?.id ?? '';
+    const id = organizationId ?? tenants.firstOrganization() ?? '';
     const [first, ...others] = tenants.agents(id);
     if (!first) {
       const fix = 'Add an agent to the seed of a new database: calls are about agents.';
