@@ -43,10 +43,22 @@ export class Database {
   }
 }
 
-/** A page, and the position that the next one follows. One row more than asked for says whether there is a next one. */
-export function pageOf<Row extends { readonly position: number }>(rows: readonly Row[], size: number) {
+/** A part of a list, in the order of the positions. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** The position that the next page begins after; undefined on the last page. */
+  readonly next: number | undefined;
+}
+
+/** A page of at most `size`. One row more than that says whether there is a next one. */
+export function pageOf<Row extends { readonly position: number }, Item>(
+  rows: readonly Row[],
+  size: number,
+  itemOf: (row: Row) => Item,
+): Page<Item> {
   const page = rows.slice(0, size);
-  return { page, next: rows.length > size ? page.at(-1)?.position : undefined };
+  const items = page.map((row) => itemOf(row));
+  return { items, next: rows.length > size ? page.at(-1)?.position : undefined };
 }
 
 function open(file: string): { readonly connection: Connection; readonly version: number } {

@@ -34,8 +34,8 @@ export function customToolRoutes({ customTools, tenants, clock }: CustomToolPart
     route('list', 'GET', path, (request) => {
       const owner = ownerOf(request);
       const { size, after } = pageIn(request.query);
-      const { tools, next } = customTools.list(owner, after, size);
-      return { status: 200, body: { tools, next_page_token: tokenAfter(next) } };
+      const { items, next } = customTools.list(owner, after, size);
+      return { status: 200, body: { tools: items, next_page_token: tokenAfter(next) } };
     }),
     route('get', 'GET', `${path}/:tool_id`, (request) => {
       const tool = customTools.find(ownerOf(request), toolIdOf(request));

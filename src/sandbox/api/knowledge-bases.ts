@@ -79,7 +79,7 @@ export function knowledgeBaseRoutes(parts: KnowledgeBaseParts): readonly Route[]
         throw invalidRequest({ loc: ['body', 'embedding_model'], msg, type: 'fixed' });
       }
       requireWorkspace(caller.organizationId, fields.workspace_id);
-      return { status: 200, body: knowledgeBases.replace(caller, found.id, fields, clock.now()) };
+      return { status: 200, body: knowledgeBases.replace(caller, found, fields, clock.now()) };
     }),
     route('delete', 'DELETE', member, (request) => {
       const { id } = find(request);

@@ -26,12 +26,10 @@ export function subscriptionRoutes(subscriptions: Subscriptions, clock: Clock): 
     }),
     route('list', 'GET', '/v1/public/webhook/subscriptions', ({ caller, query }) => {
       const { size, after } = validated(pageSchema, query, 'query');
-      const page = subscriptions.page(caller.organizationId, size, after);
-      const data = page.subscriptions.map((subscription) => subscriptionBody(subscription));
-      return {
-        status: 200,
-        body: { data, next_page_token: tokenAfter(page.next), total_count: page.total },
-      };
+      const { items, next } = subscriptions.page(caller.organizationId, size, after);
+      const data = items.map((subscription) => subscriptionBody(subscription));
+      const total = subscriptions.count(caller.organizationId);
+      return { status: 200, body: { data, next_page_token: tokenAfter(next), total_count: total } };
     }),
     route('get', 'GET', `${path}/:id`, (request) => ({ status: 200, body: subscriptionBody(find(request)) })),
     route('replace', 'PUT', `${path}/:id`, (request) => {

@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { z } from 'zod';
-import { type Database, pageOf } from '../database.ts';
+import { type Database, type Page, pageOf } from '../database.ts';
 import { isoTime } from '../model.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -85,13 +85,6 @@ export interface ToolOwner {
   readonly agentId: string;
 }
 
-/** Some of an agent's tools, in the order in which they were created. */
-interface ToolPage {
-  readonly tools: readonly CustomTool[];
-  /** The sequence number that the next page begins after; undefined on the last page. */
-  readonly next: number | undefined;
-}
-
 interface ToolKey extends ToolOwner {
   readonly toolId: string;
 }
@@ -160,9 +153,8 @@ export class CustomTools {
   }
 
   /** At most `limit` tools, after the one with the sequence number `after`; 0 is before the first. */
-  list(owner: ToolOwner, after: number, limit: number): ToolPage {
-    const { page, next } = pageOf(this.#list.all({ ...owner, after, limit: limit + 1 }), limit);
-    return { tools: page.map(customToolOf), next };
+  list(owner: ToolOwner, after: number, limit: number): Page<CustomTool> {
+    return pageOf(this.#list.all({ ...owner, after, limit: limit + 1 }), limit, customToolOf);
   }
 
   /** Replaces all fields that a client has sent. Undefined when there is no such tool. */

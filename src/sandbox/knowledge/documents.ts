@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { randomUUID } from 'node:crypto';
-import { type Connection, type Database, pageOf } from '../database.ts';
+import { type Connection, type Database, type Page, pageOf } from '../database.ts';
 import type { DocumentProblem } from './document-problem.ts';
 import type { ProcessedDocument } from './processing/processing-thread.ts';
 
@@ -38,20 +38,13 @@ export interface Submission {
   readonly size: number;
 }
 
-const columns = `position, id, knowledge_base_id, name, source, size, status, problem, chunk_count, created_at, updated_at`;
+const columns = `position, id, knowledge_base_id as knowledgeBaseId, name, source, size, status, problem,
+  chunk_count as chunkCount, created_at as createdAt, updated_at as updatedAt`;
 
-interface Row {
-  readonly position: number;
-  readonly id: string;
-  readonly knowledge_base_id: string;
-  readonly name: string;
+/** Its source and its problem are JSON. */
+interface Row extends Omit<KnowledgeDocument, 'source' | 'problem'> {
   readonly source: string;
-  readonly size: number;
-  readonly status: DocumentStatus;
   readonly problem: string | null;
-  readonly chunk_count: number;
-  readonly created_at: number;
-  readonly updated_at: number;
 }
 
 /** How often the process may end while a document is processed. */
@@ -113,7 +106,7 @@ export class Documents {
   add({ source, content, ...submission }: Submission, now: number): KnowledgeDocument {
     const id = `doc_${randomUUID()}`;
     this.#insert.run({ ...submission, id, source: JSON.stringify(source), content: content ?? null, now });
-    return this.#require(submission.knowledgeBaseId, id);
+    return this.find(submission.knowledgeBaseId, id) as KnowledgeDocument;
   }
 
   find(knowledgeBaseId: string, id: string): KnowledgeDocument | undefined {
@@ -121,10 +114,8 @@ export class Documents {
     return row && documentOf(row);
   }
 
-  /** Those behind a position, and the position of the last one if there are more. */
-  list(knowledgeBaseId: string, after: number, size: number) {
-    const { page, next } = pageOf(this.#list.all(knowledgeBaseId, after, size + 1), size);
-    return { items: page.map(documentOf), next };
+  list(knowledgeBaseId: string, after: number, size: number): Page<KnowledgeDocument> {
+    return pageOf(this.#list.all(knowledgeBaseId, after, size + 1), size, documentOf);
   }
 
   /** Deletes a document with its chunks; what is being made of it comes to nothing. */
@@ -214,26 +205,12 @@ export class Documents {
       if (changes > 0) this.#deleteChunks.run(position);
     })();
   }
-
-  #require(knowledgeBaseId: string, id: string): KnowledgeDocument {
-    const document = this.find(knowledgeBaseId, id);
-    if (!document) throw new Error('a document that was just stored is not there');
-    return document;
-  }
 }
 
 function documentOf({ source, problem, ...row }: Row): KnowledgeDocument {
   return {
-    position: row.position,
-    id: row.id,
-    knowledgeBaseId: row.knowledge_base_id,
-    name: row.name,
+    ...row,
     source: JSON.parse(source) as DocumentSource,
-    size: row.size,
-    status: row.status,
     problem: problem === null ? undefined : (JSON.parse(problem) as DocumentProblem),
-    chunkCount: row.chunk_count,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
   };
 }

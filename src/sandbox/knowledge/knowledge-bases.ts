@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { randomUUID } from 'node:crypto';
-import { type Database, pageOf } from '../database.ts';
+import { type Database, type Page, pageOf } from '../database.ts';
 import { type Caller, isoTime } from '../model.ts';
 import type { KnowledgeBaseFields, KnowledgeBaseSeed } from './fields.ts';
 
@@ -100,31 +100,27 @@ export class KnowledgeBases {
     return body === undefined ? undefined : (JSON.parse(body) as StoredKnowledgeBase);
   }
 
-  /** Those behind a position, and the position of the last one if there are more. */
-  list({ organizationId, userId }: Caller, after: number, size: number) {
-    const { page, next } = pageOf(this.#list.all({ organizationId, userId, after, limit: size + 1 }), size);
-    return { items: page.map(knowledgeBaseOf), next };
+  list({ organizationId, userId }: Caller, after: number, size: number): Page<KnowledgeBase> {
+    const rows = this.#list.all({ organizationId, userId, after, limit: size + 1 });
+    return pageOf(rows, size, knowledgeBaseOf);
   }
 
   /** Replaces what a client may set, except the model. */
   replace(
     { organizationId, userId }: Caller,
-    id: string,
+    found: KnowledgeBase,
     fields: Omit<KnowledgeBaseFields, 'embedding_model'>,
     now: number,
-  ): KnowledgeBase | undefined {
-    const found = this.find({ organizationId, userId }, id);
-    if (!found) return undefined;
+  ): KnowledgeBase {
     const { document_count: _count, status: _status, ...stored } = found;
-    const { embedding_model } = stored;
-    const body = { ...stored, ...fields, embedding_model, updated_at: isoTime(now) };
-    this.#update.run({ id, organizationId, userId, body: JSON.stringify(body) });
+    const body = { ...stored, ...fields, updated_at: isoTime(now) };
+    this.#update.run({ id: found.id, organizationId, userId, body: JSON.stringify(body) });
     return { ...found, ...body };
   }
 
-  /** Its documents go with it. Returns whether there was one. */
-  delete({ organizationId, userId }: Caller, id: string): boolean {
-    return this.#delete.run({ id, organizationId, userId }).changes > 0;
+  /** Its documents go with it. */
+  delete({ organizationId, userId }: Caller, id: string): void {
+    this.#delete.run({ id, organizationId, userId });
   }
 
   #write(stored: StoredKnowledgeBase): void {

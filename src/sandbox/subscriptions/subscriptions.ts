@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { matches } from '../../events/names.ts';
-import { type Database, pageOf } from '../database.ts';
+import { type Database, type Page, pageOf } from '../database.ts';
 import type { SandboxEvent, Subscription } from '../model.ts';
 
 const tables = `
@@ -22,15 +22,6 @@ interface SubscriptionRow {
   readonly name: string;
   readonly active: number;
   readonly subscription: string;
-}
-
-/** Some of an organization's subscriptions, in the order in which they were created. */
-interface SubscriptionPage {
-  readonly subscriptions: readonly Subscription[];
-  /** The position that the next page begins after; undefined on the last page. */
-  readonly next: number | undefined;
-  /** How many the organization has. */
-  readonly total: number;
 }
 
 /** The subscriptions of all organizations. */
@@ -101,13 +92,14 @@ export class Subscriptions {
   }
 
   /** A page of the organization's subscriptions: at most `size`, after the position `after`. */
-  page(organizationId: string, size: number, after: number): SubscriptionPage {
-    const { page, next } = pageOf(this.#page.all(organizationId, after, size + 1), size);
-    return {
-      subscriptions: page.map(({ subscription }) => subscriptionOf(subscription)),
-      next,
-      total: this.#count.get(organizationId) ?? 0,
-    };
+  page(organizationId: string, size: number, after: number): Page<Subscription> {
+    const rows = this.#page.all(organizationId, after, size + 1);
+    return pageOf(rows, size, ({ subscription }) => subscriptionOf(subscription));
+  }
+
+  /** How many the organization has. */
+  count(organizationId: string): number {
+    return this.#count.get(organizationId) ?? 0;
   }
 
   remove(id: string): void {
