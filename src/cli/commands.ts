@@ -13,6 +13,12 @@ export type Add = (
 /** Commands by name. Each is loaded only when it is wanted: checking a signature needs neither receiver nor sandbox. */
 export type Commands = Readonly<Record<string, () => Promise<Add>>>;
 
+/** A command that only has others below it, of which it loads what is wanted. */
+export function group(name: string, description: string, commands: Commands): () => Promise<Add> {
+  return async () => (program, exitWith, args) =>
+    addWanted(program.command(name).description(description), commands, exitWith, args);
+}
+
 /**
  * Adds the command that the first argument names. Otherwise all of them, in their order: for the help, and for
  * suggestions after a misspelled name.

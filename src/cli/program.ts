@@ -1,17 +1,55 @@
 import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
-import { type Commands, addWanted, withHelpAsOption } from './commands.ts';
+import { type Commands, addWanted, group, withHelpAsOption } from './commands.ts';
 import { exitCodes, explain } from './failure.ts';
 import { withoutValues } from './stderr.ts';
 
 const versionFlag = '--version';
 
+const ofSignature: Commands = {
+  detect: async () => (await import('./signature/detect.ts')).addDetect,
+  sign: async () => (await import('./signature/sign.ts')).addSign,
+  verify: async () => (await import('./signature/verify.ts')).addVerify,
+  unpin: async () => (await import('./signature/unpin.ts')).addUnpin,
+};
+
+const ofInbox: Commands = {
+  counts: async () => (await import('./inbox/events.ts')).addCounts,
+  events: async () => (await import('./inbox/events.ts')).addEvents,
+  event: async () => (await import('./inbox/events.ts')).addEvent,
+  replay: async () => (await import('./inbox/replay.ts')).addReplay,
+  dismiss: async () => (await import('./inbox/dismiss.ts')).addDismiss,
+  failures: async () => (await import('./inbox/failures.ts')).addFailures,
+  mute: async () => (await import('./inbox/failures.ts')).addMute,
+  unmute: async () => (await import('./inbox/failures.ts')).addUnmute,
+  handlers: async () => (await import('./inbox/handlers.ts')).addHandlers,
+  pause: async () => (await import('./inbox/handlers.ts')).addPause,
+  resume: async () => (await import('./inbox/handlers.ts')).addResume,
+  calls: async () => (await import('./inbox/calls.ts')).addCalls,
+  call: async () => (await import('./inbox/calls.ts')).addCall,
+  drift: async () => (await import('./inbox/events.ts')).addDrift,
+  quarantine: async () => (await import('./inbox/quarantine.ts')).addQuarantine,
+  delivery: async () => (await import('./inbox/quarantine.ts')).addDelivery,
+  reverify: async () => (await import('./inbox/release.ts')).addReverify,
+  release: async () => (await import('./inbox/release.ts')).addRelease,
+  discard: async () => (await import('./inbox/quarantine.ts')).addDiscard,
+  alerts: async () => (await import('./inbox/alerts.ts')).addAlerts,
+  stop: async () => (await import('./inbox/audit.ts')).addStop,
+  audit: async () => (await import('./inbox/audit.ts')).addAudit,
+  move: async () => (await import('./inbox/move.ts')).addMove,
+  erase: async () => (await import('./inbox/erase.ts')).addErase,
+};
+
 const commands: Commands = {
   serve: async () => (await import('./serve.ts')).addServe,
   page: async () => (await import('./page.ts')).addPage,
   send: async () => (await import('./send.ts')).addSend,
-  signature: async () => (await import('./signature.ts')).addSignature,
-  inbox: async () => (await import('./inbox.ts')).addInbox,
+  signature: group('signature', 'find out how deliveries are signed, sign, and verify', ofSignature),
+  inbox: group(
+    'inbox',
+    'look into the inbox, see why a run failed, run events again, dismiss runs, pause handlers, and erase',
+    ofInbox,
+  ),
   backtest: async () => (await import('./backtest.ts')).addBacktest,
   backup: async () => (await import('./backup.ts')).addBackup,
   doctor: async () => (await import('./doctor.ts')).addDoctor,
