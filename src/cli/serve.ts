@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import { configError } from '../errors/errors.ts';
 import { type Receiver, createReceiver, internalsOf } from '../receiver/receiver.ts';
 import { Telemetry } from '../receiver/telemetry.ts';
-import { type App, loadApp } from './app-file.ts';
-import { receiverOptions } from './app-options.ts';
+import { type App, loadApp } from './app/app-file.ts';
+import { receiverOptions } from './app/app-options.ts';
 import { argument } from './arguments.ts';
 import {
   type Environment,
@@ -16,10 +16,10 @@ import {
   readTrustProxy,
 } from './environment.ts';
 import { asUsage } from './failure.ts';
-import { guardedPage, pagePath, pageToken } from './guarded-page.ts';
-import { type Address, HttpServer, type Offer, isOwnPath, ownPaths } from './http-server.ts';
+import { guardedPage, pagePath, pageToken } from './serve/guarded-page.ts';
+import { type Address, HttpServer, type Offer, isOwnPath, ownPaths } from './serve/http-server.ts';
 import { atEveryLevel, openLog } from './log.ts';
-import { metricsOf } from './metrics.ts';
+import { metricsOf } from './serve/metrics.ts';
 import { stopSignal } from './signals.ts';
 import { remark } from './stderr.ts';
 

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { HttpServer } from '../../src/cli/http-server.ts';
+import { HttpServer } from '../../src/cli/serve/http-server.ts';
 import type { Receiver } from '../../src/receiver/receiver.ts';
 import { ManualClock } from '../support/clock.ts';
 import type { Clock } from '../support/public.ts';

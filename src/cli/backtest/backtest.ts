@@ -10,7 +10,7 @@ import { createReceiver, internalsOf } from '../../receiver/receiver.ts';
 import { type EventFilter, type StoredEvent, joinKey } from '../../store/event-store.ts';
 import { copyInbox, temporaryFix } from '../../store/sqlite/admin/copy-inbox.ts';
 import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
-import { loadApp } from '../app-file.ts';
+import { loadApp } from '../app/app-file.ts';
 import { readEnvironment } from '../environment.ts';
 import { Past, type PastEvent } from './past.ts';
 import { type HandlerReport, Tally } from './tally.ts';

@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import type { Quarantine } from '../../operate/quarantine.ts';
 import { keepConsoleOffStdout, remark } from '../stderr.ts';
 import { databaseOption, readEnvironment } from '../environment.ts';
-import { loadApp } from '../app-file.ts';
+import { loadApp } from '../app/app-file.ts';
 import { asUsage } from '../failure.ts';
 import type { Account } from '../../operate/audit.ts';
 import { accountOf, takesAccount } from './audit.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
-import { receiverBeside } from './receiver-beside.ts';
+import { receiverBeside } from '../app/receiver-beside.ts';
 import { deliveryIdArgument } from '../arguments.ts';
 import { printResult } from './print.ts';
 

@@ -5,7 +5,7 @@ import { storeOf } from '../../receiver/database.ts';
 import { type Receiver, internalsOf } from '../../receiver/receiver.ts';
 import type { EventStore, ReplayedRuns } from '../../store/event-store.ts';
 import type { Store } from '../../store/store.ts';
-import { loadApp } from '../app-file.ts';
+import { loadApp } from '../app/app-file.ts';
 import { argument } from '../arguments.ts';
 import { databaseOption, readEnvironment } from '../environment.ts';
 import { asUsage, exitCodes } from '../failure.ts';
@@ -14,7 +14,7 @@ import { stopSignal } from '../signals.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { printResult } from './print.ts';
-import { receiverBeside } from './receiver-beside.ts';
+import { receiverBeside } from '../app/receiver-beside.ts';
 import { resultUnlessStopped } from './stoppable.ts';
 
 interface ReplayFlags extends EventFilter {

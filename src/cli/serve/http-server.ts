@@ -6,12 +6,12 @@ import {
   createServer,
 } from 'node:http';
 import Router from 'router';
-import { listen, urlOf } from '../http/listening.ts';
-import { Slots } from '../kit/churn.ts';
-import { type Clock, pause, systemClock } from '../kit/clock.ts';
-import { answerJson, closeAfterLingering } from '../kit/http-bodies.ts';
-import type { Middleware } from '../http/express.ts';
-import type { Receiver } from '../receiver/receiver.ts';
+import { listen, urlOf } from '../../http/listening.ts';
+import { Slots } from '../../kit/churn.ts';
+import { type Clock, pause, systemClock } from '../../kit/clock.ts';
+import { answerJson, closeAfterLingering } from '../../kit/http-bodies.ts';
+import type { Middleware } from '../../http/express.ts';
+import type { Receiver } from '../../receiver/receiver.ts';
 import { pagePath } from './guarded-page.ts';
 import { metricsPath } from './metrics.ts';
 

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { RingbackError, configError } from '../errors/errors.ts';
-import { isObject } from '../kit/values.ts';
-import { placeOf } from '../kit/error-location.ts';
-import { messageOf } from '../kit/error-text.ts';
-import type { AppOptions } from '../receiver/options.ts';
-import type { Receiver } from '../receiver/receiver.ts';
+import { RingbackError, configError } from '../../errors/errors.ts';
+import { isObject } from '../../kit/values.ts';
+import { placeOf } from '../../kit/error-location.ts';
+import { messageOf } from '../../kit/error-text.ts';
+import type { AppOptions } from '../../receiver/options.ts';
+import type { Receiver } from '../../receiver/receiver.ts';
 import { readAppOptions } from './app-options.ts';
-import { isRingbackError } from './failure.ts';
+import { isRingbackError } from '../failure.ts';
 
 type RegisterHandlers = (receiver: Receiver) => unknown;
 
@@ -146,7 +146,7 @@ function unloadable(file: string, error: unknown): RingbackError {
 }
 
 /** Ringback's public entry beside this file: TypeScript in the sources, JavaScript once built. */
-const ownEntry = new URL(`../index${extname(import.meta.url)}`, import.meta.url).href;
+const ownEntry = new URL(`../../index${extname(import.meta.url)}`, import.meta.url).href;
 
 let isInPlace = false;
 

@@ -1,8 +1,8 @@
 /** The metrics of `ringback serve`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { importOptional } from '../errors/optional-package.ts';
-import type { Middleware } from '../http/express.ts';
-import type { Receiver } from '../receiver/receiver.ts';
+import { importOptional } from '../../errors/optional-package.ts';
+import type { Middleware } from '../../http/express.ts';
+import type { Receiver } from '../../receiver/receiver.ts';
 
 export const metricsPath = '/metrics';
 
@@ -18,7 +18,7 @@ export async function metricsOf(receiver: Receiver): Promise<Middleware> {
     'ringback serve --metrics',
     () => import('@prometheus-io/client'),
   );
-  const { collectMetrics } = await import('../prometheus/collect-metrics.ts');
+  const { collectMetrics } = await import('../../prometheus/collect-metrics.ts');
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   collectMetrics(receiver, registry);

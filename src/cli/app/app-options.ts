@@ -1,8 +1,8 @@
-import { ConfigError, RingbackError, configError } from '../errors/errors.ts';
-import { defined, isObject, isThenable } from '../kit/values.ts';
-import { type AppOptions, type ReceiverOptions, resolveOptions } from '../receiver/options.ts';
-import { type Environment, databaseOf } from './environment.ts';
-import { hasSecrets, secretsOf } from './secrets.ts';
+import { ConfigError, RingbackError, configError } from '../../errors/errors.ts';
+import { defined, isObject, isThenable } from '../../kit/values.ts';
+import { type AppOptions, type ReceiverOptions, resolveOptions } from '../../receiver/options.ts';
+import { type Environment, databaseOf } from '../environment.ts';
+import { hasSecrets, secretsOf } from '../secrets.ts';
 
 /**
  * Options that an app file can't set. The log's level and the inbox, which other commands open as well, are set in one

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { AppOptions } from '../../receiver/options.ts';
 import { type Receiver, createReceiver } from '../../receiver/receiver.ts';
 import type { Store } from '../../store/store.ts';
-import { receiverOptions } from '../app-options.ts';
+import { receiverOptions } from './app-options.ts';
 import type { Environment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
 

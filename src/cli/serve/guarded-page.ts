@@ -1,10 +1,10 @@
 /** The operators' page in `ringback serve`: whoever knows the token of the environment may come in. */
-import { configError } from '../errors/errors.ts';
-import type { Middleware } from '../http/express.ts';
-import { equalInConstantTime, textDigest } from '../kit/bytes.ts';
-import { closeAfterLingering } from '../kit/http-bodies.ts';
-import type { Receiver } from '../receiver/receiver.ts';
-import type { Environment } from './environment.ts';
+import { configError } from '../../errors/errors.ts';
+import type { Middleware } from '../../http/express.ts';
+import { equalInConstantTime, textDigest } from '../../kit/bytes.ts';
+import { closeAfterLingering } from '../../kit/http-bodies.ts';
+import type { Receiver } from '../../receiver/receiver.ts';
+import type { Environment } from '../environment.ts';
 
 export const pagePath = '/ringback';
 
