@@ -71,7 +71,7 @@ export async function backtest(
     const past = await Past.read(store, filter.since, filter.until);
     const chosen = registry.all.filter(({ name }) => handler === undefined || name === handler);
     const tallies = new Map(chosen.map((one) => [one.name, new Tally(one)]));
-    const trials = new Backtest({ store, decoder, logger }, past, tallies, onRun);
+    const trials = new Backtest({ store, decoder, logger, past, tallies, onRun });
     const upTo = await store.events.lastSequence();
     let [events, unreadable] = [0, 0];
     for (let after = 0; after < upTo;) {
@@ -92,36 +92,33 @@ export async function backtest(
   }
 }
 
+interface BacktestParts extends TrialParts {
+  readonly past: Past;
+  /** Of the handlers that are to run, by their names. */
+  readonly tallies: ReadonlyMap<string, Tally>;
+  readonly onRun: (handler: string, traceId: string) => void;
+}
+
 /** Tries the runs of one event after the other, and adds up how they end. */
 class Backtest {
-  readonly #parts: TrialParts;
-  readonly #past: Past;
-  readonly #tallies: ReadonlyMap<string, Tally>;
-  readonly #onRun: (handler: string, traceId: string) => void;
+  readonly #parts: BacktestParts;
   readonly #joined = new Set<string>();
 
-  constructor(
-    parts: TrialParts,
-    past: Past,
-    tallies: ReadonlyMap<string, Tally>,
-    onRun: (handler: string, traceId: string) => void,
-  ) {
+  constructor(parts: BacktestParts) {
     this.#parts = parts;
-    this.#past = past;
-    this.#tallies = tallies;
-    this.#onRun = onRun;
   }
 
   async run(event: StoredEvent, handlers: readonly Handler[]): Promise<void> {
+    const { past, tallies, onRun } = this.#parts;
     const { traceId } = event;
     for (const handler of handlers) {
-      const tally = this.#tallies.get(handler.name);
+      const tally = tallies.get(handler.name);
       if (!tally || (handler.join && !this.#isFirst(handler, event))) continue;
-      this.#onRun(handler.name, traceId);
+      onRun(handler.name, traceId);
       const trial = await tryRun(handler, event, this.#parts);
       // A rejection that the handler left to nobody ends the process in the next turn: still while this run is the current one.
       await setImmediate();
-      tally.add(trial, this.#past.endingOf(handler.name, await this.#eventsOf(handler, event)), traceId);
+      tally.add(trial, past.endingOf(handler.name, await this.#eventsOf(handler, event)), traceId);
     }
   }
 

@@ -36,6 +36,7 @@ export interface HandlerReport {
   worse: number;
   /** Runs that were dead letters then, and are done now. */
   better: number;
+  /** The most frequent first. */
   readonly errors: readonly ErrorGroup[];
   readonly rows: Readonly<Record<string, RowCounts>>;
 }
@@ -45,26 +46,23 @@ const maxGroups = 200;
 
 /** Adds up the trials of one handler. */
 export class Tally {
-  readonly #handler: string;
-  readonly #now = zeros(endings);
-  readonly #past = zeros(pastEndings);
+  readonly #counts: Omit<HandlerReport, 'errors' | 'rows'>;
   readonly #groups = new Map<string, ErrorGroup>();
   readonly #rows = new Map<string, RowCounts>();
-  #runs = 0;
-  #worse = 0;
-  #better = 0;
 
-  constructor({ name }: Handler) {
-    this.#handler = name;
+  constructor({ name: handler }: Handler) {
+    const [now, past] = [zeros(endings), zeros(pastEndings)];
+    this.#counts = { handler, runs: 0, now, past, worse: 0, better: 0 };
   }
 
   add({ ending, failure, rows }: Trial, past: PastEnding, traceId: string): void {
     const isWorse = past === 'done' && (ending === 'failed' || ending === 'discarded');
-    this.#runs += 1;
-    this.#now[ending] += 1;
-    this.#past[past] += 1;
-    if (isWorse) this.#worse += 1;
-    if (ending === 'done' && (past === 'dead' || past === 'discarded')) this.#better += 1;
+    const counts = this.#counts;
+    counts.runs += 1;
+    counts.now[ending] += 1;
+    counts.past[past] += 1;
+    if (isWorse) counts.worse += 1;
+    if (ending === 'done' && (past === 'dead' || past === 'discarded')) counts.better += 1;
     for (const { table, inserted, updated, deleted } of rows) {
       const sum = this.#rows.get(table) ?? { inserted: 0, updated: 0, deleted: 0 };
       this.#rows.set(table, sum);
@@ -84,12 +82,7 @@ export class Tally {
 
   report(): HandlerReport {
     return {
-      handler: this.#handler,
-      runs: this.#runs,
-      now: this.#now,
-      past: this.#past,
-      worse: this.#worse,
-      better: this.#better,
+      ...this.#counts,
       errors: [...this.#groups.values()].toSorted((one, other) => other.runs - one.runs),
       rows: Object.fromEntries(this.#rows),
     };
