@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { type Clock, block, systemClock } from '../kit/clock.ts';
 import { Telemetry } from '../receiver/telemetry.ts';
+import type { Environment } from './environment.ts';
 import { beforeEnd } from './signals.ts';
 
 /**
@@ -22,6 +23,11 @@ export function openLog(level: string): Logger {
   const logger = pino({ level }, output);
   beforeEnd(() => output.end());
   return logger;
+}
+
+/** The log of a command whose result goes to stdout, where programs read it: on stderr. */
+export function logBesideResult({ RINGBACK_LOG_LEVEL: level = 'error' }: Environment): Logger {
+  return pino({ level }, pino.destination({ dest: 2, sync: true }));
 }
 
 /** A logger that writes at every log level, for the line that people and scripts wait for. */

@@ -1,10 +1,10 @@
-import { pino } from 'pino';
 import type { AppOptions } from '../../receiver/options.ts';
 import { type Receiver, createReceiver } from '../../receiver/receiver.ts';
 import type { Store } from '../../store/store.ts';
 import { receiverOptions } from './app-options.ts';
 import type { Environment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
+import { logBesideResult } from '../log.ts';
 
 /** Retention is up to the receiver that serves: a command that runs for a moment removes nothing. */
 const keepAll = { done: '3650d', dead: '3650d', quarantine: '3650d', traceIds: '3650d' } as const;
@@ -19,10 +19,6 @@ export function receiverBeside(
     ...asUsage(() => receiverOptions({}, environment, app)),
     database,
     retention: keepAll,
-    // On stderr: stdout is for the result, which programs read.
-    logger: pino(
-      { level: environment.RINGBACK_LOG_LEVEL ?? 'error' },
-      pino.destination({ dest: 2, sync: true }),
-    ),
+    logger: logBesideResult(environment),
   });
 }

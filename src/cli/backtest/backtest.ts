@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { pino } from 'pino';
 import type { Handler } from '../../dispatch/handler.ts';
 import { route } from '../../dispatch/route.ts';
 import { readBytes } from '../../events/read-bytes.ts';
@@ -12,6 +11,7 @@ import { copyInbox, temporaryFix } from '../../store/sqlite/admin/copy-inbox.ts'
 import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
 import { loadApp } from '../app/app-file.ts';
 import { readEnvironment } from '../environment.ts';
+import { logBesideResult } from '../log.ts';
 import { Past, type PastEvent } from './past.ts';
 import { type HandlerReport, Tally } from './tally.ts';
 import { type TrialParts, tryRun } from './trial.ts';
@@ -53,8 +53,7 @@ export async function backtest(
   const copy = join(folder, 'ringback.db');
   copyInbox(from, copy, temporaryFix);
   const store = new SqliteStore(copy, systemClock);
-  const level = readEnvironment().RINGBACK_LOG_LEVEL ?? 'error';
-  const logger = pino({ level }, pino.destination({ dest: 2, sync: true }));
+  const logger = logBesideResult(readEnvironment());
   const receiver = createReceiver({ ...options, secrets: noSecret, database: store, logger });
   await register(receiver);
   const {
