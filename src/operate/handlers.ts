@@ -96,12 +96,13 @@ export class InboxHandlers {
       ...runs.map(({ handler }) => handler),
       ...paused.map(({ handler }) => handler),
     ];
+    const pauses = new Map(paused.map((kept) => [kept.handler, pauseOf(kept)]));
     const handlers = [...new Set(named)].toSorted().map((name) => ({
       name,
       ...countsOf(runs.find(({ handler }) => handler === name)),
       isRegistered: alive.has(name),
       settings: settingsOf(own.find((handler) => handler.name === name)),
-      pause: pauseOf(paused.find(({ handler }) => handler === name)),
+      pause: pauses.get(name),
     }));
     return { handlers, processes };
   }
@@ -125,7 +126,7 @@ export class InboxHandlers {
       const holding = await store.pause({ handler, since: clock.now(), by, reason });
       await onChanged();
       telemetry.report('handler_paused', { handler });
-      return { result: pauseFrom(holding) };
+      return { result: pauseOf(holding) };
     });
   }
 
@@ -185,10 +186,6 @@ function settingsOf(handler: Handler | undefined): HandlerSettings | undefined {
   return join ? { ...settings, join: { events: join.events, within: join.within } } : settings;
 }
 
-function pauseOf(kept: KeptPause | undefined): HandlerPause | undefined {
-  return kept && pauseFrom(kept);
-}
-
-function pauseFrom({ since, by, reason }: KeptPause): HandlerPause {
+function pauseOf({ since, by, reason }: KeptPause): HandlerPause {
   return { since: new Date(since), by, reason };
 }
