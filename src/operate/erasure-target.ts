@@ -3,7 +3,7 @@ import { configError } from '../errors/errors.ts';
 import { checked, parseStrictly } from '../errors/option-problems.ts';
 import { type Account, accountSchema } from './audit.ts';
 import { IdMentions } from './id-mentions.ts';
-import { type Mentions, mentionsOfPhoneNumber } from './person-mentions.ts';
+import { mentionsOfPhoneNumber } from './person-mentions.ts';
 
 /** What is to be erased: a call, or everything that names a phone number. */
 export type ErasureTarget = ({ readonly callId: string } | { readonly phoneNumber: string }) &
@@ -27,22 +27,15 @@ const targetSchema = z.strictObject({
   ...accountSchema.shape,
 });
 
-export interface CheckedTarget {
-  readonly callId: string | undefined;
-  /** Whether something mentions the call, or the phone number. */
-  readonly mentions: Mentions;
-  readonly compact: boolean | undefined;
-  readonly dryRun: boolean;
-  readonly account: Account;
-}
-
 /**
+ * The target as it is checked; `mentions` tells whether something mentions the call, or the phone number.
+ *
  * Other arguments are refused: elsewhere, `dryRun` is in a second one, and here it would erase what was only to be
  * counted.
  *
  * @throws ConfigError unless the target is either a call or a phone number
  */
-export function readTarget(target: ErasureTarget, others: readonly unknown[]): CheckedTarget {
+export function readTarget(target: ErasureTarget, others: readonly unknown[]) {
   if (others.length > 0) {
     throw configError('option_invalid', {
       option: 'erase(target)',
