@@ -2,15 +2,16 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { Refusal, get } from './client.ts';
+import type { Result } from './shapes.ts';
 
-export type Action = 'look' | 'bodies' | 'replay' | 'dismiss' | 'quarantine' | 'erase' | 'pause';
+type Action = Result<'Access'>['actions'][number];
 
 export interface Access {
-  readonly by: string | undefined;
+  readonly by?: string | undefined;
   readonly mayDo: (action: Action) => boolean;
 }
 
-const nothing: Access = { by: undefined, mayDo: () => false };
+const nothing: Access = { mayDo: () => false };
 
 export const AccessContext = createContext<Access>(nothing);
 
@@ -20,7 +21,7 @@ export function useAccess(): Access {
 
 /** Asks once what whoever looks may do. */
 export async function loadAccess(): Promise<Access> {
-  const access = await get<{ readonly by?: string; readonly actions: readonly string[] }>('/access');
+  const access = await get<Result<'Access'>>('/access');
   if (!access) throw new Refusal(0, 'unknown', 'It is not known what you may do.');
   const { by, actions } = access.data;
   return { by, mayDo: (action) => actions.includes(action) };

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { results } from '../../../api/results.ts';
 
-type Result<Name extends keyof typeof results> = z.infer<(typeof results)[Name]>;
+export type Result<Name extends keyof typeof results> = z.infer<(typeof results)[Name]>;
 
 export type Counts = Result<'Counts'>;
 export type Events = Result<'Events'>;
@@ -19,7 +19,7 @@ export type Call = Result<'Call'>;
 export type Deliveries = Result<'Deliveries'>;
 export type Delivery = Result<'Delivery'>;
 export type Drift = Result<'Drift'>;
-export type FailureGroup = Result<'Failures'>['groups'][number];
+export type FailureGroup = Failures['groups'][number];
 export type Pause = Result<'Paused'>;
 export type Handlers = Result<'Handlers'>;
 export type HandlerState = Handlers['handlers'][number];
@@ -32,3 +32,7 @@ export type HistoryPoint = History['points'][number];
 /** What replaying and dismissing answer. */
 export type ChangedRuns = Result<'BulkAction'>;
 export type Erased = Result<'Erased'>;
+export type Released = Result<'Released'>;
+export type Reverified = Result<'Reverified'>;
+export type Stopped = Result<'Stopped'>;
+export type Failures = Result<'Failures'>;

@@ -1,7 +1,7 @@
 /** The replays and dismissals that go on: how far each has come, and a button that stops it. */
 import { useAccess } from '../api/access.ts';
 import { change } from '../api/client.ts';
-import type { AuditEntry, Running } from '../api/shapes.ts';
+import type { AuditEntry, Running, Stopped } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from './change-button.tsx';
 import { counted } from './format.ts';
@@ -62,7 +62,7 @@ function Stop({ id, name }: { readonly id: number; readonly name: string }) {
       title={`Stop ${name.toLowerCase()}?`}
       text="What it has changed stays so. The rest of the events is left alone."
       act={async (why) => {
-        const { stopped } = await change<{ readonly stopped: boolean }>(`/audit/${id}/stop`, { body: why });
+        const { stopped } = await change<Stopped>(`/audit/${id}/stop`, { body: why });
         return stopped ? `${name} is stopped.` : `${name} had ended before.`;
       }}
     />

@@ -1,6 +1,6 @@
 import { useAccess } from '../api/access.ts';
 import { change, pathOf, withQuery } from '../api/client.ts';
-import type { Delivery } from '../api/shapes.ts';
+import type { Delivery, Released } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { Body } from '../parts/body.tsx';
 import { ChangeButton } from '../parts/change-button.tsx';
@@ -74,7 +74,7 @@ function Changes({ id, path }: { readonly id: number; readonly path: string }) {
         title={`Release delivery ${id}?`}
         text="It is checked again as of its arrival, with the present secrets. If it verifies and can be read, it becomes an event."
         act={async (why) => {
-          const { status, traceId } = await change<{ status: string; traceId: string }>(`${path}/release`, {
+          const { status, traceId } = await change<Released>(`${path}/release`, {
             body: why,
           });
           const isCopy = status === 'duplicate';

@@ -1,7 +1,7 @@
 /** What fails for the same reason, as groups that are acted on as a whole. */
 import { useAccess } from '../api/access.ts';
 import { change, pathOf, withQuery } from '../api/client.ts';
-import type { FailureGroup } from '../api/shapes.ts';
+import type { FailureGroup, Failures } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from '../parts/change-button.tsx';
 import { FilterForm } from '../parts/filter-form.tsx';
@@ -15,21 +15,17 @@ import { type Place, linkTo } from '../router.ts';
 const maxCounted = 10_000;
 
 export function FailuresView({ query }: Place) {
+  const resource = useResource<Failures>(withQuery('/failures', query), ['failures', 'events']);
   return (
     <>
       <h1 tabIndex={-1}>Failures</h1>
       <FilterForm view="failures" fields={[{ name: 'handler', label: 'Handler' }]} query={query} />
-      <Groups path={withQuery('/failures', query)} />
+      <Loaded resource={resource}>{(found) => <GroupList {...found} />}</Loaded>
     </>
   );
 }
 
-function Groups({ path }: { readonly path: string }) {
-  const resource = useResource<{ readonly groups: readonly FailureGroup[] }>(path, ['failures', 'events']);
-  return <Loaded resource={resource}>{({ groups }) => <GroupList groups={groups} />}</Loaded>;
-}
-
-function GroupList({ groups }: { readonly groups: readonly FailureGroup[] }) {
+function GroupList({ groups }: Failures) {
   if (groups.length === 0)
     return (
       <Empty title="Nothing fails.">
