@@ -1,12 +1,10 @@
-import { withQuery } from '../api/client.ts';
 import type { Audit, AuditEntry as Entry } from '../api/shapes.ts';
-import { useResource } from '../api/use-resource.ts';
-import { type Field, FilterForm } from '../parts/filter-form.tsx';
+import type { Field } from '../parts/filter-form.tsx';
 import { counted } from '../parts/format.ts';
 import { RunningActions } from '../parts/running-actions.tsx';
-import { Pages, pageSize } from '../parts/pages.tsx';
-import { Empty, Loaded } from '../parts/standing.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { List } from '../parts/list.tsx';
+import { Empty } from '../parts/standing.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Foreign, Terms, Time } from '../parts/text.tsx';
 import type { Place } from '../router.ts';
 
@@ -16,28 +14,25 @@ const fields: readonly Field[] = [
 ];
 
 export function AuditView({ query }: Place) {
-  const path = withQuery('/audit', { ...query, limit: pageSize });
-  const resource = useResource<Audit>(path, ['events', 'quarantine', 'handlers', 'calls']);
   return (
     <>
       <h1 tabIndex={-1}>Audit</h1>
       <p class="faint">Who changed something or looked at a body, when, and why.</p>
       <RunningActions />
-      <FilterForm view="audit" fields={fields} query={query} />
-      <Loaded resource={resource}>
-        {({ entries, cursor }) =>
-          entries.length === 0 ? (
-            <Empty title="Nobody has changed anything.">
-              Replays, dismissals, releases, erasures, pauses, and looks at bodies are listed here.
-            </Empty>
-          ) : (
-            <>
-              <Table label="Audit" columns={columns} rows={entries} keyOf={({ id }) => id} />
-              <Pages view="audit" query={query} next={cursor} />
-            </>
-          )
-        }
-      </Loaded>
+      <List
+        view="audit"
+        query={query}
+        fields={fields}
+        topics={['events', 'quarantine', 'handlers', 'calls']}
+        rowsOf={({ entries }: Audit) => entries}
+        label="Audit"
+        columns={columns}
+        keyOf={({ id }) => id}
+      >
+        <Empty title="Nobody has changed anything.">
+          Replays, dismissals, releases, erasures, pauses, and looks at bodies are listed here.
+        </Empty>
+      </List>
     </>
   );
 }

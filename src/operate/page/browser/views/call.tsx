@@ -73,7 +73,7 @@ function OneCall({ call }: { readonly call: Call }) {
           <a href={linkTo(['events'], { callId })}>All events of this call</a>
         </p>
       )}
-      <EventTable events={events} isOfCall />
+      <EventTable events={events} />
     </>
   );
 }

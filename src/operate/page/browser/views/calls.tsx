@@ -1,12 +1,10 @@
 import { useEffect } from 'preact/hooks';
-import { withQuery } from '../api/client.ts';
 import type { Calls as Found } from '../api/shapes.ts';
-import { useResource } from '../api/use-resource.ts';
-import { type Field, FilterForm } from '../parts/filter-form.tsx';
+import type { Field } from '../parts/filter-form.tsx';
 import { duration } from '../parts/format.ts';
-import { Pages, pageSize } from '../parts/pages.tsx';
-import { Empty, Loaded } from '../parts/standing.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { List } from '../parts/list.tsx';
+import { Empty } from '../parts/standing.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
 import { type Place, goOn, linkTo } from '../router.ts';
 
@@ -19,10 +17,6 @@ const fields: readonly Field[] = [
 ];
 
 export function CallsView({ query: { callId, ...query } }: Place) {
-  const resource = useResource<Found>(withQuery('/calls', { ...query, limit: pageSize }), [
-    'calls',
-    'events',
-  ]);
   // A call is found by its whole id only: then there is nothing to list.
   useEffect(() => {
     if (callId) goOn(['calls', callId]);
@@ -30,23 +24,20 @@ export function CallsView({ query: { callId, ...query } }: Place) {
   return (
     <>
       <h1 tabIndex={-1}>Calls</h1>
-      <FilterForm view="calls" fields={fields} query={query} />
-      <Loaded resource={resource}>
-        {({ calls, cursor }) =>
-          calls.length === 0 ? (
-            <Empty
-              title={Object.keys(query).length > 0 ? 'No call is like this.' : 'No call has been seen yet.'}
-            >
-              A call appears with the first of its events. Events that name no call are under Events.
-            </Empty>
-          ) : (
-            <>
-              <Table label="Calls" columns={columns} rows={calls} keyOf={(call) => call.callId} />
-              <Pages view="calls" query={query} next={cursor} />
-            </>
-          )
-        }
-      </Loaded>
+      <List
+        view="calls"
+        query={query}
+        fields={fields}
+        topics={['calls', 'events']}
+        rowsOf={({ calls }: Found) => calls}
+        label="Calls"
+        columns={columns}
+        keyOf={(call) => call.callId}
+      >
+        <Empty title={Object.keys(query).length > 0 ? 'No call is like this.' : 'No call has been seen yet.'}>
+          A call appears with the first of its events. Events that name no call are under Events.
+        </Empty>
+      </List>
     </>
   );
 }

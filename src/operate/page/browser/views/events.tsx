@@ -1,9 +1,7 @@
-import { withQuery } from '../api/client.ts';
 import type { Event, Events as Found } from '../api/shapes.ts';
-import { useResource } from '../api/use-resource.ts';
-import { type Field, FilterForm } from '../parts/filter-form.tsx';
-import { Pages, pageSize } from '../parts/pages.tsx';
-import { Empty, Loaded } from '../parts/standing.tsx';
+import type { Field } from '../parts/filter-form.tsx';
+import { List } from '../parts/list.tsx';
+import { Empty } from '../parts/standing.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
 import { type Place, linkTo } from '../router.ts';
@@ -33,42 +31,33 @@ export function eventFields({ failure }: Place['query']): readonly Field[] {
 }
 
 export function EventsView({ query }: Place) {
-  const path = withQuery('/events', { ...query, limit: pageSize });
-  const resource = useResource<Found>(path, ['events']);
   const isFiltered = Object.keys(query).length > 0;
   return (
     <>
       <h1 tabIndex={-1}>Events</h1>
-      <FilterForm view="events" fields={eventFields(query)} query={query} />
-      <Loaded resource={resource}>
-        {({ events, cursor }) =>
-          events.length === 0 ? (
-            <Empty title={isFiltered ? 'No event is like this.' : 'No event has arrived yet.'}>
-              {isFiltered
-                ? 'Take a condition away, or look into the quarantine: what is refused is no event.'
-                : 'Subscribe this receiver to events, or look into the quarantine if deliveries were sent.'}
-            </Empty>
-          ) : (
-            <>
-              <EventTable events={events} />
-              <Pages view="events" query={query} next={cursor} />
-            </>
-          )
-        }
-      </Loaded>
+      <List
+        view="events"
+        query={query}
+        fields={eventFields(query)}
+        topics={['events']}
+        rowsOf={({ events }: Found): readonly Event[] => events}
+        label="Events"
+        columns={columns}
+        keyOf={({ traceId }) => traceId}
+      >
+        <Empty title={isFiltered ? 'No event is like this.' : 'No event has arrived yet.'}>
+          {isFiltered
+            ? 'Take a condition away, or look into the quarantine: what is refused is no event.'
+            : 'Subscribe this receiver to events, or look into the quarantine if deliveries were sent.'}
+        </Empty>
+      </List>
     </>
   );
 }
 
-/** Events in a table; of one call, which is not named again for each. */
-export function EventTable({
-  events,
-  isOfCall = false,
-}: {
-  readonly events: readonly Event[];
-  readonly isOfCall?: boolean;
-}) {
-  const shown = isOfCall ? columns.filter(({ head }) => head !== 'Call') : columns;
+/** The events of a call, which is not named again for each. */
+export function EventTable({ events }: { readonly events: readonly Event[] }) {
+  const shown = columns.filter(({ head }) => head !== 'Call');
   return <Table label="Events" columns={shown} rows={events} keyOf={({ traceId }) => traceId} />;
 }
 

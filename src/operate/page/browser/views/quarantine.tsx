@@ -1,13 +1,12 @@
 import { useAccess } from '../api/access.ts';
-import { change, withQuery } from '../api/client.ts';
-import type { Deliveries } from '../api/shapes.ts';
-import { useResource } from '../api/use-resource.ts';
+import { change } from '../api/client.ts';
+import type { Deliveries, Reverified } from '../api/shapes.ts';
 import { ChangeButton } from '../parts/change-button.tsx';
-import { type Field, FilterForm } from '../parts/filter-form.tsx';
+import type { Field } from '../parts/filter-form.tsx';
 import { counted, size } from '../parts/format.ts';
-import { Pages, pageSize } from '../parts/pages.tsx';
-import { Empty, Loaded } from '../parts/standing.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { List } from '../parts/list.tsx';
+import { Empty } from '../parts/standing.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
 import { type Place, linkTo } from '../router.ts';
 import { reasons, whyOf } from './quarantine-reasons.ts';
@@ -21,8 +20,6 @@ const fields: readonly Field[] = [
 ];
 
 export function QuarantineView({ query }: Place) {
-  const path = withQuery('/quarantine', { ...query, limit: pageSize });
-  const resource = useResource<Deliveries>(path, ['quarantine']);
   return (
     <>
       <div class="title">
@@ -31,29 +28,23 @@ export function QuarantineView({ query }: Place) {
           <Reverify />
         </div>
       </div>
-      <FilterForm view="quarantine" fields={fields} query={query} />
-      <Loaded resource={resource}>
-        {({ deliveries, cursor }) =>
-          deliveries.length === 0 ? (
-            <Empty
-              title={Object.keys(query).length > 0 ? 'No delivery is like this.' : 'The quarantine is empty.'}
-            >
-              Deliveries whose signature is missing or wrong, and those that can't be read, are kept here.
-              None of them has reached a handler.
-            </Empty>
-          ) : (
-            <>
-              <Table
-                label="Deliveries in quarantine"
-                columns={columns}
-                rows={deliveries}
-                keyOf={({ id }) => id}
-              />
-              <Pages view="quarantine" query={query} next={cursor} />
-            </>
-          )
-        }
-      </Loaded>
+      <List
+        view="quarantine"
+        query={query}
+        fields={fields}
+        topics={['quarantine']}
+        rowsOf={({ deliveries }: Deliveries) => deliveries}
+        label="Deliveries in quarantine"
+        columns={columns}
+        keyOf={({ id }) => id}
+      >
+        <Empty
+          title={Object.keys(query).length > 0 ? 'No delivery is like this.' : 'The quarantine is empty.'}
+        >
+          Deliveries whose signature is missing or wrong, and those that can't be read, are kept here. None of
+          them has reached a handler.
+        </Empty>
+      </List>
     </>
   );
 }
@@ -67,13 +58,6 @@ const columns: readonly Column<Deliveries['deliveries'][number]>[] = [
   { head: 'Trace id, not verified', cell: ({ traceId }) => <Foreign text={traceId} isCode /> },
 ];
 
-interface Reverified {
-  readonly checked: number;
-  readonly released: number;
-  readonly duplicates: number;
-  readonly remaining: number;
-}
-
 /** For after a secret that was wrong has been put right. */
 function Reverify() {
   if (!useAccess().mayDo('quarantine')) return null;
@@ -86,9 +70,7 @@ function Reverify() {
       act={async (why) => {
         const { checked, released, duplicates, remaining } = await change<Reverified>(
           '/quarantine/reverify',
-          {
-            body: why,
-          },
+          { body: why },
         );
         const copies = duplicates === 0 ? '' : `, ${counted(duplicates, 'was a copy', 'were copies')}`;
         return `Checked ${counted(checked, 'delivery', 'deliveries')}: ${released} released${copies}, ${remaining} remain.`;

@@ -1,0 +1,62 @@
+/** A list of the API that is longer than one page: its filter, a table, and the way to the other pages. */
+import type { ComponentChildren } from 'preact';
+import { withQuery } from '../api/client.ts';
+import { useResource } from '../api/use-resource.ts';
+import { type Place, linkTo } from '../router.ts';
+import { type Field, FilterForm } from './filter-form.tsx';
+import { Loaded } from './standing.tsx';
+import { type Column, Table } from './table.tsx';
+
+/** How many rows a page has. */
+const pageSize = 100;
+
+interface ListProps<Found, Row> {
+  /** Its name, in the address as in the API. */
+  readonly view: string;
+  readonly query: Place['query'];
+  readonly fields: readonly Field[];
+  /** What it changes with. */
+  readonly topics: readonly string[];
+  readonly rowsOf: (found: Found) => readonly Row[];
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly keyOf: (row: Row) => string | number;
+  /** What is shown if there are no rows. */
+  readonly children: ComponentChildren;
+}
+
+export function List<Found extends { readonly cursor?: string | undefined }, Row>({
+  view,
+  query,
+  fields,
+  topics,
+  rowsOf,
+  children,
+  ...table
+}: ListProps<Found, Row>) {
+  const resource = useResource<Found>(withQuery(`/${view}`, { ...query, limit: pageSize }), topics);
+  const { cursor, ...filter } = query;
+  return (
+    <>
+      <FilterForm view={view} fields={fields} query={query} />
+      <Loaded resource={resource}>
+        {(found) => {
+          const rows = rowsOf(found);
+          if (rows.length === 0) return children;
+          const next = found.cursor;
+          return (
+            <>
+              <Table {...table} rows={rows} />
+              {(cursor || next) && (
+                <nav class="pages" aria-label="Pages">
+                  {cursor && <a href={linkTo([view], filter)}>← Latest</a>}
+                  {next && <a href={linkTo([view], { ...filter, cursor: next })}>Older →</a>}
+                </nav>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+    </>
+  );
+}
