@@ -87,17 +87,14 @@ export class Release {
    */
   async record(kept: KeptDelivery, verified: Verified | undefined): Promise<Attempt> {
     const { store, decoder, telemetry, onReleased } = this.#parts;
-    const { id, kind, body, receivedAt } = kept;
-    const scheme = verified?.scheme;
-    const headers = withoutUnsignedId(kept.headers, scheme);
-    const reading = await readBytes(decoder, { body, headers, receivedAt });
+    const { id, kind, receivedAt } = kept;
+    const reading = await readKept(decoder, kept, verified?.scheme);
     if (!reading.ok) {
       // The delivery is the platform's, so the bounds for unauthenticated deliveries no longer apply to it.
       if (kind === 'not_authentic') await store.markUnreadable(id, reading.reason);
       return { status: 'unreadable', reason: reading.reason };
     }
-    const { event, digest } = reading;
-    const record = recordOf(event, digest, { headers, body, receivedAt }, signsId(scheme));
+    const { event, record } = reading;
     const recorded = await store.release(id, record);
     if (recorded === 'missing') return { status: 'unknown' };
     const released = {
@@ -108,4 +105,17 @@ export class Release {
     if (recorded === 'new') onReleased(event, receivedAt);
     return released;
   }
+}
+
+/** A delivery in quarantine as an event and its record; `scheme` is the one in which it verifies. */
+export async function readKept(
+  decoder: BodyDecoder,
+  { headers: kept, body, receivedAt }: KeptDelivery,
+  scheme: Scheme | undefined,
+) {
+  const headers = withoutUnsignedId(kept, scheme);
+  const reading = await readBytes(decoder, { body, headers, receivedAt });
+  if (!reading.ok) return reading;
+  const { ok, event, digest } = reading;
+  return { ok, event, record: recordOf(event, digest, { headers, body, receivedAt }, signsId(scheme)) };
 }

@@ -1,11 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import { readBytes } from '../events/read-bytes.ts';
-import { signsId, withoutUnsignedId } from '../signature/content.ts';
 import { proofOf } from '../signature/proofs.ts';
-import { recordOf } from '../store/event-record.ts';
 import type { EventStore } from '../store/event-store.ts';
 import type { KeptDelivery } from '../store/quarantine-store.ts';
-import type { Attempt, Release, ReleaseParts, Verified } from './release.ts';
+import { type Attempt, type Release, type ReleaseParts, type Verified, readKept } from './release.ts';
 
 /** How many different new events prove that the platform signs in another scheme than the one that is pinned. */
 const eventsNeeded = 2;
@@ -118,17 +115,16 @@ export class SchemeChange {
   }
 
   async #candidateOf(id: number, kept: KeptDelivery): Promise<Candidate | undefined> {
-    const { body, receivedAt } = kept;
     const verified = this.#otherwise(kept);
     const scheme = verified?.scheme;
     if (!scheme) return undefined;
-    const headers = withoutUnsignedId(kept.headers, scheme);
-    const reading = await readBytes(this.#parts.decoder, { body, headers, receivedAt });
+    const reading = await readKept(this.#parts.decoder, kept, scheme);
     // What is left of a delivery that was cut up for another scheme is no event.
     if (!reading.ok) return undefined;
-    const record = recordOf(reading.event, reading.digest, { headers, body, receivedAt }, signsId(scheme));
+    const { receivedAt } = kept;
     const { traceId } = reading.event;
-    return { id, receivedAt, verified, proof: proofOf(scheme), traceId, identity: record.identity };
+    const { identity } = reading.record;
+    return { id, receivedAt, verified, proof: proofOf(scheme), traceId, identity };
   }
 
   #otherwise({ body, headers, receivedAt }: KeptDelivery): Verified | undefined {
