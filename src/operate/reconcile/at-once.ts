@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { underSignals, unlessAborted } from '../../kit/aborting.ts';
+import { Semaphore } from '../../kit/limiters.ts';
 
 /**
  * Does something with each item, with at most `max` of them at once; the next item is asked for only when there is room for
@@ -18,9 +19,9 @@ export function eachAtOnce<Item>(
   return underSignals([given], async (ending) => {
     const { signal } = ending;
     const iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
-    const works = { goingOn: 0, onEnd: (): void => {} };
-    const begin = async (item: Item): Promise<void> => {
-      works.goingOn += 1;
+    // Not a race of what goes on: it would add to the one that takes longest with each of the others.
+    const room = new Semaphore(max);
+    const begin = async (item: Item, leave: () => void): Promise<void> => {
       try {
         await work(item, signal);
       } catch (error) {
@@ -28,30 +29,24 @@ export function eachAtOnce<Item>(
       } finally {
         // Works that end without waiting for anything would leave no turn to others, nor to what ends them.
         await setImmediate();
-        works.goingOn -= 1;
-        works.onEnd();
+        leave();
       }
     };
-    // Not a race of what goes on: it would add to the one that takes longest with each of the others.
-    const untilFewerThan = async (count: number): Promise<void> => {
-      while (works.goingOn >= count) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        works.onEnd = resolve;
-        await promise;
-      }
-    };
+    let leave = await room.acquire();
     try {
-      while (!signal.aborted) {
+      for (;;) {
         // Whoever gives the items may take for ever, and must not keep it from ending.
         const next = await unlessAborted(signal, () => iterator.next());
         if (next.done === true) break;
-        void begin(next.value);
-        await untilFewerThan(max);
+        void begin(next.value, leave);
+        leave = await room.acquire();
       }
     } catch (error) {
       ending.abort(error);
     }
-    await untilFewerThan(1);
+    leave();
+    // There is room for as many as there can be when all have ended.
+    await Promise.all(Array.from({ length: max }, () => room.acquire()));
     if (!signal.aborted) return;
     // Nor may it, or what it throws, once it is told that no more is wanted.
     void (async () => iterator.return?.())().catch(() => {});
