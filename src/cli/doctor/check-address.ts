@@ -75,7 +75,7 @@ const fine: Readonly<Record<Stage, string>> = {
 };
 
 /** How long the platform waits for an answer, in milliseconds (platform document, Limits). */
-const platformTimeout = 1_000;
+export const platformTimeout = 1_000;
 
 /** What the answer to an unsigned delivery shows: one finding for each stage. */
 export function checkReceiver(probe: Probe, url: URL): readonly Finding[] {

@@ -1,15 +1,12 @@
 /** Whether a body as large as the receiver takes reaches it, and if it doesn't, who refuses it. */
 import { isRefusal } from '../../errors/refusals.ts';
-import { refusalMessage } from './check-address.ts';
+import { platformTimeout, refusalMessage } from './check-address.ts';
 import { type Finding, finding } from './findings.ts';
 import { foreignAnswer, limiterHeaderOf, whoAnswered } from './foreign-answer.ts';
 import { type Probe, largeTimeout } from './probe.ts';
 
 /** The receiver's default `limits.body`, in bytes. */
 export const defaultBody = 5 * 1024 ** 2;
-
-/** How long the platform waits for an answer, in milliseconds (platform document, Limits). */
-const platformTimeout = 1_000;
 
 const check = 'large body';
 
