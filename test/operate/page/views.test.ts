@@ -78,6 +78,20 @@ test('a body of long lines is laid out in short pieces, and is copied as it came
   expect(await page.evaluate(wide)).toBe(0);
 });
 
+test('a body that is nested deeply and has many values is shown', async () => {
+  const { receiver } = await started();
+  const ones = `1${',1'.repeat(400_000)}`;
+  const written = `{"traceId":"deep","payload":${'['.repeat(900)}${ones}${']'.repeat(900)}}`;
+  await deliver(receiver, written);
+  const { page, goTo, complaints } = await open(receiver);
+  await goTo('/events/deep');
+  await page.getByRole('button', { name: 'Show body' }).click();
+  const shown = page.getByLabel('The body');
+  await expect.poll(async () => (await shown.count()) + complaints.length).toBe(1);
+  expect(complaints).toEqual([]);
+  expect((await shown.textContent()) === written).toBe(true);
+});
+
 describe('what is not there', () => {
   test("what the API says is wrong is shown in the API's words", async () => {
     const { receiver } = await started();

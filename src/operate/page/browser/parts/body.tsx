@@ -48,9 +48,7 @@ export function Body({ path, isBase64 = false }: { readonly path: string; readon
         <>
           <LongText
             label="The body"
-            text={
-              isBase64 ? fromBase64(String(content.body)) : (JSON.stringify(content.body, undefined, 2) ?? '')
-            }
+            text={isBase64 ? fromBase64(String(content.body)) : setOut(content.body)}
           />
           <Facts>
             {Object.entries(content.headers ?? {}).map(([name, value]) => (
@@ -63,6 +61,22 @@ export function Body({ path, isBase64 = false }: { readonly path: string; readon
       )}
     </section>
   );
+}
+
+/** How deep a body may be nested to be set out in lines. */
+const deepest = 20;
+
+/**
+ * Each level indents the lines within it further. Of a body that is deep and has half a million values, the spaces alone would
+ * be more than a browser's text can hold.
+ */
+function setOut(body: unknown): string {
+  return JSON.stringify(body, undefined, isDeeper(body, deepest) ? 0 : 2) ?? '';
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 /** The bytes as text, as they came: set out anew, JSON would lose digits and spaces, which a signature depends on. */
