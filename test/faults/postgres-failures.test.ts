@@ -212,6 +212,29 @@ test(
   },
 );
 
+test.each(['identities', 'events', 'bodies', 'waiting'])(
+  'a delivery of which a trigger keeps the row out of %s is not acknowledged',
+  async (table) => {
+    const { connectionString, schema } = await testDatabase();
+    const database = postgres({ connectionString, schema });
+    const receiver = createReceiver({ secrets: secret, database, logger: new Logs().logger });
+    onTestFinished(() => receiver.stop({ drain: 0 }));
+    // No handler: the event waits.
+    await receiver.start();
+    const body = bodyOf({ traceId: 'kept-out' });
+    await withClient(connectionString, (client) =>
+      client.query(
+        `create function ${schema}.forget() returns trigger language plpgsql as $$ begin return null; end $$;
+         create trigger forget before insert on ${schema}.${table} for each row execute function ${schema}.forget()`,
+      ),
+    );
+    expect((await deliver(receiver, body)).status).toBe(503);
+    await withClient(connectionString, (client) => client.query(`drop trigger forget on ${schema}.${table}`));
+    await expect.poll(async () => (await deliver(receiver, body)).json.status).toBe('accepted');
+    expect(await receiver.events.get('kept-out')).toMatchObject({ state: 'new' });
+  },
+);
+
 /** Delivers before, during and after a failure, and expects each event to have its one effect. */
 async function survives({ connectionString, schema }: Inbox, fail: () => ReturnType<Fail>): Promise<void> {
   const logs = new Logs();

@@ -98,6 +98,11 @@ export const recordFunction = `
       new_places := array(
         select n from generate_subscripts(sequences, 1) as s (n)
         where (select i.sequence from ringback.identities i where i.identity = keys[n]) = sequences[n] order by n);
+      -- What is a duplicate has a row here. Without one, somebody's trigger or rule has kept it out.
+      if exists (
+        select from generate_subscripts(keys, 1) as s (n)
+        where n <> all (taken) and not exists (select from ringback.identities i where i.identity = keys[n])
+      ) then raise exception 'a row was not kept in identities'; end if;
     end if;
 
     -- 5. Which of them the process may claim.
@@ -132,15 +137,19 @@ export const recordFunction = `
             where b.place < n.place and call_ids[b.place] = call_ids[n.place] and not may_claim[b.place])))));
     end if;
 
-    -- 6. The rows.
+    -- 6. The rows. One that somebody's trigger or rule keeps out, without an error, must not be acknowledged.
     insert into ringback.events
     select sequences[n.place], trace_ids[n.place], event_names[n.place], call_ids[n.place], organization_ids[n.place],
       agent_ids[n.place], occurred_ats[n.place], received_ats[n.place], all_facts[n.place],
       case when n.place = any (claimed_places) then recorder end, source
     from unnest(new_places) as n (place);
+    get diagnostics added = row_count;
+    if added < cardinality(new_places) then raise exception 'a row was not kept in events'; end if;
 
     insert into ringback.bodies
     select sequences[n.place], all_headers[n.place], contents[n.place] from unnest(new_places) as n (place);
+    get diagnostics added = row_count;
+    if added < cardinality(new_places) then raise exception 'a row was not kept in bodies'; end if;
 
     -- If another event has this key, that one keeps it: it decides nothing.
     if cardinality(array_remove(lookups, null)) > 0 then
@@ -154,6 +163,10 @@ export const recordFunction = `
       insert into ringback.waiting
       select sequences[n.place], call_ids[n.place] from unnest(new_places) as n (place)
       where n.place <> all (claimed_places);
+      get diagnostics added = row_count;
+      if added < cardinality(new_places) - cardinality(claimed_places) then
+        raise exception 'a row was not kept in waiting';
+      end if;
     end if;
   end $function$;
 
