@@ -159,9 +159,9 @@ export const problems = {
   database_unreadable: (d: { database: string; cause: string; fix?: string }) =>
     `The database ${d.database} should be a SQLite file that this process can read and write, but: ${d.cause}. ` +
     (d.fix ?? 'Check the path and its permissions, or set another database.'),
-  database_unreachable: (d: { database: string; cause: string }) =>
-    `The database ${d.database} should take connections and let them read and write, but: ${d.cause}. Check the URL, the ` +
-    'user and its permissions, and that the server runs.',
+  database_unreachable: (d: { database: string; cause: string; fix?: string }) =>
+    `The database ${d.database} should take connections and let them read and write, but: ${d.cause}. ` +
+    (d.fix ?? 'Check the URL, the user and its permissions, and that the server runs.'),
   database_isolation: (d: { database: string; found: string }) =>
     `The database ${d.database} should run statements in read committed unless told otherwise, but runs them in ${d.found}, in ` +
     "which an event could be handled twice. Run alter role … in database … set default_transaction_isolation = 'read " +

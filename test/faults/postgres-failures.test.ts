@@ -212,8 +212,30 @@ test(
   },
 );
 
+test.each(['schema_version', 'settings', 'waiting', 'paused_handlers'])(
+  'an inbox whose table %s somebody has renamed is refused with a sentence',
+  async (table) => {
+    const { connectionString, schema } = await testDatabase();
+    const database = postgres({ connectionString, schema });
+    const make = () => createReceiver({ secrets: secret, database, logger: new Logs().logger });
+    const [first, second] = [make(), make()];
+    await first.start();
+    await first.stop();
+    await withClient(connectionString, (client) =>
+      client.query(`alter table ${schema}.${table} rename to ${table}_old`),
+    );
+    onTestFinished(() => second.stop({ drain: 0 }));
+    await expect(second.start()).rejects.toMatchObject({
+      code: 'database_unreachable',
+      message: expect.stringMatching(
+        /but: it is not as this version keeps an inbox \(relation ".+" (?:does not exist|already exists)\)\. Restore /,
+      ) as string,
+    });
+  },
+);
+
 test.each(['identities', 'events', 'bodies', 'waiting'])(
-  'a delivery of which a trigger keeps the row out of %s is not acknowledged',
+  'a delivery of which a trigger keeps the row out of %s is not acknowledged, and it is not ready',
   async (table) => {
     const { connectionString, schema } = await testDatabase();
     const database = postgres({ connectionString, schema });
@@ -228,8 +250,11 @@ test.each(['identities', 'events', 'bodies', 'waiting'])(
          create trigger forget before insert on ${schema}.${table} for each row execute function ${schema}.forget()`,
       ),
     );
+    const isReady = () => internalsOf(receiver as never).lifecycle.checkReady();
     expect((await deliver(receiver, body)).status).toBe(503);
+    await expect.poll(isReady).toBe(false);
     await withClient(connectionString, (client) => client.query(`drop trigger forget on ${schema}.${table}`));
+    await expect.poll(isReady).toBe(true);
     await expect.poll(async () => (await deliver(receiver, body)).json.status).toBe('accepted');
     expect(await receiver.events.get('kept-out')).toMatchObject({ state: 'new' });
   },

@@ -182,7 +182,7 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {
-    return { takenOver: await this.#work.liveness.keepAlive() };
+    return { takenOver: await namingProblem(() => this.#work.liveness.keepAlive(), this.name) };
   }
 
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {

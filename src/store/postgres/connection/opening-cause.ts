@@ -20,11 +20,21 @@ const causes: Readonly<Record<string, string>> = {
     "the user's permissions don't suffice: it must own the schema, or have been granted all of its tables, sequences and functions",
 };
 
+/** A table, a column or a function of the inbox is not there, or is there before the inbox is made: somebody has changed it. */
+const changedCodes: ReadonlySet<string> = new Set(['42P01', '42703', '42883', '42P07', '42723']);
+
+function isChanged(error: unknown): boolean {
+  return changedCodes.has(codeOf(error));
+}
+
 /** The problem that kept an inbox from being opened. */
 export function toProblem(error: unknown, database: string): RingbackError {
-  return error instanceof RingbackError
-    ? error
-    : ringbackError('database_unreachable', { database, cause: openingCause(error) });
+  if (error instanceof RingbackError) return error;
+  if (!isChanged(error))
+    return ringbackError('database_unreachable', { database, cause: openingCause(error) });
+  const cause = `it is not as this version keeps an inbox (${messageOf(error)})`;
+  const fix = 'Restore what was changed, or name another schema.';
+  return ringbackError('database_unreachable', { database, cause, fix });
 }
 
 function openingCause(error: unknown): string {
@@ -32,8 +42,8 @@ function openingCause(error: unknown): string {
 }
 
 /**
- * A part of the store that is asked while the inbox is open. What fails because the database can't be reached, or has ended the
- * connection, rejects with the problem; the driver's own error would say neither what failed nor what to do.
+ * A part of the store that is asked while the inbox is open. What fails because the database can't be reached, has ended the
+ * connection, or was changed, rejects with the problem; the driver's own error would say neither what failed nor what to do.
  */
 export function namingProblems<Part extends object>(part: Part, database: string): Part {
   return intercepted(part, (call) => namingProblem(call, database));
@@ -44,7 +54,7 @@ export async function namingProblem<T>(call: () => T | Promise<T>, database: str
   try {
     return await call();
   } catch (error) {
-    throw isOfConnection(error) ? toProblem(error, database) : error;
+    throw isOfConnection(error) || isChanged(error) ? toProblem(error, database) : error;
   }
 }
 

@@ -87,11 +87,6 @@ export function isAnswer(error: unknown): boolean {
   return error instanceof driver().DatabaseError;
 }
 
-/** Whether the database had no room for what was to be written. */
-export function isDiskFull(error: unknown): boolean {
-  return codeOf(error) === '53100';
-}
-
 /** Whether a write failed because of its values, and would fail again. Nothing was written. */
 export function isInvalidData(error: unknown): boolean {
   // A value that isn't even of its type never reaches the database.

@@ -171,17 +171,21 @@ function reconciledKey({ record: { eventName, callId } }: EventToRecord): Buffer
 /** A body of 64 KB that can't be compressed. */
 const largeBody = "(select string_agg(sha256(i::text::bytea), ''::bytea) from generate_series(1, 2048) as i)";
 
+const smallRow = "insert into ringback.identities (identity) values ('')";
+const wholeEvent = `select from ringback.record_events(
+  null, null, array[''::bytea], array[null::bytea], array[''], array[''], array[null::text], array[null::text],
+  array[null::text], array[0::bigint], array[0::bigint], array['{}'], array['{}'], array[${largeBody}], array[false], null,
+  array[null::bytea], '{}', '{}')`;
+
 /**
  * Resolves when the database would take a delivery, and rejects when it would not. It writes as a delivery does, and takes it
  * back: a database that can be read may still be a standby, or have a full disk. No identity is empty, so that no event is in
  * the way. Only the savepoint is rolled back, for nothing but a commit waits for a synchronous standby.
  *
- * @param isDiskDoubted Whether the disk was full lately: a body is then written too, because on a full disk there is room for a
- * small row for long
+ * @param isDoubted Whether a delivery was not recorded lately: then a whole event is written. On a full disk there is room for a
+ * small row for long, and whatever else refuses an event need not be in the way of that row
  */
-export async function probe(intake: Transaction, isDiskDoubted: boolean): Promise<void> {
-  const body = isDiskDoubted ? `insert into ringback.bodies values (-1, '', ${largeBody});` : '';
-  await intake.query(
-    `begin; savepoint probe; insert into ringback.identities (identity) values (''); ${body} rollback to probe; commit`,
-  );
+export async function probe(intake: Transaction, isDoubted: boolean): Promise<void> {
+  const write = isDoubted ? wholeEvent : smallRow;
+  await intake.query(`begin; savepoint probe; ${write}; rollback to probe; commit`);
 }

@@ -64,7 +64,7 @@ import { progressOf } from '../admin/move-target.ts';
 import { requireWhole } from '../../shared/move.ts';
 import { toProblem } from '../connection/opening-cause.ts';
 import { requireSuitable } from '../connection/suitable-database.ts';
-import { isDiskFull, isInvalidData } from '../connection/statement.ts';
+import { isInvalidData } from '../connection/statement.ts';
 import { migrate } from '../connection/migrations/index.ts';
 import type { Session } from '../connection/session.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
@@ -101,8 +101,8 @@ export class Work {
   readonly #recordings = new AnswersInFlight();
   readonly #reconciling: Reconciling;
   readonly #reconciledKeys: ReconciledKeys = { areNeeded: false };
-  /** Whether the database has refused a delivery for want of room, and no probe has found any since. */
-  #isDiskDoubted = false;
+  /** Whether a delivery was not recorded, and no probe has found since that one could be. */
+  #isDoubted = false;
 
   constructor(session: Session, clock: Clock, mayBePart: boolean) {
     this.#session = session;
@@ -115,7 +115,7 @@ export class Work {
       clock,
       record: (events) =>
         this.#recordGroup(events).catch((error: unknown) => {
-          this.#isDiskDoubted ||= isDiskFull(error);
+          this.#isDoubted = true;
           throw error;
         }),
       isInvalidData,
@@ -178,8 +178,8 @@ export class Work {
   }
 
   async probe(): Promise<void> {
-    await probe(this.#session.intake, this.#isDiskDoubted);
-    this.#isDiskDoubted = false;
+    await probe(this.#session.intake, this.#isDoubted);
+    this.#isDoubted = false;
   }
 
   /** While this process may own events that it doesn't know of, and that come before those that it records, it claims nothing. */
