@@ -1,5 +1,5 @@
 /** A process crashes, and the WAL that it leaves behind is removed before the next one starts. */
-import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -54,6 +54,24 @@ test.each([[['-wal']], [['-wal', '-shm']]])(
     expect(await told(database)).toBe(0);
   },
 );
+
+test('an inbox that a process has open under another name is refused, until that process has ended', async () => {
+  const database = temporaryDatabase();
+  const process = running(database);
+  await accepted(process);
+  const link = `${database}-link`;
+  linkSync(database, link);
+  await expect(started({ database: link })).rejects.toMatchObject({
+    code: 'database_unreadable',
+    message: expect.stringContaining(
+      'it has another name (a hard link), and its log lies beside that one',
+    ) as string,
+  });
+  await accepted(process);
+  await process.stop();
+  const { receiver } = await started({ database: link });
+  expect(await receiver.counts()).toMatchObject({ events: { new: 2 } });
+});
 
 describe('nothing is said', () => {
   test('after a crash that left its WAL, nor at the start after that', { tags: 'long' }, async () => {

@@ -1,5 +1,6 @@
 import { type Stats, statSync } from 'node:fs';
 import type Database from 'better-sqlite3';
+import { ringbackError } from '../../../errors/errors.ts';
 
 /** Tells a file from every other one that exists at the same time. */
 interface FileId {
@@ -50,6 +51,19 @@ export class DatabaseFiles {
     const [database, wal] = this.#paths.map((path) => markOf(at(path)));
     return { database: database ?? '', wal: wal ?? '' };
   }
+}
+
+/**
+ * Refuses a file whose log was looked for in vain because it lies beside another name of the file: SQLite keeps a log for each
+ * name, and what is in one of them is lost to whoever opens the file by the other.
+ *
+ * @throws RingbackError `database_unreadable`
+ */
+export function refuseOtherName(file: string): void {
+  if ((at(file)?.nlink ?? 0) < 2) return;
+  const cause = 'it has another name (a hard link), and its log lies beside that one';
+  const fix = 'Use that name, and remove this one.';
+  throw ringbackError('database_unreadable', { database: file, cause, fix });
 }
 
 /** An id that no file has, for a file that is not there. */

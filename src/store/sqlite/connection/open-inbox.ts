@@ -5,7 +5,7 @@ import { prepareLookThrough } from '../dedupe/eras.ts';
 import { ownIdentity } from '../work/process-identity.ts';
 import { type OwnProcess, Processes } from '../work/processes.ts';
 import { openDatabase, toProblem } from './connection.ts';
-import { DatabaseFiles } from './database-files.ts';
+import { DatabaseFiles, refuseOtherName } from './database-files.ts';
 import { TransactionWatch } from './transaction-watch.ts';
 import { UserStatements } from './user-statements.ts';
 import { type Statements, prepareStatements } from './statements.ts';
@@ -43,11 +43,14 @@ function preparedInbox(
 ): OpenInbox {
   const files = database.memory ? undefined : new DatabaseFiles(database, file);
   const process = { identity: ownIdentity(), marks: files?.marks(), closesOnlyByItself: isMainThread };
+  const statements = statementsOf(database, process);
+  // Before anything is written: it would go into the file below the log of the other name.
+  if (statements.processes.isWalMissing()) refuseOtherName(file);
   return {
     database,
     files,
     process,
-    statements: statementsOf(database, process),
+    statements,
     userStatements: new UserStatements(database),
     transactionWatch: new TransactionWatch(database, (place) =>
       report({ kind: 'transaction_left_open', place }),
