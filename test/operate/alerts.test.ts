@@ -690,6 +690,7 @@ describe('a webhook of an alert', () => {
     await logs.until('run_dead');
     await look();
     await logs.until('alert_failed');
+    expect(logs.of('alert_failed')).toMatchObject([{ cause: 'unexpected redirect' }]);
     expect(isFollowed).toBe(false);
   });
 });

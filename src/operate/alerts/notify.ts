@@ -1,6 +1,7 @@
 /** Tells of an alert: calls the user's function, or sends a webhook. */
 import { randomUUID } from 'node:crypto';
 import { unlessAborted } from '../../kit/aborting.ts';
+import { fetchCauseOf } from '../../kit/error-text.ts';
 import { type Alert, type AlertWebhook, type Notify, alertScheme } from '../../receiver/alert-options.ts';
 import { sign } from '../../signature/sign.ts';
 
@@ -44,6 +45,8 @@ async function send(
     body,
     redirect: 'error',
     signal: AbortSignal.any([stop, AbortSignal.timeout(answerTimeout)]),
+  }).catch((error: unknown) => {
+    throw new Error(fetchCauseOf(error));
   });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`the webhook was answered with ${response.status}`);
