@@ -72,7 +72,7 @@ export function openingCause(error: unknown): string {
     return 'it is a folder, or this process may not open it, or not write to the folder that it is in';
   if (isOfStatement(error)) return `it is not as this version keeps an inbox (${messageOf(error)})`;
   return isReadOnly(error)
-    ? 'it, or the folder in which its log lies beside it, can only be read'
+    ? 'it, its log beside it (-wal, -shm) or their folder can only be read'
     : messageOf(error);
 }
 
