@@ -145,11 +145,12 @@ export class CustomTools {
 
   /** Adds a tool; undefined when the agent already has one with that id. `now` is in milliseconds since 1970. */
   create(owner: ToolOwner, toolId: string, fields: CustomToolFields, now: number): CustomTool | undefined {
-    return toolOf(this.#insert.get({ ...owner, toolId, body: JSON.stringify(fields), now }));
+    return writtenTool(this.#insert, { ...owner, toolId, body: JSON.stringify(fields), now });
   }
 
   find(owner: ToolOwner, toolId: string): CustomTool | undefined {
-    return toolOf(this.#find.get({ ...owner, toolId }));
+    const row = this.#find.get({ ...owner, toolId });
+    return row && customToolOf(row);
   }
 
   /** At most `limit` tools, after the one with the sequence number `after`; 0 is before the first. */
@@ -159,7 +160,7 @@ export class CustomTools {
 
   /** Replaces all fields that a client has sent. Undefined when there is no such tool. */
   replace(owner: ToolOwner, toolId: string, fields: CustomToolFields, now: number): CustomTool | undefined {
-    return toolOf(this.#update.get({ ...owner, toolId, body: JSON.stringify(fields), now }));
+    return writtenTool(this.#update, { ...owner, toolId, body: JSON.stringify(fields), now });
   }
 
   /** Deletes a tool; false when there is no such tool. */
@@ -168,7 +169,12 @@ export class CustomTools {
   }
 }
 
-function toolOf(row: ToolRow | undefined): CustomTool | undefined {
+/** `all` throws when the commit fails, as on a full disk; `get`, which stops at the first row, returns that row all the same. */
+function writtenTool(
+  statement: Statement<[ToolKey & ToolChange], ToolRow>,
+  change: ToolKey & ToolChange,
+): CustomTool | undefined {
+  const [row] = statement.all(change);
   return row && customToolOf(row);
 }
 
