@@ -134,8 +134,10 @@ async function answered(
 }
 
 /** The path below the prefix, empty for the prefix itself. It is not taken apart: `%2F` within a name is no slash. */
-function pathBelow(request: Request, prefix: string): string | undefined {
+function pathBelow(request: Request, given: string): string | undefined {
   const { pathname } = new URL(request.url);
+  // Both ways to write it are meant alike: with the slash, only the document of the page would be found.
+  const prefix = given.endsWith('/') ? given.slice(0, -1) : given;
   if (prefix !== '' && pathname === prefix) return '';
   if (prefix !== '' && !pathname.startsWith(`${prefix}/`)) return undefined;
   const below = pathname.slice(prefix.length);

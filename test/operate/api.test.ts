@@ -425,6 +425,7 @@ describe('mounted', () => {
           .use('/ops/api', api.middleware()) as never,
       ),
     'in node:http': (api) => baseOf(api.nodeHandler('/ops/api')),
+    'in node:http, below a path that ends with a slash': (api) => baseOf(api.nodeHandler('/ops/api/')),
     'in Fastify': async (api) => {
       const app = fastify();
       onTestFinished(() => app.close());
