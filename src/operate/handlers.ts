@@ -108,6 +108,21 @@ export class InboxHandlers {
   }
 
   /**
+   * @internal Whether each handler is paused that is registered here or in another process, or paused. Unlike `list`, it counts no
+   * runs: metrics are read every few seconds, and thousands of dead ones would be counted each time.
+   */
+  async pauses(): Promise<ReadonlyMap<string, boolean>> {
+    const { store, registered, requireStarted } = this.#parts;
+    requireStarted('handlers.pauses()');
+    const [paused, processes] = await Promise.all([store.paused(), store.processes()]);
+    const names = [...registered().map(({ name }) => name), ...processes.flatMap(({ handlers }) => handlers)];
+    return new Map([
+      ...names.map((name) => [name, false] as const),
+      ...paused.map(({ handler }) => [handler, true] as const),
+    ]);
+  }
+
+  /**
    * Pauses a handler in every process of the inbox, until it is resumed, over restarts too: its runs wait, and deliveries are
    * taken as before. Runs that have begun go on to their end. Other processes follow within two seconds. Resolves to the
    * pause that holds: of a handler that is paused already, the earlier one.

@@ -65,12 +65,12 @@ function counters(registry: Registry) {
 /** What the inbox holds. */
 function addGauges(receiver: Receiver, registry: Registry): void {
   const look = sharedWhileReading(async () => {
-    const [counts, backlog, { handlers }] = await Promise.all([
+    const [counts, backlog, pauses] = await Promise.all([
       receiver.counts(),
       receiver.history.backlog(),
-      receiver.handlers.list(),
+      receiver.handlers.pauses(),
     ]);
-    return { counts, backlog, handlers };
+    return { counts, backlog, pauses };
   });
   /** Sets a gauge each time it is read. */
   const gauge = (
@@ -107,7 +107,7 @@ function addGauges(receiver: Receiver, registry: Registry): void {
     own.set({ kind: 'unreadable' }, unreadable);
   });
   gauge('ringback_handler_paused', 'Whether a person has paused the handler.', ['handler'], (own, found) => {
-    for (const { name, pause } of found.handlers) own.set({ handler: name }, pause ? 1 : 0);
+    for (const [handler, isPaused] of found.pauses) own.set({ handler }, isPaused ? 1 : 0);
   });
 }
 
