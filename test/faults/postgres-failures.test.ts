@@ -234,6 +234,24 @@ test.each(['schema_version', 'settings', 'waiting', 'paused_handlers'])(
   },
 );
 
+test('a delivery whose row a trigger keeps out fails alone, and those that come with it are taken', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const database = postgres({ connectionString, schema });
+  const receiver = createReceiver({ secrets: secret, database, logger: new Logs().logger });
+  onTestFinished(() => receiver.stop({ drain: 0 }));
+  await receiver.start();
+  await withClient(connectionString, (client) =>
+    client.query(
+      `create function ${schema}.forget() returns trigger language plpgsql as $$ begin return null; end $$;
+       create trigger forget before insert on ${schema}.events for each row when (new.trace_id = 'bad')
+       execute function ${schema}.forget()`,
+    ),
+  );
+  const ids = ['good-1', 'good-2', 'bad', 'good-3', 'good-4'];
+  const answers = await Promise.all(ids.map((traceId) => deliver(receiver, bodyOf({ traceId }))));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 503, 200, 200]);
+});
+
 test.each(['identities', 'events', 'bodies', 'waiting'])(
   'a delivery of which a trigger keeps the row out of %s is not acknowledged, and it is not ready',
   async (table) => {

@@ -101,8 +101,8 @@ export class Work {
   readonly #recordings = new AnswersInFlight();
   readonly #reconciling: Reconciling;
   readonly #reconciledKeys: ReconciledKeys = { areNeeded: false };
-  /** Whether a delivery was not recorded, and no probe has found since that one could be. */
-  #isDoubted = false;
+  /** How many recordings have failed since one has succeeded, or a probe has found that one would. */
+  #failedRecordings = 0;
 
   constructor(session: Session, clock: Clock, mayBePart: boolean) {
     this.#session = session;
@@ -113,11 +113,16 @@ export class Work {
     this.#reconciling = new Reconciling(clock, session.signal);
     this.#queue = new RecordQueue({
       clock,
-      record: (events) =>
-        this.#recordGroup(events).catch((error: unknown) => {
-          this.#isDoubted = true;
+      record: async (events) => {
+        try {
+          const recorded = await this.#recordGroup(events);
+          this.#failedRecordings = 0;
+          return recorded;
+        } catch (error) {
+          this.#failedRecordings += 1;
           throw error;
-        }),
+        }
+      },
       isInvalidData,
     });
     this.settling = new Settling({
@@ -178,8 +183,10 @@ export class Work {
   }
 
   async probe(): Promise<void> {
-    await probe(this.#session.intake, this.#isDoubted);
-    this.#isDoubted = false;
+    const failed = this.#failedRecordings;
+    await probe(this.#session.intake, failed > 0);
+    // One that has failed meanwhile is still in doubt.
+    if (this.#failedRecordings === failed) this.#failedRecordings = 0;
   }
 
   /** While this process may own events that it doesn't know of, and that come before those that it records, it claims nothing. */

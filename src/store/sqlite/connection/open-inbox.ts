@@ -44,7 +44,7 @@ function preparedInbox(
   const files = database.memory ? undefined : new DatabaseFiles(database, file);
   const process = { identity: ownIdentity(), marks: files?.marks(), closesOnlyByItself: isMainThread };
   const statements = statementsOf(database, process);
-  // Before anything is written: it would go into the file below the log of the other name.
+  // Before this process enters: what it writes would go into the file below the log of the other name.
   if (statements.processes.isWalMissing()) refuseOtherName(file);
   return {
     database,

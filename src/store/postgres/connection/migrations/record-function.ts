@@ -102,7 +102,7 @@ export const recordFunction = `
       if exists (
         select from generate_subscripts(keys, 1) as s (n)
         where n <> all (taken) and not exists (select from ringback.identities i where i.identity = keys[n])
-      ) then raise exception 'a row was not kept in identities'; end if;
+      ) then raise check_violation using message = 'a row was not kept in identities'; end if;
     end if;
 
     -- 5. Which of them the process may claim.
@@ -144,12 +144,12 @@ export const recordFunction = `
       case when n.place = any (claimed_places) then recorder end, source
     from unnest(new_places) as n (place);
     get diagnostics added = row_count;
-    if added < cardinality(new_places) then raise exception 'a row was not kept in events'; end if;
+    if added < cardinality(new_places) then raise check_violation using message = 'a row was not kept in events'; end if;
 
     insert into ringback.bodies
     select sequences[n.place], all_headers[n.place], contents[n.place] from unnest(new_places) as n (place);
     get diagnostics added = row_count;
-    if added < cardinality(new_places) then raise exception 'a row was not kept in bodies'; end if;
+    if added < cardinality(new_places) then raise check_violation using message = 'a row was not kept in bodies'; end if;
 
     -- If another event has this key, that one keeps it: it decides nothing.
     if cardinality(array_remove(lookups, null)) > 0 then
@@ -165,7 +165,7 @@ export const recordFunction = `
       where n.place <> all (claimed_places);
       get diagnostics added = row_count;
       if added < cardinality(new_places) - cardinality(claimed_places) then
-        raise exception 'a row was not kept in waiting';
+        raise check_violation using message = 'a row was not kept in waiting';
       end if;
     end if;
   end $function$;
