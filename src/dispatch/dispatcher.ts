@@ -97,9 +97,10 @@ export class Dispatcher {
 
   /** What waits in the inbox, and what this process has claimed from it and not begun: a handler may be slow, or hang. */
   async backlog(store: Pick<HistoryStore, 'backlog'>): Promise<Backlog> {
-    const { waiting, oldest } = await store.backlog(this.#parts.clock.now());
+    const now = this.#parts.clock.now();
+    const { waiting, oldest = Infinity } = await store.backlog(now);
     const runs = this.#parts.registry.lanes.flatMap(({ unbegun }) => unbegun);
-    const least = runs.reduce((min, { waitsSince }) => Math.min(min, waitsSince), oldest ?? Infinity);
+    const least = runs.reduce((min, { claimed }) => Math.min(min, claimed.waitsSince ?? now), oldest);
     return { waiting: waiting + runs.length, oldest: Number.isFinite(least) ? least : undefined };
   }
 

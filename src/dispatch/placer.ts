@@ -1,6 +1,5 @@
 import type { CallEvent } from '../events/model.ts';
 import { Slots } from '../kit/churn.ts';
-import type { Clock } from '../kit/clock.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { type ClaimedEvent, type ClaimedRun, mayBePoison } from '../store/claims.ts';
 import type { Store } from '../store/store.ts';
@@ -13,7 +12,6 @@ import type { Run } from './run.ts';
 export interface PlacerParts extends EventReaderParts {
   readonly store: Pick<Store, 'runsOf' | 'mayPlace'>;
   readonly registry: Registry;
-  readonly clock: Clock;
   /** Called when there may be something to claim. */
   readonly wake: () => void;
   /** Called when something has been placed that took time to read. */
@@ -60,7 +58,7 @@ export class Placer {
   placeRun(lanes: Lanes, claimed: ClaimedRun): void {
     if (this.#isStopped) return;
     const event = () => readOwn(this.#parts.decoder, claimed);
-    const run = { handler: lanes.handler, claimed, waitsSince: this.#parts.clock.now(), event };
+    const run = { handler: lanes.handler, claimed, event };
     this.#inOrder(claimed, () => this.#place(lanes, run, { isStored: true }));
   }
 
@@ -114,10 +112,8 @@ export class Placer {
       const isRead = index === 0 && !mayBePoison(claimed);
       const own = isRead ? () => event : () => readOwn(decoder, claimed);
       const lanes = this.#lanesOf(run.handler);
-      if (!lanes) continue;
-      const { handler } = lanes;
-      const waitsSince = claimed.receivedAt;
-      this.#place(lanes, { handler, claimed: run, waitsSince, event: own }, { isStored: false });
+      if (lanes)
+        this.#place(lanes, { handler: lanes.handler, claimed: run, event: own }, { isStored: false });
     }
   }
 

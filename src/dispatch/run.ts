@@ -10,8 +10,6 @@ export type OwnEvent = CallEvent | { readonly unreadable: string };
 export interface Run {
   readonly handler: Handler;
   readonly claimed: ClaimedRun;
-  /** Since when it waits: its event's arrival or, if it was stored, when it was placed. Milliseconds since 1970. */
-  readonly waitsSince: number;
   /**
    * Returns the handler's own copy of the event. The first handler of an event that was just read gets that reading;
    * otherwise the event is read now.

@@ -39,7 +39,7 @@ export function measure(receiver: Receiver, meter: Meter): ActivityObserver {
   };
 }
 
-/** What waits in the inbox is the same in all processes that share it. */
+/** What waits in the inbox is the same in all processes that share it; what waits in a process is its own. */
 function observeBacklog(receiver: Receiver, meter: Meter): void {
   const waiting = meter.createObservableGauge('ringback.waiting', {
     description: measures.waiting.help,

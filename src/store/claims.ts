@@ -55,6 +55,10 @@ export interface ClaimedRun extends StoredEvent, CrashCounts {
   readonly attempts: number;
   /** The replay that put it back, if any. */
   readonly replay: RunReplay | undefined;
+  /**
+   * Since when it waits, as `Backlog` tells it, in milliseconds since 1970; undefined while the replay goes on that has put it back.
+   */
+  readonly waitsSince: number | undefined;
   /** See `ClaimedEvent`. */
   readonly claim: unknown;
 }

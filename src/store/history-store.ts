@@ -19,7 +19,7 @@ export interface HistoryRow {
   readonly count: number;
 }
 
-/** What waits in the inbox. */
+/** What waits in the inbox, and in a process that has claimed it, if that adds its own. */
 export interface Backlog {
   /** Events that no process has claimed, and runs that are due: of either kind, and of each handler, 100,000 at most. */
   readonly waiting: number;

@@ -25,7 +25,6 @@ function paused(store: Store) {
   const placer = new Placer({
     store,
     registry,
-    clock,
     telemetry,
     settler,
     decoder: new BodyDecoder(unlimited),

@@ -79,11 +79,12 @@ export async function tryRun(handler: Handler, stored: StoredEvent, parts: Trial
     handler: handler.name,
     attempts: 0,
     replay: undefined,
+    waitsSince: stored.receivedAt,
     claim: undefined,
     crashCount: 0,
     readingCrashes: 0,
   };
-  const run = { handler, claimed, waitsSince: stored.receivedAt, event: () => readOwn(decoder, stored) };
+  const run = { handler, claimed, event: () => readOwn(decoder, stored) };
   const ended = await attempts.make(run);
   if (ended) await attempts.settle(ended);
   return { ending, failure, rows };

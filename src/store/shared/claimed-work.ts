@@ -101,6 +101,7 @@ export class ClaimedWork {
       handler: handler.name,
       attempts: 0,
       replay: undefined,
+      waitsSince: event.receivedAt,
       claim: {
         claimedBy: claim.claimedBy,
         handler,

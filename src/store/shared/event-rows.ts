@@ -31,6 +31,10 @@ export interface ClaimedRunRow extends ClaimedEventRow {
   readonly replay: number | null;
   readonly replayed_by: string | null;
   readonly replay_reason: string | null;
+  /** When the replay had put all runs back. */
+  readonly replayed_at: number | null;
+  /** When it was due; 0 for at once. */
+  readonly was_due_at: number;
 }
 
 /** What is kept of an event, as a row. */
@@ -103,7 +107,18 @@ export function foundRunOf(row: ClaimedRunRow, read: ReadText): FoundRun {
     handler: read(row.handler),
     attempts: row.attempts,
     replay: replayOf(row, read),
+    waitsSince: waitsSince(row),
   };
+}
+
+function waitsSince({
+  was_due_at: dueAt,
+  replay,
+  replayed_at,
+  received_at,
+}: ClaimedRunRow): number | undefined {
+  if (dueAt > 0) return dueAt;
+  return replay === null ? received_at : (replayed_at ?? undefined);
 }
 
 function replayOf({ replay, replayed_by, replay_reason }: ClaimedRunRow, read: ReadText) {

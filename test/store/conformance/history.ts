@@ -111,6 +111,18 @@ export function describeHistory(name: string, opened: () => Promise<Store>): voi
       expect(await store.history.backlog(presentTime + 9)).toEqual({ waiting: 1, oldest: presentTime + 9 });
       await store.audit.end(step.id, presentTime + 5, { events: 1, runs: 1 });
       expect(await store.history.backlog(presentTime + 9)).toEqual({ waiting: 1, oldest: presentTime + 5 });
+      expect(only(await claimDue(store))).toMatchObject({ waitsSince: presentTime + 5 });
+    });
+
+    test('a claimed run still waits since then', async () => {
+      const store = await opened();
+      const run = await claimedRun(store, eventOf('a', { receivedAt: 100 }));
+      expect(run).toMatchObject({ waitsSince: 100 });
+      await store.settle(run, endOf(dueAt(0)));
+      const again = only(await claimDue(store));
+      expect(again).toMatchObject({ waitsSince: 100 });
+      await store.settle(again, endOf(dueAt(presentTime - 50)));
+      expect(only(await claimDue(store))).toMatchObject({ waitsSince: presentTime - 50 });
     });
   });
 }

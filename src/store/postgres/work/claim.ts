@@ -159,8 +159,8 @@ const runsClaimed = `
     where r.sequence = s.sequence and r.handler = s.handler and s.before < $4
     returning r.*, s.due_at as was_due_at
   )
-  select ${fields}, claimed.handler, claimed.attempts, claimed.replay, p.requested_by as replayed_by,
-    p.reason as replay_reason
+  select ${fields}, claimed.handler, claimed.attempts, claimed.replay, claimed.was_due_at, p.requested_by as replayed_by,
+    p.reason as replay_reason, p.finished_at as replayed_at
   from claimed join (${sources}) using (sequence) left join ringback.audit p on p.id = claimed.replay
   order by claimed.was_due_at, claimed.sequence`;
 

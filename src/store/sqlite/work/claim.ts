@@ -43,7 +43,8 @@ export function prepareClaims(database: Database.Database, processes: Processes)
   // ones that a replay has requeued. The nearest comes first: the earliest runs of the call are those that this process
   // has claimed, and each of the due ones would go through all of them.
   const dueRuns = database.prepare(`
-    select ${fields}, r.handler, r.attempts, r.replay, p.requested_by as replayed_by, p.reason as replay_reason
+    select ${fields}, r.handler, r.attempts, r.replay, r.due_at as was_due_at, p.requested_by as replayed_by,
+      p.reason as replay_reason, p.finished_at as replayed_at
     from runs r cross join events e using (sequence) cross join bodies b using (sequence)
       left join audit p on p.id = r.replay
     where r.handler = ${asText('@handler')} and r.state = 'due' and r.due_at <= ${asInteger('@now')}
