@@ -1,5 +1,6 @@
 /** Mounts the inbox's API and its page; deliveries come through `express.ts`, `node.ts` and `fetch.ts`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { BodyReadBefore, closeAfterLingering, hasGone } from '../kit/http-bodies.ts';
@@ -112,8 +113,10 @@ function bodyOf(incoming: ExpressRequest): NonNullable<RequestInit['body']> {
   return ReadableStream.from<Uint8Array>(incoming.iterator({ destroyOnReturn: false }));
 }
 
-function hasDeclaredBody({ headers }: IncomingMessage): boolean {
-  const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers;
+/** Over HTTP/2 a body needs no header: its stream tells whether anything came after them. */
+function hasDeclaredBody(incoming: IncomingMessage | Http2ServerRequest): boolean {
+  if ('stream' in incoming) return !incoming.stream.endAfterHeaders;
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = incoming.headers;
   return length !== '0' || encoding !== undefined;
 }
 

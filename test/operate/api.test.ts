@@ -1,6 +1,6 @@
 /** The API over HTTP, mounted as users mount it. Each answer is checked against the OpenAPI document that describes it. */
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text as allOf } from 'node:stream/consumers';
@@ -488,6 +488,30 @@ describe('mounted', () => {
     const [{ ':status': status }] = (await once(answered, 'response')) as [Record<string, unknown>];
     expect(status).toBe(200);
     expect(JSON.parse(await allOf(answered))).toHaveProperty('events');
+  });
+
+  test.each([
+    ['was read in front, and not kept', '{"reason":"a"}', 500],
+    ['is empty', '', 200],
+  ])('over HTTP/2, a body that %s', async (_, body, expected) => {
+    const { receiver } = await inbox();
+    const handle = receiver.api({ authorize: () => 'all' }).nodeHandler();
+    const client = await connectedHttp2((request: IncomingMessage, response: ServerResponse) => {
+      request.resume().once('end', () => handle(request, response));
+    });
+    // Without a content-length, which HTTP/2 does not need.
+    const asked = client.request(
+      {
+        ':method': 'POST',
+        ':path': '/quarantine/reverify',
+        'x-ringback-request': '1',
+        'content-type': 'application/json',
+      },
+      { endStream: body === '' },
+    );
+    if (body !== '') asked.end(body);
+    const [{ ':status': status }] = (await once(asked.resume(), 'response')) as [Record<string, unknown>];
+    expect(status).toBe(expected);
   });
 
   test.each(['get', 'delete'])(
