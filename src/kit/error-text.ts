@@ -1,5 +1,5 @@
 /** Texts about something that was thrown, whatever it is: never its stack. */
-import { types } from 'node:util';
+import { getSystemErrorMessage, types } from 'node:util';
 
 /** The message, without a stack. Never throws, whatever was thrown. */
 export function messageOf(thrown: unknown): string {
@@ -148,7 +148,8 @@ export function readCauseOf(error: unknown): string {
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
   if (code === 'EISDIR') return 'it is a folder';
   if (code === 'EACCES' || code === 'EPERM') return 'this process may not read it';
-  return messageOf(error);
+  const { errno } = error as NodeJS.ErrnoException;
+  return errno === undefined ? messageOf(error) : getSystemErrorMessage(errno);
 }
 
 /** The code of an error, such as `ENOENT`, or an empty text. */

@@ -111,9 +111,9 @@ export class InboxHandlers {
    * @internal Whether each handler is paused that is registered here or in another process, or paused. Unlike `list`, it counts no
    * runs: metrics are read every few seconds, and thousands of dead ones would be counted each time.
    */
-  async pauses(): Promise<ReadonlyMap<string, boolean>> {
+  async whichArePaused(): Promise<ReadonlyMap<string, boolean>> {
     const { store, registered, requireStarted } = this.#parts;
-    requireStarted('handlers.pauses()');
+    requireStarted('handlers.whichArePaused()');
     const [paused, processes] = await Promise.all([store.paused(), store.processes()]);
     const names = [...registered().map(({ name }) => name), ...processes.flatMap(({ handlers }) => handlers)];
     return new Map([

@@ -68,7 +68,7 @@ function addGauges(receiver: Receiver, registry: Registry): void {
     const [counts, backlog, pauses] = await Promise.all([
       receiver.counts(),
       receiver.history.backlog(),
-      receiver.handlers.pauses(),
+      receiver.handlers.whichArePaused(),
     ]);
     return { counts, backlog, pauses };
   });

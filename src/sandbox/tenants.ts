@@ -37,7 +37,8 @@ const agentColumns = 'id, organization_id as organizationId, workspace_id as wor
 type AgentRow = Omit<Agent, 'workspaceId'> & { readonly workspaceId: string | null };
 
 /**
- * The organizations with their users, API keys, workspaces (parts that agents belong to) and agents. They come from the seed, and don't change.
+ * The organizations with their users, API keys, workspaces (parts that agents belong to) and agents. They come from the
+ * seed, and don't change.
  *
  * A key is a bearer token. It stands for one user, and so for one organization (platform document, Authentication).
  * Only the SHA-256 of keys is stored, so that nobody can send requests with a copy of the database. A key is looked up
