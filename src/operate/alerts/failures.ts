@@ -32,21 +32,20 @@ interface Attempts {
  */
 export function failures({ minutes, groups, now }: Facts, from: number | false): readonly Condition[] {
   if (from === false) return [];
-  const counts = sums(minutes, now - window);
-  // Something has gone well since: that stays so when nothing comes afterwards.
-  const isMended = (handler: string, failedAt: number) =>
-    failedAt < now - mendedWindow && latest(minutes, `done:${handler}`) > failedAt;
+  const rows = withoutMuted(minutes, groups);
+  const counts = sums(rows, now - window);
+  const isMended = (name: string, handler: string) => {
+    const failedAt = latest(rows, name);
+    // Something has gone well since: that stays so when nothing comes afterwards.
+    return failedAt < now - mendedWindow && latest(rows, `done:${handler}`) > failedAt;
+  };
   return handlersIn(counts).flatMap((handler): readonly Condition[] => {
     const attempts = attemptsOf(handler, counts, groups);
     if (attempts.failed >= from && attempts.failed > attempts.done)
-      return isMended(handler, latest(minutes, `${handlerPrefix}${handler}`, mutedOf(handler, groups)))
-        ? []
-        : [handlerFailing(attempts)];
+      return isMended(`${handlerPrefix}${handler}`, handler) ? [] : [handlerFailing(attempts)];
     const fromHere = Math.max(from, (attempts.failed + attempts.done) * alikePart);
     return attempts.alike
-      .filter(
-        ({ id, count }) => count >= fromHere && !isMended(handler, latest(minutes, `${groupPrefix}${id}`)),
-      )
+      .filter(({ id, count }) => count >= fromHere && !isMended(`${groupPrefix}${id}`, handler))
       .map((group) => failuresAlike(attempts, group));
   });
 }
@@ -62,15 +61,14 @@ function attemptsOf(
   counts: ReadonlyMap<string, number>,
   groups: readonly NamedGroup[],
 ): Attempts {
-  const counted = groups
-    .filter((group) => group.handler === handler)
-    .map((group) => ({ ...group, count: counts.get(`${groupPrefix}${group.id}`) ?? 0 }));
-  const muted = counted.filter(({ isMuted }) => isMuted).reduce((sum, { count }) => sum + count, 0);
   return {
     handler,
-    failed: (counts.get(`${handlerPrefix}${handler}`) ?? 0) - muted,
+    failed: counts.get(`${handlerPrefix}${handler}`) ?? 0,
     done: counts.get(`done:${handler}`) ?? 0,
-    alike: counted.filter(({ isMuted }) => !isMuted).toSorted((one, other) => other.count - one.count),
+    alike: groups
+      .filter((group) => group.handler === handler && !group.isMuted)
+      .map((group) => ({ ...group, count: counts.get(`${groupPrefix}${group.id}`) ?? 0 }))
+      .toSorted((one, other) => other.count - one.count),
   };
 }
 
@@ -94,19 +92,19 @@ function sums(rows: readonly HistoryRow[], since: number): ReadonlyMap<string, n
   return all;
 }
 
-/** Under which names a handler's failures are counted that are muted. */
-function mutedOf(handler: string, groups: readonly NamedGroup[]): readonly string[] {
-  return groups
-    .filter((group) => group.handler === handler && group.isMuted)
-    .map(({ id }) => `${groupPrefix}${id}`);
+/** What was counted, less what is muted: each of those is counted as one of its handler's, too. */
+function withoutMuted(rows: readonly HistoryRow[], groups: readonly NamedGroup[]): readonly HistoryRow[] {
+  const muted = groups.filter(({ isMuted }) => isMuted);
+  const handlers = new Map(muted.map(({ id, handler }) => [`${groupPrefix}${id}`, handler]));
+  return rows.map((row) => {
+    const handler = handlers.get(row.name);
+    return handler === undefined ? row : { ...row, name: `${handlerPrefix}${handler}`, count: -row.count };
+  });
 }
 
-/** The last minute in which more was counted under the name than under the others. */
-function latest(rows: readonly HistoryRow[], name: string, others: readonly string[] = []): number {
-  const left = new Map<number, number>();
-  for (const row of rows) {
-    const count = row.name === name ? row.count : others.includes(row.name) ? -row.count : 0;
-    left.set(row.at, (left.get(row.at) ?? 0) + count);
-  }
-  return Math.max(-Infinity, ...[...left].filter(([, count]) => count > 0).map(([at]) => at));
+/** The last minute in which something was counted under the name; -Infinity if there is none. */
+function latest(rows: readonly HistoryRow[], name: string): number {
+  const counts = new Map<number, number>();
+  for (const row of rows) if (row.name === name) counts.set(row.at, (counts.get(row.at) ?? 0) + row.count);
+  return Math.max(...[...counts].filter(([, count]) => count > 0).map(([at]) => at));
 }
