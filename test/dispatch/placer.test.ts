@@ -20,8 +20,12 @@ function paused(store: Store) {
   const lanes = only(registry.lanes);
   lanes.isPaused = true;
   const telemetry = new Telemetry(pino({ level: 'silent' }));
-  const clock = new ManualClock();
-  const settler = new Settler({ store, telemetry, clock, stop: new AbortController().signal });
+  const settler = new Settler({
+    store,
+    telemetry,
+    clock: new ManualClock(),
+    stop: new AbortController().signal,
+  });
   const placer = new Placer({
     store,
     registry,

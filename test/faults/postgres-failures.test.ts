@@ -51,6 +51,25 @@ function refusing(code: string): Fail {
   };
 }
 
+/** A receiver on an inbox of its own, without a handler: what it takes waits. */
+async function receiving() {
+  const { connectionString, schema } = await testDatabase();
+  const database = postgres({ connectionString, schema });
+  const receiver = createReceiver({ secrets: secret, database, logger: new Logs().logger });
+  onTestFinished(() => receiver.stop({ drain: 0 }));
+  await receiver.start();
+  const isReady = () => internalsOf(receiver as never).lifecycle.checkReady();
+  const run = (sql: string) => withClient(connectionString, (client) => client.query(sql));
+  return { receiver, isReady, run, schema };
+}
+
+/** SQL: somebody's trigger, which keeps rows out of a table without an error. */
+function keepingOut(schema: string, table: string, when = ''): string {
+  return `create function ${schema}.forget() returns trigger language plpgsql as $$ begin return null; end $$;
+    create trigger forget before insert on ${schema}.${table} for each row ${when}
+    execute function ${schema}.forget()`;
+}
+
 const failures: Readonly<Record<string, { readonly options?: string; readonly fail: Fail }>> = {
   'somebody locks its table': { fail: locked },
   'statements time out': { options: '-c statement_timeout=2000', fail: locked },
@@ -189,24 +208,17 @@ test(
   'of a database, its disk has room for small rows only: it is not ready until there is room for bodies',
   { tags: 'long' },
   async () => {
-    const { connectionString, schema } = await testDatabase();
-    const database = postgres({ connectionString, schema });
-    const receiver = createReceiver({ secrets: secret, database, logger: new Logs().logger });
-    onTestFinished(() => receiver.stop({ drain: 0 }));
-    await receiver.start();
-    const isReady = () => internalsOf(receiver as never).lifecycle.checkReady();
-    await withClient(connectionString, (client) =>
-      client.query(
-        `create function ${schema}.refuse() returns trigger language plpgsql as
+    const { receiver, isReady, run, schema } = await receiving();
+    await run(
+      `create function ${schema}.refuse() returns trigger language plpgsql as
        $$ begin raise exception sqlstate '53100'; end $$;
        create trigger refuse before insert on ${schema}.bodies for each row
        when (length(new.body) > 10000) execute function ${schema}.refuse()`,
-      ),
     );
     const large = () => deliver(receiver, bodyOf({ payload: { transcript: 'x'.repeat(20_000) } }));
     expect((await large()).status).toBe(503);
     await expect.poll(isReady).toBe(false);
-    await withClient(connectionString, (client) => client.query(`drop trigger refuse on ${schema}.bodies`));
+    await run(`drop trigger refuse on ${schema}.bodies`);
     await expect.poll(isReady).toBe(true);
     await expect.poll(async () => (await large()).status).toBe(200);
   },
@@ -235,18 +247,8 @@ test.each(['schema_version', 'settings', 'waiting', 'paused_handlers'])(
 );
 
 test('a delivery whose row a trigger keeps out fails alone, and those that come with it are taken', async () => {
-  const { connectionString, schema } = await testDatabase();
-  const database = postgres({ connectionString, schema });
-  const receiver = createReceiver({ secrets: secret, database, logger: new Logs().logger });
-  onTestFinished(() => receiver.stop({ drain: 0 }));
-  await receiver.start();
-  await withClient(connectionString, (client) =>
-    client.query(
-      `create function ${schema}.forget() returns trigger language plpgsql as $$ begin return null; end $$;
-       create trigger forget before insert on ${schema}.events for each row when (new.trace_id = 'bad')
-       execute function ${schema}.forget()`,
-    ),
-  );
+  const { receiver, run, schema } = await receiving();
+  await run(keepingOut(schema, 'events', "when (new.trace_id = 'bad')"));
   const ids = ['good-1', 'good-2', 'bad', 'good-3', 'good-4'];
   const answers = await Promise.all(ids.map((traceId) => deliver(receiver, bodyOf({ traceId }))));
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 503, 200, 200]);
@@ -255,23 +257,12 @@ test('a delivery whose row a trigger keeps out fails alone, and those that come 
 test.each(['identities', 'events', 'bodies', 'waiting'])(
   'a delivery of which a trigger keeps the row out of %s is not acknowledged, and it is not ready',
   async (table) => {
-    const { connectionString, schema } = await testDatabase();
-    const database = postgres({ connectionString, schema });
-    const receiver = createReceiver({ secrets: secret, database, logger: new Logs().logger });
-    onTestFinished(() => receiver.stop({ drain: 0 }));
-    // No handler: the event waits.
-    await receiver.start();
+    const { receiver, isReady, run, schema } = await receiving();
     const body = bodyOf({ traceId: 'kept-out' });
-    await withClient(connectionString, (client) =>
-      client.query(
-        `create function ${schema}.forget() returns trigger language plpgsql as $$ begin return null; end $$;
-         create trigger forget before insert on ${schema}.${table} for each row execute function ${schema}.forget()`,
-      ),
-    );
-    const isReady = () => internalsOf(receiver as never).lifecycle.checkReady();
+    await run(keepingOut(schema, table));
     expect((await deliver(receiver, body)).status).toBe(503);
     await expect.poll(isReady).toBe(false);
-    await withClient(connectionString, (client) => client.query(`drop trigger forget on ${schema}.${table}`));
+    await run(`drop trigger forget on ${schema}.${table}`);
     await expect.poll(isReady).toBe(true);
     await expect.poll(async () => (await deliver(receiver, body)).json.status).toBe('accepted');
     expect(await receiver.events.get('kept-out')).toMatchObject({ state: 'new' });
