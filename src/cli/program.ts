@@ -6,14 +6,14 @@ import { withoutValues } from './stderr.ts';
 
 const versionFlag = '--version';
 
-const ofSignature: Commands = {
+const signatureCommands: Commands = {
   detect: async () => (await import('./signature/detect.ts')).addDetect,
   sign: async () => (await import('./signature/sign.ts')).addSign,
   verify: async () => (await import('./signature/verify.ts')).addVerify,
   unpin: async () => (await import('./signature/unpin.ts')).addUnpin,
 };
 
-const ofInbox: Commands = {
+const inboxCommands: Commands = {
   counts: async () => (await import('./inbox/events.ts')).addCounts,
   events: async () => (await import('./inbox/events.ts')).addEvents,
   event: async () => (await import('./inbox/events.ts')).addEvent,
@@ -44,11 +44,11 @@ const commands: Commands = {
   serve: async () => (await import('./serve.ts')).addServe,
   page: async () => (await import('./page.ts')).addPage,
   send: async () => (await import('./send.ts')).addSend,
-  signature: group('signature', 'find out how deliveries are signed, sign, and verify', ofSignature),
+  signature: group('signature', 'find out how deliveries are signed, sign, and verify', signatureCommands),
   inbox: group(
     'inbox',
     'look into the inbox, see why a run failed, run events again, dismiss runs, pause handlers, and erase',
-    ofInbox,
+    inboxCommands,
   ),
   backtest: async () => (await import('./backtest.ts')).addBacktest,
   backup: async () => (await import('./backup.ts')).addBackup,

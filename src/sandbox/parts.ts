@@ -19,7 +19,7 @@ import { Attempts } from './delivery/attempts.ts';
 import { DeliveryEngine } from './delivery/engine.ts';
 import { Outbox } from './delivery/outbox.ts';
 import { Failures } from './failures.ts';
-import { fill } from './filling.ts';
+import { fill } from './seeding.ts';
 import { Documents } from './knowledge/documents.ts';
 import { embedderFor } from './knowledge/embedding/embedder-for.ts';
 import { Ingestion, ingestOperation } from './knowledge/ingestion.ts';

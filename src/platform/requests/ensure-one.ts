@@ -4,7 +4,7 @@ import { PlatformError } from './platform-error.ts';
 interface EnsureSteps<Found, Result> {
   /** Where it is looked for. */
   readonly list: () => AsyncIterable<Found>;
-  readonly isIt: (listed: Found) => boolean;
+  readonly matches: (listed: Found) => boolean;
   readonly create: () => Promise<Result>;
   /** Changes what differs about the one that was found. */
   readonly bringUp: (found: Found) => Promise<Result>;
@@ -29,8 +29,8 @@ export async function ensureOne<Found, Result>(steps: EnsureSteps<Found, Result>
   }
 }
 
-async function findIn<Found>({ list, isIt }: EnsureSteps<Found, unknown>): Promise<Found | undefined> {
-  for await (const listed of list()) if (isIt(listed)) return listed;
+async function findIn<Found>({ list, matches }: EnsureSteps<Found, unknown>): Promise<Found | undefined> {
+  for await (const listed of list()) if (matches(listed)) return listed;
   return undefined;
 }
 

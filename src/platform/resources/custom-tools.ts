@@ -108,7 +108,7 @@ export class CustomTools {
     const path = collection(agentId, operation);
     return ensureOne<CustomTool, EnsuredCustomTool>({
       list: () => this.#list(operation, agentId, 100, signal),
-      isIt: (listed) => isSameTool(listed, wanted),
+      matches: (listed) => isSameTool(listed, wanted),
       create: async () => ({
         tool: await this.#create(operation, path, wanted, { signal }),
         outcome: 'created',

@@ -23,7 +23,7 @@ export function ensureSubscription(
   const { signal, secretFile } = secretOptions;
   return ensureOne<Subscription, EnsuredSubscription>({
     list: () => listSubscriptions(connection, { operation, pageSize: 100, signal }),
-    isIt: ({ name }) => name === wanted.name,
+    matches: ({ name }) => name === wanted.name,
     create: async () => {
       const whole = newSchema.parse(wanted) as WholeSubscription;
       return { ...(await writer.create(operation, whole, secretOptions)), outcome: 'created' };
@@ -32,7 +32,7 @@ export function ensureSubscription(
       const current = await getSubscription(connection, operation, id, { signal });
       const patch = differenceOf(wanted, current);
       if (patch === undefined) {
-        return { ...writer.keep(operation, wanted, current, secretFile), outcome: 'unchanged' };
+        return { ...writer.unchanged(operation, wanted, current, secretFile), outcome: 'unchanged' };
       }
       return { ...(await writer.update(operation, id, patch, options, wanted)), outcome: 'updated' };
     },

@@ -194,7 +194,7 @@ export class SubscriptionWriter {
   }
 
   /** The result for a subscription that is as wanted already, with the warnings that writing it would give. */
-  keep(
+  unchanged(
     operation: string,
     given: SubscriptionPatch,
     current: Subscription,

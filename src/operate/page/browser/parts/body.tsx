@@ -48,7 +48,7 @@ export function Body({ path, isBase64 = false }: { readonly path: string; readon
         <>
           <LongText
             label="The body"
-            text={isBase64 ? fromBase64(String(content.body)) : setOut(content.body)}
+            text={isBase64 ? fromBase64(String(content.body)) : formatted(content.body)}
           />
           <Facts>
             {Object.entries(content.headers ?? {}).map(([name, value]) => (
@@ -70,7 +70,7 @@ const deepest = 20;
  * Each level indents the lines within it further. Of a body that is deep and has half a million values, the spaces alone would
  * be more than a browser's text can hold.
  */
-function setOut(body: unknown): string {
+function formatted(body: unknown): string {
   return JSON.stringify(body, undefined, isDeeper(body, deepest) ? 0 : 2) ?? '';
 }
 
