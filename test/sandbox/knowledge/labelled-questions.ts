@@ -32,7 +32,7 @@ const sectionsWithQuestions: Readonly<Record<string, Readonly<Record<string, rea
     ],
   },
   'lifecycle.md': {
-    'The way of a delivery': ['Which steps does an incoming request go through before we say 200?'],
+    'The life of a delivery': ['Which steps does an incoming request go through before we say 200?'],
   },
   'replay.md': {
     'Dead letters': ['What happens to an event after the handler has failed for the last time?'],
