@@ -23,8 +23,8 @@ const occasions: Readonly<Record<KnownEventName, { readonly when: string; readon
 
 const introduction = `# Events
 
-\`npm run schemas\` writes this page from the schemas that read the events; don't edit it. The package has
-[JSON Schemas](#json-schemas) of the events, made from the same.
+\`npm run schemas\` generates this page from the schemas that Ringback reads events with; don't edit it. The package also
+has [JSON Schemas](#json-schemas) generated from them.
 
 ## Names
 
@@ -36,18 +36,18 @@ ${knownEventNames.map((name) => `| \`${name}\` | ${occasions[name].when} |`).joi
 
 | field | what it is |
 |---|---|
-| \`traceId\` | identity of the event: the body's, else the header's, else \`sha256:\` and the body's digest. Ids and event names have at most 512 characters; a longer one counts as missing |
-| \`source\` | where it comes from: \`delivered\`, or \`reconciled\` if it was [rebuilt](reconcile.md) because its delivery was lost |
+| \`traceId\` | identity of the event: the trace id in the body, else in the header, else \`sha256:\` and the body's digest. Ids and event names have at most 512 characters; a longer one counts as missing |
+| \`source\` | \`delivered\`, or \`reconciled\` if it was [rebuilt](reconcile.md) because its delivery was lost |
 | \`traceIdSource\` | where the trace id was found: \`body\`, \`header\` or \`digest\` |
 | \`eventName\` | the event's name; \`unknown\` if neither body nor header has one, unless the fields are those of a transfer |
 | \`callId\` | identity of the call, or undefined; don't rely on its format |
 | \`organizationId\` | the organization, or undefined |
 | \`payload\` | the payload, typed by the event's name; the same shape whether it was sent flat or wrapped |
 | \`body\` | the JSON exactly as it was sent |
-| \`occurredAt\`, \`occurredAtNs\` | when it happened: a Date, and nanoseconds as a bigint. A flat transfer has no such field in its body: the header's counts, which may be the time of the delivery |
-| \`occurredAtSource\` | where that time was found: \`body\`, \`header\` or \`arrival\`; 0 and what can't be read count as none |
+| \`occurredAt\`, \`occurredAtNs\` | when it happened: a Date, and nanoseconds as a bigint. A flat transfer has no time in its body: the header's is used, which may be the time of the delivery |
+| \`occurredAtSource\` | where that time was found: \`body\`, \`header\` or \`arrival\`; 0 and unreadable times are ignored |
 | \`timestamp\` | the timestamp as it was sent |
-| \`issues\` | what the payload lacks of what its name promises: an event with issues goes to the [fallback](handlers.md#the-fallback) |
+| \`issues\` | the required fields that are missing or invalid: an event with issues goes to the [fallback](handlers.md#the-fallback) |
 
 ## Payloads
 
@@ -64,26 +64,26 @@ receiver.on('CallHandler.CallTransferred', async ({ payload }, ctx) => {
   required: an event without it goes to the fallback. A \`null\` counts as missing.
 - Ids are strings, even if they were sent as numbers. \`call_id\` is also read from \`callId\` or \`_id\`, and \`agent_id\` from
   \`ai_agent_id\`.
-- The values given are those that are known. Others may come.
+- "Known" values are those seen or documented so far; others may come.
 - The platform may add fields: they are on the payload too, without a type, and in \`event.body\` as they were sent.
 
 ## JSON Schemas
 
-\`ringback/schemas/\` has a JSON Schema (2020-12) of each event's bodies: \`call-started.schema.json\`,
+\`ringback/schemas/\` has a JSON Schema (2020-12) for the body of each event: \`call-started.schema.json\`,
 \`call-ended.schema.json\`, \`call-transferred.schema.json\`, \`pca-completed.schema.json\`. A body of an event is valid
 exactly when a handler for that event gets it; otherwise it goes to the fallback.
 
-- **The name may be in the header alone.** So a body without \`eventName\` is valid by the schema of every event whose
+- **The name may be in the header alone.** So a body without \`eventName\` is valid against the schema of every event whose
   fields it has. Choose the schema by the body's \`eventName\`, else by the header \`X-Webhook-Event\`. If neither has a
   name, only a transfer is recognized, by its fields.
 - **The payload may be flat**, at the top level, if \`payload\` is missing or null.
-  \`call-transferred-wrapped.schema.json\` takes only transfers in the envelope.
-- **Ids count under all their names.** What is under one doesn't matter if there is an id under another.
-- **Nothing else around the payload matters.** A \`traceId\`, \`organizationId\` or \`timestamp\` of another type counts as
+  \`call-transferred-wrapped.schema.json\` accepts only transfers in the envelope.
+- **An id may be under any of its names.** The value under one name doesn't matter if there is an id under another.
+- **Other fields of the envelope don't matter.** A \`traceId\`, \`organizationId\` or \`timestamp\` of another type counts as
   missing, and as [drift](drift.md). \`envelope.schema.json\` has the documented types.
 
-A JSON Schema can't say everything. When an event is read, only the first 1,000 items of a list are compared, integers
-beyond 2^53 become texts, and the 512 characters of an id or name are UTF-16 units, without halves of pairs.
+Some rules can't be expressed in JSON Schema: only the first 1,000 items of a list are checked, integers beyond 2^53
+become strings, and the 512 characters of an id or name are UTF-16 code units, without lone surrogates.
 `;
 
 /** The text of the document. */
