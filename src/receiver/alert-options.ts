@@ -22,52 +22,55 @@ export const alertNames = [
 /** What an alert is about. */
 export type AlertName = (typeof alertNames)[number];
 
-/** What somebody is told of. */
+/** An alert, as `alerts.notify` gets it. */
 export interface Alert {
   readonly name: AlertName;
   /** What it is about: the handler of `handler_failing`, the id of the group of `failures_alike`, else undefined. */
   readonly subject: string | undefined;
-  /** Whether it is new, still there after a long time, or over. */
+  /** `'raised'` when it is new, `'reminded'` when it is still there after `alerts.remind`, `'over'` at its end. */
   readonly state: 'raised' | 'reminded' | 'over';
   /** When it was raised. */
   readonly since: Date;
-  /** How it stands, in a sentence without anything of an event. */
+  /** The state of things in a sentence, without anything of an event. */
   readonly message: string;
 }
 
 /** Where a webhook goes. */
 export interface AlertWebhook {
   readonly url: string;
-  /** Signs it as Standard Webhooks says: `whsec_` and base64. Left out, it is not signed; `undefined` is refused. */
+  /**
+   * Signs it according to Standard Webhooks: `whsec_` and base64. If it is left out, the webhook is not signed;
+   * `undefined` is refused.
+   */
   readonly secret?: Secrets | undefined;
 }
 
 /** A function, or the address of a webhook. */
 export type Notify = ((alert: Alert) => unknown) | string | AlertWebhook;
 
-/** From where on something is worth waking somebody, and who is told. `false` instead of a value: never. */
+/** When alerts are raised, and where they are sent. `false` instead of a threshold: never. */
 export interface AlertOptions {
-  /** A function, or where a webhook goes. @default nobody but the log */
+  /** A function, or the webhook to call. @default none: alerts are only logged */
   notify?: Notify | undefined;
-  /** How many dead letters. @default 1 */
+  /** The number of dead letters that raises an alert. @default 1 */
   deadLetters?: number | false | undefined;
   /**
-   * How many failed attempts of a handler within 15 minutes, if they are more than those that went well; or how many that
-   * failed alike, if they are a tenth of all.
+   * The number of a handler's failed attempts within 15 minutes that raises an alert, if more failed than succeeded;
+   * or that failed alike, if they are a tenth of all.
    * @default 10
    */
   failedAttempts?: number | false | undefined;
-  /** How long the oldest event or run that waits has waited. @default '15m' */
+  /** How long the oldest waiting event or run may wait. @default '15m' */
   oldestWaiting?: Duration | false | undefined;
   /**
-   * For how long no delivery was accepted. `'unusual'`: half as long again as the longest pause of the last two weeks, and an
-   * hour more; known after a week.
+   * How long there may be no delivery. `'unusual'`: 1.5 times the longest pause of the last two weeks plus an hour;
+   * known after a week.
    * @default 'unusual'
    */
   noDeliveries?: Duration | 'unusual' | false | undefined;
-  /** Below how much room on the disk of a SQLite file. @default '1gb' */
+  /** The minimum free space on the disk of a SQLite file. @default '1gb' */
   freeDisk?: Size | false | undefined;
-  /** After how long one that is still there is told again. @default '1d' */
+  /** How long until an alert that is still raised is sent again. @default '1d' */
   remind?: Duration | undefined;
 }
 
@@ -88,7 +91,10 @@ interface NotifyProblem {
   readonly params?: { readonly found: string | undefined };
 }
 
-/** What should have been given, and in which field of a webhook: often it is a variable of the environment that isn't set. */
+/**
+ * What should have been given, and in which field of a webhook: often it is a variable of the environment that isn't
+ * set.
+ */
 function problemOf(value: unknown): NotifyProblem | undefined {
   if (typeof value === 'function' || isAddress(value)) return undefined;
   if (!isObject(value) || Object.keys(value).some((key) => key !== 'url' && key !== 'secret')) {

@@ -10,11 +10,14 @@ import { type ShortDuration, shortDurationsIn } from './short-durations.ts';
 
 /** Options of one handler: `receiver.on(names, options, handler)`. */
 export interface HandlerOptions {
-  /** The name under which its runs are stored; keep it across releases. @default its event names, joined by `,` */
+  /**
+   * The name under which its runs are stored, at most 512 bytes; keep it across releases.
+   * @default its event names, joined by `,`
+   */
   name?: string | undefined;
-  /** How long one attempt may take. @default the receiver's `timeout` */
+  /** The deadline of one attempt. @default the receiver's `timeout` */
   timeout?: Duration | undefined;
-  /** @default the receiver's `retry` */
+  /** How its failed runs are retried. Fields that are left out are the receiver's. @default the receiver's `retry` */
   retry?: RetryOptions | undefined;
   /**
    * `'call'`: one run at a time for each call, in order of arrival; while a failed run waits for its retry, later runs
@@ -22,11 +25,11 @@ export interface HandlerOptions {
    * call may overlap. @default 'call'
    */
   order?: Order | undefined;
-  /** How many runs of this handler may be active at once in one process. @default the receiver's `concurrency` */
+  /** The maximum number of its active runs in one process. @default the receiver's `concurrency` */
   concurrency?: number | undefined;
   /**
-   * How often its attempts may begin, in all processes of the inbox together: for a service that takes no more. They begin
-   * one after the other, with equal gaps. @default as often as there are runs
+   * How often its attempts may begin, in all processes of the inbox together, for a service with a rate limit. They
+   * begin at equal intervals. @default unlimited
    * @example '10/s', '100/m', '500/h'
    */
   rate?: Rate | undefined;
@@ -36,9 +39,9 @@ export interface HandlerOptions {
 export interface JoinOptions extends Omit<HandlerOptions, 'name' | 'order'> {
   /** The name under which its runs are stored; keep it across releases. */
   name: string;
-  /** The names of the events that it waits for; no patterns. Any string is accepted; editors offer the known names. */
+  /** The names of the events that it waits for; no patterns. Any string is accepted; editors suggest the known names. */
   events: readonly (KnownEventName | (string & Record<never, never>))[];
-  /** How long it waits after the first of its events. */
+  /** How long it waits after the arrival of the first of its events. */
   within: Duration;
   /** What to do with an event that arrives after the join was called without it. @default 'run-again', once */
   late?: 'run-again' | 'ignore' | undefined;

@@ -28,15 +28,18 @@ import { type SignatureOption, resolveSchemes } from '../signature/schemes.ts';
 import { type Secrets, prepareSecrets } from '../signature/secrets.ts';
 import type { Store, StoreFactory } from '../store/store.ts';
 
-/** How a failed run is retried. The longest wait grows from `base` by `factor` up to `cap`, with full jitter. */
+/**
+ * How a failed run is retried: with exponential backoff and full jitter. The maximum wait grows from `base` by
+ * `factor` up to `cap`.
+ */
 export interface RetryOptions {
   /** How many attempts a run has before it is a dead letter. @default 12 */
   attempts?: number | undefined;
-  /** The longest wait before the second attempt. @default '1s' */
+  /** The maximum wait before the second attempt. @default '1s' */
   base?: Duration | undefined;
-  /** The factor by which the longest wait grows with each further attempt. @default 2 */
+  /** The factor by which the maximum wait grows with each further attempt. @default 2 */
   factor?: number | undefined;
-  /** The upper bound of the longest wait. @default '1h' */
+  /** The upper bound of the maximum wait. @default '1h' */
   cap?: Duration | undefined;
 }
 
@@ -52,26 +55,36 @@ export interface RetentionOptions {
   traceIds?: Duration | undefined;
 }
 
-/** Options of `createReceiver`. `Transaction` is what the database lends to `ctx.commit`: see `RunContext`. */
+/**
+ * Options of `createReceiver`. `Transaction` is the type of what `ctx.commit` passes to its function: see
+ * `RunContext`.
+ */
 export interface ReceiverOptions<Transaction = UserDatabase> {
   /**
    * The subscription's signing secret, or several of which any may match, or a function that returns either. The
-   * function is called again for a delivery if its last call is 30 s ago, and after a signature that doesn't match.
+   * function is called again for a delivery if its last call was more than 30 s ago, and after a signature that
+   * doesn't match.
    * Undefined counts as not set.
    */
   secrets?: Secrets | (() => Secrets | Promise<Secrets>) | undefined;
-  /** The subscription's own headers; each delivery must carry them. @default none */
+  /** The custom headers of the subscription; each delivery must have them. @default none */
   headers?: Record<string, string> | undefined;
-  /** The signature scheme: `'auto'` finds it and pins it; else a scheme's name, or a scheme in full. @default 'auto' */
+  /**
+   * The signature scheme: `'auto'` detects and pins it; otherwise a scheme's name, or a scheme in full.
+   * @default 'auto'
+   */
   signature?: SignatureOption | undefined;
-  /** How far the time of a delivery may be from ours, in either direction. @default '5m' */
+  /** How far the time of a delivery may be from this machine's clock, in either direction. @default '5m' */
   tolerance?: Duration | undefined;
   /** What counts as HTTPS, and which host names the receiver answers to. */
   https?:
     | {
         /** Whether plain HTTP is refused. Set it to false only for development on loopback. @default true */
         required?: boolean | undefined;
-        /** The proxies that may say a delivery came over HTTPS, in Express's forms. @default the app's own, else nobody */
+        /**
+         * The proxies that may say a delivery came over HTTPS, in Express's forms.
+         * @default the app's own in Express, else none
+         */
         trustProxy?: TrustProxySetting | undefined;
         /** The host names that the receiver answers to. @default any name; where HTTPS is required, no IP address */
         hosts?: string[] | undefined;
@@ -79,45 +92,49 @@ export interface ReceiverOptions<Transaction = UserDatabase> {
     | undefined;
   /**
    * The inbox: a SQLite file, `':memory:'` for tests, a `postgres://` URL, `postgres({ … })` of `ringback/postgres`, or a
-   * store. A relative path counts from the folder in which the receiver is made. With a URL, TypeScript takes what
-   * `ctx.commit` lends for SQLite's: prefer `postgres()` in code.
+   * store. A relative path counts from the folder in which the receiver is made. With a URL, TypeScript assumes
+   * SQLite's type in `ctx.commit`: prefer `postgres()` in code.
    * @default './ringback.db'
    */
   database?: string | StoreFactory<Transaction> | Store<Transaction> | undefined;
   /** How much memory and time one delivery, and all deliveries together, may take. */
   limits?:
     | {
-        /** The largest body. @default '5mb' */
+        /** The maximum size of a body. @default '5mb' */
         body?: Size | undefined;
         /**
-         * The bytes of all bodies that are being received at once, beyond the first 64 KB of each. When they are reached, the
-         * slowest unfinished body is refused to make room for the next one.
+         * The maximum total size of all bodies being received, beyond the first 64 KB of each. When it is reached,
+         * the slowest unfinished body is refused to make room for the next one.
          * @default '64mb'
          */
         inflight?: Size | undefined;
-        /** How long a body may take to arrive. @default '10s' */
+        /** The maximum time a body may take to arrive. @default '10s' */
         bodyTimeout?: Duration | undefined;
-        /** How many values one body may hold: strings, numbers, lists, objects and so on, without names. @default 500000 */
+        /**
+         * The maximum number of values in one body: strings, numbers, lists, objects and so on, without names.
+         * @default 500000
+         */
         values?: number | undefined;
-        /** How many fields one object in a body may have. @default 20000 */
+        /** The maximum number of fields in one object of a body. @default 20000 */
         fields?: number | undefined;
-        /** How many lists and objects may be inside one another in a body. @default 1000 */
+        /** How deeply lists and objects in a body may be nested. @default 1000 */
         depth?: number | undefined;
       }
     | undefined;
   /** How long data is kept in the inbox. */
   retention?: RetentionOptions | undefined;
-  /** What is worth waking somebody. */
+  /** When alerts are raised, and where they are sent. */
   alerts?: AlertOptions | undefined;
   /** How failed runs are retried. */
   retry?: RetryOptions | undefined;
-  /** How long one attempt of a handler may take. @default '30s' */
+  /** The deadline of one attempt of a handler. @default '30s' */
   timeout?: Duration | undefined;
-  /** How many runs of each handler may be active at once in this process. @default 16 */
+  /** The maximum number of active runs of each handler in this process. @default 16 */
   concurrency?: number | undefined;
   /**
-   * Whether a handler or a join for a name that no known event has, but that is close to a known one, is refused. Without
-   * it, the log names it at start. A name that is close to none is always taken: the platform may have new events.
+   * Whether registering a handler or a join for a probably misspelled event name throws: an unknown name that is
+   * close to a known one. Otherwise the log warns at start. Other unknown names are always accepted: the platform may
+   * have new events.
    * @default false
    */
   strictNames?: boolean | undefined;
@@ -131,8 +148,8 @@ export interface ReceiverOptions<Transaction = UserDatabase> {
 
 const day = 86_400_000;
 /**
- * What the app file of `ringback serve` may export as `options`: the options of `createReceiver`, except those that the
- * command sets itself. An option of the command line or of the environment goes before the app file's.
+ * What the app file of `ringback serve` may export as `options`: the options of `createReceiver`, except those that
+ * the command sets itself. The command line and the environment take precedence.
  *
  * @example
  * export const options = { tolerance: '10m', retention: { done: '7d' } } satisfies AppOptions;

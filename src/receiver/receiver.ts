@@ -37,7 +37,7 @@ export type EventHandler<Names extends EventPattern | readonly EventPattern[], T
   context: RunContext<Transaction>,
 ) => unknown;
 
-/** What the fallback is called with besides the event. */
+/** The context that the fallback gets besides the event. */
 export interface FallbackContext<Transaction = UserDatabase> extends RunContext<Transaction> {
   /** Whether the event has one of the four known names: then no handler takes it, or `issues` say why none got it. */
   readonly isKnown: boolean;
@@ -58,27 +58,27 @@ interface Internals {
 export let internalsOf: (receiver: Receiver) => Internals;
 
 /**
- * Receives the platform's deliveries, stores them in the inbox, and runs the handlers. Made by `createReceiver`.
- * `Transaction` is what the inbox's database lends to `ctx.commit`.
+ * Receives the platform's deliveries, stores them in the inbox, and runs the handlers. Created by `createReceiver`.
+ * `Transaction` is the type of what `ctx.commit` passes to its function.
  */
 export class Receiver<Transaction = UserDatabase> {
   /** The records of calls, computed from their events. */
   readonly calls: Calls;
-  /** The events of the inbox, to look at, to run again, and to dismiss runs of. */
+  /** The events of the inbox: list, get and replay them, and dismiss their runs. */
   readonly events: InboxEvents;
-  /** What has failed and is not done since, in groups. */
+  /** Failures of runs that are not done, in groups. */
   readonly failures: Failures;
-  /** The handlers, to look at, to pause and to resume. */
+  /** The handlers: list, pause and resume them. */
   readonly handlers: InboxHandlers;
   /** Deliveries that were kept but not handled. */
   readonly quarantine: Quarantine;
   /** How what the platform sends differs from what is documented. */
   readonly drift: DriftLedger;
-  /** How much has happened, by minute and by hour. */
+  /** Numbers of deliveries and runs over time, by minute and by hour. */
   readonly history: History;
-  /** What is worth waking somebody. */
+  /** The alerts that are raised. */
   readonly alerts: Alerts;
-  /** What people have done to the inbox: who, when, what and why. */
+  /** The audit list: changes made by people, with who, when, what and why. */
   readonly audit: Audit;
   readonly #clock: Clock;
   readonly #lifecycle: Lifecycle;
@@ -113,8 +113,8 @@ export class Receiver<Transaction = UserDatabase> {
   /**
    * Registers a handler for events by their names: a known name, any other name, `Service.*`, or `*`. The handler ends
    * a run by returning (done), by throwing (retried), or by throwing `Discard` or `RetryLater`, which count as thrown if
-   * they are returned. Known events whose payload is not what their name promises go to the fallback instead, and no
-   * pattern takes them.
+   * they are returned. Known events whose payload is incomplete go to the fallback instead, even if a pattern matches
+   * them.
    *
    * @returns the receiver
    * @throws ConfigError for an invalid name or option, a second handler with the same name, or one registered after
@@ -140,8 +140,8 @@ export class Receiver<Transaction = UserDatabase> {
   }
 
   /**
-   * Registers the handler for events that no other handler takes, or whose payload is not what their name promises
-   * (`event.issues`). It is a handler like any other, with the name `fallback`.
+   * Registers the handler for events that no other handler matches, or whose payload is incomplete (`event.issues`).
+   * It is a handler like any other, with the name `fallback`.
    *
    * @returns the receiver
    * @throws ConfigError for what is no function, a second fallback, another handler named `fallback`, or one registered
@@ -157,9 +157,10 @@ export class Receiver<Transaction = UserDatabase> {
   }
 
   /**
-   * Registers a join: a handler that waits for several events of one call and is then called once with the call. It is
-   * called when all of them have arrived, in any order, or when the time `within` after the first of them is over.
-   * Events that arrived before a restart, or before the join was registered, count, as far back as `within`.
+   * Registers a join: a handler that waits for several events of one call and is then called once with the call. It
+   * is called when all of them have arrived, in any order, or when `within` is over, counted from the arrival of the
+   * first. Events that arrived before a restart, or before the join was registered, count too, as far back as
+   * `within`.
    *
    * @returns the receiver
    * @throws ConfigError as `on` does
@@ -178,7 +179,7 @@ export class Receiver<Transaction = UserDatabase> {
   }
 
   /**
-   * Opens the inbox, continues with all acknowledged events that are not done, and begins to take deliveries.
+   * Opens the inbox, resumes all acknowledged events that are not done, and begins to accept deliveries.
    *
    * @throws RingbackError when the database can't be used; ConfigError when the secrets can't be obtained, or `start`
    *   was called before
@@ -203,16 +204,16 @@ export class Receiver<Transaction = UserDatabase> {
   }
 
   /**
-   * Whether deliveries are taken: between `start` and `stop`, unless the last one could not be stored because the disk
-   * is full or the database is locked. It is then tried again every second. When the database has been deleted or
-   * replaced, it stays false.
+   * Whether deliveries are accepted: true between `start` and `stop`, unless the last one could not be stored because
+   * the disk is full or the database is locked. The write is then retried every second. If the database has been
+   * deleted or replaced, it stays false.
    */
   get isReady(): boolean {
     return this.#lifecycle.isReady;
   }
 
   /**
-   * Takes a delivery and resolves to the answer; never rejects. Every adapter calls this: use it for one of your own.
+   * Takes a delivery and resolves to the answer; never rejects. All adapters call this: use it in an adapter of your own.
    *
    * @param delivery the method, the headers by name in lower case, where the raw bytes are, and what is known of the peer
    * @example
@@ -244,7 +245,7 @@ export class Receiver<Transaction = UserDatabase> {
   }
 
   /**
-   * The receiver for anything that speaks Request and Response.
+   * The receiver for frameworks with Request and Response.
    *
    * @param connection what the server knows of the connection: behind a proxy, the peer's address lets `https.trustProxy`
    *   be a list
@@ -256,8 +257,8 @@ export class Receiver<Transaction = UserDatabase> {
   );
 
   /**
-   * The receiver's inbox over HTTP, as JSON: look, replay, dismiss, release, erase. Mount it where only your operators come,
-   * and let `authorize` decide about every request. `GET /openapi.json` describes it.
+   * The operators' API: the inbox over HTTP, as JSON. `authorize` is called for every request. `GET /openapi.json`
+   * describes it.
    *
    * @throws ConfigError without `authorize`
    * @example
@@ -269,8 +270,8 @@ export class Receiver<Transaction = UserDatabase> {
   }
 
   /**
-   * A page for whoever operates the receiver: what came in, what became of it, and what to do about it. The API is below it,
-   * at `api/`. Mount it where only your operators come, and let `authorize` decide about every request.
+   * The operators' page, for a browser: events, calls, failures, quarantine and what to do about them. The API is
+   * below it, at `api/`. `authorize` is called for every request.
    *
    * @throws ConfigError without `authorize`
    * @example
@@ -288,14 +289,15 @@ export class Receiver<Transaction = UserDatabase> {
   }
 
   /**
-   * The inbox's own database, for tables of your own: create them before `start`, when no handler runs yet. The first
+   * The inbox's database, for tables of your own: create them before `start`, while no handler runs yet. The first
    * use opens the database. Handlers write to it with `ctx.commit`. On Postgres, its `transaction` is asynchronous.
    *
    * @throws RingbackError `database_not_offered` for a store without a connection, `database_unreadable`,
    *   `database_foreign`, `database_newer`, `database_closed` after `stop`
    * @example receiver.database.exec('create table if not exists orders (call_id text primary key)');
    * @example
-   * await receiver.database.transaction((tx) => tx.query('create table if not exists orders (call_id text primary key)'));
+   * await receiver.database.transaction((tx) => tx.query('create table if not exists orders (call_id text primary
+   * key)'));
    */
   get database(): DatabaseOf<Transaction> {
     return this.#lifecycle.lendDatabase() as DatabaseOf<Transaction>;
@@ -305,28 +307,32 @@ export class Receiver<Transaction = UserDatabase> {
    * Erases a call, or every call and event that contains a phone number, everywhere in the inbox and in its files:
    * bodies, headers, runs with their reasons, the call's record, and deliveries in quarantine. Digests of the trace ids
    * stay, so that a late copy is a duplicate and is not stored. It doesn't erase anything from your own tables: `callIds`
-   * of the result are the calls to erase there. With `dryRun: true`, nothing is erased, and the result is what would be.
+   * of the result are the calls to erase there. With `dryRun: true`, nothing is erased, and the result shows what
+   * would be.
    *
    * @param others None: what is put behind the target by mistake, such as `{ dryRun: true }`, is refused.
    * @throws ConfigError for an invalid target; RingbackError `receiver_not_started`
-   * @example await receiver.erase({ callId: 'call_42' }) // { events: 3, runs: 1, quarantined: 0, calls: 1, callIds: ['call_42'], … }
+   * @example await receiver.erase({ callId: 'call_42' }) // { events: 3, runs: 1, quarantined: 0, calls: 1, callIds:
+   * ['call_42'], … }
    */
   erase(target: ErasureTarget, ...others: readonly never[]): Promise<Erased> {
     return this.#parts.erasure.erase(target, others);
   }
 
   /**
-   * Records what the platform gave up on while nobody listened: reads calls back, and for each event that is missing (start,
-   * end and analysis of a call) records one with `source: 'reconciled'`, which is handled like any other. Its delivery, if it
-   * comes after all, is a duplicate of it. So it may be called again and again, and in several processes. Goes on when a call
-   * can't be read, and counts it.
+   * Recovers events that the platform gave up on during an outage: reads calls back, and records each missing event
+   * (start, end and analysis of a call) with `source: 'reconciled'`, to be handled like any other. If its delivery
+   * arrives later, it is a duplicate. May be called repeatedly, and in several processes. A call that can't be read
+   * is counted as failed and doesn't stop the others.
    *
-   * @throws ConfigError for invalid options; RingbackError `receiver_not_started`, also when the receiver is stopped meanwhile;
+   * @throws ConfigError for invalid options; RingbackError `receiver_not_started`, also when the receiver is stopped
+   * meanwhile;
    *   what `ids` throws; the reason of `signal`
    * @example
    * const { calls, analyses } = createPlatform({ baseUrl, apiKey });
    * const since = '2h';
-   * const { recorded, failed } = await receiver.reconcile({ calls, analyses, since, ids: (from) => orders.callIdsSince(from) });
+   * const { recorded, failed } = await receiver.reconcile({ calls, analyses, since, ids: (from) =>
+   * orders.callIdsSince(from) });
    */
   reconcile(options: ReconcileOptions): Promise<Reconciled> {
     return this.#parts.reconciliation.reconcile(options);
@@ -350,7 +356,7 @@ function refuseRequest(request: readonly never[], method: string): void {
 }
 
 /**
- * Makes a receiver. Nothing is opened before `start`.
+ * Creates a receiver. Nothing is opened before `start`.
  *
  * @throws ConfigError for invalid options, with a sentence that says what to do
  * @example
