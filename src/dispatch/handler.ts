@@ -42,24 +42,24 @@ export type Synchronous<Result> = [Result] extends [never]
     : unknown;
 
 /**
- * What a user's function is called with besides the event. `Transaction` is what the inbox's database lends to `commit`:
- * with SQLite, which is the default, a synchronous connection. With Postgres, write `RunContext<PostgresTransaction>`.
+ * The context that a handler gets besides the event. `Transaction` is the type of what `commit` passes to its
+ * function: with SQLite, the default, a synchronous connection. With Postgres, write
+ * `RunContext<PostgresTransaction>`.
  */
 export interface RunContext<Transaction = UserDatabase> {
   /** Which attempt this is, counted from 1. */
   readonly attempt: number;
   /**
-   * A UUID that is the same in each attempt and each replay of this run, and in no other run: it follows from the event's
-   * trace id, of a join from the call's id, and the handler's name. Send it along with what `commit` can't reach, such as a
-   * request to another service, so that the other side does it once. A join that runs again after a late event has the same
-   * key again.
+   * A UUID that is the same in each attempt and each replay of this run, and in no other run: derived from the
+   * event's trace id (for a join, the call's id) and the handler's name. Send it along with requests to other
+   * services, so that they can ignore a repetition. A join that runs again after a late event has the same key.
    *
    * @example await fetch(url, { method: 'POST', headers: { 'idempotency-key': ctx.idempotencyKey }, body });
    */
   readonly idempotencyKey: string;
-  /** Aborted at the deadline, and when `stop` has waited as long as its `drain`. */
+  /** Aborted at the deadline, and when the `drain` of `stop` is over. */
   readonly signal: AbortSignal;
-  /** A child of the receiver's logger that carries traceId, callId and handler. */
+  /** A child of the receiver's logger, with traceId, callId and handler. */
   readonly log: Logger;
   /** When the event arrived. */
   readonly receivedAt: Date;
@@ -70,7 +70,8 @@ export interface RunContext<Transaction = UserDatabase> {
   /**
    * Writes the handler's effects and marks the run done in one transaction of the inbox's own database: both happen
    * or neither, so the effects happen exactly once. `effects` must be synchronous if the database is, as SQLite is, and a
-   * run can commit once. Resolves to what `effects` returned, once all of it is on disk. Rejects, with nothing written, if
+   * run can commit once. Resolves to what `effects` returned, once all of it is on disk. Rejects, with nothing
+   * written, if
    * `effects` throws or the run no longer belongs to this process.
    *
    * @example await ctx.commit((db) => { db.prepare('insert into orders (call_id) values (?)').run(callId); });
@@ -83,7 +84,7 @@ export type CommitOf<Transaction> = [Transaction] extends [UserDatabase]
   ? <Result>(effects: ((database: Transaction) => Result) & Synchronous<Result>) => Promise<Result>
   : <Result>(effects: (transaction: Transaction) => Result | PromiseLike<Result>) => Promise<Result>;
 
-/** Why a settled run is run again: what was passed to `receiver.events.replay`. */
+/** Which replay a run belongs to: what was passed to `receiver.events.replay`. */
 export interface RunReplay {
   /** The replay's id in the audit list; the runs that it requeued carry it too. */
   readonly id: number;
@@ -93,24 +94,25 @@ export interface RunReplay {
 }
 
 /**
- * What `effects` may do with the inbox's database, if that is SQLite: a stable, synchronous part of better-sqlite3. On
- * Postgres, it is `PostgresTransaction` of `ringback/postgres`, a connection of the package `pg`.
+ * What `ctx.commit` passes to its function on SQLite: a stable, synchronous part of better-sqlite3. On Postgres, it
+ * is `PostgresTransaction` of `ringback/postgres`, a connection of the package `pg`.
  */
 export interface UserDatabase {
   prepare(sql: string): UserStatement;
   exec(sql: string): unknown;
 }
 
-/** The inbox's own database, for users' own tables. */
+/** `receiver.database` on SQLite: the inbox's connection, for tables of your own. */
 export interface InboxDatabase extends UserDatabase {
   /** Runs `work`, which must be synchronous, in one transaction, and returns its result. */
   transaction<Result>(work: () => Result): Result;
 }
 
-/** The database of an inbox that works asynchronously, as Postgres does, for users' own tables. */
+/** `receiver.database` of an asynchronous inbox such as Postgres, for tables of your own. */
 export interface AsyncInboxDatabase<Transaction> {
   /**
-   * Runs `work` in one transaction, and resolves to its result. Processes that do so at the same time take turns, because
+   * Runs `work` in one transaction, and resolves to its result. Concurrent calls in several processes run one after
+   * another, because
    * `create table if not exists` fails in Postgres when two run it at once.
    */
   transaction<Result>(work: (transaction: Transaction) => Result | PromiseLike<Result>): Promise<Result>;
@@ -128,7 +130,7 @@ export interface UserStatement {
   all(...parameters: readonly unknown[]): unknown[];
 }
 
-/** How the events of one call follow each other within one handler. */
+/** How a handler's runs for one call are ordered: see `HandlerOptions.order`. */
 export type Order = 'call' | 'strict' | 'none';
 
 /** A registered handler with all its options resolved. */
@@ -159,9 +161,9 @@ export interface JoinTerms {
   readonly runsAgain: boolean;
 }
 
-/** What a join's function gets: the call, and whether all events of the join have arrived. */
+/** The call that a join's function gets, and whether all events of the join have arrived. */
 export interface JoinedCall extends CallRecord {
-  /** True: all events have arrived. False: the time `within` is over. */
+  /** Whether all events have arrived; false if `within` is over. */
   readonly complete: boolean;
   /** The names of the events that have not arrived. */
   readonly missing: readonly string[];

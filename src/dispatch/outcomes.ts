@@ -10,8 +10,8 @@ const discardMark: unique symbol = Symbol.for('ringback.Discard') as never;
 const retryLaterMark: unique symbol = Symbol.for('ringback.RetryLater') as never;
 
 /**
- * Thrown by a handler to give the run up at once: the run becomes a dead letter. A handler that returns it, because
- * `throw` was forgotten, ends its run in the same way.
+ * Throw it in a handler to give the run up at once: it becomes a dead letter. Returning it, because `throw` was
+ * forgotten, has the same effect.
  *
  * @example throw new Discard('the customer no longer exists')
  */
@@ -26,8 +26,8 @@ export class Discard extends Error {
 }
 
 /**
- * Thrown by a handler to be called again after a time that it chooses, at most 366 days. The attempt counts. A handler
- * that returns it, because `throw` was forgotten, is called again in the same way.
+ * Throw it in a handler to be called again after a time of your choice, at most 366 days. The attempt counts.
+ * Returning it, because `throw` was forgotten, has the same effect.
  *
  * @example throw new RetryLater('10m', 'the analysis is not ready yet')
  */

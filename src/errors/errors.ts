@@ -2,7 +2,13 @@
 import { hasNeededNodeApi } from '../kit/sqlite.ts';
 import { type ProblemCode, problems } from './problems.ts';
 
-/** An error that the user can fix: a wrong option, an unreadable database, a port in use. */
+/**
+ * An error that you can fix: a wrong option, an unreadable database, a port in use. The message says what to do;
+ * `code` is
+ * for programs.
+ *
+ * @example if (error instanceof RingbackError && error.code === 'database_full') process.exit(75);
+ */
 export class RingbackError extends Error {
   override readonly name: string = 'RingbackError';
   readonly code: ProblemCode;

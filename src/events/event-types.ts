@@ -20,8 +20,8 @@ export interface EventMap {
 export type KnownEvent = { [Name in KnownEventName]: CallEvent<Name, EventMap[Name]> }[KnownEventName];
 
 /**
- * Whether an event is one of the four, with all that its type promises. A handler for a pattern asks this first:
- * the pattern also matches events that are not known yet, and comparing `eventName` alone can't rule those out.
+ * Whether an event is one of the four known ones, with all required fields. Use it in a handler for a pattern: the
+ * pattern also matches unknown events, which comparing `eventName` alone can't rule out for the compiler.
  *
  * @example
  * receiver.on('*', (event) => {

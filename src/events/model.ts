@@ -64,7 +64,8 @@ export interface Scheme {
 }
 
 /**
- * Where an event comes from: a delivery of the platform, or `receiver.reconcile`, which has rebuilt it from what the platform
+ * Where an event comes from: a delivery of the platform, or `receiver.reconcile`, which has rebuilt it from what the
+ * platform
  * says of its call.
  */
 export type EventSource = 'delivered' | 'reconciled';
@@ -72,7 +73,7 @@ export type EventSource = 'delivered' | 'reconciled';
 /** Where an event's time was found. */
 export type OccurredAtSource = 'body' | 'header' | 'arrival';
 
-/** Something in an event that is not what its name promises. `path` is dotted, and never contains a value. */
+/** A required field of an event that is missing or invalid. `path` is dotted, and never contains a value. */
 export interface Issue {
   readonly path: string;
   readonly expected: string;
@@ -85,7 +86,10 @@ export interface CallEvent<Name extends string = string, Payload = Record<string
   readonly traceIdSource: 'body' | 'header' | 'digest';
   /** `reconciled`: its delivery was lost, and it was rebuilt. Its payload then has the ids and nothing else. */
   readonly source: EventSource;
-  /** For example `CallHandler.CallEnded`; `unknown` if neither body nor header names it, nor its fields are a transfer's. */
+  /**
+   * For example `CallHandler.CallEnded`; `unknown` if neither body nor header names it, nor its fields are a
+   * transfer's.
+   */
   readonly eventName: Name;
   /** Identity of the call, if the event has one. Its format is the platform's: don't assume any. */
   readonly callId: string | undefined;

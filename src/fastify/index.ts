@@ -15,8 +15,8 @@ export interface ReceiverPluginOptions {
 }
 
 /**
- * The receiver as a plugin of Fastify 4 and 5. It answers every request at its prefix and below. No parser and no limit of
- * Fastify's meets a delivery, so the app's other routes keep theirs; the app's hooks do.
+ * The receiver as a plugin of Fastify 4 and 5. It answers every request at its prefix and below. Fastify's parsers
+ * and limits don't apply to deliveries, so other routes keep theirs; the app's hooks do apply.
  *
  * @example
  * import { receiverPlugin } from 'ringback/fastify';

@@ -3,7 +3,7 @@ import { configError } from '../errors/errors.ts';
 import { describe } from '../errors/option-problems.ts';
 import type { BodySource, Delivery, Take } from '../events/model.ts';
 
-/** What a Request doesn't say about the connection over which it came, and its server may know. */
+/** What the server knows about a request's connection, which a Request itself doesn't contain. */
 export interface FetchConnection {
   /**
    * The address of the socket's peer, never what a header says. Without it, no address in `https.trustProxy` can match:

@@ -14,7 +14,7 @@ interface ExpressRequest extends IncomingMessage {
   readonly body?: unknown;
 }
 
-/** The three ways to mount what speaks Request and Response. */
+/** The three ways to mount the API or the page. */
 export interface Mounted {
   /** For Express 4 and 5. It answers every request that reaches it. */
   middleware(): Middleware;
@@ -60,7 +60,10 @@ async function write(
   closeAfterLingering(incoming);
 }
 
-/** A pipeline into a response that is closed already, because its sender has gone, would leave the body open behind it. */
+/**
+ * A pipeline into a response that is closed already, because its sender has gone, would leave the body open behind
+ * it.
+ */
 async function send(body: ReadableStream<Uint8Array>, response: ServerResponse): Promise<void> {
   const source = Readable.fromWeb(body);
   try {
@@ -71,13 +74,17 @@ async function send(body: ReadableStream<Uint8Array>, response: ServerResponse):
 }
 
 /**
- * What is no path, or would become another path as a URL: whoever guards paths in front of us would have seen another one.
+ * What is no path, or would become another path as a URL: whoever guards paths in front of us would have seen another
+ * one.
  */
 const unclear = /^(?!\/)|^\/\/|^[^?]*[\\#\t]|^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 /** The methods that a Request can't have. */
 const unknownMethods: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
-/** HTTP/2 lets any method through, and a Request makes `DELETE` of `delete`: again, another one than was seen in front of us. */
+/**
+ * HTTP/2 lets any method through, and a Request makes `DELETE` of `delete`: again, another one than was seen in front
+ * of us.
+ */
 const plainMethod = /^[A-Z-]+$/;
 
 /** The request, or undefined if it can't be meant for us. The signal is aborted when its sender has gone. */
@@ -102,7 +109,10 @@ function headersOf({ headers, headersDistinct }: HeadersOfRequest): [string, str
   );
 }
 
-/** A body parser of the app may have read the body before: an object that it has made of it is then written as JSON again. */
+/**
+ * A body parser of the app may have read the body before: an object that it has made of it is then written as JSON
+ * again.
+ */
 function bodyOf(incoming: ExpressRequest): NonNullable<RequestInit['body']> {
   const { body } = incoming;
   const isRead = incoming.readableDidRead || incoming.readableEnded;

@@ -20,8 +20,10 @@ export interface RingbackModuleAsyncOptions<Transaction>
     Pick<FactoryProvider<Receiver<Transaction>>, 'inject' | 'useFactory'> {}
 
 /**
- * The receiver in an app of Nest 11 or 12: it takes deliveries at a path, calls the methods that are decorated with `On`,
- * `OnCall` and `Fallback`, starts after everything else in the app, and stops before it. Any provider can have it injected,
+ * The receiver in an app of Nest 11 or 12: it receives deliveries at a path, calls the methods that are decorated
+ * with `On`,
+ * `OnCall` and `Fallback`, starts after everything else in the app, and stops before it. Any provider can have it
+ * injected,
  * as `Receiver`.
  *
  * @example

@@ -5,17 +5,20 @@ import { dateOf } from '../kit/time.ts';
 import type { AuditAction, AuditCounts, AuditRow, AuditStore, Progress } from '../store/audit-store.ts';
 import { type BulkState, bulkStateOf } from './bulk/bulk-work.ts';
 
-/** Who does something, and why; both are kept in the audit list. */
+/** Who makes a change, and why; both are kept in the audit list. */
 export interface Account {
   /** Such as a user name. */
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
 }
 
-/** What somebody has done to the inbox. */
+/** A change made by a person. */
 export interface AuditEntry extends Omit<AuditRow, 'requestedAt' | 'finishedAt' | 'progress'> {
   readonly at: Date;
-  /** Undefined while it goes on, and if it failed or its process died: more may have been changed then than its counts say. */
+  /**
+   * Undefined while it goes on, and if it failed or its process died: more may have been changed then than its counts
+   * say.
+   */
   readonly finishedAt: Date | undefined;
   /** How far a replay or a dismissal has come; undefined for what is done at once. */
   readonly progress: AuditProgress | undefined;
@@ -30,7 +33,7 @@ export interface AuditProgress {
   readonly handlers: Readonly<Record<string, number>>;
 }
 
-/** Which part of the audit list. */
+/** Which part of the audit list to return. */
 export interface AuditQuery {
   /** Done then or later. */
   readonly since?: Instant | undefined;
@@ -72,12 +75,15 @@ export const accountSchema = z.strictObject({ by: givenText.optional(), reason: 
 /** What a list can be asked with. */
 export const auditQuerySchema = z.strictObject(listOptions);
 
-/** For how long the same look by the same person is one look, in milliseconds: a page that is open asks again and again. */
+/**
+ * For how long the same look by the same person is one look, in milliseconds: a page that is open asks again and
+ * again.
+ */
 const sameLook = 3_600_000;
 /** How many looks are remembered for that. */
 const maxLooks = 1_000;
 
-/** What people have done to the inbox: who, when, what, why, and how much was changed. */
+/** The audit list: changes made by people, with who, when, what, why, and how much was changed. */
 export class Audit {
   readonly #parts: AuditParts;
   /** When somebody looked at something last. */
@@ -89,7 +95,7 @@ export class Audit {
   }
 
   /**
-   * What was done, latest first. `cursor` is for the next page, and undefined on the last.
+   * The entries, latest first. `cursor` is for the next page, and undefined on the last.
    *
    * @throws ConfigError for an invalid query; RingbackError `receiver_not_started`
    * @example const { entries } = await receiver.audit.list({ since: '2026-03-01' });
@@ -104,7 +110,7 @@ export class Audit {
   }
 
   /**
-   * The replays and dismissals that go on, the latest first. `events.stop` ends one.
+   * The replays and dismissals in progress, latest first. `events.stop` ends one.
    *
    * @throws RingbackError `receiver_not_started`
    * @example for (const { id, progress } of await receiver.audit.running()) console.log(id, progress?.share);
@@ -115,7 +121,8 @@ export class Audit {
   }
 
   /**
-   * Does something, with an entry that is written before: nothing is done that nobody is told of. It is given the entry's id.
+   * Does something, with an entry that is written before: nothing is done that nobody is told of. It is given the
+   * entry's id.
    *
    * @internal
    */

@@ -3,7 +3,7 @@ import { type CallRecord, type CallStatus, callRecordOf } from '../calls/timelin
 import { type Instant, listOptions, parseStrictly, searchOptionsSchema } from '../errors/option-problems.ts';
 import type { CallPage, CallStore } from '../store/call-store.ts';
 
-/** Which calls; every condition that is given must hold. */
+/** Which calls to list; all given conditions must hold. */
 export interface CallQuery {
   readonly agentId?: string | undefined;
   readonly status?: CallStatus | undefined;
@@ -61,8 +61,8 @@ export class Calls {
   }
 
   /**
-   * Calls, the most recently first-seen first. `cursor` is for the next page, and undefined on the last. `signal` ends a search
-   * that nobody waits for any more, which rejects with the signal's reason.
+   * Calls, the most recently first-seen first. `cursor` is for the next page, and undefined on the last. Aborting
+   * `signal` cancels the search, which rejects with the signal's reason.
    *
    * @throws ConfigError for an invalid filter or options; RingbackError when the receiver isn't running
    * @example const { calls, cursor } = await receiver.calls.list({ status: 'ended', since: '2026-01-01T00:00:00Z' });

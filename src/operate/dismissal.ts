@@ -8,11 +8,11 @@ import type { Account } from './audit.ts';
 import type { BulkWork } from './bulk/bulk-work.ts';
 import { requireCondition } from './replay.ts';
 
-/** How to dismiss. */
+/** Options of `events.dismiss`. */
 export interface DismissOptions {
   /** Only runs of this handler. @default the filter's `handler` or that of its `failure`, else every handler */
   readonly only?: string | undefined;
-  /** Who dismisses them; kept in the reason of each run, and in the audit list. @default nobody is named */
+  /** Who dismisses them; kept in the reason of each run, and in the audit list. @default none */
   readonly by?: string | undefined;
   /** Why; kept in the reason of each run, and in the audit list. */
   readonly reason: string;

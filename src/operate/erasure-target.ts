@@ -13,7 +13,7 @@ export type ErasureTarget = ({ readonly callId: string } | { readonly phoneNumbe
      * have to wait meanwhile. @default true for a database of up to 128 MB
      */
     readonly compact?: boolean | undefined;
-    /** Erases nothing, and tells what would be erased. @default false */
+    /** Erases nothing, and returns what would be erased. @default false */
     readonly dryRun?: boolean | undefined;
   };
 

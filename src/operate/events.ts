@@ -22,7 +22,7 @@ import {
   requireReplayable,
 } from './replay.ts';
 
-/** Which events; every condition that is given must hold. */
+/** Which events to select; all given conditions must hold. */
 export interface EventFilter extends Omit<KeptEventFilter, 'since' | 'until'> {
   /** Arrived then or later. */
   readonly since?: Instant | undefined;
@@ -40,13 +40,13 @@ export interface EventQuery extends EventFilter {
 
 /** A run as the inbox keeps it: only if there is something to remember. */
 export interface StoredRun extends Omit<KeptRun, 'dueAt' | 'settledAt'> {
-  /** When a run that waits is due; a time in 1970 is "at once". */
+  /** When a waiting run is due; a time in 1970 means at once. */
   readonly dueAt: Date | undefined;
   /** When the run was done or given up. */
   readonly settledAt: Date | undefined;
 }
 
-/** A stored run with what has gone wrong in it. */
+/** A stored run with its failed attempts. */
 export interface StoredRunWithFailures extends StoredRun {
   /** Its last failed attempts, at most 20, the latest first. Reasons may be personal data. */
   readonly failures: readonly FailedAttempt[];
@@ -65,7 +65,7 @@ export interface InboxEvent extends Omit<KeptEvent, 'sequence' | 'occurredAt' | 
   readonly runs: readonly StoredRun[];
 }
 
-/** An event as the inbox keeps it, with what was delivered: the whole of it is personal data. */
+/** An event as the inbox keeps it, with its headers and body: all of it is personal data. */
 export interface WholeInboxEvent extends InboxEvent {
   readonly runs: readonly StoredRunWithFailures[];
   /** The headers that were kept; never credentials. */
@@ -94,7 +94,7 @@ const querySchema = eventFilterSchema.extend(listOptions);
 const traceIdSchema = z.strictObject({ traceId: z.string('text') });
 const idSchema = z.strictObject({ id: z.int('the id of an entry in the audit list') });
 
-/** The events of the inbox, to look at, to run again, and to dismiss runs of. */
+/** The events of the inbox: list, get and replay them, and dismiss their runs. */
 export class InboxEvents {
   readonly #parts: InboxEventsParts;
   /** @internal */
@@ -135,8 +135,8 @@ export class InboxEvents {
   }
 
   /**
-   * Events without their bodies, latest first. `cursor` is for the next page, and undefined on the last. `signal` ends a search
-   * that nobody waits for any more, which rejects with the signal's reason.
+   * Events without their bodies, latest first. `cursor` is for the next page, and undefined on the last. Aborting
+   * `signal` cancels the search, which rejects with the signal's reason.
    *
    * @throws ConfigError for an invalid filter or options; RingbackError when the receiver isn't running
    * @example const { events } = await receiver.events.list({ state: 'dead', handler: 'crm-sync' });
@@ -156,11 +156,11 @@ export class InboxEvents {
   }
 
   /**
-   * Runs events again, in order of arrival: each goes to the handlers that take it now. Runs that are still open are
-   * left alone, and with `state: 'dead'` only dead letters are run. Each run carries the replay (`ctx.replay`) and
-   * waits for its turn within its call. The entry in the audit list says how far it has come: when this process ends, it goes
-   * on in another, or when this one starts again, and `stop` ends it. Resolves when all have been requeued. With `dryRun`
-   * nothing is written, and the result says what would be run.
+   * Runs events again, in order of arrival: each goes to the handlers that match it now. Open runs are left alone,
+   * and with `state: 'dead'` only dead letters are run. Each run has the replay in `ctx.replay`, and keeps the order
+   * of its call. The entry in the audit list has the progress: if this process ends, the replay continues in another,
+   * or when this one starts again; `stop` ends it. Resolves when all runs have been requeued. With `dryRun`, nothing
+   * is written, and the result shows what would be run.
    *
    * @throws ConfigError for an invalid filter or one without a condition, and for a handler that isn't registered;
    * RingbackError when the receiver isn't running
@@ -183,16 +183,18 @@ export class InboxEvents {
   }
 
   /**
-   * Marks runs done that a person has decided not to run, with `dismissed by …: …` as their reason. With
-   * `state: 'dead'` it dismisses dead letters, and with `failure`, but neither `state` nor `handler`, those of that group. With
+   * Settles runs that should not be run as done, with `dismissed by …: …` as their reason. With
+   * `state: 'dead'` it dismisses dead letters, and with `failure`, but neither `state` nor `handler`, those of that
+   * group. With
    * other filters, a handler must be named that isn't registered here: its dead letters and its due and blocked runs are
-   * dismissed, with `state: 'open'` only the latter. Active runs are left alone. Runs that order `strict` holds up behind a
-   * dismissed run go on. It goes on, and can be stopped, as a replay. With `dryRun` nothing is written, and the result says what
-   * would be dismissed.
+   * dismissed, with `state: 'open'` only the latter. Active runs are left alone. Runs that a dismissed run blocked
+   * (order `strict`) continue. Like a replay, it survives restarts and can be stopped. With `dryRun`, nothing is
+   * written, and the result shows what would be dismissed.
    *
    * @throws ConfigError for an invalid filter or one without a condition, without a reason, and for open runs of a
    * handler that is not named or is registered; RingbackError when the receiver isn't running
-   * @example await receiver.events.dismiss({ state: 'dead', handler: 'crm-sync' }, { by: 'ann', reason: 'done by hand' });
+   * @example await receiver.events.dismiss({ state: 'dead', handler: 'crm-sync' }, { by: 'ann', reason: 'done by
+   * hand' });
    */
   async dismiss(filter: EventFilter, options: DismissOptions): Promise<BulkResult> {
     return (await this.beginDismissal(filter, options)).ended;
@@ -212,8 +214,8 @@ export class InboxEvents {
   }
 
   /**
-   * Stops a replay or a dismissal that goes on, by its id in the audit list. What it has requeued or dismissed before stays so.
-   * Resolves to whether it went on.
+   * Stops a replay or a dismissal in progress, by its id in the audit list. Runs already requeued or dismissed stay
+   * so. Resolves to whether it was in progress.
    *
    * @throws ConfigError when the id is not a number; RingbackError when the receiver isn't running
    * @example await receiver.events.stop(12, { by: 'ann', reason: 'the CRM is down again' });

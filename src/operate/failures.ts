@@ -6,13 +6,16 @@ import type { FailureGroup as KeptGroup, FailureStore } from '../store/failure-s
 import type { HistoryStore } from '../store/history-store.ts';
 import { type Account, type Audit, accountSchema } from './audit.ts';
 
-/** Failures that are alike: of one handler, with one cause, at one place, with messages that differ in names and numbers. */
+/**
+ * A group of similar failures: same handler, cause and place, with messages that differ only in ids, quoted text and
+ * numbers.
+ */
 export interface FailureGroup extends Omit<KeptGroup, 'firstSeenAt' | 'lastSeenAt' | 'mutedAt'> {
   readonly firstSeenAt: Date;
   readonly lastSeenAt: Date;
   /** Since when alerts leave it out; undefined if it isn't muted. */
   readonly mutedAt: Date | undefined;
-  /** How many attempts have failed so in each of the last 24 hours, the present one last. */
+  /** How many attempts failed like this in each of the last 24 hours, the current one last. */
   readonly lastDay: readonly number[];
 }
 
@@ -34,7 +37,7 @@ const maxListed = 200;
 const hour = 3_600_000;
 const hours = 24;
 
-/** The failures of runs that are not done since, in groups of those that are alike. */
+/** Failures of runs that are not done, in groups of similar ones. */
 export class Failures {
   readonly #parts: FailuresParts;
 
@@ -44,8 +47,8 @@ export class Failures {
   }
 
   /**
-   * The groups that failed last, at most 200. `events.list`, `events.replay` and `events.dismiss` take the id of one as
-   * `failure`.
+   * The groups that failed most recently, at most 200. Pass a group's id as `failure` to `events.list`,
+   * `events.replay` and `events.dismiss`.
    *
    * @throws ConfigError for an invalid query; RingbackError `receiver_not_started`
    * @example
@@ -67,8 +70,8 @@ export class Failures {
   }
 
   /**
-   * Leaves a group out of alerts, until it is unmuted: its cause is known, and nobody is to be woken by it. Resolves to whether it
-   * was not muted before; to false if there is no such group.
+   * Leaves a group out of alerts until it is unmuted, for example because its cause is known. Resolves to true if it
+   * was not muted before, and to false if it was or if there is no such group.
    *
    * @throws RingbackError `receiver_not_started`
    * @example await receiver.failures.mute(group.id, { by: 'ann', reason: 'the CRM is replaced in May' });
@@ -79,7 +82,7 @@ export class Failures {
   }
 
   /**
-   * Has alerts tell of a muted group again. Resolves to whether it was muted.
+   * Includes a muted group in alerts again. Resolves to whether it was muted.
    *
    * @throws RingbackError `receiver_not_started`
    * @example await receiver.failures.unmute(group.id);

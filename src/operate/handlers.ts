@@ -20,19 +20,19 @@ export interface HandlerPause {
   readonly reason: string | undefined;
 }
 
-/** What a handler is registered for, and how. Times are in milliseconds. */
+/** The event patterns and options of a registered handler. Times are in milliseconds. */
 export interface HandlerSettings {
   readonly patterns: readonly string[];
   readonly order: Order;
   readonly concurrency: number;
   readonly timeout: number;
-  /** How often its attempts may begin, such as `10/s`, if that is bounded. */
+  /** How often its attempts may begin, such as `10/s`; undefined if that is unlimited. */
   readonly rate?: string;
   /** Only of joins. */
   readonly join?: { readonly events: readonly string[]; readonly within: number };
 }
 
-/** A handler that a process or the app has, that is paused, or whose runs are not done. */
+/** A handler that is registered in a process, is paused, or has unfinished runs. */
 export interface HandlerState extends Omit<HandlerRuns, 'handler'> {
   readonly name: string;
   /** Whether a living process has it. */
@@ -67,7 +67,7 @@ export interface InboxHandlersParts {
 
 const nameSchema = z.strictObject({ name: givenText });
 
-/** The handlers of the inbox, to look at, to pause and to resume. */
+/** The handlers of the inbox: list, pause and resume them. */
 export class InboxHandlers {
   readonly #parts: InboxHandlersParts;
 
@@ -77,7 +77,7 @@ export class InboxHandlers {
   }
 
   /**
-   * Every handler that a living process has, that is paused, or whose runs are not done, and the living processes.
+   * Every handler that a living process has, that is paused, or that has unfinished runs, and the living processes.
    *
    * @throws RingbackError `receiver_not_started`
    * @example (await receiver.handlers.list()).handlers.filter(({ pause }) => pause) // those that are paused
@@ -108,7 +108,8 @@ export class InboxHandlers {
   }
 
   /**
-   * @internal Whether each handler is paused that is registered here or in another process, or paused. Unlike `list`, it counts no
+   * @internal Whether each handler is paused that is registered here or in another process, or paused. Unlike `list`,
+   * it counts no
    * runs: metrics are read every few seconds, and thousands of dead ones would be counted each time.
    */
   async whichArePaused(): Promise<ReadonlyMap<string, boolean>> {
@@ -123,9 +124,9 @@ export class InboxHandlers {
   }
 
   /**
-   * Pauses a handler in every process of the inbox, until it is resumed, over restarts too: its runs wait, and deliveries are
-   * taken as before. Runs that have begun go on to their end. Other processes follow within two seconds. Resolves to the
-   * pause that holds: of a handler that is paused already, the earlier one.
+   * Pauses a handler in every process of the inbox, across restarts, until it is resumed: its runs wait, and
+   * deliveries are accepted as before. Active runs finish. Other processes follow within two seconds. Resolves to the
+   * pause in effect, which is the earlier one if the handler was already paused.
    *
    * @throws ConfigError `handler_unknown` for a handler that no process has and of which no run waits; RingbackError
    *   `receiver_not_started`
@@ -146,7 +147,7 @@ export class InboxHandlers {
   }
 
   /**
-   * Lets a paused handler go on. Resolves to whether it was paused.
+   * Resumes a paused handler. Resolves to whether it was paused.
    *
    * @throws RingbackError `receiver_not_started`
    * @example await receiver.handlers.resume('crm-sync');

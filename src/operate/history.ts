@@ -21,22 +21,22 @@ export interface HistoryPoint {
   readonly quarantined: number;
   /** By the code of the refusal. */
   readonly refused: Readonly<Record<string, number>>;
-  /** Half of all answers took at most so long. Quantiles are rounded up: below 5 s by about half at the most. */
+  /** The median of the answer times. Quantiles are rounded up: below 5 s by at most about half. */
   readonly answerP50: number | undefined;
   readonly answerP99: number | undefined;
-  /** Attempts that ended well. */
+  /** Attempts that succeeded. */
   readonly done: number;
   readonly retried: number;
   readonly dead: number;
   readonly handlerP50: number | undefined;
   readonly handlerP99: number | undefined;
-  /** The most events and due runs that waited when that was looked at. */
+  /** The maximum of the waiting events and due runs, sampled once a minute. */
   readonly waiting: number;
-  /** How long the oldest of them had waited. */
+  /** The maximum time that the oldest of them had waited. */
   readonly oldestWaiting: number | undefined;
 }
 
-/** Which part of the history. */
+/** Which part of the history to list. */
 export interface HistoryQuery {
   /** @default 'minute' */
   readonly resolution?: Resolution | undefined;
@@ -64,7 +64,7 @@ export const historyQuerySchema = z.strictObject({
 
 const minute = resolutions.minute.length;
 
-/** How much has happened, by minute for two days and by hour for 90. */
+/** Numbers of deliveries, answers and runs: by minute for two days, and by hour for 90 days. */
 export class History {
   readonly #parts: HistoryParts;
   readonly #clockWatch: ClockWatch;

@@ -11,7 +11,7 @@ import { type Attempt, Release, type ReleaseParts, type Released } from './relea
 import { type Account, type Audit, accountSchema } from './audit.ts';
 import { SchemeChange } from './scheme-change.ts';
 
-/** A delivery in quarantine. Its body and headers are given by `quarantine.get`. */
+/** A delivery in quarantine, without its body and headers: see `quarantine.get`. */
 export interface QuarantinedDelivery extends Omit<QuarantineEntry, 'receivedAt'> {
   readonly receivedAt: Date;
 }
@@ -25,10 +25,10 @@ export interface WholeQuarantinedDelivery extends QuarantinedDelivery {
   readonly body: Uint8Array;
 }
 
-/** Why a delivery is in quarantine: its signature doesn't count, or its bytes can't be read. */
+/** Why a delivery is in quarantine: it is not authentic, or its bytes can't be read. */
 export type QuarantineReason = SignatureReason | Unreadable;
 
-/** Which deliveries of the quarantine. */
+/** Which deliveries to list; all given conditions must hold. */
 export interface QuarantineQuery {
   readonly kind?: QuarantineKind | undefined;
   readonly reason?: QuarantineReason | undefined;
@@ -44,18 +44,18 @@ export interface QuarantineQuery {
   readonly cursor?: string | undefined;
 }
 
-/** How many deliveries `reverify` has checked, and what became of them. */
+/** How many deliveries `reverify` has checked, with the outcomes. */
 export interface Reverified {
   readonly checked: number;
   /** Verified, and now events whose handlers run. */
   readonly released: number;
-  /** Verified, and copies of events that are stored: nothing was left to do. */
+  /** Verified, and copies of stored events. */
   readonly duplicates: number;
   /** Verified, but not readable: they stay in quarantine as `unreadable`. */
   readonly unreadable: number;
   /** Not checked, because only the head of the body is kept. */
   readonly cut: number;
-  /** Still not authentic, including those that were not checked, and those that have arrived meanwhile. */
+  /** Still not authentic, including those that were not checked, and those that arrived during the check. */
   readonly remaining: number;
 }
 
@@ -129,7 +129,8 @@ export class Quarantine {
    * schemes, as of its arrival; one that was not readable is read again. It is then recorded like any delivery, with
    * its own time of arrival.
    *
-   * @throws RingbackError `release_not_authentic`, `release_unreadable`, `quarantine_cut`, `quarantine_unknown`; nothing is released then
+   * @throws RingbackError `release_not_authentic`, `release_unreadable`, `quarantine_cut`, `quarantine_unknown`;
+   * nothing is released then
    * @example await receiver.quarantine.release(7) // { status: 'accepted', traceId: '…' }
    */
   async release(id: number, options: Account = {}): Promise<Released> {

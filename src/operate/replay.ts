@@ -18,18 +18,18 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 import type { BulkWork } from './bulk/bulk-work.ts';
 import { requireKnown } from './handlers.ts';
 
-/** How to replay. */
+/** Options of `events.replay`. */
 export interface ReplayOptions {
   /**
-   * Only this handler, also for events that it has never seen. @default the filter's `handler` or that of
-   * its `failure`, else every handler that takes the event now
+   * Run only this handler, even for events that it has never seen. @default the filter's `handler` or that of its
+   * `failure`, else every handler that matches the event now
    */
   readonly only?: string | undefined;
   /** Runs nothing, and returns what would be run. @default false */
   readonly dryRun?: boolean | undefined;
-  /** How many runs are requeued a second. @default as many as the inbox takes */
+  /** The maximum number of runs that are requeued per second. @default unlimited */
   readonly rate?: number | undefined;
-  /** Who asks for it; kept in the audit list and in `ctx.replay`. */
+  /** Who requests it; kept in the audit list and in `ctx.replay`. */
   readonly by?: string | undefined;
   /** Why; kept in the audit list and in `ctx.replay`. */
   readonly reason?: string | undefined;
@@ -81,8 +81,10 @@ export interface ReplayTerms {
 }
 
 /**
- * Which events are replayed or dismissed. Of a group of failures, only those of its handler: the other runs of their events are
- * left alone. And only the dead letters: a run that was done since it was looked for would be done twice, and one that is tried
+ * Which events are replayed or dismissed. Of a group of failures, only those of its handler: the other runs of their
+ * events are
+ * left alone. And only the dead letters: a run that was done since it was looked for would be done twice, and one
+ * that is tried
  * again has not been given up.
  */
 export async function bulkFilter(

@@ -15,9 +15,10 @@ export interface InstrumentOptions {
 const scope = 'ringback';
 
 /**
- * Makes spans and metrics of a receiver with OpenTelemetry: a span for each delivery, and one for each attempt of a handler,
- * linked to the delivery's, however much later and in whichever process it is made. What a handler calls is part of its attempt.
- * Spans carry the ids of event and call and names, and nothing else of an event; no message of an error.
+ * Creates spans and metrics of a receiver with OpenTelemetry: a span for each delivery, and one for each attempt of a
+ * handler, linked to the delivery's, however much later and in whichever process it runs. What a handler calls is
+ * part of its attempt. Spans contain names and the ids of event and call, but nothing else of an event, and no error
+ * messages.
  *
  * @example
  * import { instrument } from 'ringback/otel';

@@ -5,8 +5,8 @@ export function isSampled({ traceFlags }: SpanContext): boolean {
 }
 
 /**
- * A sampler for a part of all traces: attempts are sampled if their delivery was, however much later and in whichever process,
- * and `root` decides about the rest. A sampler that draws for each attempt anew leaves deliveries without their attempts.
+ * A sampler: attempts are sampled if their delivery was, however much later and in whichever process, and `root`
+ * decides about everything else. A plain ratio sampler would decide anew for each attempt.
  *
  * @example
  * import { NodeTracerProvider, ParentBasedSampler, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-node';

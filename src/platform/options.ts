@@ -15,7 +15,10 @@ export interface PlatformLogger {
   warn(fields: object, message: string): void;
 }
 
-/** How requests are tried again. The wait grows from `base` by `factor` up to `cap`, with full jitter. */
+/**
+ * How failed requests are retried: with exponential backoff and full jitter. The maximum wait grows from `base` by
+ * `factor` up to `cap`.
+ */
 export interface PlatformRetryOptions {
   /** The number of attempts, including the first; with 1, nothing is tried again. @default 4 */
   attempts?: number | undefined;

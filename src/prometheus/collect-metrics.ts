@@ -3,9 +3,9 @@ import { type AnswerOutcome, type RunOutcome, measures } from '../kit/activity.t
 import { type Receiver, internalsOf } from '../receiver/receiver.ts';
 
 /**
- * Adds the metrics of a receiver to your registry, whose `metrics()` is what Prometheus reads. What happens is counted by each
- * process; what the inbox holds is looked up when it is read, and is the same in all processes that share it. Labels are
- * names of handlers, outcomes and codes: nothing of an event.
+ * Adds the metrics of a receiver to your registry, whose `metrics()` Prometheus scrapes. Counters and histograms are
+ * per process; gauges are read from the inbox on each scrape, and are the same in all processes that share it. Labels
+ * are names of handlers, outcomes and codes: nothing of an event.
  *
  * @throws Error if the registry has metrics of a receiver already: of two receivers in one process, give each a registry
  * @example

@@ -21,7 +21,7 @@ export interface SandboxOptions {
   database?: string | undefined;
   /** The contents of a new database; an existing database stays as it is. @default a demonstration organization */
   seed?: Seed | undefined;
-  /** The seed for random calls: the same value and a new database give the same calls. @default another each time */
+  /** The seed for random calls: the same value and a new database give the same calls. @default different each time */
   callSeed?: string | number | undefined;
   /** The factor by which calls, and the waits between attempts, run faster. @default 1 */
   speed?: number | undefined;
@@ -41,11 +41,12 @@ export interface SandboxOptions {
   /** The query parameter of website discovery, which the platform's document doesn't show. @default 'url' */
   websiteParameter?: string | undefined;
   /**
-   * Which hosts website discovery and crawls may look at besides those on loopback, such as `www.example.com`. @default none
+   * The hosts that website discovery and crawls may fetch besides loopback, such as `www.example.com`. @default none
    */
   websiteHosts?: readonly string[] | undefined;
   /**
-   * An OpenAI-compatible service that makes the embeddings of knowledge bases, asked for their `embedding_model`. Its address
+   * An OpenAI-compatible service that makes the embeddings of knowledge bases, asked for their `embedding_model`. Its
+   * address
    * ends before `/embeddings`. @default an embedder without a model, which compares words
    */
   embeddings?: EmbeddingService | undefined;

@@ -87,7 +87,11 @@ function isSchemeName(name: string): name is SchemeName {
   return byAnyText.has(name);
 }
 
-/** What to set as the option `signature` to get this scheme: its name when it has one, else the scheme as JSON. */
+/**
+ * The value of the option `signature` for a scheme: its name if it has one, else the scheme as JSON.
+ *
+ * @example if (verification.ok) console.log(describeScheme(verification.scheme)); // t-v1-hex-whole
+ */
 export function describeScheme(scheme: Scheme): string {
   for (const [name, known] of knownSchemes) if (isSameScheme(known, scheme)) return name;
   return JSON.stringify(Object.fromEntries(fields.map((field) => [field, scheme[field]])));

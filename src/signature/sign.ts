@@ -12,7 +12,7 @@ import { prepareSecrets } from './secrets.ts';
 import type { PreparedSecret, Secrets } from './secrets.ts';
 import { writeSignatures } from './syntax.ts';
 
-/** What `sign` needs to know. */
+/** Options of `sign`. */
 export interface SignOptions {
   /** The secret to sign with, or several: each adds one signature, as the platform does after a rotation. */
   readonly secrets: Secrets;

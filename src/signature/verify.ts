@@ -99,7 +99,7 @@ function isWithin(instant: Instant | undefined, { now, tolerance }: Timing): boo
   return Math.abs(distance) <= tolerance * 1e6;
 }
 
-/** What `verify` needs to know. */
+/** Options of `verify`. */
 export interface VerifyOptions {
   /** The subscription's signing secret, or several during a rotation: any of them may have signed. */
   readonly secrets: Secrets;
@@ -116,7 +116,7 @@ export interface VerifyOptions {
 }
 
 /**
- * Tells whether a delivery is from the platform: whether one of your secrets signed its bytes.
+ * Checks whether a delivery is from the platform: whether one of your secrets signed its bytes.
  *
  * @param body The raw bytes of the request. (Text is taken as UTF-8; a parsed body can't be verified.)
  * @param headers The request's headers.

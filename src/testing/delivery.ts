@@ -29,7 +29,7 @@ export interface SignedDelivery {
  */
 export type DeliverySource = string | Fixture | Uint8Array | Readonly<Record<string, unknown>>;
 
-/** How `buildDelivery` makes a delivery. */
+/** Options of `buildDelivery`. */
 export interface DeliveryOptions {
   /** The secret to sign with; several make one signature each, as after a rotation. @default testSecret */
   readonly secret?: Secrets | undefined;
@@ -58,7 +58,7 @@ const optionsSchema = z
   .partial();
 
 /**
- * Makes a signed delivery, as the platform would send it now.
+ * Creates a signed delivery, as the platform would send it now.
  *
  * @throws RingbackError `fixture_unknown`; ConfigError for an invalid source, secret or scheme
  * @example

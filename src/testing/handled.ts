@@ -18,7 +18,7 @@ const hints = ['run_done', 'run_dead', 'event_unhandled', 'event_incomplete'].ma
 /** The longest time between two looks, in milliseconds: if another process settles the last run, there is no hint. */
 const lookAgain = 50;
 
-/** How `handled` waits. */
+/** Options of `handled`. */
 export interface HandledOptions {
   /**
    * How long to wait. The default is below the usual limit of a test, five seconds, at which a test would fail without
@@ -148,7 +148,8 @@ function isWorking(receiver: Pick<Receiver, 'events'>): boolean {
 }
 
 /**
- * Advances to when the next run is due. Not while a run is active, whichever event it is of: its deadline would pass before
+ * Advances to when the next run is due. Not while a run is active, whichever event it is of: its deadline would pass
+ * before
  * it has done much.
  */
 async function moveOn(

@@ -45,7 +45,7 @@ interface Finding {
   readonly knownSince: number;
 }
 
-/** Looks once a minute for what is worth waking somebody, and tells of it once. */
+/** Checks once a minute for problems that need a person, and reports each once. */
 export class Alerts {
   readonly #parts: AlertsParts;
   readonly #stop = new AbortController();
@@ -76,7 +76,10 @@ export class Alerts {
     return raisedAlerts(store.alerts);
   }
 
-  /** @internal Raises what is found, and ends what is no longer. Never rejects: what can't be looked at is looked at later. */
+  /**
+   * @internal Raises what is found, and ends what is no longer. Never rejects: what can't be looked at is looked at
+   * later.
+   */
   async check(): Promise<void> {
     try {
       const facts = await this.#look();

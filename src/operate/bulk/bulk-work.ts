@@ -22,15 +22,15 @@ export interface BulkStep {
   readonly write: (step: ProgressStep) => Promise<readonly DismissedRun[] | undefined>;
 }
 
-/** What was changed, or would be. */
+/** What a replay or a dismissal has changed, or would change in a dry run. */
 export interface BulkResult extends RunCounts {
   /** The id of its entry in the audit list; undefined for a dry run. */
   readonly id: number | undefined;
-  /** Whether it has gone through all of its events, or was stopped by a person before; undefined for a dry run. */
+  /** Whether it is done, was stopped by a person, or is still running; undefined for a dry run. */
   readonly state: BulkState | undefined;
 }
 
-/** How far a replay or a dismissal has come. */
+/** The state of a replay or a dismissal. */
 export type BulkState = 'running' | 'done' | 'stopped';
 
 /** What an entry of the audit list says about how far it has come; undefined for one of what is done at once. */

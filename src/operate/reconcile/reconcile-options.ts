@@ -6,18 +6,18 @@ import { isObject } from '../../kit/values.ts';
 import { readId } from '../../events/ids.ts';
 import { type Duration, inWords, parseDuration } from '../../kit/duration.ts';
 
-/** What an answer about a call has that an event can be rebuilt from; all of it is optional. */
+/** The platform's answer about a call; every field is optional. */
 export interface ReadCall {
   readonly [field: string]: unknown;
 }
 
-/** A call by its id. `agentId` is needed only where the answer about the call names no agent. */
+/** A call by its id. `agentId` is needed only if the answer about the call names no agent. */
 export type CallToReconcile = string | { readonly callId: string; readonly agentId?: string | undefined };
 
-/** Calls, however many there are. */
+/** The calls to check, as a list or an async iterable. */
 export type CallsToReconcile = Iterable<CallToReconcile> | AsyncIterable<CallToReconcile>;
 
-/** Which calls are looked at, and where. */
+/** Options of `receiver.reconcile`: which calls to check, and how to read them. */
 export interface ReconcileOptions {
   /** Reads a call back: `platform.calls` of `ringback/platform`. */
   readonly calls: {
@@ -33,29 +33,29 @@ export interface ReconcileOptions {
       options: { readonly signal: AbortSignal; readonly timeout: number },
     ): Promise<unknown>;
   };
-  /** The calls that went on since then. Too many do no harm. */
+  /** Returns the calls that were in progress or ended since then. Returning too many is harmless. */
   readonly ids: (since: Date) => CallsToReconcile | Promise<CallsToReconcile>;
   /** When the receiver could last be reached, or how long ago that was. Not longer ago than `retention` keeps events. */
   readonly since: Date | Exclude<Duration, number>;
-  /** Ends it, which rejects with the signal's reason. */
+  /** Cancels it: `reconcile` then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a reconciliation has found. */
+/** The result of a reconciliation. */
 export interface Reconciled {
   /** How many calls it was given. */
   readonly calls: number;
-  /** How many events were missing, and are recorded now. */
+  /** How many missing events were recorded. */
   readonly recorded: number;
-  /** How many events were there, or belong to a call that was erased. */
+  /** How many events were already there, or belong to a call that was erased. */
   readonly alreadyThere: number;
-  /** How many calls have not ended: what they will report is still to come. */
+  /** How many calls have not ended yet. */
   readonly notEnded: number;
   /** How many calls have ended, and have no analysis yet; it may never come. */
   readonly notAnalysed: number;
-  /** How many events are from before everything that `retention` keeps, so that nobody knows whether they were handled. */
+  /** How many events are older than `retention` keeps, so that it is unknown whether they were handled. */
   readonly tooOld: number;
-  /** How many events have no time in the answer about their call, so that nobody knows whether they are too old. */
+  /** How many events have no time in the answer, so that it is unknown whether they are too old. */
   readonly timeUnknown: number;
   /** How many calls could not be read, or recorded, or have no id: run it again for these. */
   readonly failed: number;
@@ -108,7 +108,10 @@ export function readReconcileOptions(
   });
 }
 
-/** @throws ConfigError for what isn't a list or an async iterable. A text is one of characters, and none of them is an id. */
+/**
+ * @throws ConfigError for what isn't a list or an async iterable. A text is one of characters, and none of them is an
+ * id.
+ */
 export function readCallsToReconcile(given: unknown): CallsToReconcile {
   if (isObject(given) && (Symbol.asyncIterator in given || Symbol.iterator in given))
     return given as CallsToReconcile;

@@ -53,8 +53,9 @@ export class Documents {
   }
 
   /**
-   * Submits a file. It is answered once the file is stored, and found once `completed` resolves. Each upload makes a new
-   * document: to replace one, call `refresh`. Not in the platform's document: the path and the form's field, `file`.
+   * Submits a file. Resolves once the file is stored; searches find it once `completed` resolves. Each upload creates
+   * a new document: to replace one, call `refresh`. Not in the platform's document: the path and the form's field,
+   * `file`.
    *
    * @throws ConfigError; PlatformError
    * @example
@@ -75,8 +76,9 @@ export class Documents {
   }
 
   /**
-   * Submits pages of a website, which become one document. `websites.sitemaps` finds their addresses. Each call makes a
-   * new document: to replace one, call `refresh`. Not in the platform's document: the path and the fields of the request.
+   * Submits pages of a website, which become one document. `websites.sitemaps` finds their addresses. Each call
+   * creates a new document: to replace one, call `refresh`. Not in the platform's document: the path and the fields
+   * of the request.
    *
    * @throws ConfigError for an address that is none; PlatformError
    * @example const { document_id } = await platform.documents.crawl('kb_1', ['https://www.example.com/prices']);
@@ -109,7 +111,10 @@ export class Documents {
     return everyItem(this.#connection, listing, listShape, ({ documents }) => documents);
   }
 
-  /** One document, with its status. Not in the platform's document: the path. @throws PlatformError 404 when there is none */
+  /**
+   * One document, with its status. Not in the platform's document: the path. @throws PlatformError 404 when there is
+   * none
+   */
   async get(
     knowledgeBaseId: string,
     documentId: string,
@@ -120,7 +125,10 @@ export class Documents {
     return this.#get(operation, idsOf(knowledgeBaseId, documentId, operation), { signal });
   }
 
-  /** Deletes a document: it is no longer found. Not in the platform's document. @throws PlatformError 404 when there is none */
+  /**
+   * Deletes a document: searches no longer find it. Not in the platform's document. @throws PlatformError 404 when
+   * there is none
+   */
   async delete(knowledgeBaseId: string, documentId: string, options: CallOptions = {}): Promise<void> {
     const operation = 'documents.delete';
     const { signal } = readCallOptions(options, operation);
@@ -129,8 +137,9 @@ export class Documents {
   }
 
   /**
-   * Waits until a document is completed, so that it is found. Any other status is waited for, except `failed`, which is
-   * final; answers of 429 and 503 are outlasted. Not in the platform's document: the path, and every status but
+   * Waits until a document is completed, so that searches find it. Keeps polling on any other status, except
+   * `failed`, which is final, and after answers of 429 and 503. Not in the platform's document: the path, and every
+   * status but
    * `completed`.
    *
    * @throws PlatformError `ingestion_failed` with the platform's reason; `not_ready` when the time is over, and the
@@ -153,7 +162,8 @@ export class Documents {
 
   /**
    * Replaces a document: deletes it, then submits what takes its place. The platform has no update, and **this is not
-   * atomic**: in between, and until the new document is completed, searches find neither. If the second half fails, the old
+   * atomic**: in between, and until the new document is completed, searches find neither. If the second half fails,
+   * the old
    * document is gone, and the error `not_resubmitted` says so. What is wrong with a submission by itself is found before
    * anything is deleted. The signal ends nothing once the deletion was sent. Not in the platform's document: the paths.
    *

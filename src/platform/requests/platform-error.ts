@@ -14,9 +14,9 @@ interface PlatformProblem {
 }
 
 /**
- * What went wrong between the client and the platform, in one form for all three error bodies of the platform document
- * (Errors) and for everything else that can happen to a request. Its message is a sentence for people. Neither the
- * message nor `details` contains the API key, a signing secret or a header of a subscription.
+ * An unexpected answer of the platform, or a request that failed, in one form for all three error bodies of the
+ * platform document (Errors) and for all other failures. Neither the message nor `details` contains the API key, a
+ * signing secret or a header of a subscription.
  *
  * @example
  * try {
@@ -42,7 +42,7 @@ export class PlatformError extends Error {
   readonly details: unknown;
   /** The platform's id of the request, for its support; undefined when the answer has none. */
   readonly requestId: string | undefined;
-  /** How long `Retry-After` asks to wait, in milliseconds. */
+  /** The wait that `Retry-After` asked for, in milliseconds. */
   readonly retryAfter: number | undefined;
   /** Whether there was no connection to send the request on. @internal */
   readonly neverSent: boolean;

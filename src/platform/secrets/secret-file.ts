@@ -25,9 +25,8 @@ import {
 } from './secret-lines.ts';
 
 /**
- * The secrets in a file, newest first, without those that have expired. Use it in a function as a receiver's option
- * `secrets`: the receiver calls the function again when a signature doesn't verify, so that a rotation through the client
- * reaches it without a restart.
+ * The secrets in a file, newest first, without those that have expired. Use it in a receiver's option `secrets`, as a
+ * function: the receiver calls it again when a signature doesn't verify, so that a rotation needs no restart.
  *
  * @throws ConfigError `secrets_file_unreadable` when the file can't be read or holds no secret that counts
  * @example createReceiver({ secrets: () => readSecretFile('./secrets') });
@@ -74,7 +73,10 @@ export class SecretFile {
   readonly #descriptor: number;
   #isOver = false;
 
-  /** @throws RingbackError `secret_file_unwritable`; the signal's reason if that is aborted while the lock is waited for */
+  /**
+   * @throws RingbackError `secret_file_unwritable`; the signal's reason if that is aborted while the lock is waited
+   * for
+   */
   static async open(file: string, clock: Clock, signal?: AbortSignal): Promise<SecretFile> {
     let opened: SecretFile | undefined;
     try {
@@ -150,7 +152,8 @@ function nameBeside(path: string): string {
 }
 
 /**
- * Refuses a file that is mounted by itself, as containers do it: nothing can be renamed over it. It shows in that the file
+ * Refuses a file that is mounted by itself, as containers do it: nothing can be renamed over it. It shows in that the
+ * file
  * can't get a second name. A trial rename would show it too, but would give the file another owner and mode, perhaps for
  * no secret at all.
  */

@@ -25,7 +25,10 @@ export interface WholeSubscription {
   readonly events: readonly EventPattern[];
   /** Sent with each delivery, for example credentials for the receiver. Never in an error or a log. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Restricts the subscription to these agents. The platform's document doesn't show the name: it is documented elsewhere. */
+  /**
+   * Restricts the subscription to these agents. The platform's document doesn't show the name: it is documented
+   * elsewhere.
+   */
   readonly agent_ids?: readonly string[];
   /** Restricts the subscription to these workspaces. As above, the name is documented elsewhere. */
   readonly workspace_ids?: readonly string[];
@@ -40,7 +43,7 @@ export type NewSubscription = Omit<WholeSubscription, Defaulted> &
 /** The fields of a subscription to change. `headers` and lists replace the existing ones. */
 export type SubscriptionPatch = Partial<WholeSubscription>;
 
-/** A subscription that should exist. It is identified by its name. Fields that are not given stay as they are. */
+/** A subscription that should exist. It is identified by its name. Fields that are left out keep their values. */
 export type WantedSubscription = Pick<WholeSubscription, 'name' | 'url'> & Partial<WholeSubscription>;
 
 /** What to do with a field of the answer that the client doesn't know: send it back as it is, or leave it out. */

@@ -193,8 +193,8 @@ export class Subscriptions {
   }
 
   /**
-   * Creates the subscription of this name, or changes the fields that differ, or does nothing. Called again, or twice
-   * at once, it still ends with one subscription. Fields that are not given stay as they are.
+   * Creates the subscription of this name, or changes the fields that differ, or does nothing. If it is called again,
+   * or twice at once, there is still only one subscription. Fields that are left out keep their values.
    *
    * @throws as `create` and `update` do
    * @example

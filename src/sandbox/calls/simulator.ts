@@ -32,7 +32,7 @@ export interface CallSimulatorParts {
   readonly stopping: AbortSignal;
 }
 
-/** Plays calls: makes their events happen, each at its time, and keeps what was played to be read back. */
+/** Plays calls: delivers their events, each at its time, and keeps them to be read back. */
 export class CallSimulator {
   readonly #parts: CallSimulatorParts;
 

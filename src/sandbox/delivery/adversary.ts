@@ -10,8 +10,8 @@ const disturbances = ['duplicated', 'delayed', 'dropped', 'tampered', 'wrong_sec
 export type Disturbance = (typeof disturbances)[number];
 
 /**
- * Options of the adversary: for each disturbance its share of all attempts, from 0 to 1; together at most 1. When none
- * is given, each is 0.05; when any is given, the others are 0.
+ * Options of the adversary: the share of all attempts for each disturbance, from 0 to 1; together at most 1. If none
+ * is given, each is 0.05; if any is given, the others are 0.
  */
 export interface AdversaryOptions {
   /** With the same seed, the adversary does the same with the same attempts. @default 'adversary' */

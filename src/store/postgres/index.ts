@@ -11,23 +11,26 @@ import type { StoreFactory } from '../store.ts';
 import { defaultSchema, isSchemaName, readPlace, wrongPlace } from './connection/place.ts';
 import { PostgresStore } from './postgres-store.ts';
 
-/** What `ctx.commit` lends to handlers: a connection of the package `pg`, inside of the transaction. */
+/** What `ctx.commit` passes to its function on Postgres: a connection of the package `pg`, inside the transaction. */
 export type PostgresTransaction = PoolClient;
 
 /** Where the inbox is: exactly one of `connectionString` and `pool`. */
 export interface PostgresOptions {
   /**
-   * A URL such as `postgres://user:password@host:5432/app`. Ringback makes its own connections: at most 12 a process, 2 of
+   * A URL such as `postgres://user:password@host:5432/app`. Ringback makes its own connections: at most 12 a process,
+   * 2 of
    * them for deliveries alone, and one more while a statement isn't answered.
    */
   connectionString?: string | undefined;
   /**
-   * A pool of the package `pg` that your app has already, with at least 4 connections. Ringback leaves it open when it stops.
+   * A pool of the package `pg` that your app has already, with at least 4 connections. Ringback leaves it open when
+   * it stops.
    * Deliveries wait for its connections beside everything else that uses them.
    */
   pool?: Pool | undefined;
   /**
-   * The schema that holds the inbox's tables; it is created if it isn't there. Lower-case letters, digits and `_`; a URL can
+   * The schema that holds the inbox's tables; it is created if it isn't there. Lower-case letters, digits and `_`; a
+   * URL can
    * say it as well, as `?schema=ringback`.
    * @default 'ringback'
    */
@@ -63,8 +66,8 @@ const optionsSchema = z
   });
 
 /**
- * An inbox in Postgres 15 or later, for the option `database`. Needs the package `pg`. Opens nothing: each receiver that is
- * given it makes its own connections when it starts.
+ * An inbox in Postgres 15 or later, for the option `database`. Needs the package `pg`. Opens nothing: each receiver
+ * makes its own connections when it starts.
  *
  * @throws ConfigError for invalid options
  * @example
