@@ -1,6 +1,5 @@
 import { configError } from '../errors/errors.ts';
 import { readSecretFile } from '../platform/secrets/secret-file.ts';
-import { prepareSecrets } from '../signature/secrets.ts';
 import type { Environment } from './environment.ts';
 
 /**
@@ -22,15 +21,8 @@ export function secretsOf({ RINGBACK_SECRETS: list, RINGBACK_SECRETS_FILE: file 
   if (list !== undefined) return parseSecrets(list);
   if (file === undefined) throw configError('secrets_missing');
   // Read once now, so that a problem with the file is reported before anything is opened.
-  secretsIn(file);
-  return () => secretsIn(file);
-}
-
-/** The secrets of a file, checked here, because a later error could not name the file. */
-function secretsIn(file: string): readonly string[] {
-  const secrets = readSecretFile(file);
-  prepareSecrets(secrets, file);
-  return secrets;
+  readSecretFile(file);
+  return () => readSecretFile(file);
 }
 
 /** Whether the environment sets secrets at all. */

@@ -1,9 +1,12 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { readSecretFile } from '../../src/platform/index.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, secret, signedHeaders } from '../support/deliveries.ts';
 import type { Secrets } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 const signedWith = (secrets: string | string[], timestamp: number) => {
   const body = bodyOf();
@@ -160,6 +163,13 @@ describe('a function that gives the secrets', () => {
   ])('says what to do about a failure at start: %s', async (_, secrets, sentence) => {
     const { receiver } = made({ secrets: secrets as SecretsFunction });
     await expect(receiver.start()).rejects.toThrow(sentence);
+  });
+
+  test('names the file of a malformed secret', async () => {
+    const file = join(temporaryFolder(), 'secrets');
+    writeFileSync(file, `${secret}\nnot-a-secret\n`);
+    const { receiver } = made({ secrets: () => readSecretFile(file) });
+    await expect(receiver.start()).rejects.toThrow(`Secret 2 in the secrets file ${file} should be `);
   });
 
   test('may not fail at start, nor give what is no secret', async () => {

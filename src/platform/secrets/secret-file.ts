@@ -14,6 +14,7 @@ import { configError, ringbackError } from '../../errors/errors.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import { messageOf, readCauseOf } from '../../kit/error-text.ts';
 import { isMissing, linkTarget } from '../../kit/link-target.ts';
+import { prepareSecrets } from '../../signature/secrets.ts';
 import { FileLock } from './file-lock.ts';
 import {
   type NewSecret,
@@ -28,15 +29,20 @@ import {
  * The secrets in a file, newest first, without those that have expired. Use it in a receiver's option `secrets`, as a
  * function: the receiver calls it again when a signature doesn't verify, so that a rotation needs no restart.
  *
- * @throws ConfigError `secrets_file_unreadable` when the file can't be read or holds no secret that counts
+ * @throws ConfigError `secrets_file_unreadable` when the file can't be read or holds no secret that counts;
+ * `secret_malformed`, which names the file, when one of them is malformed
  * @example createReceiver({ secrets: () => readSecretFile('./secrets') });
  */
 export function readSecretFile(file: string): readonly string[] {
   const { secrets } = parseSecretLines(readOrRefuse(file));
-  const needed = secrets.filter((line) => isNeeded(line, systemClock.now()));
-  if (needed.length > 0) return needed.map(({ secret }) => secret);
-  const cause = secrets.length === 0 ? 'it holds no secret' : 'every secret in it has expired';
-  throw configError('secrets_file_unreadable', { file, cause });
+  const needed = secrets.filter((line) => isNeeded(line, systemClock.now())).map(({ secret }) => secret);
+  if (needed.length === 0) {
+    const cause = secrets.length === 0 ? 'it holds no secret' : 'every secret in it has expired';
+    throw configError('secrets_file_unreadable', { file, cause });
+  }
+  // Checked here, because a later error could not name the file.
+  prepareSecrets(needed, file);
+  return needed;
 }
 
 /** Whether the file can be read and has a secret that may be this subscription's and has not expired. */
