@@ -30,6 +30,12 @@ export interface ToTell {
   readonly isNew: boolean;
 }
 
+/** How many runs of a handler are dead letters. */
+export interface DeadRuns {
+  readonly handler: string;
+  readonly count: number;
+}
+
 export interface AlertStore {
   /**
    * Raises an alert, or keeps what it says up to date. Resolves to undefined if somebody else tells of it, or has told of it
@@ -45,6 +51,6 @@ export interface AlertStore {
   end(name: string, subject: string): Promise<Pick<KeptAlert, 'isNotified'> | undefined>;
   /** In order of their names and subjects. */
   list(): Promise<readonly KeptAlert[]>;
-  /** How many runs are dead letters of groups that are not muted, counted up to a limit. */
-  deadRuns(limit: number): Promise<number>;
+  /** Of each handler, how many runs are dead letters of groups that are not muted; together, counted up to a limit. Most first. */
+  deadRuns(limit: number): Promise<readonly DeadRuns[]>;
 }

@@ -28,11 +28,13 @@ async function watched(
     database = temporaryDatabase(),
     notifies = true,
     handler = {},
+    handlers = ['crm'],
   }: {
     readonly clock?: ManualClock;
     readonly database?: string;
     readonly notifies?: boolean;
     readonly handler?: HandlerOptions;
+    readonly handlers?: readonly string[];
   } = {},
 ) {
   const told: Alert[] = [];
@@ -45,12 +47,14 @@ async function watched(
       random: () => 0.5,
       alerts: { freeDisk: false, ...(notifies && { notify }), ...alerts },
     },
-    (r) =>
-      r.on('*', { name: 'crm', retry: { base: '400d', cap: '400d' }, ...handler }, ({ traceId }) => {
-        if (traceId.startsWith('bad')) throw new Discard('no');
-        if (traceId.startsWith('late')) throw new Error('not yet');
-        return traceId.startsWith('held') ? held.promise : undefined;
-      }),
+    (r) => {
+      for (const name of handlers)
+        r.on('*', { name, retry: { base: '400d', cap: '400d' }, ...handler }, ({ traceId }) => {
+          if (traceId.startsWith('bad')) throw new Discard('no');
+          if (traceId.startsWith('late')) throw new Error('not yet');
+          return traceId.startsWith('held') ? held.promise : undefined;
+        });
+    },
   );
   const sharing = receiversOn.get(clock) ?? [];
   receiversOn.set(clock, sharing);
@@ -122,7 +126,7 @@ describe('alerts', () => {
         subject: undefined,
         state: 'raised',
         since: expect.any(Date),
-        message: '1 run is a dead letter: nobody tries it again.',
+        message: '1 run of crm is a dead letter: nobody tries it again.',
       },
     ]);
     await send('bad-2');
@@ -133,11 +137,12 @@ describe('alerts', () => {
         name: 'dead_letters',
         subject: undefined,
         since,
-        message: '2 runs are dead letters: nobody tries them again.',
+        message: '2 runs of crm are dead letters: nobody tries them again.',
       },
     ]);
     await look(day);
     expect(states()).toEqual(['dead_letters raised', 'dead_letters reminded']);
+    expect(told[1]?.message).toBe('2 runs of crm are dead letters: nobody tries them again.');
     await receiver.events.dismiss({ state: 'dead' }, { reason: 'entered by hand' });
     await look();
     expect(states().slice(2)).toEqual(['dead_letters over']);
@@ -153,6 +158,16 @@ describe('alerts', () => {
     await look();
     expect(told).toHaveLength(3);
     expect(clock.now()).toBeGreaterThan(Number(since));
+  });
+
+  test('name three of the handlers that have dead letters', async () => {
+    const { logs, told, send, look } = await watched({}, { handlers: ['sms', 'mail', 'crm', 'billing'] });
+    await send('bad-1');
+    await logs.until('run_dead', 4);
+    await look();
+    expect(told[0]?.message).toBe(
+      '4 runs of billing, crm, mail and 1 more are dead letters: nobody tries them again.',
+    );
   });
 
   test('tell of a handler of which most attempts fail, until they do no more', { tags: 'long' }, async () => {
@@ -602,12 +617,12 @@ describe('a webhook of an alert', () => {
     await expect.poll(() => requests.length).toBe(1);
     const [{ headers, body } = { headers: {}, body: '' }] = requests;
     expect(new Webhook(secret).verify(body, headers)).toEqual({
-      text: 'Ringback: dead_letters raised. 1 run is a dead letter: nobody tries it again.',
+      text: 'Ringback: dead_letters raised. 1 run of crm is a dead letter: nobody tries it again.',
       alert: {
         name: 'dead_letters',
         state: 'raised',
         since: expect.stringMatching(/^\d{4}-.*Z$/),
-        message: '1 run is a dead letter: nobody tries it again.',
+        message: '1 run of crm is a dead letter: nobody tries it again.',
       },
     });
     await receiver.events.dismiss({ state: 'dead' }, { reason: 'by hand' });

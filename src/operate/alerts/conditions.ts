@@ -47,14 +47,26 @@ export function unknownIn(
 
 type Maybe = Condition | undefined;
 
+/** How many handlers a message names. */
+const maxNamed = 3;
+
 function deadLetters({ deadRuns }: Facts, { deadLetters: from }: Thresholds): Maybe {
-  if (from === false || deadRuns < from) return undefined;
-  const count = deadRuns >= maxCounted ? `${maxCounted} or more` : String(deadRuns);
+  const total = deadRuns.reduce((sum, { count }) => sum + count, 0);
+  if (from === false || total < from) return undefined;
+  const handlers = handlersOf(deadRuns);
+  const count = total >= maxCounted ? `${maxCounted} or more` : String(total);
   const message =
-    deadRuns === 1
-      ? '1 run is a dead letter: nobody tries it again.'
-      : `${count} runs are dead letters: nobody tries them again.`;
+    total === 1
+      ? `1 run of ${handlers} is a dead letter: nobody tries it again.`
+      : `${count} runs of ${handlers} are dead letters: nobody tries them again.`;
   return { name: 'dead_letters', subject: '', message };
+}
+
+/** Those with the most first. */
+function handlersOf(deadRuns: Facts['deadRuns']): string {
+  const named = deadRuns.slice(0, maxNamed).map(({ handler }) => handler);
+  const more = deadRuns.length - named.length;
+  return `${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
 }
 
 function oldestWaiting({ backlog, now }: Facts, { oldestWaiting: from }: Thresholds): Maybe {

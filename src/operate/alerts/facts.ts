@@ -1,4 +1,5 @@
 /** What alerts are found in, and what is found. */
+import type { DeadRuns } from '../../store/alert-store.ts';
 import type { Backlog, HistoryRow } from '../../store/history-store.ts';
 import type { NamedGroup } from '../../store/failure-store.ts';
 import type { AlertName } from '../../receiver/alert-options.ts';
@@ -6,8 +7,8 @@ import type { AlertName } from '../../receiver/alert-options.ts';
 /** What is looked at, at one moment. */
 export interface Facts {
   readonly now: number;
-  /** Counted up to `maxCounted`. */
-  readonly deadRuns: number;
+  /** Of each handler, most first; together, counted up to `maxCounted`. */
+  readonly deadRuns: readonly DeadRuns[];
   readonly backlog: Backlog;
   /** What has happened in the last hour, by minute. */
   readonly minutes: readonly HistoryRow[];

@@ -1,7 +1,6 @@
 import type { AlertStore, KeptAlert } from '../../alert-store.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
-import { oneRow } from '../connection/transaction.ts';
 
 /** Which alerts are raised, in Postgres. */
 export const alertsOn = (session: Session): AlertStore => ({
@@ -53,16 +52,14 @@ export const alertsOn = (session: Session): AlertStore => ({
        from ringback.alerts order by name, subject`,
     ),
 
-  async deadRuns(limit) {
-    const { count } = await oneRow<{ count: number }>(
-      session,
+  deadRuns: (limit) =>
+    session.query(
       // Group by group: of one that is muted there may be a million, which are not gone through.
-      `select count(*) as count from (
-         select from ringback.failure_groups cross join lateral (
+      `select handler, count(*) as count from (
+         select g.handler from ringback.failure_groups g cross join lateral (
            select from ringback.runs where failure = fingerprint and state = 'dead' limit $1) dead
-         where muted_at is null limit $1) dead`,
+         where muted_at is null limit $1) dead
+       group by handler order by count desc, handler`,
       [limit],
-    );
-    return count;
-  },
+    ),
 });

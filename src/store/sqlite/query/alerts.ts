@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { FoundAlert, KeptAlert, ToTell } from '../../alert-store.ts';
+import type { DeadRuns, FoundAlert, KeptAlert, ToTell } from '../../alert-store.ts';
 import { asInteger } from '../connection/parameters.ts';
 
 /** Which alerts are raised. All but `list` and `deadRuns` run inside a transaction of the caller's. */
@@ -29,14 +29,14 @@ export function prepareAlerts(database: Database.Database) {
   const list = database.prepare(`
     select name, subject, since, message, found_at as foundAt, notified_at > 0 as isNotified
     from alerts order by name, subject`);
-  const deadRuns = database
-    .prepare(
-      // Group by group: of one that is muted there may be a million, which are not gone through.
-      `select count(*) from (
-         select 1 from failure_groups cross join runs indexed by runs_failed on failure = fingerprint and state = 'dead'
-         where muted_at is null limit ?)`,
-    )
-    .pluck();
+  const deadRuns = database.prepare(
+    // Group by group: of one that is muted there may be a million, which are not gone through.
+    `select handler, count(*) as count from (
+       select failure_groups.handler
+       from failure_groups cross join runs indexed by runs_failed on failure = fingerprint and state = 'dead'
+       where muted_at is null limit ?)
+     group by handler order by count desc, handler`,
+  );
 
   return {
     raise(alert: FoundAlert): ToTell | undefined {
@@ -57,6 +57,6 @@ export function prepareAlerts(database: Database.Database) {
         ...alert,
         isNotified: alert.isNotified === 1,
       })),
-    deadRuns: (limit: number) => deadRuns.get(limit) as number,
+    deadRuns: (limit: number) => deadRuns.all(limit) as DeadRuns[],
   };
 }
