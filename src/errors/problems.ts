@@ -208,6 +208,9 @@ export const problems = {
   database_replaced: (d: { database: string; found: string }) =>
     `The database ${d.database} should stay in its place while a process has it open, but ${d.found}. Nothing more is ` +
     'stored, because a restart would lose it. Stop this process, put the right files in place, and start it again.',
+  row_damaged: (d: { column: string; row: string }) =>
+    `The column ${d.column} should hold JSON, but does not where ${d.row}: somebody has edited the database, or its disk is ` +
+    "damaged. Restore it from a backup, or set it to '{}'.",
   database_foreign: (d: { database: string; found: string }) =>
     `The database ${d.database} should be a new file or an inbox, but it ${d.found}. Give the inbox a file of its own, ` +
     'and create the tables that your handlers write to in there, with receiver.database.',

@@ -12,6 +12,7 @@ import { systemClock } from '../../src/kit/clock.ts';
 import { openApiDocument } from '../../src/operate/api/openapi.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { type Authorize, ConfigError, type Mounted } from '../support/public.ts';
+import { rowsIn } from '../support/inbox.ts';
 import { made, started } from '../support/receiver.ts';
 import { connectedHttp2 } from '../support/servers.ts';
 import { storeAround } from '../support/store-around.ts';
@@ -116,6 +117,32 @@ describe('looking', () => {
     expect(JSON.parse(Buffer.from(body, 'base64').toString())).toMatchObject({ traceId: 'trace-forged' });
     const { entries } = await receiver.audit.list();
     expect(entries.map(({ what }) => what)).toEqual(['delivery 1', 'trace-done']);
+  });
+
+  test('names the row in which somebody has left no JSON, and shows the others', async () => {
+    const { database, receiver, ask } = await inbox();
+    const forged = bodyOf({ traceId: 'trace-forged-2' });
+    await deliver(receiver, forged, signedHeaders(forged, { secrets: otherSecret }));
+    await expect.poll(async () => (await receiver.counts()).quarantine.notAuthentic).toBe(2);
+    const of = (traceId: string) => `select sequence from events where trace_id = '${traceId}'`;
+    await rowsIn(database, `update bodies set headers = '{' where sequence = (${of('trace-dead')})`);
+    await rowsIn(database, "update events set facts = '{' where trace_id = 'trace-dead'");
+    await rowsIn(database, "update quarantine set headers = '{' where id = 1");
+    for (const [path, sentence] of [
+      [
+        '/events/trace-dead',
+        /^The column bodies\.headers should hold JSON, but does not where sequence = \d+: /,
+      ],
+      ['/calls/call-2', /^The column events\.facts should .* where trace_id = "trace-dead": /],
+      ['/quarantine/1', /^The column quarantine\.headers should .* where id = 1: /],
+    ] as const)
+      expect(await ask('GET', path)).toMatchObject({
+        status: 500,
+        json: { error: { code: 'row_damaged', message: expect.stringMatching(sentence) } },
+      });
+    expect(await ask('GET', '/quarantine')).toMatchObject({ json: { deliveries: [{ id: 2 }, { id: 1 }] } });
+    for (const path of ['/events/trace-done', '/calls/call-1', '/quarantine/2', '/events'])
+      expect(await ask('GET', path)).toMatchObject({ status: 200 });
   });
 
   test('pages follow each other by their cursor, and one that has not changed is not sent again', async () => {

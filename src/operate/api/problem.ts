@@ -24,6 +24,7 @@ const statuses: Readonly<Record<string, number>> = {
   database_unreadable: 503,
   database_full: 503,
   database_replaced: 503,
+  row_damaged: 500,
   quarantine_unknown: 404,
   quarantine_cut: 409,
   release_not_authentic: 409,

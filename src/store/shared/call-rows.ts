@@ -1,8 +1,9 @@
 /** What the stores in SQL have in common when they read the events of calls, and list calls. */
-import type { CallEventRow, CallFacts, CallRecord } from '../../calls/timeline.ts';
+import type { CallEventRow, CallRecord } from '../../calls/timeline.ts';
 import type { CallFilter, CallPage } from '../call-store.ts';
 import { type ReadText, textOrUndefined } from './event-rows.ts';
 import type { Sequence } from '../event-record.ts';
+import { storedJson } from './stored-json.ts';
 
 /** What an event says about its call, as a row. */
 export interface EventFactsRow {
@@ -24,13 +25,17 @@ export interface ListedCall {
 
 /** Turns a row into the event of the contract. */
 export function callEventOf(row: EventFactsRow, read: ReadText): CallEventRow {
+  const traceId = read(row.trace_id);
   return {
     eventName: read(row.event_name),
-    traceId: read(row.trace_id),
+    traceId,
     organizationId: textOrUndefined(row.organization_id, read),
     occurredAt: row.occurred_at,
     receivedAt: row.received_at,
-    facts: { ...(JSON.parse(read(row.facts)) as CallFacts), agentId: textOrUndefined(row.agent_id, read) },
+    facts: {
+      ...storedJson(read(row.facts), 'events.facts', traceId),
+      agentId: textOrUndefined(row.agent_id, read),
+    },
   };
 }
 

@@ -1,9 +1,10 @@
 /** What the stores in SQL have in common when they read events: the rows of their tables have the same columns. */
-import type { EventSource, Headers } from '../../events/model.ts';
+import type { EventSource } from '../../events/model.ts';
 import type { EventState, KeptEvent, KeptRun, KeptRunWithFailures, StoredEvent } from '../event-store.ts';
 import type { FailureGroup, KeptFailure } from '../failure-store.ts';
 import type { Sequence } from '../event-record.ts';
 import type { FoundRun } from './claimed-work.ts';
+import { storedJson } from './stored-json.ts';
 
 /** An event that is handled, as a row. */
 export interface StoredEventRow {
@@ -93,7 +94,7 @@ export function storedEventOf(row: StoredEventRow, read: ReadText): StoredEvent 
     eventName: read(row.event_name),
     callId: textOrUndefined(row.call_id, read),
     receivedAt: row.received_at,
-    headers: JSON.parse(read(row.headers)) as Headers,
+    headers: storedJson(read(row.headers), 'bodies.headers', row.sequence),
     body: row.body,
   };
 }

@@ -1,4 +1,3 @@
-import type { Headers } from '../../../events/model.ts';
 import type {
   KeptDelivery,
   QuarantineEntry,
@@ -6,6 +5,7 @@ import type {
   QuarantineStore,
   Quarantined,
 } from '../../quarantine-store.ts';
+import { storedJson } from '../../shared/stored-json.ts';
 import { recordedInTime } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';
@@ -74,7 +74,12 @@ export function quarantineOn(session: Session): QuarantineStore {
         `select ${columns}, headers, body from ringback.quarantine where id = $1`,
         [id],
       );
-      return row && { ...entryOf(row), headers: JSON.parse(fromText(row.headers)) as Headers };
+      return (
+        row && {
+          ...entryOf(row),
+          headers: storedJson(fromText(row.headers), 'quarantine.headers', id),
+        }
+      );
     },
 
     async unauthenticated() {

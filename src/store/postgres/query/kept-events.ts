@@ -1,4 +1,3 @@
-import type { Headers } from '../../../events/model.ts';
 import {
   type FailureRow,
   type KeptEventRow,
@@ -11,6 +10,7 @@ import {
 import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
 import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
 import { identityKey } from '../../shared/identity-key.ts';
+import { storedJson } from '../../shared/stored-json.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText } from '../connection/text.ts';
@@ -50,7 +50,7 @@ export async function eventWithTraceId(
     [row.sequence],
   );
   const event = keptEvent(row);
-  const headers = JSON.parse(fromText(row.headers)) as Headers;
+  const headers = storedJson(fromText(row.headers), 'bodies.headers', row.sequence);
   return { ...event, runs: withFailures(event.runs, failures, fromText), headers, body: row.body };
 }
 

@@ -1,5 +1,4 @@
 import type Database from 'better-sqlite3';
-import type { Headers } from '../../../events/model.ts';
 import type {
   KeptDelivery,
   QuarantineEntry,
@@ -7,6 +6,7 @@ import type {
   QuarantinePage,
 } from '../../quarantine-store.ts';
 import type { EventRecord } from '../../event-record.ts';
+import { storedJson } from '../../shared/stored-json.ts';
 import { eventRow, type prepareRecord } from '../work/record.ts';
 
 interface EntryRow extends Omit<QuarantineEntry, 'traceId' | 'isCut'> {
@@ -18,7 +18,8 @@ interface KeptRow extends EntryRow, Pick<KeptDelivery, 'body'> {
   readonly headers: string;
 }
 
-const claimedTraceId = `headers ->> '$."x-webhook-traceid"'`;
+// Headers that somebody has damaged must not keep the others from being listed.
+const claimedTraceId = `iif(json_valid(headers), headers ->> '$."x-webhook-traceid"', null)`;
 const columns = `quarantine.id, kind, reason, digest, ${claimedTraceId} as traceId, received_at as receivedAt,
   coalesce(size, length(body)) as bytes, size is not null as isCut`;
 const withSize = 'quarantine left join quarantine_cut using (id)';
@@ -63,7 +64,7 @@ export function prepareQuarantine(database: Database.Database, record: ReturnTyp
 
     get(id: number): KeptDelivery | undefined {
       const row = selectOne.get(id) as KeptRow | undefined;
-      return row && { ...entryOf(row), headers: JSON.parse(row.headers) as Headers };
+      return row && { ...entryOf(row), headers: storedJson(row.headers, 'quarantine.headers', id) };
     },
 
     unauthenticated: () => unauthenticated.all() as number[],

@@ -13,7 +13,7 @@ import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identi
 import type { Sequence } from '../../event-record.ts';
 import { withErasOf } from '../dedupe/eras.ts';
 import { eventState } from './event-state.ts';
-import type { Headers } from '../../../events/model.ts';
+import { storedJson } from '../../shared/stored-json.ts';
 import { identityKey } from '../../shared/identity-key.ts';
 import { asBytes, asInteger, asText } from '../connection/parameters.ts';
 
@@ -72,7 +72,7 @@ export function prepareEvents(database: Database.Database) {
       return {
         ...event,
         runs: withFailures(event.runs, selectFailures.all(sequence) as FailureRow[], String),
-        headers: JSON.parse(row.headers) as Headers,
+        headers: storedJson(row.headers, 'bodies.headers', sequence),
         body: row.body,
       };
     },
