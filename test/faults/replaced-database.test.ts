@@ -1,12 +1,12 @@
 /** The database is deleted, moved or replaced while a receiver has it open. */
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { concurrently } from '../support/concurrently.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import type { Receiver } from '../support/public.ts';
-import { made, started } from '../support/receiver.ts';
+import { deliverUntilTaken, made, started } from '../support/receiver.ts';
 import { temporaryDatabase, temporaryFolder } from '../support/temporary.ts';
 
 const before = traceIds('before', 20);
@@ -134,6 +134,29 @@ describe.each(Object.entries(changes))('when %s', (_name, { make, found, kept })
     },
   );
 });
+
+test.skipIf(process.getuid?.() === 0)(
+  'a folder that may not be searched for a time keeps nothing back after that',
+  { tags: 'long' },
+  async () => {
+    const [database, handled] = [temporaryDatabase(), [] as string[]];
+    const { receiver, logs } = await started({ database }, (r) =>
+      r.on('*', { name: 'crm' }, ({ traceId }) => void handled.push(traceId)),
+    );
+    const taken = await acknowledged(receiver, before);
+    chmodSync(dirname(database), 0);
+    // What was being written when that was noticed may be acknowledged: the files were in place.
+    taken.push(...(await acknowledged(receiver, after)));
+    expect(taken.length).toBeLessThan(before.length + after.length);
+    expect((await deliver(receiver)).status).toBe(503);
+    chmodSync(dirname(database), 0o700);
+    await deliverUntilTaken(receiver, bodyOf({ traceId: 'again' }));
+    await expect.poll(() => handled.toSorted()).toEqual([...taken, 'again'].toSorted());
+    expect(logs.of('database_replaced')).toEqual([]);
+    await receiver.stop();
+    expect((await heldBy(database)).isSound).toBe(true);
+  },
+);
 
 test('a commit of effects does not count in a database that was deleted', async () => {
   const [database, gate, outcomes] = [temporaryDatabase(), new Gate(), [] as string[]];

@@ -1,6 +1,7 @@
 import { type Stats, statSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../../errors/errors.ts';
+import { codeOf } from '../../../kit/error-text.ts';
 
 /** Tells a file from every other one that exists at the same time. */
 interface FileId {
@@ -34,6 +35,8 @@ export class DatabaseFiles {
   /**
    * What has become of the files, as the end of a sentence; undefined while both are in place. It looks at both paths,
    * which takes microseconds, and should come after a sync and before what was synced is acknowledged.
+   *
+   * @throws RingbackError `database_unreadable` when this process may not look
    */
   changed(): string | undefined {
     const [database, wal] = this.#paths;
@@ -70,12 +73,18 @@ export function refuseOtherName(file: string): void {
 /** An id that no file has, for a file that is not there. */
 const nowhere: FileId = { device: -1, inode: -1 };
 
-/** A path that can't be followed leads nowhere: a restart wouldn't find the file either. */
+/**
+ * A path that can't be followed leads nowhere: a restart wouldn't find the file either.
+ *
+ * @throws RingbackError `database_unreadable` when this process may not look, so that nobody knows
+ */
 function at(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (codeOf(error) !== 'EACCES') return undefined;
+    const cause = 'this process may not search its folder';
+    throw ringbackError('database_unreadable', { database: path, cause });
   }
 }
 

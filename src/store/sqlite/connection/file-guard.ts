@@ -23,7 +23,11 @@ export class FileGuard {
     return this.#problem;
   }
 
-  /** Looks at the files, and returns the problem if they are lost. */
+  /**
+   * Looks at the files, and returns the problem if they are lost.
+   *
+   * @throws RingbackError `database_unreadable` when this process may not look, which may pass
+   */
   look(): RingbackError | undefined {
     if (this.#problem) return this.#problem;
     const found = this.#files()?.changed();
@@ -31,7 +35,7 @@ export class FileGuard {
     return this.#problem;
   }
 
-  /** @throws RingbackError `database_replaced` if the files are lost */
+  /** @throws RingbackError `database_replaced` if the files are lost; as `look` does */
   check(): void {
     const problem = this.look();
     if (problem) throw problem;

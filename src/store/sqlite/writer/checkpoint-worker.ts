@@ -42,8 +42,8 @@ Atomics.notify(state, 0);
  * was deleted or replaced stays as it is: the writer thread finds that out before it acknowledges more.
  */
 function succeeds(): boolean {
-  if (files.changed() !== undefined) return false;
   try {
+    if (files.changed() !== undefined) return false;
     for (let pass = 0; pass < passes; pass += 1) checkpoint.get();
     return true;
   } catch {

@@ -179,7 +179,7 @@ export class WriterThread {
 
   /** Returns whether the database or its WAL is no longer in its place; the first time, empties the WAL and reports it. */
   #noticeReplacedFiles(): boolean {
-    const found = this.#isReplaced ? undefined : this.#connection.files.changed();
+    const found = this.#isReplaced ? undefined : this.#changeOfFiles();
     if (found === undefined) return this.#isReplaced;
     this.#isReplaced = true;
     // If only the WAL was deleted, or both were moved, nothing is lost then. And if another database is in the place of
@@ -187,6 +187,16 @@ export class WriterThread {
     this.#emptyWal();
     this.#send({ replaced: found });
     return true;
+  }
+
+  /** Where this process may not look, what is written stays, since it is claimed by now, but nothing more is until it may. */
+  #changeOfFiles(): string | undefined {
+    try {
+      return this.#connection.files.changed();
+    } catch (error) {
+      this.#failClosed(failureOf(error));
+      return undefined;
+    }
   }
 
   #send(message: FromWriter): void {
