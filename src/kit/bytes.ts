@@ -13,7 +13,7 @@ export type Size = number | `${number}${keyof typeof units}`;
 export function parseSize(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
   if (typeof value !== 'string') return undefined;
-  const match = /^(\d+(?:\.\d+)?)(b|kb|mb|gb)$/.exec(value.trim().toLowerCase());
+  const match = /^(\d+(?:\.\d+)?) *(b|kb|mb|gb)$/.exec(value.trim().toLowerCase());
   if (!match) return undefined;
   return Math.floor(Number(match[1]) * units[match[2] as keyof typeof units]);
 }

@@ -14,7 +14,7 @@ export type Duration = number | `${number}${keyof typeof units}`;
 export function parseDuration(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) && value >= 0 ? wholeOf(value) : undefined;
   if (typeof value !== 'string') return undefined;
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(value.trim());
+  const match = /^(\d+(?:\.\d+)?) *(ms|s|m|h|d)$/.exec(value.trim());
   if (!match) return undefined;
   return wholeOf(Number(match[1]) * units[match[2] as keyof typeof units]);
 }
@@ -51,7 +51,7 @@ export type Rate = `${number}/${'s' | 'm' | 'h' | 'd'}`;
 /** The milliseconds from one to the next at that rate, or undefined when it isn't one. */
 export function parseRate(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined;
-  const match = /^([1-9]\d{0,8})\/([smhd])$/.exec(value.trim());
+  const match = /^([1-9]\d{0,8}) *\/([smhd])$/.exec(value.trim());
   const length = parsePositiveDuration(`1${match?.[2] ?? ''}`);
   return match && length !== undefined ? length / Number(match[1]) : undefined;
 }

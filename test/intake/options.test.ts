@@ -208,3 +208,8 @@ describe('a wrong secret', () => {
     expect(problemOf(options).message).not.toContain(tail);
   });
 });
+
+test('a size, a duration and a rate take a blank before the unit, as their types do', () => {
+  const { receiver } = made({ limits: { body: '5 mb' }, tolerance: '5 m' });
+  expect(() => receiver.on('*', { timeout: '30 s', rate: '10 /s' }, () => {})).not.toThrow();
+});
