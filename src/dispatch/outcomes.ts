@@ -43,7 +43,7 @@ export class RetryLater extends Error {
     if (milliseconds === undefined)
       throw configError('option_invalid', {
         option: 'RetryLater(delay)',
-        expected: "milliseconds or a string such as '90s', '5m' or '2h'",
+        expected: "the time from now on, as milliseconds or a string such as '90s', '5m' or '2h'",
         found: describe(delay),
       });
     this.delay = milliseconds;

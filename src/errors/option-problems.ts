@@ -126,6 +126,7 @@ export function describe(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  if (types.isDate(value)) return 'a Date';
   return `of type ${typeof value}`;
 }
 

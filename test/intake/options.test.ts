@@ -171,6 +171,9 @@ describe('a wrong option gives a sentence', () => {
 
   test('for a RetryLater whose delay is no duration', () => {
     expect(() => new RetryLater('10 minutes' as never)).toThrow(/RetryLater\(delay\) should be/);
+    expect(() => new RetryLater(new Date() as never)).toThrow(
+      /should be the time from now on, .* is a Date\./,
+    );
     // What the header Retry-After gives when it has a date.
     expect(() => new RetryLater(Number('Wed, 21 Oct 2026 07:28:00 GMT') * 1000)).toThrow('but is NaN.');
     expect(() => new RetryLater(10n as never)).toThrow(ConfigError);
