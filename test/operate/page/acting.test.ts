@@ -420,7 +420,7 @@ test(
       return alerts.count();
     };
     await expect.poll(shown).toBe(1);
-    await alerts.getByText('1 run is a dead letter').waitFor();
+    await alerts.getByText('1 run of crm is a dead letter').waitFor();
     await alerts.getByRole('link', { name: 'see why' }).click();
     await page.getByRole('button', { name: 'Dismiss…' }).click();
     const dialog = page.getByRole('dialog');
