@@ -10,7 +10,7 @@ export function withoutControls(text: string): string {
   return text.replaceAll(controls, (found) => (found === '\n' ? found : escaped(found)));
 }
 
-function escaped(found: string): string {
+export function escaped(found: string): string {
   const units = Array.from({ length: found.length }, (_, place) => found.charCodeAt(place));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }

@@ -94,7 +94,7 @@ describe('ringback inbox', () => {
     const cwd = await inboxWithTrouble();
     raise(cwd, 'a\u001B[2Jb\u202Ec\nd');
     const { stdout } = await ringback(['inbox', 'alerts'], { env: {}, cwd, terminal: 100 });
-    expect(stdout.split('\n')[1]).toBe('1970-01-01T00:00:00Z  disk   -        a·[2Jb·c·d');
+    expect(stdout.split('\n')[1]).toBe('1970-01-01T00:00:00Z  disk   -        a\\u001b[2Jb\\u202ec\\u000ad');
   });
 
   it('shows the alerts that are raised', { tags: 'long' }, async () => {

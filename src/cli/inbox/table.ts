@@ -1,6 +1,6 @@
 /** Tables for people: on a terminal, the lists of `ringback inbox` are printed so, and else as lines of JSON for programs. */
 
-import { controls } from '../terminal.ts';
+import { controls, escaped } from '../terminal.ts';
 
 /** What a cell may hold. */
 type Cell = string | number | Date | undefined;
@@ -14,7 +14,7 @@ const gap = '  ';
 
 /**
  * Lines of a table, cut where the terminal ends. What others have written can't move the cursor or
- * change the direction: control characters are shown as dots.
+ * change the direction, and ids that differ only in what can't be seen don't look alike.
  */
 export function tableLines<Item>(
   items: readonly Item[],
@@ -43,7 +43,7 @@ function lineOf(row: readonly string[], widths: readonly number[], width: number
 function textOf(cell: Cell): string {
   if (cell === undefined) return '-';
   if (cell instanceof Date) return `${cell.toISOString().slice(0, 19)}Z`;
-  return String(cell).replaceAll(controls, '·');
+  return String(cell).replaceAll(controls, escaped);
 }
 
 function padded(text: string, width: number): string {

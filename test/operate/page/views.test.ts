@@ -57,6 +57,17 @@ test('of a call with many events, the latest are listed, and older ones that hav
   await page.getByRole('link', { name: 'Older →' }).waitFor();
 });
 
+test('ids that differ only in what can not be seen do not look alike', async () => {
+  const { receiver } = await started();
+  for (const id of ['a\u200bb', 'a\u202eb']) await deliver(receiver, bodyOf({ traceId: id, callId: id }));
+  const { page, goTo } = await open(receiver);
+  await goTo('/events');
+  const [one, other] = ['a\\u{202e}b', 'a\\u{200b}b'];
+  await expect.poll(() => page.locator('td code').allTextContents()).toEqual([one, one, other, other]);
+  await page.locator('td a').last().click();
+  await page.getByRole('heading', { name: `Call ${other}` }).waitFor();
+});
+
 test('a body of long lines is laid out in short pieces, and is copied as it came', async () => {
   const { receiver } = await started();
   const written = `${'שלום '.repeat(5_000)}\n\na${'🦊'.repeat(5_000)} ${'a\n'.repeat(2_000)}a`;

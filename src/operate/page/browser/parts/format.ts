@@ -32,6 +32,14 @@ export function utcTime(time: string | number): string {
   return `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
+/** An id with its invisible characters escaped, as JavaScript writes them: ids that differ only in these must not look alike. */
+export function visible(id: string): string {
+  return id.replaceAll(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`,
+  );
+}
+
 /** How long ago a time is. */
 export function ago(time: string | number, now = Date.now()): string {
   const past = now - new Date(time).getTime();

@@ -1,6 +1,6 @@
 /** Small pieces of text that many views show. */
 import type { ComponentChildren } from 'preact';
-import { ago, localTime, utcTime } from './format.ts';
+import { ago, localTime, utcTime, visible } from './format.ts';
 
 /** A time in the viewer's zone; UTC is in the title, or in a second line. */
 export function Time({ at, isLong = false }: { readonly at: string | undefined; readonly isLong?: boolean }) {
@@ -29,7 +29,7 @@ export function Foreign({
   if (text === undefined || text === '') return <span class="faint">–</span>;
   return isCode ? (
     <code dir="auto" title={text}>
-      {text}
+      {visible(text)}
     </code>
   ) : (
     <span dir="auto" class="foreign" title={text}>

@@ -4,7 +4,7 @@ import type { Call, Erased } from '../api/shapes.ts';
 import { maxListed, useEventsOfCall } from '../api/use-call.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton, type Why } from '../parts/change-button.tsx';
-import { counted, duration } from '../parts/format.ts';
+import { counted, duration, visible } from '../parts/format.ts';
 import { Dismiss, Replay } from '../parts/run-changes.tsx';
 import { Loaded } from '../parts/standing.tsx';
 import { Fact, Facts, Foreign, State, Time } from '../parts/text.tsx';
@@ -33,7 +33,7 @@ function OneCall({ call }: { readonly call: Call }) {
       </p>
       <div class="title">
         <h1 tabIndex={-1}>
-          Call <span dir="auto">{callId}</span>
+          Call <span dir="auto">{visible(callId)}</span>
         </h1>
         <State state={status} />
         {isDead && <State state="dead" />}
