@@ -169,3 +169,33 @@ test('an inbox in which no run can be settled is reported once for all of them, 
   await expect.poll(() => failed).toBe(20);
   expect(logs.of('dispatch_failed')).toHaveLength(2);
 });
+
+/** Keeps the rows of a table out without an error. */
+function keepOut(receiver: Receiver, table: string, condition = ''): void {
+  receiver.database.exec(
+    `create trigger forget before insert on ${table} ${condition} begin select raise(ignore); end`,
+  );
+}
+
+test.each(['identities', 'events', 'bodies', 'claims', 'waiting'])(
+  'a delivery of which a trigger keeps the row out of %s is not acknowledged',
+  async (table) => {
+    const { receiver } = await started({ database: temporaryDatabase() }, (r) => {
+      if (table !== 'waiting') r.on('*', { name: 'crm' }, () => {});
+    });
+    const body = bodyOf({ traceId: 'kept-out' });
+    keepOut(receiver, table);
+    expect((await deliver(receiver, body)).status).toBe(503);
+    receiver.database.exec('drop trigger forget');
+    await expect.poll(async () => (await deliver(receiver, body)).json.status).toBe('accepted');
+    expect(await receiver.events.get('kept-out')).toBeDefined();
+  },
+);
+
+test('a delivery whose row a trigger keeps out fails alone, and those that come with it are taken', async () => {
+  const { receiver } = await started({ database: temporaryDatabase() });
+  keepOut(receiver, 'events', "when new.trace_id = 'bad'");
+  const ids = ['good-1', 'good-2', 'bad', 'good-3', 'good-4'];
+  const answers = await Promise.all(ids.map((traceId) => deliver(receiver, bodyOf({ traceId }))));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 503, 200, 200]);
+});

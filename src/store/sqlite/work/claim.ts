@@ -27,6 +27,11 @@ const claimBytes = 8 * 1024 * 1024;
 /** How many rows one step passes over at the most: they are read for nothing, while deliveries wait. */
 const maxPassedOver = 500;
 
+/** Somebody's trigger has kept a row out without an error, by raise(ignore): nothing must go on as if it were there. */
+export function notKeptIn(table: string): Error {
+  return new Error(`a row was not kept in ${table}`);
+}
+
 /** The functions by which a process takes work and gives it back. All run inside a transaction of the caller's. */
 export function prepareClaims(database: Database.Database, processes: Processes) {
   const fields = `e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.received_at, b.headers, b.body,
@@ -93,7 +98,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       });
       return rows.map((row) => {
         endWait.run(row.sequence);
-        claimEvent.run(row.sequence, processes.id);
+        if (claimEvent.run(row.sequence, processes.id).changes === 0) throw notKeptIn('claims');
         return {
           ...storedEventOf(row, String),
           crashCount: row.crash_count,

@@ -6,7 +6,7 @@ import { type EarlierIdentities, eraOf } from '../dedupe/eras.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { hasReconciled, prepareReconciling } from './reconciling.ts';
-import { prepareCallsOfOthers } from './claim.ts';
+import { notKeptIn, prepareCallsOfOthers } from './claim.ts';
 
 /** An event as it is written. */
 export interface EventRow {
@@ -71,6 +71,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   const insertIdentity = database.prepare(
     'insert into identities (era, identity, sequence) values (?, ?, ?) on conflict do nothing',
   );
+  const hasIdentity = database.prepare('select 1 from identities where era = ? and identity = ?');
   // What a copy has just added to the current era must not stay: it would outlive the event's own, which expires.
   const deleteIdentity = database.prepare(
     'delete from identities where era = ? and identity = ? and sequence = ?',
@@ -85,7 +86,11 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   const isNew = (identity: string, sequence: Sequence): boolean => {
     const era = eraOf(sequence);
     writeIdentityKey(identity, key);
-    if (insertIdentity.run(era, key, sequence).changes === 0) return false;
+    if (insertIdentity.run(era, key, sequence).changes === 0) {
+      // What is a duplicate has a row here.
+      if (!hasIdentity.get(era, key)) throw notKeptIn('identities');
+      return false;
+    }
     if (!earlier.has(key, era)) return true;
     deleteIdentity.run(era, key, sequence);
     return false;
@@ -93,7 +98,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
 
   const insert = (row: EventRow, sequence: Sequence): void => {
     const { callId } = row;
-    insertEvent.run(
+    const ofEvent = insertEvent.run(
       sequence,
       row.traceId,
       row.eventName,
@@ -106,7 +111,8 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
       row.facts,
       row.source,
     );
-    insertBody.run(sequence, row.headers, row.body);
+    if (ofEvent.changes === 0) throw notKeptIn('events');
+    if (insertBody.run(sequence, row.headers, row.body).changes === 0) throw notKeptIn('bodies');
     // If another event has this key, that one keeps it: it decides nothing.
     if (row.lookup === null) return;
     writeIdentityKey(row.lookup, key);
@@ -135,8 +141,8 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
       }
       recorded += 1;
       const isClaimed = mayBeClaimed(row);
-      if (isClaimed) insertClaim.run(sequence, holder.id);
-      else insertWaiting.run(sequence);
+      const ofWork = isClaimed ? insertClaim.run(sequence, holder.id) : insertWaiting.run(sequence);
+      if (ofWork.changes === 0) throw notKeptIn(isClaimed ? 'claims' : 'waiting');
       return { sequence, isClaimed };
     });
     if (recorded > 0) count.run(recorded);
