@@ -20,9 +20,12 @@ export interface Erased {
   readonly calls: number;
   /** Their ids, to erase in your own tables what belongs to these calls. */
   readonly callIds: readonly string[];
-  /** Whether the write-ahead log was emptied. False: another process was in the way; this is retried later. */
+  /**
+   * Whether the write-ahead log was emptied. False: another process was in the way, and this is retried later. In Postgres
+   * always false: its files are left to vacuum.
+   */
   readonly checkpointed: boolean;
-  /** Whether the database was rewritten. */
+  /** Whether the database was rewritten. In Postgres always false. */
   readonly compacted: boolean;
 }
 
@@ -88,8 +91,8 @@ export class Erasure {
     await this.#eraseBeside((content) => found.mentions(content) || traceIds.isIn(content));
     const counts = { ...events, calls: callIds.length, quarantined };
     const scrubbed = (await this.#parts.store.compact?.({ rewrite: compact })) ?? {
-      checkpointed: true,
-      compacted: true,
+      checkpointed: false,
+      compacted: false,
     };
     this.#parts.telemetry.report('erased', { ...counts, ...scrubbed });
     return { ...counts, callIds, ...scrubbed };
