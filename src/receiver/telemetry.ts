@@ -107,7 +107,7 @@ const logEvents = {
   ],
   handler_missing: [
     'warn',
-    'stored runs wait for a handler that is not registered: register one of that name, or dismiss its runs with receiver.events.dismiss',
+    'stored runs wait for a handler that is not registered: register one of that name, run them under the new name with receiver.events.replay and its option `only` if it was renamed, or dismiss its runs with receiver.events.dismiss',
     'ringback inbox dismiss --handler <name>',
   ],
   handlers_differ: [

@@ -273,7 +273,12 @@ test('stored runs of a handler that is gone are told, kept, and taken up when it
 
   const without = await started({ database });
   expect(without.logs.of('handler_missing')).toMatchObject([
-    { handler: 'crm', msg: expect.stringMatching(/register .* or dismiss its runs/v) as string },
+    {
+      handler: 'crm',
+      msg: expect.stringMatching(
+        /register .*, run them under the new name .*, or dismiss its runs/v,
+      ) as string,
+    },
   ]);
   expect((await without.receiver.counts()).runs.due).toBe(1);
   await without.receiver.stop();
