@@ -488,6 +488,15 @@ describe('mounted', () => {
     expect(await dismissed.json()).toMatchObject({ runs: 1 });
   });
 
+  test('fetch asks about the very Request that it was given', async () => {
+    const { receiver } = await inbox();
+    const asked: unknown[] = [];
+    const authorize: Authorize = (...about) => void asked.push(...about);
+    const request = new Request('https://app.example.com/ops/counts');
+    expect(await receiver.api({ authorize }).fetch(request, '/ops')).toMatchObject({ status: 403 });
+    expect(asked.map((about) => about === request)).toEqual([true, true]);
+  });
+
   test('a body that was read in front, and not kept, is told to whoever may do it', async () => {
     const { receiver } = await inbox();
     const authorize: Authorize = ({ headers }) => (headers.has('cookie') ? 'all' : undefined);
