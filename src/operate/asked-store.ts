@@ -1,14 +1,14 @@
 import { RingbackError } from '../errors/errors.ts';
 import { intercepted } from '../kit/intercepted.ts';
 
-/** What is asked of a store, and what that is called in an error. */
+/** What errors call an operation on the store. */
 const asked = 'An operation on the inbox';
 
-/** What becomes of an operation whose database is closed under it: neither says that the receiver was stopped. */
+/** The errors of an operation whose database was closed meanwhile: neither says that the receiver was stopped. */
 const closedUnder: ReadonlySet<string> = new Set(['database_closed', 'database_unreachable']);
 
 /**
- * A store, or a part of one, for what people ask and do: see `whileStarted`.
+ * A store, or a part of one, whose operations fail with `receiver_not_started` after a stop: see `whileStarted`.
  *
  * @param requireStarted throws RingbackError `receiver_not_started` unless the inbox is open
  */
@@ -17,9 +17,9 @@ export function askedStore<Part extends object>(part: Part, requireStarted: (met
 }
 
 /**
- * Makes a call for what people ask and do, which may go on as the receiver stops. What is being read or written then fails with
- * an error of the database or of a thread, which says nothing of a stop; and what has not begun must not open connections again.
- * Both fail as they would have after the stop.
+ * Makes a call to the store that may still be running when the receiver stops. Its read or write would then fail with
+ * an error of the database or of a thread, which doesn't mention the stop, and a call that begins later would open
+ * connections again. Both fail with `receiver_not_started` instead.
  */
 export async function whileStarted<T>(
   call: () => T | Promise<T>,

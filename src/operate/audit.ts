@@ -7,7 +7,7 @@ import { type BulkState, bulkStateOf } from './bulk/bulk-work.ts';
 
 /** Who makes a change, and why; both are kept in the audit list. */
 export interface Account {
-  /** Such as a user name. */
+  /** For example a user name. */
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
 }
@@ -20,14 +20,14 @@ export interface AuditEntry extends Omit<AuditRow, 'requestedAt' | 'finishedAt' 
    * say.
    */
   readonly finishedAt: Date | undefined;
-  /** How far a replay or a dismissal has come; undefined for what is done at once. */
+  /** The progress of a replay or dismissal; undefined for other operations. */
   readonly progress: AuditProgress | undefined;
 }
 
-/** How far a replay or a dismissal has come. */
+/** The progress of a replay or dismissal. */
 export interface AuditProgress {
   readonly state: BulkState;
-  /** From 0 to 1: the share of the events that it has gone through. */
+  /** The share of its events that it has processed, from 0 to 1. */
   readonly share: number;
   /** How many runs of each handler it has requeued or dismissed. */
   readonly handlers: Readonly<Record<string, number>>;
@@ -35,13 +35,13 @@ export interface AuditProgress {
 
 /** Which part of the audit list to return. */
 export interface AuditQuery {
-  /** Done then or later. */
+  /** Only operations at or after this time. */
   readonly since?: Instant | undefined;
-  /** Done before then. */
+  /** Only operations before this time. */
   readonly until?: Instant | undefined;
-  /** How many, at most 1,000. @default 100 */
+  /** How many entries per page, at most 1,000. @default 100 */
   readonly limit?: number | undefined;
-  /** The `cursor` of the page before. */
+  /** The `cursor` of the previous page. */
   readonly cursor?: string | undefined;
 }
 
@@ -58,13 +58,13 @@ export interface AuditParts {
   readonly requireStarted: (method: string) => void;
 }
 
-/** What is about to be done, to what, and on whose account. */
+/** What is about to be done, to what, by whom and why. */
 interface Change extends Account {
   readonly action: AuditAction;
   readonly what: string;
 }
 
-/** What a change resolved to, and how much it changed that is not counted yet. */
+/** The result of a change, and the counts that it hasn't written yet. */
 interface Changed<Result> {
   readonly result: Result;
   readonly counts?: Partial<AuditCounts>;
@@ -72,7 +72,6 @@ interface Changed<Result> {
 
 /** The options of every change. */
 export const accountSchema = z.strictObject({ by: givenText.optional(), reason: givenText.optional() });
-/** What a list can be asked with. */
 export const auditQuerySchema = z.strictObject(listOptions);
 
 /**
@@ -80,13 +79,13 @@ export const auditQuerySchema = z.strictObject(listOptions);
  * again.
  */
 const sameLook = 3_600_000;
-/** How many looks are remembered for that. */
+/** How many looks are remembered for this. */
 const maxLooks = 1_000;
 
 /** The audit list: changes made by people, with who, when, what, why, and how much was changed. */
 export class Audit {
   readonly #parts: AuditParts;
-  /** When somebody looked at something last. */
+  /** When each person last looked at each thing. */
   readonly #looks = new Map<string, number>();
 
   /** @internal */
@@ -136,7 +135,7 @@ export class Audit {
   }
 
   /**
-   * Notes that somebody is about to be shown a body.
+   * Records that somebody is about to see a body.
    *
    * @internal
    */

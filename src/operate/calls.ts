@@ -7,11 +7,11 @@ import type { CallPage, CallStore } from '../store/call-store.ts';
 export interface CallQuery {
   readonly agentId?: string | undefined;
   readonly status?: CallStatus | undefined;
-  /** Calls whose first event arrived then or later. */
+  /** Only calls whose first event arrived at or after this time. */
   readonly since?: Instant | undefined;
-  /** Calls whose first event arrived before then. */
+  /** Only calls whose first event arrived before this time. */
   readonly until?: Instant | undefined;
-  /** How many, at most 1,000. @default 100 */
+  /** How many calls per page, at most 1,000. @default 100 */
   readonly limit?: number | undefined;
   /** The `cursor` of the previous page. */
   readonly cursor?: string | undefined;
@@ -23,14 +23,14 @@ export interface CallsParts {
   readonly requireStarted: (method: string) => void;
 }
 
-/** How far a call can have come. */
+/** The statuses of a call, in order of progress. */
 export const callStatuses = [
   'in_progress',
   'ended',
   'transferred',
   'analysed',
 ] as const satisfies readonly CallStatus[];
-/** Which calls, and which page of them. */
+/** Selects calls, and a page of them. */
 export const callQuerySchema = z.strictObject({
   ...listOptions,
   agentId: z.string('the id of an agent').optional(),
@@ -48,7 +48,7 @@ export class Calls {
   }
 
   /**
-   * A call, or undefined when none of its events has arrived.
+   * Reads the record of a call. Resolves to undefined if none of its events has arrived.
    *
    * @example const call = await receiver.calls.get('call_42'); // call?.durationMs
    */

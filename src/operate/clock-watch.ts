@@ -1,16 +1,16 @@
 import { type Clock, distanceOf } from '../kit/clock.ts';
 
-/** If the wall clock moves further from the monotonic one between two looks, it was set. In milliseconds. */
+/** How far the wall clock may move against the monotonic clock before it counts as set, in milliseconds. */
 const tolerance = 60_000;
 /** How long nothing is removed after the wall clock was set, in milliseconds. */
 const pauseAfterSet = 3_600_000;
 
-/** Sees when the wall clock is set. It may be wrong, and what is removed by a wrong clock is lost. */
+/** Notices when the wall clock is set: it may be wrong then, and what a wrong clock removes is lost. */
 export class ClockWatch {
   readonly #clock: Clock;
-  /** How far the wall clock was from the monotonic one at the last look. */
+  /** The difference between the wall clock and the monotonic clock at the last check. */
   #distance: number;
-  /** From when on the wall clock is trusted, by the monotonic one. */
+  /** When the wall clock is trusted again, on the monotonic clock. */
   #trustedFrom: number;
 
   constructor(clock: Clock) {
@@ -19,7 +19,7 @@ export class ClockWatch {
     this.#trustedFrom = clock.elapsed();
   }
 
-  /** Whether the wall clock has not been set lately, so that what it says was kept long enough may be removed. */
+  /** Whether expired data may be removed: not soon after the wall clock was set. */
   mayRemove(): boolean {
     const distance = distanceOf(this.#clock);
     const isSet = Math.abs(distance - this.#distance) > tolerance;

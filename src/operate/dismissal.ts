@@ -14,9 +14,9 @@ export interface DismissOptions {
   readonly only?: string | undefined;
   /** Who dismisses them; kept in the reason of each run, and in the audit list. @default none */
   readonly by?: string | undefined;
-  /** Why; kept in the reason of each run, and in the audit list. */
+  /** Why; stored in the reason of each run, and in the audit list. */
   readonly reason: string;
-  /** Dismisses nothing, and returns what would be dismissed. @default false */
+  /** Dismisses nothing and returns what would be dismissed. @default false */
   readonly dryRun?: boolean | undefined;
 }
 
@@ -33,12 +33,12 @@ export const dismissOptionsSchema = z.strictObject({
   dryRun: z.boolean('true or false').default(false),
 });
 
-/** How a dismissal is kept: which handler, who and why. */
+/** What a dismissal stores besides its filter: which handler, who and why. */
 interface DismissalTerms extends Account {
   readonly only?: string | undefined;
 }
 
-/** Refuses a dismissal of everything, and one of open runs that will still be run. */
+/** Refuses a dismissal of everything, and of open runs that a registered handler will still run. */
 export function requireDismissible(
   filter: EventFilter,
   { only }: DismissalTerms,
@@ -77,7 +77,7 @@ export function dismissalWork(
   };
 }
 
-/** Open runs may only be dismissed of a named handler that isn't registered: a registered one will still run them. */
+/** Open runs can be dismissed only for a named handler that isn't registered: a registered one will still run them. */
 function requireGone(handler: string | undefined, known: readonly string[]): void {
   if (handler === undefined) {
     throw configError('option_invalid', {

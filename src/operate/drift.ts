@@ -6,24 +6,23 @@ import type { CallEvent } from '../events/model.ts';
 import type { DriftRow, DriftStore } from '../store/drift-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
-/** How long counts are gathered before a write, in milliseconds: a write per event would cost as much as the event. */
+/** How long counts are gathered before a write, in milliseconds: a write per event would double its cost. */
 const writePause = 5_000;
-/** The most differences that are counted between two writes: the table holds no more in all. */
+/** How many differences are counted between two writes: the table holds no more in all. */
 const maxCounted = 1_000;
 
 /** A difference between what the platform sends and what is documented, and how often it was seen. */
 export interface DriftFinding {
   readonly eventName: string;
-  /** Where in the body, dotted, `[]` for the items of an array; empty for an unknown event. */
+  /** The dotted path in the body, with `[]` for the items of an array; empty for an unknown event. */
   readonly path: string;
   readonly kind: DriftKind;
   readonly firstSeenAt: Date;
   readonly lastSeenAt: Date;
-  /** In how many events. */
+  /** The number of events that have it. */
   readonly count: number;
 }
 
-/** What the ledger of drift works with. */
 export interface DriftParts {
   readonly store: DriftStore;
   readonly telemetry: Telemetry;
@@ -33,9 +32,9 @@ export interface DriftParts {
 }
 
 /**
- * Counts how events differ from their documentation, so that users learn of a change before their handlers meet it. No
- * answer waits for this: events are compared after the answer, and counts are written in groups. The counts of the last
- * seconds are lost when the process is killed.
+ * Counts how events differ from their documentation, so that users learn of a change early. No answer waits for this:
+ * events are compared after the answer, and counts are written in groups. If the process is killed, the counts of the
+ * last seconds are lost.
  */
 export class DriftLedger {
   readonly #parts: DriftParts;
@@ -49,7 +48,7 @@ export class DriftLedger {
   }
 
   /**
-   * All differences, the most recently first-seen first: at most 1,000, and never a value.
+   * Lists all differences, at most 1,000, the newest first; never a value from a body.
    *
    * @example for (const { eventName, path, kind, count } of await receiver.drift.list()) console.log(kind, path);
    */
@@ -64,7 +63,7 @@ export class DriftLedger {
     }));
   }
 
-  /** @internal Compares an event that was answered, before its handlers get it, because they may change it. */
+  /** @internal Compares an answered event, before its handlers get it, because they may change it. */
   observe(event: CallEvent, receivedAt: number): void {
     for (const drift of driftOf(event)) {
       this.#count({ ...drift, firstSeenAt: receivedAt, lastSeenAt: receivedAt, count: 1 });
@@ -72,7 +71,7 @@ export class DriftLedger {
     if (this.#counted.size > 0) this.#planWrite();
   }
 
-  /** @internal Writes what was counted so far, for the last time. */
+  /** @internal Writes the remaining counts. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#write();
@@ -110,7 +109,7 @@ export class DriftLedger {
   }
 }
 
-/** None of the three contains a blank. */
+/** Unambiguous: none of the three contains a space. */
 function keyOf({ eventName, path, kind }: Drift): string {
   return `${eventName} ${path} ${kind}`;
 }

@@ -5,12 +5,12 @@ import { type Account, accountSchema } from './audit.ts';
 import { IdMentions } from './id-mentions.ts';
 import { mentionsOfPhoneNumber } from './person-mentions.ts';
 
-/** What is to be erased: a call, or everything that names a phone number. */
+/** What to erase: a call, or everything that names a phone number. */
 export type ErasureTarget = ({ readonly callId: string } | { readonly phoneNumber: string }) &
   Account & {
     /**
-     * Whether the database is also rewritten. Only that removes old copies from unused parts of its pages, but deliveries
-     * have to wait meanwhile. @default true for a database of up to 128 MB
+     * Whether to rewrite the database. Only that removes old copies from unused parts of its pages, but deliveries wait
+     * meanwhile. @default true for a database of up to 128 MB
      */
     readonly compact?: boolean | undefined;
     /** Erases nothing, and returns what would be erased. @default false */
@@ -28,10 +28,10 @@ const targetSchema = z.strictObject({
 });
 
 /**
- * The target as it is checked; `mentions` tells whether something mentions the call, or the phone number.
+ * Checks the target. `mentions` finds texts that mention the call or the phone number.
  *
- * Other arguments are refused: elsewhere, `dryRun` is in a second one, and here it would erase what was only to be
- * counted.
+ * Further arguments are refused: other methods take `dryRun` in a second one, and ignoring it here would erase what
+ * should only be counted.
  *
  * @throws ConfigError unless the target is either a call or a phone number
  */

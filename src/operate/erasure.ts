@@ -10,7 +10,7 @@ import type { HandlerStore } from '../store/handler-store.ts';
 import type { ErasureStep, Kept, KeptIn, RetentionStore } from '../store/retention-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
-/** What was erased, and whether it is also gone from the files. */
+/** What was erased, and whether the database files still hold remains of it. */
 export interface Erased {
   readonly events: number;
   /** Stored runs, dead letters included. */
@@ -18,7 +18,7 @@ export interface Erased {
   readonly quarantined: number;
   /** Calls that had an event. */
   readonly calls: number;
-  /** Their ids, to erase in your own tables what belongs to these calls. */
+  /** The ids of these calls, so that you can erase them in your own tables. */
   readonly callIds: readonly string[];
   /**
    * Whether the write-ahead log was emptied. False: another process was in the way, and this is retried later. In Postgres
@@ -36,31 +36,30 @@ export interface ErasureParts {
   readonly audit: Audit;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
-  /** How long the trace ids of what was erased are remembered, in milliseconds. */
+  /** How long the trace ids of erased events are remembered, in milliseconds. */
   readonly traceIds: number;
   /** @throws RingbackError `receiver_not_started` */
   readonly requireStarted: (method: string) => void;
 }
 
-/** How many events without a call are erased in one step. */
+/** How many events are listed or erased in one step. */
 const eventsAtOnce = 100;
 
 interface Found {
-  /** Each with one event that mentions what is to be erased, if the call was found by that. */
+  /** The ids of the calls to erase. The value is the event that mentions the person, if the call was found by one. */
   readonly calls: ReadonlyMap<string, Sequence | undefined>;
   readonly events: readonly number[];
-  /** Those of `events`. */
+  /** The trace ids of `events`. */
   readonly traceIds: IdMentions;
-  /** Whether something mentions what is to be erased, or one of the calls that are erased with it. */
+  /** Whether a text mentions the person or call to erase, or the id of a call found with it. */
   readonly mentions: Mentions;
 }
 
-/** Which events were erased. */
 interface ErasedEvents extends Pick<Erased, 'events' | 'runs' | 'callIds'> {
   readonly traceIds: IdMentions;
 }
 
-/** Erases what a person asks to have erased, everywhere in the inbox and in its files. */
+/** Erases a call, or everything that names a phone number, from the inbox and its files. */
 export class Erasure {
   readonly #parts: ErasureParts;
 
@@ -68,12 +67,12 @@ export class Erasure {
     this.#parts = parts;
   }
 
-  /** Erases, in steps between which deliveries are recorded. */
+  /** Erases in steps, so that deliveries are recorded in between. */
   async erase(target: ErasureTarget, others: readonly unknown[]): Promise<Erased> {
     this.#parts.requireStarted('erase()');
     const { callId, mentions, compact, dryRun, account } = readTarget(target, others);
     if (dryRun) return this.#wouldErase(await this.#find(callId, mentions));
-    // Which call or number it was is not kept: that is what is to be erased.
+    // The entry doesn't name the call or number: that is what must be erased.
     const what = callId === undefined ? 'a phone number' : 'a call';
     return this.#parts.audit.record({ ...account, action: 'erase', what }, async () => {
       const result = await this.#erase(await this.#find(callId, mentions), compact);
@@ -84,10 +83,11 @@ export class Erasure {
   async #erase(found: Found, compact: boolean | undefined): Promise<Erased> {
     const quarantined = await this.#eraseQuarantined(found);
     const listed = await this.#traceIdsOf(found);
-    // Before the events as well: if this ends in the middle, the next erasure finds neither calls nor trace ids by them.
+    // Done before the events are erased, too: an interrupted erasure couldn't find these entries again, because the
+    // calls and trace ids that they mention are found through the events.
     await this.#eraseBeside((content) => found.mentions(content) || listed.isIn(content));
     const { callIds, traceIds, ...events } = await this.#eraseEvents(found);
-    // Runs may have failed meanwhile.
+    // Runs may have failed meanwhile and added entries.
     await this.#eraseBeside((content) => found.mentions(content) || traceIds.isIn(content));
     const counts = { ...events, calls: callIds.length, quarantined };
     const scrubbed = (await this.#parts.store.compact?.({ rewrite: compact })) ?? {
@@ -98,13 +98,13 @@ export class Erasure {
     return { ...counts, callIds, ...scrubbed };
   }
 
-  /** Removes from the files what an earlier erasure, of this or another process, could not remove. */
+  /** Removes from the files what an earlier erasure, of this or another process, had to leave there. */
   async finish(): Promise<void> {
     const { store } = this.#parts;
     await store.compact?.({ onlyIfNeeded: true });
   }
 
-  /** Finds the calls, which are erased as a whole, and single events that belong to no call. */
+  /** Finds the calls, which are erased as a whole, and the single events that belong to no call. */
   async #find(callId: string | undefined, mentions: Mentions): Promise<Found> {
     const calls = new Map<string, Sequence | undefined>(callId === undefined ? [] : [[callId, undefined]]);
     const ids = new IdMentions([...calls.keys()]);
@@ -119,7 +119,7 @@ export class Erasure {
         if (kept.traceId !== undefined) traceIds.add(kept.traceId);
       } else if (!calls.has(kept.callId)) {
         calls.set(kept.callId, kept.key);
-        // One by one: there may be so many calls that all at once would stop the event loop.
+        // Added one by one: building a matcher for very many calls at once would block the event loop.
         ids.add(kept.callId);
       }
     }
@@ -141,7 +141,7 @@ export class Erasure {
     return { ...total, calls: callIds.length, callIds, quarantined, checkpointed: false, compacted: false };
   }
 
-  /** Those of the calls' events beside those of the events without a call. */
+  /** Adds the trace ids of the calls' events to those of the events without a call. */
   async #traceIdsOf({ calls, traceIds }: Found): Promise<IdMentions> {
     for (const callId of calls.keys()) {
       let before: string | undefined;
@@ -162,7 +162,7 @@ export class Erasure {
     return quarantined;
   }
 
-  /** Erases what people and failures have said: in the audit list, in the groups of failures, and in pauses. */
+  /** Erases mentions in the audit list, in the groups of failures, and in the pauses of handlers. */
   async #eraseBeside(mentions: Mentions): Promise<void> {
     const { store, pauses } = this.#parts;
     for await (const { key } of this.#mentioning('audit', mentions)) await store.eraseAudit([key]);
@@ -184,7 +184,7 @@ export class Erasure {
     for (const [callId, last] of calls) {
       const before = erased.events;
       for (let hasMore = true; hasMore;) {
-        // Were the event removed first, and this ended in the middle, no other would say whose call it is.
+        // The event `last` goes last: if the erasure is interrupted, only that event leads back to this call.
         const step = await store.eraseCall(callId, clock.now() + remembered, last);
         add(step);
         hasMore = step.hasMore;
@@ -205,7 +205,7 @@ export class Erasure {
       const { found, next } = await store.look(where, after);
       for (const kept of found) if (kept.contents.some(mentions)) yield kept;
       after = next;
-      // Reading takes a while: deliveries are taken in between.
+      // Reading takes a while; deliveries are received in between.
       await setImmediate();
     }
   }

@@ -24,21 +24,21 @@ import {
 
 /** Which events to select; all given conditions must hold. */
 export interface EventFilter extends Omit<KeptEventFilter, 'since' | 'until'> {
-  /** Arrived then or later. */
+  /** Only events that arrived at or after this time. */
   readonly since?: Instant | undefined;
-  /** Arrived before then. */
+  /** Only events that arrived before this time. */
   readonly until?: Instant | undefined;
 }
 
-/** Which events, and which page of them. */
+/** Selects events, and a page of them. */
 export interface EventQuery extends EventFilter {
-  /** How many, at most 1,000. @default 100 */
+  /** How many events per page, at most 1,000. @default 100 */
   readonly limit?: number | undefined;
   /** The `cursor` of the previous page. */
   readonly cursor?: string | undefined;
 }
 
-/** A run as the inbox keeps it: only if there is something to remember. */
+/** A run that the inbox stores. A run without anything to remember has no row. */
 export interface StoredRun extends Omit<KeptRun, 'dueAt' | 'settledAt'> {
   /** When a waiting run is due; a time in 1970 means at once. */
   readonly dueAt: Date | undefined;
@@ -48,7 +48,7 @@ export interface StoredRun extends Omit<KeptRun, 'dueAt' | 'settledAt'> {
 
 /** A stored run with its failed attempts. */
 export interface StoredRunWithFailures extends StoredRun {
-  /** Its last failed attempts, at most 20, the latest first. Reasons may be personal data. */
+  /** The latest failed attempts, newest first, at most 20. Reasons may hold personal data. */
   readonly failures: readonly FailedAttempt[];
 }
 
@@ -57,7 +57,7 @@ export interface FailedAttempt extends Omit<KeptFailure, 'at'> {
   readonly at: Date;
 }
 
-/** An event as the inbox keeps it, without its body. */
+/** A stored event, without its body. */
 export interface InboxEvent extends Omit<KeptEvent, 'sequence' | 'occurredAt' | 'receivedAt' | 'runs'> {
   readonly occurredAt: Date;
   readonly receivedAt: Date;
@@ -68,7 +68,7 @@ export interface InboxEvent extends Omit<KeptEvent, 'sequence' | 'occurredAt' | 
 /** An event as the inbox keeps it, with its headers and body: all of it is personal data. */
 export interface WholeInboxEvent extends InboxEvent {
   readonly runs: readonly StoredRunWithFailures[];
-  /** The headers that were kept; never credentials. */
+  /** The stored headers; never credentials. */
   readonly headers: Headers;
   /** The JSON as it was sent. */
   readonly body: Readonly<Record<string, unknown>>;
@@ -83,7 +83,7 @@ export interface InboxEventsParts extends ReplayParts {
   readonly requireStarted: (method: string) => void;
 }
 
-/** A replay or a dismissal that has begun, or a dry run of one. */
+/** A started replay or dismissal, or a dry run of one. */
 export interface BegunBulkAction {
   /** Undefined for a dry run. */
   readonly id: number | undefined;
@@ -107,7 +107,8 @@ export class InboxEvents {
   }
 
   /**
-   * The event with a trace id, with its body, its headers and its stored runs; undefined when there is none.
+   * Reads one event with its body, headers and stored runs. Resolves to undefined if there is no event with this trace
+   * id.
    *
    * @throws ConfigError when the trace id is not text; RingbackError when the receiver isn't running
    * @example (await receiver.events.get('4c1d…'))?.state // 'new' | 'open' | 'done'
@@ -122,7 +123,8 @@ export class InboxEvents {
   }
 
   /**
-   * The names of the handlers that take an event as soon as it is claimed: all but joins, which wait for their time.
+   * The names of the handlers that run as soon as the event is claimed: all matching handlers except joins, which wait
+   * for their other events or for a timeout.
    *
    * @internal
    */

@@ -13,7 +13,7 @@ import { type Account, type Audit, accountSchema } from './audit.ts';
 export interface FailureGroup extends Omit<KeptGroup, 'firstSeenAt' | 'lastSeenAt' | 'mutedAt'> {
   readonly firstSeenAt: Date;
   readonly lastSeenAt: Date;
-  /** Since when alerts leave it out; undefined if it isn't muted. */
+  /** Since when alerts ignore it; undefined if it isn't muted. */
   readonly mutedAt: Date | undefined;
   /** How many attempts failed like this in each of the last 24 hours, the current one last. */
   readonly lastDay: readonly number[];
@@ -28,11 +28,11 @@ export interface FailuresParts {
   readonly requireStarted: (method: string) => void;
 }
 
-/** Which groups. */
+/** Selects groups. */
 export const failureQuerySchema = z.strictObject({ handler: givenText.optional() });
 const idSchema = z.strictObject({ id: givenText });
 
-/** How many groups are listed. Whoever has more has one problem with many messages. */
+/** How many groups are listed. More of them are usually one problem with many messages. */
 const maxListed = 200;
 const hour = 3_600_000;
 const hours = 24;

@@ -28,24 +28,24 @@ export interface HandlerSettings {
   readonly timeout: number;
   /** How often its attempts may begin, such as `10/s`; undefined if that is unlimited. */
   readonly rate?: string;
-  /** Only of joins. */
+  /** Only for joins. */
   readonly join?: { readonly events: readonly string[]; readonly within: number };
 }
 
 /** A handler that is registered in a process, is paused, or has unfinished runs. */
 export interface HandlerState extends Omit<HandlerRuns, 'handler'> {
   readonly name: string;
-  /** Whether a living process has it. */
+  /** Whether a living process has registered it. */
   readonly isRegistered: boolean;
-  /** Undefined for handlers of other processes only. */
+  /** Undefined if it is registered only in other processes. */
   readonly settings: HandlerSettings | undefined;
   /** Undefined unless it is paused. */
   readonly pause: HandlerPause | undefined;
 }
 
-/** The handlers of an inbox, and the processes that have them. */
+/** The handlers of an inbox, and the processes that run them. */
 export interface HandlerStates {
-  /** By name. */
+  /** Sorted by name. */
   readonly handlers: readonly HandlerState[];
   readonly processes: readonly LivingProcess[];
 }
@@ -55,11 +55,11 @@ export interface InboxHandlersParts {
   readonly audit: Audit;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
-  /** Those that are registered here. */
+  /** The handlers that are registered here. */
   readonly registered: () => readonly Handler[];
-  /** Whether this process runs them: `ringback page` only replays with them. */
+  /** Whether this process runs its handlers: `ringback page` registers them only for replays. */
   readonly runsHere: () => boolean;
-  /** Lets this process follow a change at once. */
+  /** Makes this process apply a pause or resume at once. */
   readonly onChanged: () => Promise<void>;
   /** @throws RingbackError unless the receiver runs */
   readonly requireStarted: (method: string) => void;
@@ -128,8 +128,8 @@ export class InboxHandlers {
    * deliveries are accepted as before. Active runs finish. Other processes follow within two seconds. Resolves to the
    * pause in effect, which is the earlier one if the handler was already paused.
    *
-   * @throws ConfigError `handler_unknown` for a handler that no process has and of which no run waits; RingbackError
-   *   `receiver_not_started`
+   * @throws ConfigError `handler_unknown` for a handler that no process has registered and that has no unfinished run;
+   * RingbackError `receiver_not_started`
    * @example await receiver.handlers.pause('crm-sync', { by: 'ann', reason: 'the CRM moves' });
    */
   async pause(name: string, options: Account = {}): Promise<HandlerPause> {
@@ -165,16 +165,15 @@ export class InboxHandlers {
     });
   }
 
-  /** Refuses a name that nobody has: a pause of a misspelled one would be taken for one of the handler that was meant. */
+  /** Refuses an unknown name: with a misspelled one, an operator would believe that the intended handler is paused. */
   async #requireKnown(name: string): Promise<void> {
     const known = (await this.list()).handlers.map((handler) => handler.name);
-    // Whoever stops everything first, and then pauses, has written the name correctly.
     const fix = 'One is known while a process that has it runs, or while a run of it is not done.';
     requireKnown(name, known, 'it is paused', fix);
   }
 }
 
-/** @throws ConfigError `handler_unknown` when a handler is named that is none of these */
+/** @throws ConfigError `handler_unknown` when `name` is given and is not one of `known` */
 export function requireKnown(
   name: string | undefined,
   known: readonly string[],

@@ -3,8 +3,8 @@ import { recordedInTime, storePause } from '../store/timeouts.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * Whether the inbox can be written, for whoever asks whether the receiver is ready. After a write that failed it is
- * tried again every second: a receiver that is not ready may get no delivery that would show it.
+ * Whether the inbox can be written, for readiness checks. After a failed write, probes every second: a receiver that is
+ * not ready may get no delivery that would show its recovery.
  */
 export class InboxHealth {
   readonly #store: Pick<Store, 'probe'>;
@@ -12,7 +12,7 @@ export class InboxHealth {
   #isWritable = true;
   #isStopped = false;
   #probing: Promise<void> | undefined;
-  /** Whether the probe in flight has not been answered in time. */
+  /** Whether the probe in flight has missed its deadline. */
   #isOverdue = false;
   #cancelRetry: (() => void) | undefined;
 
@@ -21,25 +21,25 @@ export class InboxHealth {
     this.#clock = clock;
   }
 
-  /** Whether the last write was made, as far as is known. */
+  /** Whether the last write succeeded, as far as this process knows. */
   get isWritable(): boolean {
     return this.#isWritable;
   }
 
-  /** A write has failed. */
+  /** Called when a write has failed. */
   failed(): void {
     this.#isWritable = false;
     void this.#probe();
   }
 
   /**
-   * Finds out whether a delivery could be written now. Those who ask at the same time share one probe, and one that has
-   * failed is not repeated within a second: who asks may be anybody.
+   * Finds out whether a delivery could be written now. Concurrent checks share one probe, and a failed probe isn't
+   * repeated within a second, because anybody may ask.
    */
   async check(): Promise<boolean> {
     if (this.#isOverdue || this.#cancelRetry) return false;
     const probe = this.#probe();
-    // A delivery waits as long for its write.
+    // With the timeout of a delivery's write.
     await recordedInTime(this.#clock, probe).catch(() => {
       this.#isOverdue = this.#probing === probe;
       if (this.#isOverdue) this.#isWritable = false;

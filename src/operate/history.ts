@@ -11,15 +11,15 @@ import {
   resolutions,
 } from '../store/history-store.ts';
 
-/** What happened in a minute or an hour, in all processes of the inbox. Durations in milliseconds. */
+/** What happened in a minute or an hour, in all processes of the inbox. Durations are in milliseconds. */
 export interface HistoryPoint {
-  /** When it begins. */
+  /** The start of the minute or hour. */
   readonly at: Date;
   readonly accepted: number;
   readonly duplicate: number;
   /** Authentic, but unreadable. */
   readonly quarantined: number;
-  /** By the code of the refusal. */
+  /** Counts by the code of the refusal. */
   readonly refused: Readonly<Record<string, number>>;
   /** The median of the answer times. Quantiles are rounded up: below 5 s by at most about half. */
   readonly answerP50: number | undefined;
@@ -49,13 +49,12 @@ export interface HistoryParts {
   readonly activity: Activity;
   readonly clock: Clock;
   readonly backlog: () => Promise<Backlog>;
-  /** Called when a minute has been written. Never rejects. */
+  /** Called after each minute was written. Never rejects. */
   readonly onMinute: () => Promise<void>;
   /** @throws RingbackError unless the receiver runs */
   readonly requireStarted: (method: string) => void;
 }
 
-/** What a part can be asked with. */
 export const historyQuerySchema = z.strictObject({
   resolution: z.enum(['minute', 'hour'], "'minute' or 'hour'").default('minute'),
   since: listOptions.since,
@@ -79,7 +78,7 @@ export class History {
   }
 
   /**
-   * Minutes or hours in which something happened, in order of time.
+   * Lists the minutes or hours in which something happened, oldest first.
    *
    * @throws ConfigError for an invalid query; RingbackError `receiver_not_started`
    * @example const hours = await receiver.history.list({ resolution: 'hour', since: '2026-03-01T00:00:00Z' });
@@ -93,26 +92,28 @@ export class History {
     return [...byTime].map(([at, rows]) => pointOf(at, rows));
   }
 
-  /** @internal What waits, and for how long the oldest of it has, in milliseconds. */
+  /** @internal How many events and runs wait, and how long the oldest has waited, in milliseconds. */
   async backlog(): Promise<{ readonly waiting: number; readonly oldestWaiting: number }> {
     this.#parts.requireStarted('backlog');
     const { waiting, oldestWaiting = 0 } = await this.#backlog();
     return { waiting, oldestWaiting };
   }
 
-  /** @internal Writes what was counted at the end of each minute. An inbox that is slow gets one write at a time. */
+  /**
+   * @internal Writes the counts at the end of each minute. The next write begins only when the last has ended, however slow.
+   */
   start(): void {
     if (this.#isStopped) return;
     const { clock, onMinute } = this.#parts;
     const rest = minute - (clock.now() % minute);
     this.#cancel = clock.after(rest, () => {
-      // The minute that has just ended, also if the timer was late.
+      // The minute that has just ended, even if the timer was late.
       this.#writing = this.#write(clock.now() - minute).then(onMinute);
       void this.#writing.then(() => this.start());
     });
   }
 
-  /** @internal Writes what was counted so far, for the last time. */
+  /** @internal Writes the remaining counts. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
@@ -126,18 +127,18 @@ export class History {
     return { waiting, oldestWaiting: oldest === undefined ? undefined : Math.max(0, clock.now() - oldest) };
   }
 
-  /** Never rejects: what can't be written is written with the next minute. */
+  /** Never rejects: counts that can't be written are written with the next minute. */
   async #write(at: number): Promise<void> {
     const { store, activity } = this.#parts;
     const counts = activity.take();
-    // Also asked when nothing is written: the clock may have been set since the last look.
+    // Asked even if nothing will be written, so that every change of the clock is noticed.
     const mayRemove = this.#clockWatch.mayRemove();
     try {
       const { waiting, oldestWaiting } = await this.#backlog();
       const all = new Map(counts);
       if (waiting > 0) all.set('waiting', waiting);
       if (oldestWaiting !== undefined) all.set('oldest_waiting', oldestWaiting);
-      // An inbox where nothing happens is not written to.
+      // An idle inbox isn't written to.
       if (all.size > 0) await store.add(at, all, mayRemove);
     } catch {
       activity.restore(counts);
@@ -167,7 +168,7 @@ function pointOf(at: number, rows: readonly HistoryRow[]): HistoryPoint {
   };
 }
 
-/** The counts whose names begin like this, by the rest of their names. */
+/** The counts whose names begin with the prefix, by the rest of the name. */
 function below(counts: Counts, prefix: string): ReadonlyMap<string, number> {
   const own = [...counts].filter(([name]) => name.startsWith(prefix));
   return new Map(own.map(([name, count]) => [name.slice(prefix.length), count]));

@@ -1,21 +1,21 @@
 import { type Mentions, readable } from './person-mentions.ts';
 
-/** An id, and where in it the word stands by which it is looked up. */
+/** An id, and the offset in it of the word by which it is looked up. */
 interface Indexed {
   readonly id: string;
   readonly offset: number;
 }
 
 /**
- * Finds any of some ids in texts, but not inside a longer one. Each word of a text is looked up by itself, so that the
- * time doesn't grow with the number of ids: one regular expression for all of them would take seconds for half a
- * million, in which no delivery is answered.
+ * Finds any of a set of ids in texts, but not as part of a longer id. It looks up each word of a text, so that the time
+ * doesn't grow with the number of ids: one regular expression for half a million ids would block the event loop for
+ * seconds.
  */
 export class IdMentions {
-  /** By the first word of each id: where the id stands in a text, that word stands there whole. */
+  /** The ids by their first word, which appears as a whole word wherever the id does. */
   readonly #byWord = new Map<string, Indexed | Indexed[]>();
   readonly #lengths = new Set<number>();
-  /** Ids without any word of ASCII characters, which are rare. */
+  /** Ids without any word of ASCII characters; rare. */
   readonly #wordless: string[] = [];
 
   constructor(ids: readonly string[] = []) {
@@ -41,7 +41,7 @@ export class IdMentions {
     if (this.#wordless.some((id) => isWholeAnywhere(id, text))) return true;
     for (let start = startOfWord(text, 0); start < text.length;) {
       const end = endOfWord(text, start);
-      // Most words are no id, and need not even be cut out.
+      // Most words have the length of no id, and aren't even sliced out.
       if (this.#lengths.has(end - start) && this.#isAt(text, start, end)) return true;
       start = startOfWord(text, end);
     }
@@ -56,7 +56,7 @@ export class IdMentions {
   }
 }
 
-/** Where the next word begins: ASCII letters, digits, `_` and `-` that stand together. The text's length at its end. */
+/** Where the next word begins, or the text's length. A word consists of ASCII letters, digits, `_` and `-`. */
 function startOfWord(text: string, from: number): number {
   let at = from;
   while (at < text.length && !isOfWord(text.charCodeAt(at))) at += 1;
@@ -84,7 +84,7 @@ function isWholeAnywhere(id: string, text: string): boolean {
   return false;
 }
 
-/** Whether the id stands at this place of the text, and is no part of a longer one. */
+/** Whether the id is at this offset of the text, and isn't part of a longer one. */
 function isWholeAt(id: string, text: string, at: number): boolean {
   return (
     at >= 0 &&

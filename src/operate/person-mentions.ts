@@ -1,31 +1,31 @@
-/** Finds phone numbers in stored bytes, which are JSON if they can be read at all. */
+/** Finds phone numbers in stored bytes, which are JSON unless they are unreadable. */
 
-/** Whether a text, or bytes, contain what is looked for. */
+/** Whether a text or bytes contain what is searched for. */
 export type Mentions = (content: string | Uint8Array) => boolean;
 
-/** The fewest digits of a phone number: a shorter one would be found in dates and amounts, which would be erased. */
+/** The fewest digits of a phone number: a shorter one would match dates and amounts, which would be erased. */
 const fewestDigits = 7;
 
-/** The most digits of a phone number with its country code: what has more is not one number. */
+/** The most digits of a phone number with its country code. */
 const maxDigits = 15;
 
-/** The most characters that are taken for one: a regular expression of 60 kB can't be made, and its error would log them. */
+/** The longest accepted input: a regular expression of 60 kB fails to compile, and its error would log the number. */
 const maxGiven = 100;
 
-/** What may stand between the digits of a number that is written for people. */
+/** What may separate the digits of a formatted number. */
 const separators = '[\\s().\\-/\\u2010-\\u2015]{0,3}';
 /**
- * Dates and times, in which no number is looked for: `2026-01-15 10` has enough digits, and the separators of a number.
- * `0466-12-3456` is none: many countries write their numbers so.
+ * Dates and times, which are skipped: `2026-01-15 10` has the digits and separators of a phone number. `0466-12-3456`
+ * is not a date: many countries write numbers like this.
  */
 const date = String.raw`\b(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!-?\d)`;
 const time = String.raw`[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[+-]\d\d:?\d\d(?!\d))?`;
 const dates = new RegExp(`${date}(?:${time})?`, 'g');
 
 /**
- * Returns a function that finds a phone number, however its digits are separated, with or without `+` or `00`;
- * undefined for a number of fewer than seven digits, or a text that is too long. It is never found as a part of a longer
- * number: not in the nineteen digits of a time in nanoseconds, nor behind the country code of another country.
+ * Returns a function that finds a phone number, however its digits are separated, with or without `+` or `00`. It
+ * doesn't match part of a longer number: the nineteen digits of a time in nanoseconds, or a number with another country
+ * code. Returns undefined for a number of fewer than seven digits, or a text that is too long.
  *
  * @example mentionsOfPhoneNumber('+1 555 0100')?.('{"from":"+1-555-0100"}') // true
  */
@@ -44,8 +44,8 @@ export function mentionsOfPhoneNumber(phoneNumber: string): Mentions | undefined
 }
 
 /**
- * Matches where a number may begin: not after a digit, nor after a country code and up to so many digits in all. No
- * country code begins with 0, as the hours of an offset from UTC do.
+ * Matches where a number may begin: not after a digit, nor after a country code with up to this many digits in all. A
+ * country code doesn't begin with 0, unlike the hours of a UTC offset.
  */
 function beginOfNumber(digits: number): string {
   const code = `(?:\\+|(?<![\\d.,])00)[1-9]${separators}(?:\\d${separators}){0,${digits - 1}}`;
@@ -56,7 +56,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
 }
 
-/** The text without the escapes of JSON, in which any character may be written as its number. */
+/** The text with its JSON escapes decoded: any character may be written as an escape. */
 export function readable(content: string | Uint8Array): string {
   const text = typeof content === 'string' ? content : Buffer.from(content).toString('utf8');
   if (!text.includes('\\')) return text;

@@ -17,8 +17,8 @@ export interface QuarantinedDelivery extends Omit<QuarantineEntry, 'receivedAt'>
 }
 
 /**
- * A delivery in quarantine with its raw bytes and kept headers, as its sender wrote them: this is personal data. Of a
- * delivery that is cut, `body` is only the head.
+ * A delivery in quarantine with its raw bytes and stored headers, as its sender wrote them: personal data. If the
+ * delivery is cut, `body` holds only its beginning.
  */
 export interface WholeQuarantinedDelivery extends QuarantinedDelivery {
   readonly headers: Headers;
@@ -34,11 +34,11 @@ export interface QuarantineQuery {
   readonly reason?: QuarantineReason | undefined;
   /** The trace id in the header, or a part of it. */
   readonly traceId?: string | undefined;
-  /** Arrived then or later. */
+  /** Only deliveries that arrived at or after this time. */
   readonly since?: Instant | undefined;
-  /** Arrived before then. */
+  /** Only deliveries that arrived before this time. */
   readonly until?: Instant | undefined;
-  /** How many, at most 1,000. @default 100 */
+  /** How many deliveries per page, at most 1,000. @default 100 */
   readonly limit?: number | undefined;
   /** The `cursor` of the previous page. */
   readonly cursor?: string | undefined;
@@ -47,30 +47,29 @@ export interface QuarantineQuery {
 /** How many deliveries `reverify` has checked, with the outcomes. */
 export interface Reverified {
   readonly checked: number;
-  /** Verified, and now events whose handlers run. */
+  /** Verified and stored as events, whose handlers now run. */
   readonly released: number;
   /** Verified, and copies of stored events. */
   readonly duplicates: number;
-  /** Verified, but not readable: they stay in quarantine as `unreadable`. */
+  /** Verified but unreadable: they stay in quarantine as `unreadable`. */
   readonly unreadable: number;
-  /** Not checked, because only the head of the body is kept. */
+  /** Not checked, because only the beginning of the body is stored. */
   readonly cut: number;
   /** Still not authentic, including those that were not checked, and those that arrived during the check. */
   readonly remaining: number;
 }
 
 export interface QuarantineParts extends ReleaseParts {
-  /** Tells whether an event has arrived since a delivery in quarantine did. */
+  /** Shows whether an event has arrived after a delivery in quarantine. */
   readonly events: Pick<EventStore, 'list'>;
   readonly audit: Audit;
   /** @throws RingbackError `receiver_not_started` */
   readonly requireStarted: (method: string) => void;
 }
 
-/** Every reason for which a delivery may be in quarantine. */
 export const quarantineReasons = [...signatureReasons, ...unreadables] as const;
 
-/** Which deliveries, and which page of them. */
+/** Selects deliveries, and a page of them. */
 export const quarantineQuerySchema = z.strictObject({
   ...listOptions,
   kind: z.enum(['not_authentic', 'unreadable'], "'not_authentic' or 'unreadable'").optional(),
@@ -80,8 +79,8 @@ export const quarantineQuerySchema = z.strictObject({
 const idSchema = z.strictObject({ id: z.int('the id of a delivery in quarantine') });
 
 /**
- * Deliveries that were kept but not handled: not authentic, or authentic and not readable. A delivery that is not
- * authentic can't reach a handler from here either, because it is verified before it is released.
+ * Deliveries that were stored but not handled: not authentic, or authentic but unreadable. Every delivery that was not
+ * authentic is verified before it is released, so this is no way around the signature check.
  */
 export class Quarantine {
   readonly #parts: QuarantineParts;
@@ -96,8 +95,8 @@ export class Quarantine {
   }
 
   /**
-   * Deliveries in quarantine, latest first, without their bodies. `cursor` is for the next page, and undefined on the
-   * last.
+   * Lists deliveries in quarantine without their bodies, latest first. `cursor` leads to the next page and is undefined
+   * on the last one.
    *
    * @throws ConfigError for an invalid filter; RingbackError when the receiver isn't running
    * @example const { deliveries, cursor } = await receiver.quarantine.list({ kind: 'unreadable' });
@@ -114,7 +113,7 @@ export class Quarantine {
   }
 
   /**
-   * One delivery with its headers and raw bytes; undefined when there is none, or none any more.
+   * Reads one delivery with its headers and raw bytes. Resolves to undefined if it isn't in quarantine, or no longer.
    *
    * @example const delivery = await receiver.quarantine.get(7); // delivery?.reason, delivery?.body
    */
@@ -125,9 +124,8 @@ export class Quarantine {
   }
 
   /**
-   * Checks a delivery again and makes it an event. One that was not authentic is verified with the present secrets and
-   * schemes, as of its arrival; one that was not readable is read again. It is then recorded like any delivery, with
-   * its own time of arrival.
+   * Checks a delivery again and stores it as an event with its original time of arrival. One that was not authentic is
+   * verified with the current secrets and schemes, as of its arrival; an unreadable one is decoded again.
    *
    * @throws RingbackError `release_not_authentic`, `release_unreadable`, `quarantine_cut`, `quarantine_unknown`;
    * nothing is released then
@@ -141,7 +139,8 @@ export class Quarantine {
       const result = await this.#released(id);
       return { result, counts: { events: result ? 1 : 0 } };
     });
-    // Only now: that there was nothing to release is how it ended, as with a discard, and not a failure.
+    // Thrown only after the audit entry has ended: finding nothing to release is a result, as for a discard, not a
+    // failure.
     if (!released) throw ringbackError('quarantine_unknown', { id });
     return released;
   }
@@ -173,13 +172,13 @@ export class Quarantine {
   }
 
   /**
-   * Checks every delivery that was not authentic again, oldest first, and releases those that verify. Call it once a
-   * wrong or rotated secret has been corrected. Those of which only the head of the body is kept are left as they are. It
-   * checks one at a time, so new deliveries are answered meanwhile.
+   * Checks every delivery that was not authentic again, oldest first, and releases those that verify. Call it after
+   * correcting a wrong or rotated secret. Cut deliveries are skipped. It checks one delivery at a time, so that new
+   * ones are answered meanwhile.
    *
-   * If the platform turns out to sign in another scheme than the one that is pinned, the pin moves to that scheme: at
-   * least two different new events must verify in it, and both must have arrived after the last event that was
-   * accepted. An option `signature` stays as it is.
+   * If the platform turns out to sign in another scheme than the pinned one, the pin moves to that scheme: at least two
+   * different new events must verify in it, and both must have arrived after the last event that was accepted. A scheme
+   * set with the option `signature` never changes.
    *
    * @example await receiver.quarantine.reverify() // { checked: 12, released: 11, duplicates: 0, … }
    */
@@ -200,10 +199,10 @@ export class Quarantine {
     for (const id of await store.unauthenticated()) {
       requireStarted('quarantine.reverify()');
       statuses.set(id, (await this.#release.attempt(id)).status);
-      // Verifying a large body in every scheme takes a while: deliveries are taken in between.
+      // Verifying a large body in every scheme takes a while; new deliveries are received in between.
       await setImmediate();
     }
-    // Also of deliveries that have arrived since.
+    // This may include deliveries that have arrived since.
     for (const [id, { status }] of await this.#schemeChange.heal()) statuses.set(id, status);
     requireStarted('quarantine.reverify()');
     const count = { accepted: 0, duplicate: 0, unreadable: 0, not_authentic: 0, cut: 0, unknown: 0 };

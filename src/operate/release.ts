@@ -7,32 +7,28 @@ import { recordOf } from '../store/event-record.ts';
 import type { KeptDelivery, QuarantineStore } from '../store/quarantine-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
-/** What became of a released delivery: a new event, or a copy of one that is stored already. */
+/** The result of a release: a new event, or a duplicate of a stored one. */
 export interface Released {
   readonly status: 'accepted' | 'duplicate';
   readonly traceId: string;
 }
 
-/** A delivery that has verified, and in which scheme. */
+/** The scheme in which a delivery has verified. */
 export interface Verified {
   readonly scheme: Scheme | undefined;
 }
 
-/** The signature checks of the intake, for deliveries that were refused. */
+/** The signature checks of the intake, for refused deliveries. */
 export interface Authentication {
-  /** The scheme that an event has pinned; undefined if none is, or if one was set as an option. */
+  /** The pinned scheme; undefined if no event has pinned one, or if the option `signature` sets one. */
   readonly pinned: string | undefined;
-  /**
-   * Checks a delivery against the present secrets and schemes, as of its arrival.
-   *
-   * Rejects with the Refusal `not_authentic`.
-   */
+  /** Checks a delivery with the current secrets and schemes, as of its arrival. Rejects with `not_authentic`. */
   authenticateAgain(body: Uint8Array, headers: Headers, receivedAt: number): Promise<Verified>;
-  /** Checks it against the known schemes that don't count. */
+  /** Checks it with the known schemes that aren't accepted. */
   authenticateOtherwise(body: Uint8Array, headers: Headers, receivedAt: number): Verified | undefined;
-  /** Pins the scheme of a new event that is on disk, unless one is pinned. */
+  /** Pins the scheme of a new event that is on disk, unless a scheme is pinned already. */
   pin(verified: Verified): Promise<void>;
-  /** Pins the scheme of an event in place of the one that is pinned. */
+  /** Pins the scheme of an event in place of the pinned one. */
   pinInstead(verified: Verified): Promise<void>;
 }
 
@@ -45,16 +41,16 @@ export interface ReleaseParts {
   readonly onReleased: (event: CallEvent, receivedAt: number) => void;
 }
 
-/** How the try to release one delivery ended. */
+/** The result of an attempt to release one delivery. */
 export type Attempt =
   | Released
   | { readonly status: 'unknown' }
-  /** Of its `bytes`, only `kept` are here. */
+  /** Only `kept` of its `bytes` are stored. */
   | { readonly status: 'cut'; readonly bytes: number; readonly kept: number }
   | { readonly status: 'not_authentic'; readonly reason: string; readonly fix: string | undefined }
   | { readonly status: 'unreadable'; readonly reason: string };
 
-/** Releases deliveries from quarantine, through the same stages as a delivery that arrives. */
+/** Releases deliveries from quarantine through the same stages as arriving deliveries. */
 export class Release {
   readonly #parts: ReleaseParts;
 
@@ -62,7 +58,7 @@ export class Release {
     this.#parts = parts;
   }
 
-  /** Tries to release one delivery; if it can't be released, it stays in quarantine. */
+  /** Tries to release one delivery. One that can't be released stays in quarantine. */
   async attempt(id: number): Promise<Attempt> {
     const { store, authentication } = this.#parts;
     const kept = await store.get(id);
@@ -81,16 +77,13 @@ export class Release {
     }
   }
 
-  /**
-   * The later stages of a delivery that arrives: decode, record. `verified` is undefined for one that was authentic
-   * already, and not readable.
-   */
+  /** Decodes and records a delivery. `verified` is undefined for one that was authentic but unreadable. */
   async record(kept: KeptDelivery, verified: Verified | undefined): Promise<Attempt> {
     const { store, decoder, telemetry, onReleased } = this.#parts;
     const { id, kind, receivedAt } = kept;
     const reading = await readKept(decoder, kept, verified?.scheme);
     if (!reading.ok) {
-      // The delivery is the platform's, so the bounds for unauthenticated deliveries no longer apply to it.
+      // It is authentic now, so the bounds for unauthenticated deliveries no longer apply.
       if (kind === 'not_authentic') await store.markUnreadable(id, reading.reason);
       return { status: 'unreadable', reason: reading.reason };
     }
@@ -107,7 +100,7 @@ export class Release {
   }
 }
 
-/** A delivery in quarantine as an event and its record; `scheme` is the one in which it verifies. */
+/** Reads a delivery in quarantine as an event and its record. `scheme` is the one in which it verified. */
 export async function readKept(
   decoder: BodyDecoder,
   { headers: kept, body, receivedAt }: KeptDelivery,

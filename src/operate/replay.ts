@@ -25,13 +25,13 @@ export interface ReplayOptions {
    * `failure`, else every handler that matches the event now
    */
   readonly only?: string | undefined;
-  /** Runs nothing, and returns what would be run. @default false */
+  /** Runs nothing and returns what would run. @default false */
   readonly dryRun?: boolean | undefined;
   /** The maximum number of runs that are requeued per second. @default unlimited */
   readonly rate?: number | undefined;
   /** Who requests it; kept in the audit list and in `ctx.replay`. */
   readonly by?: string | undefined;
-  /** Why; kept in the audit list and in `ctx.replay`. */
+  /** Why; stored in the audit list and in `ctx.replay`. */
   readonly reason?: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface ReplayParts {
   readonly telemetry: Telemetry;
   /** The names of the registered handlers. */
   readonly handlerNames: () => readonly string[];
-  /** The handlers that take an event now. */
+  /** The handlers that match an event now. */
   readonly route: (event: CallEvent) => readonly Handler[];
   /** Called when runs have been requeued. */
   readonly onRequeued: () => void;
@@ -49,7 +49,7 @@ export interface ReplayParts {
 
 const text = givenText.optional();
 
-/** Which events: the same conditions for looking, replaying and dismissing. */
+/** The filter of events, the same for listing, replaying and dismissing. */
 export const eventFilterSchema = z.strictObject({
   eventName: text,
   callId: text,
@@ -74,7 +74,7 @@ export const replayOptionsSchema = z.strictObject({
   reason: text,
 });
 
-/** What is kept of a replay besides its filter: which handler, and how fast. */
+/** What a replay stores besides its filter: which handler, and how fast. */
 export interface ReplayTerms {
   readonly only?: string | undefined;
   readonly rate?: number | undefined;
@@ -98,7 +98,7 @@ export async function bulkFilter(
   return { ...filter, handler: group?.handler, state: only === undefined ? (state ?? 'dead') : state };
 }
 
-/** Refuses a replay of everything, and one for a handler that isn't registered: its runs might wait forever. */
+/** Refuses a replay of everything, and one for an unregistered handler, whose runs might wait forever. */
 export function requireReplayable(
   filter: EventFilter,
   { only }: ReplayTerms,
@@ -108,11 +108,11 @@ export function requireReplayable(
   requireKnown(only ?? filter.handler, known, 'its runs are replayed');
 }
 
-/** Puts settled runs of the handlers back that take an event now. */
+/** Requeues settled runs of the handlers that match each event now. */
 export function replayWork(parts: ReplayParts, filter: EventFilter, { only, rate }: ReplayTerms): BulkWork {
   const { store, telemetry, onRequeued } = parts;
   const onlyDead = filter.state === 'dead';
-  // What a dry run has found: a join runs once for each call.
+  // The joins that a dry run has counted: a join runs once per call, not once per event.
   const joins = new Set<string>();
   return {
     filter,
@@ -136,7 +136,7 @@ export function replayWork(parts: ReplayParts, filter: EventFilter, { only, rate
   };
 }
 
-/** Refuses a filter without any condition: a forgotten value must not select the whole inbox. */
+/** Refuses a filter without conditions: a forgotten value must not select the whole inbox. */
 export function requireCondition(filter: EventFilter, option: string, fix: string): void {
   if (Object.keys(defined(filter)).length > 0) return;
   throw configError('option_invalid', {

@@ -17,22 +17,22 @@ export interface RetentionParts {
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly periods: RetentionPeriods;
-  /** Called when everything has been looked at. */
+  /** Called at the end of each cleaning. */
   readonly onCleaned: () => Promise<void>;
 }
 
-/** The pause between two steps of a cleaning, in which deliveries are recorded. Milliseconds. */
+/** The pause between two steps of a cleaning, in which deliveries are recorded, in milliseconds. */
 const stepPause = 200;
 /**
- * The bounds of the pause between two cleanings, in milliseconds. With short periods the pause is short too, so that a
+ * The bounds of the pause between two cleanings, in milliseconds. Short retention periods make it shorter, so that a
  * test needn't wait a minute.
  */
 const minPause = 2_000;
 const maxPause = 60_000;
 
 /**
- * Removes data that was kept long enough, in small steps, so that deliveries never wait long for it. Every process that
- * shares the inbox does so; two of them do no harm to each other.
+ * Removes expired data in small steps, so that deliveries never wait long for it. Every process that shares the inbox
+ * does so; they don't disturb each other.
  */
 export class Retention {
   readonly #parts: RetentionParts;
@@ -51,12 +51,12 @@ export class Retention {
     this.#pause = Math.min(maxPause, Math.max(minPause, Math.min(done, dead, quarantine) / 10));
   }
 
-  /** Begins a pause after the start, when the process has more urgent work. */
+  /** Begins after a pause, because a starting process has more urgent work. */
   start(): void {
     this.#plan(minPause);
   }
 
-  /** Resolves when the step that is in flight has ended; no other begins. */
+  /** Resolves when the step in flight has ended; no other begins. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
@@ -84,7 +84,7 @@ export class Retention {
     this.#plan(this.#pause);
   }
 
-  /** Resolves to whether everything has been looked at. */
+  /** Resolves to whether the cleaning is complete. */
   async #cleanStep(): Promise<boolean> {
     const { next, ...removed } = await this.#parts.store.clean(this.#limits(), this.#after);
     this.#add(removed);

@@ -9,7 +9,7 @@ const eventsNeeded = 2;
 /** How many events are looked at in one step. */
 const eventsAtOnce = 100;
 
-/** A delivery in quarantine that is an event and verifies in a known scheme, but not in the one that is pinned. */
+/** A delivery in quarantine that is an event and verifies in a known scheme other than the pinned one. */
 interface Candidate {
   readonly id: number;
   readonly receivedAt: number;
@@ -20,19 +20,18 @@ interface Candidate {
   readonly identity: string;
 }
 
-/** What finding out about another scheme works with. */
 export interface SchemeChangeParts extends Pick<ReleaseParts, 'store' | 'decoder' | 'authentication'> {
   readonly events: Pick<EventStore, 'list'>;
   readonly release: Release;
 }
 
 /**
- * Moves the pin to the scheme in which the platform really signs, and releases what was refused meanwhile: the pin may
- * come from a delivery that somebody sent as a test, or the platform may have changed its scheme.
+ * Moves the pin to the scheme in which the platform really signs, and releases the deliveries that were refused
+ * meanwhile. The pin may come from somebody's test delivery, or the platform may have changed its scheme.
  *
- * Whoever holds old deliveries of a former scheme without a signed time could send them again to bring that scheme
- * back. So it takes two different events that are new to the inbox, and both must have arrived after the last event
- * that the pinned scheme has let in: while the platform signs in that one, nothing moves it.
+ * An attacker who holds old deliveries of a former scheme without a signed time could replay them to bring that scheme
+ * back. So two different events that are new to the inbox are required, and both must have arrived after the last event
+ * that the pinned scheme accepted: while the platform signs in the pinned scheme, nothing moves the pin.
  */
 export class SchemeChange {
   readonly #parts: SchemeChangeParts;
@@ -41,7 +40,7 @@ export class SchemeChange {
     this.#parts = parts;
   }
 
-  /** Resolves to what became of the deliveries that it released, by their ids; an empty map if the pin stays as it is. */
+  /** Resolves to the result for each delivery that it tried to release, by id; empty if the pin stays. */
   async heal(): Promise<ReadonlyMap<number, Attempt>> {
     const { authentication } = this.#parts;
     const attempts = new Map<number, Attempt>();
@@ -64,13 +63,14 @@ export class SchemeChange {
     const { store, release } = this.#parts;
     const kept = await store.get(id);
     const other = kept && this.#otherwise(kept);
-    // Once the other scheme is pinned, it is no longer another one.
+    // Once the other scheme is pinned, the delivery verifies in the usual way.
     return kept && other ? release.record(kept, other) : release.attempt(id);
   }
 
   /**
-   * Whether the delivery was an event that was new to the inbox. Another process may have released it at the same time: if each
-   * counted only its own, neither might count enough. What is released keeps its time of arrival.
+   * Whether the delivery was an event new to the inbox. If another process has released it at the same time, it counts
+   * here too: otherwise neither process might count enough. A released event keeps its time of arrival, by which it is
+   * found.
    */
   async #isNewEvent({ traceId, receivedAt }: Candidate, { status }: Attempt): Promise<boolean> {
     if (status !== 'unknown') return status === 'accepted';
@@ -79,7 +79,7 @@ export class SchemeChange {
     return events.length > 0;
   }
 
-  /** The deliveries, oldest first, of the first other scheme for which there is enough proof. */
+  /** The deliveries, oldest first, in the first other scheme for which there is enough proof. */
   async #proven(): Promise<readonly Candidate[]> {
     const byProof = Map.groupBy(await this.#candidates(), ({ proof }) => proof);
     for (const candidates of byProof.values()) {
@@ -90,7 +90,7 @@ export class SchemeChange {
     return [];
   }
 
-  /** Whether the pinned scheme has let an event in since then: one that was read back from the platform has no signature. */
+  /** Whether an event was accepted in the pinned scheme since then. Reconciled events had no signature. */
   async #hasLetIn(since: number): Promise<boolean> {
     let before: string | undefined;
     do {
@@ -108,7 +108,7 @@ export class SchemeChange {
       const kept = await store.get(id);
       const candidate = kept && (await this.#candidateOf(id, kept));
       if (candidate) candidates.push(candidate);
-      // Verifying a large body in every scheme takes a while: deliveries are taken in between.
+      // Verifying a large body in every scheme takes a while; new deliveries are received in between.
       await setImmediate();
     }
     return candidates;
@@ -119,7 +119,8 @@ export class SchemeChange {
     const scheme = verified?.scheme;
     if (!scheme) return undefined;
     const reading = await readKept(this.#parts.decoder, kept, scheme);
-    // What is left of a delivery that was cut up for another scheme is no event.
+    // An attacker can cut up a delivery so that it verifies in another scheme, but what is left as its body is no
+    // event.
     if (!reading.ok) return undefined;
     const { receivedAt } = kept;
     const { traceId } = reading.event;
@@ -132,7 +133,7 @@ export class SchemeChange {
   }
 }
 
-/** Since when enough different events have arrived, counted from the latest one; undefined if there are not enough. */
+/** The arrival of the earliest of the latest `eventsNeeded` different events; undefined if there are fewer. */
 function arrivalOfEnough(candidates: readonly Candidate[]): number | undefined {
   const identities = new Set<string>();
   for (const { identity, receivedAt } of candidates.toSorted((a, b) => b.receivedAt - a.receivedAt)) {

@@ -20,10 +20,10 @@ export interface AlertsParts {
   readonly clock: Clock;
   readonly backlog: () => Promise<Backlog>;
   readonly thresholds: Thresholds;
-  /** After how long one that is still raised is told again, in milliseconds. */
+  /** The interval of reminders of a raised alert, in milliseconds. */
   readonly remind: number;
   readonly notify: Notify | undefined;
-  /** Whether genuine deliveries seem to be refused here; undefined if none has come since that would show it. */
+  /** Whether genuine deliveries seem to be refused here; undefined if none has verified since the last call. */
   readonly takeSuspicion: () => boolean | undefined;
   readonly freeDisk: () => Promise<number | undefined>;
   /** @throws RingbackError unless the receiver runs */
@@ -33,15 +33,15 @@ export interface AlertsParts {
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
-/** After how long an alert is over that another process has found: it may have seen what is not to be seen here. */
+/** After how long an alert ends that another process found: that process may see what this one can't. */
 const goneAfter = 3 * minute;
-/** The same, if this process can't notify those who were notified of it: one that can is to end it. */
+/** The same for a notified alert in a process without `notify`: a process that can notify should end it. */
 const leftAfter = 5 * minute;
 
-/** That a process has found an alert. */
+/** When a process found an alert. */
 interface Finding {
   readonly foundAt: number;
-  /** On this process's clock that never jumps, in milliseconds. */
+  /** Since when this process knows of it, on its monotonic clock in milliseconds. */
   readonly knownSince: number;
 }
 
@@ -50,13 +50,13 @@ export class Alerts {
   readonly #parts: AlertsParts;
   readonly #stop = new AbortController();
   readonly #telling = new Set<Promise<void>>();
-  /** What the last look has found. */
+  /** The conditions of the last check. */
   #found: readonly Condition[] = [];
-  /** Of each raised alert, the last finding that is known of, and since when. */
+  /** The last known finding of each raised alert. */
   #findings: ReadonlyMap<string, Finding> = new Map();
-  /** When this process has last told of each raised alert, on its clock that never jumps. */
+  /** When this process last reported each raised alert, on its monotonic clock. */
   readonly #toldAt = new Map<string, number>();
-  /** The ends that could not be told. The store knows nothing of them any more. */
+  /** The ends of alerts whose notification failed. The store no longer has these alerts. */
   readonly #untoldEnds = new Map<string, Alert>();
 
   /** @internal */
@@ -65,7 +65,7 @@ export class Alerts {
   }
 
   /**
-   * The alerts that are raised.
+   * Lists the raised alerts.
    *
    * @throws RingbackError `receiver_not_started`
    * @example (await receiver.alerts.list()).map(({ message }) => message)
@@ -102,7 +102,7 @@ export class Alerts {
     }
   }
 
-  /** @internal Resolves when nothing is being told any more. */
+  /** @internal Aborts notifications in flight, and resolves when they have ended. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the receiver has stopped'));
     await Promise.all(this.#telling);
@@ -140,7 +140,8 @@ export class Alerts {
     const notifies = notify !== undefined;
     const key = keyOf({ name, subject });
     const toldAt = this.#toldAt.get(key);
-    // Processes whose clocks are further apart than reminders would otherwise remind in turn: each takes the other's for wrong.
+    // If the clocks of two processes differ by more than `remind`, each takes the other's reminder for an old one, and
+    // they would remind in turn.
     const mayRemind = toldAt === undefined || clock.elapsed() - toldAt >= remind - minute;
     const toTell = await store.alerts.raise({
       name,
@@ -148,7 +149,7 @@ export class Alerts {
       message,
       now,
       notifies,
-      // That of an alert that nobody could be told of is 0.
+      // An alert whose notification failed has 0, so it is reported again in any case.
       toldBefore: mayRemind ? now - remind : 1,
     });
     if (!toTell) return;
@@ -166,7 +167,7 @@ export class Alerts {
     });
   }
 
-  /** By this process's own clock: when another machine says that it has found an alert, its clock may be off by more. */
+  /** Times findings by this process's own clock, because the clock of the machine that wrote `foundAt` may be wrong. */
   #findingsOf(raised: readonly KeptAlert[]): ReadonlyMap<string, Finding> {
     const knownSince = this.#parts.clock.elapsed();
     return new Map(
@@ -201,7 +202,7 @@ export class Alerts {
     this.#tell(end, async () => void this.#untoldEnds.set(key, end));
   }
 
-  /** Not of what is raised again: whoever is told of that would take it for over. */
+  /** Skips alerts that are raised again: a late notification would say that they are over. */
   #tellEndsAgain(raised: readonly Condition[]): void {
     const untold = [...this.#untoldEnds];
     this.#untoldEnds.clear();
@@ -209,7 +210,7 @@ export class Alerts {
     for (const [key, end] of untold) if (!keys.has(key)) this.#tellEnd(key, end);
   }
 
-  /** In the background: whoever is told may be slow, and what happens meanwhile is counted all the same. */
+  /** In the background, so that a slow receiver doesn't delay the checks. */
   #tell(alert: Alert, onFailed: () => Promise<void>): void {
     const { notify, telemetry, clock } = this.#parts;
     if (notify === undefined) return;
@@ -224,7 +225,7 @@ export class Alerts {
   }
 }
 
-/** The alerts that are raised in an inbox, whoever looks. */
+/** The raised alerts of an inbox, also without a running receiver. */
 export async function raisedAlerts(alerts: AlertStore): Promise<readonly RaisedAlert[]> {
   return (await alerts.list()).filter(isKnown).map(alertOf);
 }
@@ -233,7 +234,7 @@ function keyOf({ name, subject }: Pick<KeptAlert, 'name' | 'subject'>): string {
   return `${name} ${subject}`;
 }
 
-/** Another version may know others. */
+/** Another version may have raised alerts that this one doesn't know. */
 function isKnown(alert: KeptAlert): alert is KeptAlert & { readonly name: AlertName } {
   return (alertNames as readonly string[]).includes(alert.name);
 }

@@ -1,11 +1,11 @@
-/** When something is worth waking somebody: what is looked at, and from where on it counts. */
+/** The conditions of alerts, and their thresholds. */
 import { inWords } from '../../kit/duration.ts';
 import type { AlertName } from '../../receiver/alert-options.ts';
 import { type Condition, type Facts, maxCounted } from './facts.ts';
 import { failures } from './failures.ts';
 import { longestPause, sinceLastDelivery } from './silence.ts';
 
-/** From where on each counts; false: never. Times in milliseconds, sizes in bytes. */
+/** From where on each condition holds; false for never. Times are in milliseconds, sizes in bytes. */
 export interface Thresholds {
   readonly deadLetters: number | false;
   readonly failedAttempts: number | false;
@@ -14,7 +14,7 @@ export interface Thresholds {
   readonly freeDisk: number | false;
 }
 
-/** What is to be raised. */
+/** The conditions that hold. */
 export function conditionsOf(facts: Facts, thresholds: Thresholds): readonly Condition[] {
   return [
     deadLetters(facts, thresholds),
@@ -28,8 +28,8 @@ export function conditionsOf(facts: Facts, thresholds: Thresholds): readonly Con
 }
 
 /**
- * Those of which nothing can be said here: another process may know more, or the last delivery is so long ago that the history
- * doesn't have it, or not what was usual before it.
+ * The alerts that this process can't judge: another process may know more, or the history doesn't reach back to the
+ * last delivery or to a usual week before it.
  */
 export function unknownIn(
   { isSecretSuspected, minutes, hours, now, freeDisk }: Facts,
@@ -94,7 +94,7 @@ function noDeliveries({ minutes, hours, now }: Facts, { noDeliveries: from }: Th
 
 const hour = 3_600_000;
 
-/** 0 is usual where one comes in each hour: then an hour of the clock without any is not. */
+/** The extra hour is for a usual pause of 0, when a delivery comes in every hour of the clock. */
 function unusualFrom(usual: number | undefined): number | undefined {
   return usual === undefined ? undefined : usual * 1.5 + hour;
 }

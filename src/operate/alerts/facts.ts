@@ -4,32 +4,32 @@ import type { Backlog, HistoryRow } from '../../store/history-store.ts';
 import type { NamedGroup } from '../../store/failure-store.ts';
 import type { AlertName } from '../../receiver/alert-options.ts';
 
-/** What is looked at, at one moment. */
+/** What one check reads. */
 export interface Facts {
   readonly now: number;
   /** Of each handler, most first; together, counted up to `maxCounted`. */
   readonly deadRuns: readonly DeadRuns[];
   readonly backlog: Backlog;
-  /** What has happened in the last hour, by minute. */
+  /** The history of the last hour, by minute. */
   readonly minutes: readonly HistoryRow[];
-  /** What has happened in the last two weeks, by hour. */
+  /** The history of the last two weeks, by hour. */
   readonly hours: readonly HistoryRow[];
   /** The groups of failures of the last hour. */
   readonly groups: readonly NamedGroup[];
   /** How many differences from the platform's documents were first seen within the last day. */
   readonly newDrift: number;
-  /** Whether genuine deliveries seem to be refused here; undefined if none has come that would show it. */
+  /** Whether genuine deliveries seem to be refused here; undefined if this process can't tell. */
   readonly isSecretSuspected: boolean | undefined;
-  /** How much room the disk of the inbox has, if that is known. */
+  /** The free bytes on the disk of the inbox, if known. */
   readonly freeDisk: number | undefined;
 }
 
-/** An alert that is to be raised, if it isn't yet. */
+/** A condition that holds, for which an alert is raised. */
 export interface Condition {
   readonly name: AlertName;
   readonly subject: string;
   readonly message: string;
 }
 
-/** Beyond this, dead letters are not counted: nobody is woken by the difference. */
+/** Dead letters aren't counted beyond this: a larger number changes nothing. */
 export const maxCounted = 1_000;

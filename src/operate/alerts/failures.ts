@@ -1,34 +1,34 @@
-/** Handlers of which most attempts fail, and failures that are alike of handlers of which most go well. */
+/** The conditions of handlers whose attempts mostly fail, and of similar failures in handlers that mostly succeed. */
 import { inWords } from '../../kit/duration.ts';
 import type { HistoryRow } from '../../store/history-store.ts';
 import type { NamedGroup } from '../../store/failure-store.ts';
 import type { Condition, Facts } from './facts.ts';
 
-/** Over how long attempts are compared, in milliseconds. */
+/** The window in which attempts are counted, in milliseconds. */
 const window = 15 * 60_000;
 
-/** For how long none may have failed for it to be mended, in milliseconds. */
+/** How long without a failure counts as mended, in milliseconds. */
 const mendedWindow = 3 * 60_000;
 
-/** From which part of its handler's attempts on failures that are alike are told of by themselves. */
+/** The share of their handler's attempts from which similar failures get an alert of their own. */
 const alikePart = 0.1;
 
-/** The names under which the history counts failures that are alike. */
+/** The prefix under which the history counts each group of failures. */
 export const groupPrefix = 'group:';
 const handlerPrefix = 'failed:';
 
-/** What a handler has done in the window, without what is muted. */
+/** A handler's attempts in the window, without muted failures. */
 interface Attempts {
   readonly handler: string;
   readonly failed: number;
   readonly done: number;
-  /** Most first. */
+  /** The largest group first. */
   readonly alike: readonly (NamedGroup & { readonly count: number })[];
 }
 
 /**
- * What fails now and then is tried again, and wakes nobody; nor does what is muted, or what has been mended: nobody waits until
- * what has failed before is forgotten.
+ * Occasional failures are retried and wake nobody, nor do muted or mended ones: an alert ends soon after the mend, and
+ * not only when the old failures leave the window.
  */
 export function failures({ minutes, groups, now }: Facts, from: number | false): readonly Condition[] {
   if (from === false) return [];
@@ -36,7 +36,7 @@ export function failures({ minutes, groups, now }: Facts, from: number | false):
   const counts = sums(rows, now - window);
   const isMended = (name: string, handler: string) => {
     const failedAt = latest(rows, name);
-    // Something has gone well since: that stays so when nothing comes afterwards.
+    // An attempt must have succeeded since: the mere absence of attempts mends nothing.
     return failedAt < now - mendedWindow && latest(rows, `done:${handler}`) > failedAt;
   };
   return handlersIn(counts).flatMap((handler): readonly Condition[] => {
@@ -92,7 +92,7 @@ function sums(rows: readonly HistoryRow[], since: number): ReadonlyMap<string, n
   return all;
 }
 
-/** What was counted, less what is muted: each of those is counted as one of its handler's, too. */
+/** Takes the counts of muted groups off their handlers' failures, which include them. */
 function withoutMuted(rows: readonly HistoryRow[], groups: readonly NamedGroup[]): readonly HistoryRow[] {
   const muted = groups.filter(({ isMuted }) => isMuted);
   const handlers = new Map(muted.map(({ id, handler }) => [`${groupPrefix}${id}`, handler]));
@@ -102,7 +102,7 @@ function withoutMuted(rows: readonly HistoryRow[], groups: readonly NamedGroup[]
   });
 }
 
-/** The last minute in which something was counted under the name; -Infinity if there is none. */
+/** The last minute with a count under the name; -Infinity if there is none. */
 function latest(rows: readonly HistoryRow[], name: string): number {
   const counts = new Map<number, number>();
   for (const row of rows) if (row.name === name) counts.set(row.at, (counts.get(row.at) ?? 0) + row.count);

@@ -1,14 +1,14 @@
-/** Tells of an alert: calls the user's function, or sends a webhook. */
+/** Notifies somebody of an alert: calls the user's function, or sends a webhook. */
 import { randomUUID } from 'node:crypto';
 import { unlessAborted } from '../../kit/aborting.ts';
 import { fetchCauseOf } from '../../kit/error-text.ts';
 import { type Alert, type AlertWebhook, type Notify, alertScheme } from '../../receiver/alert-options.ts';
 import { sign } from '../../signature/sign.ts';
 
-/** How long an answer to a webhook may take, in milliseconds. */
+/** The timeout of a webhook, in milliseconds. */
 const answerTimeout = 5_000;
 
-/** Tells of an alert. Rejects if it could not be told. */
+/** Notifies somebody of an alert. Rejects if that fails. */
 export async function tell(
   alert: Alert,
   notify: Notify,
@@ -19,17 +19,14 @@ export async function tell(
   await unlessAborted(stop, () => notify(alert));
 }
 
-/**
- * Slack and others take `text`; programs read `alert`. A redirect is refused: nobody who is not named in the options is to get
- * what is sent.
- */
+/** Slack shows `text`; programs read `alert`. Redirects are refused: only the given address may get the alert. */
 async function send(
   alert: Alert,
   { url, secret }: AlertWebhook,
   { now, stop }: { readonly now: number; readonly stop: AbortSignal },
 ): Promise<void> {
   const { name, subject, state, since, message } = alert;
-  // The message of an end says that it is one.
+  // The message of an ended alert says that it is over.
   const title = [name, subject, state === 'over' ? undefined : state].filter(Boolean).join(' ');
   const body = JSON.stringify({
     text: `Ringback: ${title}. ${message}`,

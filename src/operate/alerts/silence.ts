@@ -1,15 +1,15 @@
-/** How long nothing has come, and what is usual. */
+/** How long no delivery has arrived, and what is usual. */
 import type { HistoryRow } from '../../store/history-store.ts';
 
 const minute = 60_000;
 const hour = 3_600_000;
-/** What is usual is known after a week: no rhythm of a business is longer, except that of holidays. */
+/** What is usual is known after a week, the longest rhythm of a business except for holidays. */
 const known = 7 * 24 * hour;
 
-/** Which rows show that the platform reaches us. */
+/** The rows that show that the platform reaches this receiver. */
 const arrivals: ReadonlySet<string> = new Set(['accepted', 'duplicate']);
 
-/** How long ago the last delivery was accepted, in milliseconds; undefined if there is none that is known of. */
+/** How long ago the last delivery was accepted, in milliseconds; undefined if none is known. */
 export function sinceLastDelivery(
   minutes: readonly HistoryRow[],
   hours: readonly HistoryRow[],
@@ -22,8 +22,8 @@ export function sinceLastDelivery(
 }
 
 /**
- * The longest time between two deliveries in what is known, not counting the present one; undefined while less than a week is
- * known, or all came within one hour: they have no time between them. Measured in whole hours.
+ * The longest time between two deliveries in the history, in whole hours; the current pause doesn't count. Undefined if
+ * the history covers less than a week, or if all deliveries came within one hour.
  */
 export function longestPause(hours: readonly HistoryRow[], now: number): number | undefined {
   const times = timesOf(hours);
@@ -33,7 +33,7 @@ export function longestPause(hours: readonly HistoryRow[], now: number): number 
   return Math.max(0, ...pauses);
 }
 
-/** When the minutes or hours began in which a delivery was accepted, in order. */
+/** The starts of the minutes or hours in which a delivery was accepted, in order. */
 function timesOf(rows: readonly HistoryRow[]): readonly number[] {
   return [...new Set(rows.filter(({ name }) => arrivals.has(name)).map(({ at }) => at))].toSorted(
     (one, other) => one - other,

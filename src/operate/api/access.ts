@@ -1,34 +1,34 @@
-/** Who may do what over the API: the app that mounts it decides, for every request. */
+/** Who may do what over the API: the app that mounts it decides for every request. */
 import { configError } from '../../errors/errors.ts';
 
-/** What a request may be allowed to do, one by one. */
+/** What a request can be allowed to do. */
 export const actions = ['look', 'bodies', 'replay', 'dismiss', 'quarantine', 'erase', 'pause'] as const;
 
 /**
- * `'look'`: lists and records, without what callers have said. `'bodies'`: bodies and headers too. `'quarantine'`: release,
- * discard and check again. `'pause'`: pause and resume handlers, mute and unmute groups of failures. The others are what they say.
+ * `'look'`: lists and records, without what callers said. `'bodies'`: bodies and headers too. `'quarantine'`: release,
+ * discard and reverify. `'pause'`: pause and resume handlers, mute and unmute groups of failures.
  */
 export type Action = (typeof actions)[number];
 
-/** `'all'`; `'read'`, which is everything that changes nothing; or a list of actions. */
+/** `'all'`; `'read'`, which is `'look'` and `'bodies'`; or a list of actions. */
 export type Access = 'all' | 'read' | readonly Action[];
 
-/** What may be done, and by whom: the name is kept with what is changed. */
+/** What may be done, and by whom: the name is stored in the audit list. */
 export interface NamedAccess {
   readonly access: Access;
-  /** Who asks, such as a user name. */
+  /** Who asks, for example a user name. */
   readonly by: string;
 }
 
 /**
- * Decides about a request. `source` is the request as your server knows it: Express's, with your session on it, or that of
- * node:http, or the Request itself. Undefined, null and false refuse.
+ * Decides about a request. `source` is the request as your server knows it: Express's, with your session, or
+ * node:http's, or the Request itself. Undefined, null and false refuse.
  */
 export type Authorize = (request: Request, source: unknown) => Allowed | PromiseLike<Allowed>;
 
 type Allowed = Access | NamedAccess | undefined | null | false;
 
-/** @throws ConfigError if it is no function: nobody may be let in by forgetting it */
+/** @throws ConfigError if it is no function: forgetting it must let nobody in */
 export function requireAuthorize(authorize: unknown, where: 'receiver.api' | 'receiver.page'): void {
   if (typeof authorize === 'function') return;
   throw configError('option_invalid', {
@@ -47,9 +47,9 @@ export interface Permission {
 const reading: readonly Action[] = ['look', 'bodies'];
 
 /**
- * What the app's answer allows; undefined if it allows nothing, also for an answer that isn't one.
+ * What the app's answer allows; undefined if it allows nothing or isn't a valid answer.
  *
- * @throws if it lets somebody in under a name that is none: the name would be missed in the audit list
+ * @throws TypeError if it allows something under an invalid name, which would be missing in the audit list
  */
 export function permissionOf(allowed: unknown): Permission | undefined {
   if (isNamed(allowed)) {

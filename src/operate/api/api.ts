@@ -16,11 +16,11 @@ export interface ApiParts {
   readonly operations: Operations;
   readonly changes: Changes;
   readonly authorize: Authorize;
-  /** Called with an error that is our fault. */
+  /** Called with an error that isn't the request's fault. */
   readonly onFailed: (error: unknown) => void;
 }
 
-/** No answer is kept by anybody: most hold personal data. */
+/** No cache may store an answer: most hold personal data. */
 const headers = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
@@ -30,9 +30,9 @@ const headers = {
 };
 
 /**
- * The API as a function from a request and its path below the place where it is mounted.
+ * The API as a function of a request and its path below the mount point.
  *
- * @throws ConfigError without `authorize`: nobody may be let in by forgetting it
+ * @throws ConfigError without `authorize`: forgetting it must let nobody in
  */
 export function apiHandler({ operations, changes, authorize, onFailed }: ApiParts): ApiHandler {
   requireAuthorize(authorize, 'receiver.api');
@@ -45,7 +45,7 @@ export function apiHandler({ operations, changes, authorize, onFailed }: ApiPart
       return answer(request, await resultOf(request, path, { operations, permission }));
     } catch (error) {
       const problem = problemOf(error);
-      // Whoever has gone has ended it, and it is nobody's fault; but what fails by itself meanwhile is told.
+      // An abort by a client that has left is no failure, but another error meanwhile is reported.
       const { aborted, reason } = request.signal;
       if (!problem && !(aborted && error === reason)) onFailed(error);
       return refusal(
@@ -81,7 +81,7 @@ function forbidden(action: string): ApiProblem {
   );
 }
 
-/** The route for a path. Those without an id go first: `/events/replay` is no event. */
+/** The route for a path. Routes without an id take precedence: `/events/replay` is no event. */
 function routeOf(method: string, path: string): { readonly route: Route; readonly id: string } {
   const segments = path.split('/');
   const matching = routes.filter((candidate) => {
@@ -113,19 +113,19 @@ function decoded(segment = ''): string {
   }
 }
 
-/** Whether a browser says that a page of another site asks; programs say nothing. */
+/** Whether a browser says that a page of another site sent the request. Other clients send no such header. */
 function isFromAnotherSite({ headers: given }: Request): boolean {
   return !['same-origin', 'none'].includes(given.get('sec-fetch-site') ?? 'none');
 }
 
-/** What is looked at is noted: a page of another site, which can't read the answer, could have others noted for looking. */
+/** Guards the audit list: a page of another site can't read the answer, but could put its visitor on the list. */
 function requireOwnLook(request: Request, { actions }: Permission): void {
   if (!actions.includes('bodies')) throw forbidden('bodies');
   if (isFromAnotherSite(request))
     throw new ApiProblem(403, 'origin_refused', 'Bodies are not shown to a page of another site.');
 }
 
-/** The header alone keeps other sites out; what browsers say about the origin does too, should a proxy add the header. */
+/** The header alone keeps other sites out; the check of the origin helps if a proxy adds it to all requests. */
 function requireOwnOrigin(request: Request): void {
   if (request.headers.has(changeHeader) && !isFromAnotherSite(request)) return;
   throw new ApiProblem(
@@ -156,17 +156,18 @@ function checked(
   }
 }
 
-/** Nothing of it says what has changed, only which lists: it is for whoever may look at them. */
+/** The stream names only the lists that have changed, so it needs only the action `look`. */
 function stream(changes: Changes, { signal }: Request, { actions }: Permission): Response {
   if (!actions.includes('look')) throw forbidden('look');
-  // Whoever has gone while `authorize` decided would take the place of another: not every server ends what nobody reads.
+  // A client that left while `authorize` decided would take up a place: not every server cancels a body that nobody
+  // reads.
   signal.throwIfAborted();
-  // Proxies that wait for the end of an answer would never pass it on.
+  // A proxy that buffers answers would never pass the stream on.
   const own = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
   return new Response(changes.open(), { headers: { ...headers, ...own } });
 }
 
-/** A page that asks again and again is answered without a body while nothing has changed. */
+/** Answers a page that polls without a body while nothing has changed. */
 function answer(request: Request, result: unknown): Response {
   const text = JSON.stringify(result);
   const etag = `"${hash('sha256', text, 'base64url')}"`;
@@ -178,7 +179,7 @@ function answer(request: Request, result: unknown): Response {
   });
 }
 
-/** Whether a header names the tag. A proxy that compresses the answer makes it a weak one, `W/"…"`. */
+/** Whether a header names the tag. A proxy that compresses answers makes it a weak one, `W/"…"`. */
 function hasTag(header: string | null, etag: string): boolean {
   return header?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag) ?? false;
 }

@@ -1,11 +1,11 @@
-/** Tells pages that are open what may have changed, as server-sent events, so that they ask again. */
+/** Tells open pages by server-sent events what may have changed, so that they ask again. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Activity } from '../../kit/activity.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { LogEvent } from '../../receiver/telemetry.ts';
 import { ApiProblem } from './problem.ts';
 
-/** What can have changed: parts of the API. */
+/** The parts of the API that can change. */
 const topics = [
   'events',
   'calls',
@@ -20,13 +20,13 @@ const topics = [
 type Topic = (typeof topics)[number];
 
 const ofRuns = ['events', 'calls', 'failures', 'handlers'] as const;
-/** What an answer to a delivery changes; one that was refused may be in quarantine. */
+/** What an answer to a delivery changes; a refused delivery may be in quarantine. */
 const changedByAnswer: Readonly<Record<string, readonly Topic[]>> = {
   accepted: ['events', 'calls'],
   duplicate: [],
 };
 const changedOtherwise: readonly Topic[] = ['quarantine'];
-/** What each log event changes, of those that are rare. */
+/** What each of the rarer log events changes. */
 const changedBy: Readonly<Partial<Record<LogEvent, readonly Topic[]>>> = {
   quarantine_released: ['quarantine', 'audit'],
   quarantine_reverified: ['quarantine', 'audit'],
@@ -40,16 +40,16 @@ const changedBy: Readonly<Partial<Record<LogEvent, readonly Topic[]>>> = {
   erased: topics,
 };
 
-/** How many pages are told at the same time: each is a connection that stays open. */
+/** How many pages can listen at the same time: each is a connection that stays open. */
 const maxStreams = 100;
-/** How often one page is told at the most, in milliseconds. */
+/** The shortest time between two messages to one page, in milliseconds. */
 const pause = 1_000;
-/** How often everything may have changed: of other processes' changes nobody hears. In milliseconds. */
+/** How often everything counts as changed, because changes by other processes go unnoticed. In milliseconds. */
 const allPause = 5_000;
-/** After how long a page has to connect again, so that `authorize` is asked again, in milliseconds. */
+/** After how long a page must reconnect, so that `authorize` is asked again, in milliseconds. */
 const lifetime = 300_000;
 
-/** The pages that are open. While there is none, nothing is published. */
+/** The streams of the open pages. Without any, it subscribes to nothing. */
 export class Changes {
   readonly #clock: Clock;
   readonly #activity: Activity;
@@ -61,7 +61,7 @@ export class Changes {
   }));
   #endObserving = () => {};
 
-  /** `requireStarted`: throws unless the receiver runs. */
+  /** `requireStarted` throws unless the receiver runs. */
   constructor(clock: Clock, activity: Activity, requireStarted: (method: string) => void) {
     this.#clock = clock;
     this.#activity = activity;
@@ -69,7 +69,7 @@ export class Changes {
   }
 
   /**
-   * A stream of server-sent events for one page.
+   * Opens a stream of server-sent events for one page.
    *
    * @throws ApiProblem if there are too many; RingbackError `receiver_not_started`
    */
@@ -83,14 +83,14 @@ export class Changes {
     return stream.body;
   }
 
-  /** Ends every stream: a server that waits for its connections must be able to close. */
+  /** Ends every stream, so that a server that waits for its connections can close. */
   close(): void {
     for (const stream of this.#streams) stream.end();
   }
 
   #listen(): void {
     for (const { channel, listener } of this.#listeners) subscribe(channel, listener);
-    // Not by the log events of deliveries and runs: the fields of each would be computed for nothing else.
+    // Not by the log events of deliveries and runs, whose fields would be computed only for this.
     this.#endObserving = this.#activity.observe({
       answered: (outcome) => this.#tell(changedByAnswer[outcome] ?? changedOtherwise),
       ran: () => this.#tell(ofRuns),
@@ -108,7 +108,7 @@ export class Changes {
   }
 }
 
-/** How many messages may wait for a page to read them. */
+/** How many unread messages a stream buffers. */
 const maxUnread = 10;
 const encoder = new TextEncoder();
 
@@ -129,11 +129,11 @@ class Stream {
     });
     this.#after('end', lifetime, () => this.end());
     this.#after('all', allPause, () => this.#tellAll());
-    // With the first bytes, the page and any proxy know that the stream is there.
+    // The first bytes show the page and any proxy that the stream is open.
     this.#write(': changes are told here\n\n');
   }
 
-  /** Tells the page at once, or together with what else changes within the pause. */
+  /** Sends at once, or after the pause together with further changes. */
   tell(changed: readonly Topic[]): void {
     for (const topic of changed) this.#changed.add(topic);
     if (!this.#timers.has('pause')) this.#send();
@@ -153,7 +153,7 @@ class Stream {
   #send(): void {
     this.#timers.delete('pause');
     if (this.#changed.size === 0) return;
-    // What a page has not read must not pile up.
+    // Messages for a page that doesn't read must not pile up.
     if ((this.#controller?.desiredSize ?? 0) > -maxUnread) {
       this.#write(`event: changed\ndata: ${JSON.stringify({ topics: [...this.#changed] })}\n\n`);
       this.#changed.clear();

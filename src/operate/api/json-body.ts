@@ -1,10 +1,10 @@
 import { BodyReadBefore, readBounded } from '../../kit/http-bodies.ts';
 import { ApiProblem } from './problem.ts';
 
-/** How large the body of a request may be, in bytes: what is asked fits into far less. */
+/** The largest body of a request, in bytes; requests need far less. */
 const maxBytes = 64 * 1024;
 
-/** The JSON of a request's body; of one that is left out, `{}`. It is read no further than it may be large. */
+/** Reads a request's body as JSON; `{}` without a body. Stops reading beyond `maxBytes`. */
 export async function readJson(request: Request): Promise<unknown> {
   const [type = ''] = (request.headers.get('content-type') ?? '').split(';');
   const isJson = type.trim().toLowerCase() === 'application/json';

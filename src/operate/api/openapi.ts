@@ -7,7 +7,7 @@ import { changeHeader, changesPath, routes } from './routes.ts';
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema: unknown) => ({ 'application/json': { schema } });
 
-/** The API in OpenAPI 3.1, made from the schemas that check its requests. */
+/** The API in OpenAPI 3.1, generated from the schemas that check its requests. */
 export function openApiDocument(): Readonly<Record<string, unknown>> {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);

@@ -2,11 +2,11 @@ import type { z } from 'zod';
 import { ConfigError, RingbackError } from '../../errors/errors.ts';
 import type { results } from './results.ts';
 
-/** What is wrong with a request, in the API's one form. */
+/** An error that the API answers with. */
 export class ApiProblem extends Error {
   readonly status: number;
   readonly code: string;
-  /** The methods that the path has, if it has not the one that was used. */
+  /** The methods of the path, if the request's method isn't among them. */
   readonly allow: readonly string[] | undefined;
 
   constructor(status: number, code: string, message: string, allow?: readonly string[]) {
@@ -17,7 +17,7 @@ export class ApiProblem extends Error {
   }
 }
 
-/** Problems of operations that are not about what was asked: the status that says so. */
+/** The statuses of errors that aren't 400. */
 const statuses: Readonly<Record<string, number>> = {
   receiver_not_started: 503,
   database_unreachable: 503,
@@ -31,7 +31,7 @@ const statuses: Readonly<Record<string, number>> = {
   release_unreadable: 409,
 };
 
-/** The problem that an error of an operation is; undefined for one that is our fault. */
+/** Converts an error of an operation; undefined if it isn't the request's fault. */
 export function problemOf(error: unknown): ApiProblem | undefined {
   if (error instanceof ApiProblem) return error;
   if (!(error instanceof RingbackError)) return undefined;

@@ -1,4 +1,4 @@
-/** The shapes of what the API answers. Times are in ISO 8601. */
+/** The shapes of the API's answers. Times are in ISO 8601. */
 import { z } from 'zod';
 import { callStatuses } from '../calls.ts';
 import { auditActions } from '../../store/audit-store.ts';
@@ -142,7 +142,7 @@ const entry = z.strictObject({
     .describe('Of replays and dismissals.'),
 });
 
-/** By the names that the OpenAPI document gives them. */
+/** By their names in the OpenAPI document. */
 export const results = {
   Access: z.strictObject({ by: z.string().optional(), actions: z.array(z.enum(actions)) }),
   Counts: z.strictObject({

@@ -1,4 +1,4 @@
-/** What a route of the API is: what it takes, what it answers, and which action it is. */
+/** What a route of the API takes, returns and needs. */
 import type { z } from 'zod';
 import type { StoreCounts } from '../../store/store.ts';
 import type { Alerts } from '../alerts/alerts.ts';
@@ -15,7 +15,7 @@ import type { Quarantine } from '../quarantine.ts';
 import type { Action } from './access.ts';
 import type { ResultName } from './results.ts';
 
-/** The operations of a receiver, which is what they are given as. */
+/** The operations of a receiver that routes use; a receiver has them all. */
 export interface Operations {
   readonly events: InboxEvents;
   readonly calls: Calls;
@@ -30,29 +30,29 @@ export interface Operations {
   counts(): Promise<StoreCounts>;
 }
 
-/** What a route is called with. */
+/** The arguments of a route. */
 export interface Asked {
-  /** The text at the place of `{…}` in its path. */
+  /** The segment in place of `{…}` in the path. */
   readonly id: string;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: Readonly<Record<string, unknown>>;
   readonly by: string | undefined;
-  /** What whoever asks may do. */
+  /** What the request may do. */
   readonly actions: readonly Action[];
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client has left. */
   readonly signal: AbortSignal;
 }
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** At most one segment is `{…}`: the id of what is meant. */
+  /** At most one segment is `{…}`, an id. */
   readonly path: string;
-  /** Left out if whoever is let in may do it. */
+  /** The action that it needs; left out if everybody whom `authorize` lets in may use it. */
   readonly action?: Action;
   readonly summary: string;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   readonly result: ResultName;
-  /** Resolves to undefined when there is no such thing. */
+  /** Resolves to undefined if nothing has the id, which answers 404. */
   readonly act: (operations: Operations, asked: Asked) => Promise<unknown>;
 }

@@ -1,4 +1,4 @@
-/** What the API offers. */
+/** The routes of the API. */
 import { z } from 'zod';
 import { givenText, listOptions } from '../../errors/option-problems.ts';
 import { pause, systemClock } from '../../kit/clock.ts';
@@ -15,12 +15,12 @@ import { eventFilterSchema, replayOptionsSchema } from '../replay.ts';
 import { ApiProblem } from './problem.ts';
 import type { Asked, Route } from './route.ts';
 
-/** Times, which the operations take in other forms as well. */
+/** Times as strings only: the operations take other forms as well. */
 const times = {
   since: givenText.optional().describe('Arrived then or later. ISO 8601.'),
   until: givenText.optional().describe('Arrived before then. ISO 8601.'),
 };
-/** What each list takes in its URL besides its conditions. */
+/** The query parameters of each list besides its conditions. */
 const page = {
   ...times,
   limit: z
@@ -43,10 +43,10 @@ const withBody = z.strictObject({
     .describe('Whether body and headers are answered, too.'),
 });
 
-/** Why something is done. Who does it is what `authorize` says. */
+/** Why something is done. `authorize` says who does it. */
 const whySchema = accountSchema.omit({ by: true });
 
-/** Leaves the body and the headers out unless they were asked for, which is noted in the audit list. */
+/** Leaves the body and headers out unless the request asks for them, which goes into the audit list. */
 async function shown(
   whole: { readonly body: unknown; readonly headers: unknown } | undefined,
   { query, by }: Asked,
@@ -59,7 +59,7 @@ async function shown(
   return rest;
 }
 
-/** The number in a path. Other ways to write one would be other names of what is noted under its id. */
+/** The number in a path, in one spelling only, so that the audit list names each thing in one way. */
 function numberIn(id: string): number {
   if (/^(0|[1-9]\d{0,14})$/.test(id)) return Number(id);
   throw new ApiProblem(
@@ -69,13 +69,13 @@ function numberIn(id: string): number {
   );
 }
 
-/** The header that every change must have. A page of another site can't set it without asking first, which is refused. */
+/** The header that every change must have: a page of another site can't send it without a CORS preflight. */
 export const changeHeader = 'x-ringback-request';
 
 /** Where the stream of changes is. */
 export const changesPath = '/changes';
 
-/** In the order of the document. */
+/** In the order of the OpenAPI document. */
 export const routes: readonly Route[] = [
   {
     method: 'GET',
@@ -333,12 +333,12 @@ export const routes: readonly Route[] = [
   },
 ];
 
-/** How long an answer waits for the end of a replay or a dismissal, in milliseconds. */
+/** How long a request waits for the end of a replay or dismissal, in milliseconds. */
 const answerWithin = 2_000;
 
-/** A long one goes on behind the answer, which says how far it has come. */
+/** Returns the result, or the progress of an action that takes longer and continues after the answer. */
 async function soon(events: InboxEvents, { id, ended }: BegunBulkAction): Promise<BulkResult | undefined> {
-  // A dry run goes on nowhere else.
+  // A dry run has no entry to ask for progress.
   if (id === undefined) return ended;
   ended.catch(() => {});
   return (await Promise.race([ended, pause(systemClock, answerWithin)])) ?? events.bulk.get(id);

@@ -13,36 +13,36 @@ export interface BulkActionsParts {
   readonly entries: AuditStore;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** What an entry asks for; undefined if this process has not the handlers for it. */
+  /** The work that an entry describes; undefined if this process doesn't have the handlers for it. */
   readonly workOf: (entry: AuditRow) => BulkWork | undefined;
   /** @throws RingbackError unless the receiver runs */
   readonly requireStarted: (method: string) => void;
 }
 
-/** How many steps are made in a second at most if there is a rate: the runs of a second shouldn't all begin at its start. */
+/** How many steps per second with a rate: the runs of a second shouldn't all begin at its start. */
 const stepsPerSecond = 50;
-/** How often the progress of an action is written where there is nothing to change, in milliseconds. */
+/** How often progress is written while there is nothing to change, in milliseconds. */
 const progressInterval = 1_000;
-/** How often an action that is waited for is looked at, in milliseconds: another process may have stopped or ended it. */
+/** How often a waiting action checks its entry, in milliseconds: another process may have stopped or ended it. */
 const lookInterval = 2_000;
 
-/** An action that goes on in this process. */
+/** An action that this process runs. */
 interface Driven {
   readonly stop: AbortController;
   readonly ended: Promise<void>;
 }
 
 /**
- * Replays and dismissals that go through many events, in order of arrival and a bounded number at a time, so that intake is
- * never held up. The entry in the audit list says how far each has come: if its process ends, it goes on when that starts
- * again, or in another; and a person can stop it, from any process. Should two processes go on with the same one, each step
- * is written by one of them.
+ * Replays and dismissals. They go through many events in order of arrival, a bounded number at a time, so that intake
+ * is never delayed. The audit entry stores the progress: if the process ends, another one continues the action, or the
+ * same one after a restart, and a person can stop it from any process. If two processes continue the same action, each
+ * step is written by only one of them.
  */
 export class BulkActions {
   readonly #parts: BulkActionsParts;
   readonly #closing = new AbortController();
   readonly #driven = new Map<number, Driven>();
-  /** The actions of other processes, with how far each has come and at how many looks that was so. */
+  /** The actions of other processes: their last progress, and for how many checks it hasn't changed. */
   #others = new Map<number, { readonly reached: Sequence; readonly looks: number }>();
 
   constructor(parts: BulkActionsParts) {
@@ -64,7 +64,7 @@ export class BulkActions {
     return { id: undefined, state: undefined, ...counts };
   }
 
-  /** Begins an action. `ended` resolves when it is done or was stopped, whichever process goes on with it. */
+  /** Begins an action. `ended` resolves when it is done or stopped, whichever process ends it. */
   async begin(
     request: Omit<AuditRequest, 'now' | 'upTo'>,
     work: BulkWork,
@@ -73,12 +73,12 @@ export class BulkActions {
     const upTo = await store.lastSequence();
     const id = await entries.begin({ ...request, now: clock.now(), upTo });
     const driven = this.#drive(id, work, { reached: 0, upTo });
-    // Whoever waits for the end of an action may have nothing else that keeps the process alive between two steps.
+    // A program that awaits the end may have nothing else that keeps its process alive between two steps.
     const unref = refProcess();
     return { id, ended: driven.then(() => this.#endOf(id)).finally(unref) };
   }
 
-  /** Stops an action. Resolves to whether it went on. */
+  /** Stops an action. Resolves to whether it was still running. */
   async stop(id: number): Promise<boolean> {
     const { entries, clock } = this.#parts;
     const wasRunning = await entries.stop(id, clock.now());
@@ -86,18 +86,18 @@ export class BulkActions {
     return wasRunning;
   }
 
-  /** How far an action has come; undefined if there is no such entry. */
+  /** The progress of an action; undefined if there is no such entry. */
   async get(id: number): Promise<BulkResult | undefined> {
     const entry = await this.#parts.entries.get(id);
     return entry && resultOf(entry);
   }
 
-  /** Goes on with the actions that were going on when their process ended. */
+  /** Continues the actions that were running when their process ended. */
   async resume(): Promise<void> {
     await this.#look(() => true);
   }
 
-  /** Called once a minute: goes on with actions that have come no further since the last time: their process is gone. */
+  /** Called once a minute. Continues the actions without progress since the last check: their process is gone. */
   async look(): Promise<void> {
     await this.#look(({ id, progress }, { rate }) => {
       const before = this.#others.get(id);
@@ -109,7 +109,7 @@ export class BulkActions {
     });
   }
 
-  /** Leaves the actions that go on here to the next start, or to other processes. Resolves when nothing is written any more. */
+  /** Leaves this process's actions to its next start, or to other processes. Resolves when all writes have ended. */
   async close(): Promise<void> {
     this.#closing.abort();
     const driven = [...this.#driven.values()];
@@ -124,7 +124,7 @@ export class BulkActions {
       this.#others = new Map([...this.#others].filter(([id]) => running.some((entry) => entry.id === id)));
       for (const entry of running) {
         const { id, progress, what } = entry;
-        // An erasure has cleared what it was to go through.
+        // An erasure has cleared its filter.
         if (what === '') await entries.stop(id, clock.now());
         const work = workOf(entry);
         if (!work || !progress || this.#driven.has(id) || !isMine(entry, work)) continue;
@@ -151,7 +151,7 @@ export class BulkActions {
     return ended;
   }
 
-  /** Takes an action through its events. Ends early if it was stopped, or if another process goes on with it. */
+  /** Takes an action through its events. Returns early if it was stopped, or if another process continues it. */
   async #goThrough(
     id: number,
     work: BulkWork,
@@ -201,7 +201,7 @@ export class BulkActions {
     return !stop.aborted;
   }
 
-  /** If an action has not ended when this process has left it, another goes on with it, or it was left by `close`. */
+  /** The action may not have ended here: another process may have taken it over, or `close` interrupted it. */
   async #endOf(id: number): Promise<BulkResult> {
     const { entries, clock } = this.#parts;
     while (!this.#closing.signal.aborted) {
@@ -213,7 +213,7 @@ export class BulkActions {
   }
 }
 
-/** The events of a step at a time, with the last event that has then been looked at. */
+/** Splits events into steps. `upTo` is the last event that each step covers. */
 function partsOf(
   events: readonly StoredEvent[],
   reached: Sequence,

@@ -2,23 +2,25 @@ import type { AuditRow, ProgressStep } from '../../store/audit-store.ts';
 import type { DismissedRun, EventFilter, StoredEvent } from '../../store/event-store.ts';
 import type { RunCounts } from '../../store/shared/changed-runs.ts';
 
-/** What a replay or a dismissal does to the runs of the events that it goes through. */
+/** What a replay or dismissal does to the runs of its events. */
 export interface BulkWork {
   readonly filter: EventFilter;
-  /** How many runs a second it changes at most; undefined: as many as it can. */
+  /** How many runs it changes per second; undefined for as many as it can. */
   readonly rate: number | undefined;
-  /** The next step, made of some events; undefined if there is nothing in them to change. */
+  /** Makes a step of some events; undefined if there is nothing to change in them. */
   readonly stepOf: (events: readonly StoredEvent[]) => Promise<BulkStep | undefined>;
-  /** Called when runs have been changed. */
   readonly onWritten: () => void;
-  /** Called when it is done. */
+  /** Called when all events have been processed; not when it was stopped. */
   readonly onDone: (result: BulkResult) => void;
 }
 
-/** A step of it: the store decides in the same way on what would be changed and on what is changed. */
+/** A step of a bulk action. The store selects the same runs for a preview as for a write. */
 export interface BulkStep {
   readonly preview: () => Promise<readonly DismissedRun[]>;
-  /** In one transaction. Resolves to undefined, with nothing written, if the step isn't the next of its entry. */
+  /**
+   * Changes the runs in one transaction. Resolves to undefined, with nothing written, if the action was stopped or
+   * another process has already written this step.
+   */
   readonly write: (step: ProgressStep) => Promise<readonly DismissedRun[] | undefined>;
 }
 
@@ -33,7 +35,7 @@ export interface BulkResult extends RunCounts {
 /** The state of a replay or a dismissal. */
 export type BulkState = 'running' | 'done' | 'stopped';
 
-/** What an entry of the audit list says about how far it has come; undefined for one of what is done at once. */
+/** The state in an audit entry; undefined for an operation without progress. */
 export function bulkStateOf({ finishedAt, progress }: AuditRow): BulkState | undefined {
   if (!progress) return undefined;
   if (finishedAt === undefined) return 'running';

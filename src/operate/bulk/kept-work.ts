@@ -13,19 +13,19 @@ import { jsonIn } from '../../kit/http-bodies.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { BulkWork } from './bulk-work.ts';
 
-/** How a replay or a dismissal is kept in its entry in the audit list. */
+/** How an audit entry stores the filter and terms of a replay or dismissal. */
 const keptSchema = z.object({
   ...eventFilterSchema.shape,
   only: dismissOptionsSchema.shape.only,
   rate: replayOptionsSchema.shape.rate,
 });
 
-/** What an entry is to say. */
+/** What to store in an entry. */
 export function keptTerms(filter: EventFilter, { only, rate }: ReplayTerms): string {
   return JSON.stringify({ ...filter, only, rate });
 }
 
-/** What an entry asks for. Undefined if it can't be read, or if this process has not the handlers for it. */
+/** The work that an entry describes; undefined if it is unreadable or this process doesn't have the handlers. */
 export function keptWork(
   parts: ReplayParts & { readonly clock: Clock },
   { action, what, by, reason }: AuditRow,

@@ -2,13 +2,13 @@ import { readFile, readdir } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { ownFile } from '../../kit/own-files.ts';
 
-/** A file of the page as it is answered. */
+/** A file of the page. */
 export interface Asset {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly type: string;
 }
 
-/** Where the built files are. The path is the same from the sources and from the package. */
+/** The built files. The path is the same from the sources and from the package. */
 const folder = ownFile('../../../dist/operate/page/assets/', import.meta.url);
 
 const types: Readonly<Record<string, string>> = {
@@ -19,10 +19,7 @@ const types: Readonly<Record<string, string>> = {
 
 let loaded: Promise<ReadonlyMap<string, Asset>> | undefined;
 
-/**
- * The files of the page by their names. They are read once, and only these names are ever answered: no path of a request
- * reaches the file system.
- */
+/** The files of the page by name, read once: no path of a request reaches the file system. */
 export async function assets(): Promise<ReadonlyMap<string, Asset>> {
   try {
     return await (loaded ??= load());

@@ -1,11 +1,11 @@
-/** The operators' page: one document with its script and style, and the API that it asks below `api/`. */
+/** The operators' page: one document with its script and style, and the API that it uses below `api/`. */
 import { permissionOf, requireAuthorize } from '../api/access.ts';
 import { type ApiHandler, type ApiParts, apiHandler } from '../api/api.ts';
 import { assets } from './assets.ts';
 
 /**
- * Nothing is loaded from elsewhere, nothing inline runs, and nobody may frame the page: what an event says stays text even
- * if a fault of the page made it markup.
+ * Loads nothing from elsewhere, runs no inline scripts and can't be framed: text of an event stays text even if a bug
+ * of the page turned it into markup.
  */
 const policy = [
   "default-src 'none'",
@@ -26,9 +26,9 @@ const headers = {
 };
 
 /**
- * The page as a function from a request and its path below the place where it is mounted.
+ * The page as a function of a request and its path below the mount point.
  *
- * @throws ConfigError without `authorize`: nobody may be let in by forgetting it
+ * @throws ConfigError without `authorize`: forgetting it must let nobody in
  */
 export function pageHandler(parts: ApiParts): ApiHandler {
   const { authorize, onFailed } = parts;
@@ -61,18 +61,18 @@ async function fileAt(request: Request, path: string, source: unknown): Promise<
     headers: {
       ...headers,
       'content-type': asset.type,
-      // A file's name changes with what is in it; the document names them, and is asked for each time.
+      // A file's name changes with its content. The document names the files, so it is never cached.
       'cache-control': isDocument ? 'no-store' : 'private, max-age=31536000, immutable',
     },
   });
 }
 
 /**
- * Where the document is when it was asked for without the slash at its end, from which its relative addresses would lead
- * nowhere. The answer is relative as well: a proxy may serve us below another path.
+ * The address with a slash at its end if the document was requested without one: its relative addresses would be wrong.
+ * The redirect is relative as well, because a proxy may serve the page below another path.
  */
 function withSlash(request: Request, source: unknown): string | undefined {
-  // Express takes the path that it is mounted at off the URL, with or without the slash.
+  // Express strips the mount path from the URL, with or without the slash.
   const { originalUrl } = (source ?? {}) as { readonly originalUrl?: unknown };
   const url =
     typeof originalUrl === 'string' ? new URL(originalUrl, 'http://localhost') : new URL(request.url);

@@ -3,11 +3,11 @@ import { underSignals, unlessAborted } from '../../kit/aborting.ts';
 import { Semaphore } from '../../kit/limiters.ts';
 
 /**
- * Does something with each item, with at most `max` of them at once; the next item is asked for only when there is room for
- * it. What `work` or the items throw ends it, and so does the signal: nothing more is begun, and when what goes on has ended,
- * it rejects with that. So `work` must end when its signal is aborted.
+ * Calls `work` for each item, at most `max` at once. The next item is requested only when there is room for it. If
+ * `work` or the items throw, or `signal` is aborted, nothing more begins; when the work in flight has ended, the
+ * promise rejects with that error or reason. So `work` must end when its own signal is aborted.
  *
- * However many items there are, nothing is kept of one whose work has ended.
+ * Memory doesn't grow with the number of items: nothing is kept of an item whose work has ended.
  *
  * @example await eachAtOnce(ids, { max: 4, signal }, async (id) => console.log(await read(id)));
  */
@@ -19,7 +19,7 @@ export function eachAtOnce<Item>(
   return underSignals([given], async (ending) => {
     const { signal } = ending;
     const iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
-    // Not a race of what goes on: it would add to the one that takes longest with each of the others.
+    // Not `Promise.race` of the work in flight: each race would add a reaction to the longest-running promise.
     const room = new Semaphore(max);
     const begin = async (item: Item, leave: () => void): Promise<void> => {
       try {
@@ -27,7 +27,7 @@ export function eachAtOnce<Item>(
       } catch (error) {
         ending.abort(error);
       } finally {
-        // Works that end without waiting for anything would leave no turn to others, nor to what ends them.
+        // Work that never waits would otherwise starve the event loop, and with it whatever aborts the signal.
         await setImmediate();
         leave();
       }
@@ -35,7 +35,7 @@ export function eachAtOnce<Item>(
     let leave = await room.acquire();
     try {
       for (;;) {
-        // Whoever gives the items may take for ever, and must not keep it from ending.
+        // The iterator may never answer, and must not delay the abort.
         const next = await unlessAborted(signal, () => iterator.next());
         if (next.done === true) break;
         void begin(next.value, leave);
@@ -45,10 +45,10 @@ export function eachAtOnce<Item>(
       ending.abort(error);
     }
     leave();
-    // There is room for as many as there can be when all have ended.
+    // All places are free only when all work has ended.
     await Promise.all(Array.from({ length: max }, () => room.acquire()));
     if (!signal.aborted) return;
-    // Nor may it, or what it throws, once it is told that no more is wanted.
+    // Neither a slow `return` nor what it throws matters any more.
     void (async () => iterator.return?.())().catch(() => {});
     throw signal.reason;
   });

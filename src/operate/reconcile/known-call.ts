@@ -1,4 +1,4 @@
-/** What the platform says of a call, as far as it can be relied on. */
+/** What is known about a call from the platform's answer. */
 import { ringbackError } from '../../errors/errors.ts';
 import { describe } from '../../errors/option-problems.ts';
 import { isObject } from '../../kit/values.ts';
@@ -10,7 +10,7 @@ export interface KnownCall {
   readonly callId: string;
   readonly agentId: string | undefined;
   readonly organizationId: string | undefined;
-  /** By its status, and by its times only if it has none: a time that contradicts the status may be a planned one. */
+  /** From the status; from the times only without one, because a time that contradicts it may be a planned one. */
   readonly hasStarted: boolean;
   readonly hasEnded: boolean;
   readonly startTime: KnownTime | undefined;
@@ -23,10 +23,10 @@ export interface KnownTime {
   readonly at: number;
 }
 
-/** How far the platform's clock may be from this machine's. */
+/** How far the platform's clock may differ from this machine's. */
 export const clockTolerance = 60_000;
 
-/** The states that were seen in use; they are not documented. `error` is a call that has ended by a failure. */
+/** The statuses seen in use; they are not documented. `error` is a call that ended with a failure. */
 const states: ReadonlyMap<unknown, Pick<KnownCall, 'hasStarted' | 'hasEnded'>> = new Map([
   ['registered', { hasStarted: false, hasEnded: false }],
   ['ongoing', { hasStarted: true, hasEnded: false }],
@@ -35,7 +35,7 @@ const states: ReadonlyMap<unknown, Pick<KnownCall, 'hasStarted' | 'hasEnded'>> =
 ]);
 
 /**
- * Reads an answer about a call. The names of its fields were seen in use, and are not documented.
+ * Reads an answer about a call. The names of its fields were seen in use; they are not documented.
  *
  * @throws RingbackError `call_unreadable` or `call_differs`: nothing can be told of the call from this answer
  */
@@ -87,7 +87,7 @@ function stateOf(
   throw ringbackError('call_unreadable', { callId, expected, found: 'the answer has neither' });
 }
 
-/** Zero stands for no time at all, and what is in the future has not happened. */
+/** Zero stands for a missing time, and a time in the future hasn't happened yet. */
 function timeIn(value: unknown, now: number): KnownTime | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   const at = parseInstant(value)?.milliseconds ?? 0;

@@ -1,4 +1,4 @@
-/** The events that can be rebuilt from what the platform says of their call. */
+/** Rebuilds events from what the platform says about their call. */
 import { createHash } from 'node:crypto';
 import { eventNames } from '../../events/names.ts';
 import { type ReconcilableName, reconciledTraceId } from '../../events/reconciled.ts';
@@ -7,7 +7,7 @@ import type { CallEvent } from '../../events/model.ts';
 import { type EventRecord, recordOf } from '../../store/event-record.ts';
 import type { KnownCall, KnownTime } from './known-call.ts';
 
-/** The events that a call must have had by now, or may have had: whether its analysis is ready is not known yet. */
+/** The events that a call should have had by now. The analysis may not be ready yet. */
 export function eventsOf({ hasStarted, hasEnded }: KnownCall): readonly ReconcilableName[] {
   return [
     ...(hasStarted ? [eventNames.callStarted] : []),
@@ -15,7 +15,7 @@ export function eventsOf({ hasStarted, hasEnded }: KnownCall): readonly Reconcil
   ];
 }
 
-/** The latest time that is known before the event was sent. When an analysis was ready isn't; it comes after the end. */
+/** The latest known time before the event was sent. For an analysis, that is the end of the call. */
 export function timeBefore(
   eventName: ReconcilableName,
   { startTime, endTime }: KnownCall,
@@ -29,8 +29,8 @@ export interface RebuiltEvent {
 }
 
 /**
- * An event in the documented envelope. What the platform doesn't say is left out, such as the status of an analysis: a guess
- * would be taken for what was sent.
+ * Builds an event in the documented envelope. What the platform doesn't say, such as the status of an analysis, is left
+ * out: a guess would look like something that was sent.
  */
 export function rebuiltEvent(eventName: ReconcilableName, call: KnownCall, now: number): RebuiltEvent {
   const { callId, agentId, organizationId } = call;
@@ -46,7 +46,7 @@ export function rebuiltEvent(eventName: ReconcilableName, call: KnownCall, now: 
   const text = JSON.stringify(fields);
   const bytes = Buffer.from(text);
   const digest = () => createHash('sha256').update(bytes).digest('hex');
-  // Read from its text, as it will be when it is read from the inbox.
+  // Parsed from the text, as it will be when it is read from the inbox.
   const body = JSON.parse(text) as Record<string, unknown>;
   const { event } = readEvent({ body, headers: {}, digest, receivedAt: now, source: 'reconciled' });
   return { event, record: recordOf(event, digest, { headers: {}, body: bytes, receivedAt: now }) };

@@ -19,13 +19,11 @@ export type CallsToReconcile = Iterable<CallToReconcile> | AsyncIterable<CallToR
 
 /** Options of `receiver.reconcile`: which calls to check, and how to read them. */
 export interface ReconcileOptions {
-  /** Reads a call back: `platform.calls` of `ringback/platform`. */
+  /** Reads a call: `platform.calls` of `ringback/platform`. */
   readonly calls: {
     get(callId: string, options: { readonly signal: AbortSignal }): Promise<ReadCall>;
   };
-  /**
-   * Tells whether a call's analysis is ready: `platform.analyses`. An error with the code `not_ready` says that it isn't.
-   */
+  /** Reads a call's analysis: `platform.analyses`. An error with the code `not_ready` means that it has none yet. */
   readonly analyses: {
     get(
       agentId: string,
@@ -35,7 +33,7 @@ export interface ReconcileOptions {
   };
   /** Returns the calls that were in progress or ended since then. Returning too many is harmless. */
   readonly ids: (since: Date) => CallsToReconcile | Promise<CallsToReconcile>;
-  /** When the receiver could last be reached, or how long ago that was. Not longer ago than `retention` keeps events. */
+  /** When the receiver was last reachable, or how long ago. At most as long ago as `retention` keeps events. */
   readonly since: Date | Exclude<Duration, number>;
   /** Cancels it: `reconcile` then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -43,7 +41,7 @@ export interface ReconcileOptions {
 
 /** The result of a reconciliation. */
 export interface Reconciled {
-  /** How many calls it was given. */
+  /** How many calls `ids` returned. */
   readonly calls: number;
   /** How many missing events were recorded. */
   readonly recorded: number;
@@ -51,15 +49,15 @@ export interface Reconciled {
   readonly alreadyThere: number;
   /** How many calls have not ended yet. */
   readonly notEnded: number;
-  /** How many calls have ended, and have no analysis yet; it may never come. */
+  /** How many ended calls have no analysis yet; it may never come. */
   readonly notAnalysed: number;
   /** How many events are older than `retention` keeps, so that it is unknown whether they were handled. */
   readonly tooOld: number;
   /** How many events have no time in the answer, so that it is unknown whether they are too old. */
   readonly timeUnknown: number;
-  /** How many calls could not be read, or recorded, or have no id: run it again for these. */
+  /** How many calls could not be read or recorded, or have no valid id: reconcile these again. */
   readonly failed: number;
-  /** The first hundred of them, with what went wrong. */
+  /** The first hundred failed calls, with their errors. */
   readonly failures: readonly { readonly callId: string; readonly error: unknown }[];
 }
 
@@ -75,7 +73,7 @@ const schema = z.strictObject({
     'a function that returns the ids of calls',
   ),
   since: checked("a Date, or a duration such as '15m' or '2h'", (value) => {
-    // Test runners have a Date of their own.
+    // Not `instanceof`: test runners have a Date of their own.
     if (types.isDate(value)) return Number.isNaN(value.getTime()) ? undefined : value;
     return typeof value === 'string' ? parseDuration(value) : undefined;
   }),
@@ -83,7 +81,7 @@ const schema = z.strictObject({
 });
 
 /**
- * Checks the options. `kept` is for how long events that were handled are kept, in milliseconds.
+ * Checks the options. `kept` is how long handled events are kept, in milliseconds.
  *
  * @throws ConfigError for an invalid option, or for a time from which events may have been removed
  */
@@ -122,7 +120,7 @@ export function readCallsToReconcile(given: unknown): CallsToReconcile {
   });
 }
 
-/** @throws RingbackError `call_id_invalid` for what can't be the id of a call */
+/** @throws RingbackError `call_id_invalid` for an invalid id */
 export function readCallToReconcile(given: unknown): { callId: string; agentId: string | undefined } {
   const { id, agentId } = idsIn(given);
   const callId = readId(id);
@@ -130,7 +128,7 @@ export function readCallToReconcile(given: unknown): { callId: string; agentId: 
   return { callId, agentId: readId(agentId) };
 }
 
-/** What was given as the id of a call, also if it can't be one. */
+/** The given id of a call, or a description of it if it is invalid. */
 export function givenId(given: unknown): string {
   const { id } = idsIn(given);
   return readId(id) ?? describe(id);

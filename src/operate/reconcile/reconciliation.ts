@@ -29,11 +29,11 @@ import {
 
 export interface ReconciliationParts {
   readonly calls: Pick<CallStore, 'eventsOf'>;
-  /** Records an event, and has it handled if it is new. */
+  /** Records an event, and dispatches it if it is new. */
   readonly record: (record: EventRecord, event: CallEvent) => Promise<'new' | 'duplicate'>;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
-  /** For how long every event is kept that was handled or given up, in milliseconds. */
+  /** How long every handled or given-up event is kept, in milliseconds. */
   readonly kept: number;
   /** @throws RingbackError `receiver_not_started` */
   readonly requireStarted: (method: string) => void;
@@ -47,10 +47,10 @@ const maxFailures = 100;
 type Counts = { -readonly [Name in keyof Omit<Reconciled, 'failures'>]: number };
 type ResolvedOptions = ReturnType<typeof readReconcileOptions>;
 
-/** What becomes of an event that is not known to be missing. */
+/** The result for one event of a call. */
 type Outcome = 'recorded' | 'alreadyThere' | 'notAnalysed' | 'tooOld' | 'timeUnknown';
 
-/** How a call is looked at. */
+/** What checking a call needs. */
 interface Looking {
   readonly calls: ReconcileOptions['calls'];
   readonly analyses: ReconcileOptions['analyses'];
@@ -59,8 +59,8 @@ interface Looking {
 }
 
 /**
- * Records what the platform gave up on, as far as it can be rebuilt from what the platform says of its calls. It has a way of
- * its own into the inbox, with no signature to check: the platform was asked, and nobody has sent it.
+ * Records events that the platform gave up delivering, as far as its API lets them be rebuilt. They enter the inbox
+ * without a signature check, because the receiver asked the platform itself and nobody sent them.
  */
 export class Reconciliation {
   readonly #parts: ReconciliationParts;
@@ -70,7 +70,7 @@ export class Reconciliation {
     this.#parts = parts;
   }
 
-  /** Looks at all calls that it is given. */
+  /** Reconciles all calls that `ids` returns. */
   async reconcile(options: ReconcileOptions): Promise<Reconciled> {
     const { requireStarted, clock, kept } = this.#parts;
     requireStarted('reconcile()');
@@ -78,7 +78,7 @@ export class Reconciliation {
     return underSignals([this.#stopping.signal, read.signal], ({ signal }) => this.#look(read, signal));
   }
 
-  /** Ends what goes on, and waits for nothing: it may be in a function of the user. What was recorded stays. */
+  /** Aborts all reconciliations without waiting: one may be stuck in a function of the user. Recorded events stay. */
   stop(): void {
     this.#stopping.abort(ringbackError('receiver_not_started', { method: 'reconcile()' }));
   }
@@ -102,7 +102,7 @@ export class Reconciliation {
       try {
         await this.#lookAt(readCallToReconcile(given), { ...readers, counts, signal: ending });
       } catch (error) {
-        // What goes on when it is ended has not failed by itself.
+        // A call that was aborted hasn't failed.
         ending.throwIfAborted();
         counts.failed += 1;
         if (failures.length >= maxFailures) return;
@@ -118,7 +118,7 @@ export class Reconciliation {
   async #lookAt(given: ReturnType<typeof readCallToReconcile>, looking: Looking): Promise<void> {
     const { calls, counts, signal } = looking;
     const { callId } = given;
-    // Saves requests only: whether an event is there is decided as it is written.
+    // Only saves requests: the insert decides whether an event is new.
     const here = new Set((await this.#parts.calls.eventsOf(callId)).map(({ eventName }) => eventName));
     if (reconcilableNames.every((name) => here.has(name))) {
       counts.alreadyThere += reconcilableNames.length;
@@ -133,7 +133,7 @@ export class Reconciliation {
     }
   }
 
-  /** Records an event, unless it may have been handled, or hasn't happened. */
+  /** Records an event unless it may have been handled already or hasn't happened. */
   async #add(eventName: ReconcilableName, call: KnownCall, { analyses, signal }: Looking): Promise<Outcome> {
     const time = timeBefore(eventName, call);
     if (time === undefined) return 'timeUnknown';
@@ -146,8 +146,8 @@ export class Reconciliation {
   }
 
   /**
-   * The event may have been handled and removed since, and nothing in the inbox would show that. What is removed came longer
-   * ago than it is kept, and nothing comes before it has happened, unless the clocks differ.
+   * Whether the event may have been handled and removed, which nothing in the inbox would show. Removed events arrived
+   * longer ago than they are kept, and no event arrives before it happens, unless the clocks differ.
    */
   #isTooOld({ at }: KnownTime): boolean {
     const { clock, kept } = this.#parts;
@@ -155,7 +155,7 @@ export class Reconciliation {
   }
 }
 
-/** Asks once: whoever waits for an analysis runs the reconciliation again. */
+/** Asks once: a later reconciliation picks up an analysis that isn't ready. */
 async function isReady(
   { callId, agentId }: KnownCall,
   analyses: ReconcileOptions['analyses'],
@@ -172,7 +172,7 @@ async function isReady(
   }
 }
 
-/** The calls that an analysis says it is about: the client takes it out of its envelope, `data`, and others may not. */
+/** The ids of the calls that an analysis names. Our client unwraps the envelope `data`; other clients may not. */
 function namedIn(analysis: unknown): readonly unknown[] {
   if (!isObject(analysis)) return [];
   const { data } = analysis;
