@@ -1,4 +1,3 @@
-/** The page: its frame, and the view that the address names. */
 import { useEffect, useState } from 'preact/hooks';
 import { AccessContext, type Access, loadAccess } from './api/access.ts';
 import { followChanges } from './api/changes.ts';
@@ -49,7 +48,7 @@ export function Page() {
         class="skip"
         href="#main"
         onClick={(event) => {
-          // The address behind # is the view's.
+          // The part of the address after # names the view.
           event.preventDefault();
           document.querySelector<HTMLElement>('main h1')?.focus();
         }}
@@ -77,7 +76,7 @@ function useTitle(path: string): void {
   }, [path]);
 }
 
-/** `/` goes to the filter, unless something is being typed. */
+/** `/` focuses the filter, unless the viewer is typing. */
 function followKeys(): () => void {
   const follow = (event: KeyboardEvent) => {
     const target = event.target as HTMLElement;
@@ -92,7 +91,7 @@ function followKeys(): () => void {
   return () => removeEventListener('keydown', follow);
 }
 
-/** What has the focus goes when another view or other data comes: then reading goes on at the top of the view. */
+/** Moves the focus to the heading when its element is removed by another view or new data, so that it isn't lost. */
 function keepFocus(): () => void {
   let last: Element | null = null;
   const note = () => (last = document.activeElement);

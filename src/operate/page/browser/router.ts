@@ -1,14 +1,12 @@
-/** Which view is shown, with its filter: all of it is in the address, behind `#`, so that any mount path works. */
+/** The view and its filter are in the address after `#`, so that any mount path works. */
 import { useEffect, useState } from 'preact/hooks';
 
-/** Where the viewer is. */
 export interface Place {
   /** The segments of the path, decoded. */
   readonly path: readonly string[];
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** The address of a place. */
 export function linkTo(
   path: readonly (string | number)[],
   query: Readonly<Record<string, string | undefined>> = {},
@@ -19,7 +17,6 @@ export function linkTo(
   return `#/${segments}${search === '' ? '' : `?${search}`}`;
 }
 
-/** Goes to a place. */
 export function goTo(
   path: readonly (string | number)[],
   query: Readonly<Record<string, string | undefined>> = {},
@@ -27,12 +24,12 @@ export function goTo(
   location.hash = linkTo(path, query);
 }
 
-/** Goes to a place instead of this one, from which the way back would lead there again. */
+/** Replaces this place by another one: going back here would only lead forward again. */
 export function goOn(path: readonly (string | number)[]): void {
   location.replace(linkTo(path));
 }
 
-/** The place that the address names; one that can't be read is the overview. */
+/** The place that the address names; the overview if it can't be decoded. */
 export function usePlace(): Place {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** What the viewer may do: nothing else is shown. */
+/** What the viewer may do; the page shows nothing else. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { Refusal, get } from './client.ts';
@@ -19,7 +19,6 @@ export function useAccess(): Access {
   return useContext(AccessContext);
 }
 
-/** Asks once what whoever looks may do. */
 export async function loadAccess(): Promise<Access> {
   const access = await get<Result<'Access'>>('/access');
   if (!access) throw new Refusal(0, 'unknown', 'It is not known what you may do.');

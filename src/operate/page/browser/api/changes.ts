@@ -1,10 +1,10 @@
-/** When to ask again: the receiver says what has changed; while it can't, it is asked every few seconds. */
+/** When to ask again: the receiver reports changes, and the page polls while it can't. */
 
-/** How long until an answer is asked for again, in milliseconds. */
+/** The interval of polling, in milliseconds. */
 const pollPause = 5_000;
 /**
- * After how long without a word a connection counts as lost, in milliseconds: the receiver says something every five seconds.
- * A computer that has slept, or a router that has forgotten it, leaves a connection that nothing comes from and that never ends.
+ * After how long without a message a connection counts as lost, in milliseconds; the receiver sends one every five
+ * seconds. A computer that slept, or a router that dropped the connection, leaves it open but dead.
  */
 const maxSilence = 20_000;
 
@@ -19,26 +19,26 @@ const watches = new Set<Watch>();
 let stop: Listener | undefined;
 let isFollowing = false;
 
-/** From now on what has changed is followed: whoever looks has been let in. */
+/** Starts to follow changes, once the viewer has been let in. */
 export function followChanges(): void {
   isFollowing = true;
   restart();
 }
 
-/** Calls the listener when one of the topics may have changed. Returns what ends that. */
+/** Calls the listener when one of the topics may have changed. Returns a function that ends this. */
 export function watch(topics: readonly string[], listener: Listener): Listener {
   const entry = { topics, listener };
   watches.add(entry);
   return () => void watches.delete(entry);
 }
 
-/** Lets everything be asked for again, after a change that was made here. */
+/** Calls the listeners of the topics; without topics, all listeners. */
 export function changed(topics?: readonly string[]): void {
   for (const { topics: wanted, listener } of watches)
     if (!topics || topics.some((topic) => wanted.includes(topic))) listener();
 }
 
-// A page that nobody sees asks nothing; as soon as it is seen it shows what is.
+// A hidden page doesn't ask; as soon as it is visible it is brought up to date.
 document.addEventListener('visibilitychange', () => {
   restart();
   if (!document.hidden) changed();
@@ -74,9 +74,9 @@ function listen(): Listener {
   });
   source.addEventListener('error', () => {
     isLost = true;
-    // The browser connects again by itself unless it was refused.
+    // The browser reconnects by itself unless it was refused.
     if (source.readyState === EventSource.CLOSED) stopPolling ??= poll();
-    // Whoever looks must see that the receiver does not answer, or what it has not told.
+    // The viewer must see that the receiver doesn't answer, or what the stream has missed.
     changed();
   });
   source.addEventListener('open', () => {

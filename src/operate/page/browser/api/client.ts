@@ -1,6 +1,6 @@
-/** Asks the API, which is below the page. */
+/** Requests to the API, which is mounted below the page. */
 
-/** What the API answered when it could not do what was asked. */
+/** An error: an answer of the API, or the lack of one. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -11,34 +11,31 @@ export class Refusal extends Error {
     this.code = code;
   }
 
-  /** Whether the receiver has said nothing: nothing answered, or what is in front of it failed. */
+  /** Whether the receiver itself gave no answer: nothing answered, or a proxy failed. */
   get isSilence(): boolean {
     return this.status === 0 || (this.code === 'no_answer' && this.status >= 500);
   }
 }
 
-/**
- * What is told of an error: what the API answered, or why it could not be asked. `ifSilent`: what it means that the receiver
- * has said nothing.
- */
+/** Converts an error to a refusal. `ifSilent` is added to the message if the receiver gave no answer. */
 export function refusalOf(error: unknown, ifSilent?: string): Refusal {
   const refusal = error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error));
   if (ifSilent === undefined || !refusal.isSilence) return refusal;
   return new Refusal(refusal.status, refusal.code, `${refusal.message} ${ifSilent}`);
 }
 
-/** An answer, and its tag to ask later whether it has changed. */
+/** An answer, and its ETag for later requests. */
 export interface Answer<T> {
   readonly data: T;
   readonly tag: string | undefined;
 }
 
-/** How long an answer is waited for, in milliseconds: over a connection that has died, none ever comes. */
+/** The timeout of a GET, in milliseconds: over a dead connection no answer ever comes. */
 const maxWait = 30_000;
-/** The same for a change, which may take long: all of the quarantine is checked in one. */
+/** The timeout of a change, which may take long: one of them checks the whole quarantine. */
 const maxChangeWait = 120_000;
 
-/** The answer to a GET; undefined if it still has the tag. */
+/** The answer to a GET; undefined if its ETag is still `tag`. */
 export async function get<T>(
   path: string,
   { tag, signal }: { readonly tag?: string | undefined; readonly signal?: AbortSignal } = {},
@@ -51,7 +48,7 @@ export async function get<T>(
   return { data: await jsonOf<T>(response), tag: response.headers.get('etag') ?? undefined };
 }
 
-/** Changes something. The header is what a page of another site can't send. */
+/** Makes a change. A page of another site can't send the header. */
 export async function change<T>(
   path: string,
   {
@@ -68,7 +65,7 @@ export async function change<T>(
     method,
     headers: {
       'x-ringback-request': '1',
-      // A body parser in front refuses JSON that is empty.
+      // Body parsers refuse an empty body of this type.
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -77,12 +74,12 @@ export async function change<T>(
   return jsonOf<T>(response);
 }
 
-/** A path with what is in it written so that it stays one segment. */
+/** A path of segments, each encoded so that it stays one. */
 export function pathOf(...segments: readonly (string | number)[]): string {
   return segments.map((segment) => `/${encodeURIComponent(segment)}`).join('');
 }
 
-/** A path with its query; what is empty is left out. */
+/** A path with its query; empty values are left out. */
 export function withQuery(
   path: string,
   query: Readonly<Record<string, string | number | undefined>>,
@@ -92,10 +89,10 @@ export function withQuery(
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
 }
 
-/** A segment that a browser takes for a folder, however it is written. */
+/** A dot segment, which a browser resolves even if it is encoded. */
 const folder = /\/\.\.?(?=[/?]|$)/;
 
-/** A search for something rare in millions of events may take longer than anybody waits. */
+/** A search for something rare in millions of events may exceed the timeout. */
 function adviceFor(path: string, { method }: RequestInit): string {
   return method === undefined && /^\/(?:events|calls)\?/.test(path) ? ' A narrower search takes less.' : '';
 }
@@ -126,12 +123,12 @@ async function ask(path: string, init: RequestInit): Promise<Response> {
   throw await refusalIn(response);
 }
 
-/** Whether it is the way to a login, or its form: the receiver leads nowhere, and all that it tells is JSON. */
+/** Whether the answer is a redirect to a login, or its form: the receiver never redirects, and answers only JSON. */
 function isOfAnother({ type, ok, headers }: Response): boolean {
   return type === 'opaqueredirect' || (ok && headers.get('content-type')?.includes('json') !== true);
 }
 
-/** The JSON of an answer, which may be cut on its way. */
+/** The JSON of an answer, which may arrive incomplete. */
 async function jsonOf<T>(response: Response): Promise<T> {
   try {
     return (await response.json()) as T;

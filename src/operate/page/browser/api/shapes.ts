@@ -1,4 +1,4 @@
-/** What the API answers, by the names that its schemas have. Times are in ISO 8601, durations in milliseconds. */
+/** The API's answers by the names of their schemas. Times are in ISO 8601, durations in milliseconds. */
 import type { z } from 'zod';
 import type { results } from '../../../api/results.ts';
 
@@ -7,12 +7,11 @@ export type Result<Name extends keyof typeof results> = z.infer<(typeof results)
 export type Counts = Result<'Counts'>;
 export type Events = Result<'Events'>;
 type ListedEvent = Events['events'][number];
-/** An event of a list, or one asked for by itself, which also has failed attempts and, on request, its body and headers. */
+/** An event of a list, or a single one, which also has failed attempts and, on request, its body and headers. */
 export type Event = Omit<ListedEvent, 'runs'> &
   Partial<Pick<Result<'Event'>, 'body' | 'headers'>> & { readonly runs: readonly Run[] };
 export type Run = ListedEvent['runs'][number] & { readonly failures?: readonly FailedAttempt[] };
 export type RunState = Run['state'];
-/** An attempt that failed. */
 export type FailedAttempt = Result<'Event'>['runs'][number]['failures'][number];
 export type Calls = Result<'Calls'>;
 export type Call = Result<'Call'>;
@@ -29,7 +28,7 @@ export type Running = Result<'Running'>;
 export type Alerts = Result<'Alerts'>;
 export type History = Result<'History'>;
 export type HistoryPoint = History['points'][number];
-/** What replaying and dismissing answer. */
+/** The answer to a replay or dismissal. */
 export type ChangedRuns = Result<'BulkAction'>;
 export type Erased = Result<'Erased'>;
 export type Released = Result<'Released'>;

@@ -3,18 +3,18 @@ import { get, pathOf, withQuery } from './client.ts';
 import type { Event, Events } from './shapes.ts';
 import { useResource } from './use-resource.ts';
 
-/** How many events of a call are listed, the latest. */
+/** How many events of a call are listed: the latest. */
 export const maxListed = 200;
-/** How many events of a call are asked for their attempts: more would be more requests than the drawing is worth. */
+/** For how many events of a call the failed attempts are loaded: the drawing isn't worth more requests. */
 const maxAsked = 20;
 
 export interface EventsOfCall {
   readonly events: readonly Event[];
-  /** Whether there are older ones. Of these, only those with dead letters are here: they wait for somebody. */
+  /** Whether there are older events. Only those with dead letters are listed, because somebody must act on them. */
   readonly isCut: boolean;
 }
 
-/** The events of a call with their runs; with the failed attempts of those where something failed, as they come. */
+/** The events of a call with their runs. The failed attempts of some are added as they arrive. */
 export function useEventsOfCall(callId: string): EventsOfCall {
   const latest = useEvents({ callId });
   const isCut = latest?.cursor !== undefined;

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, type Refusal, get, refusalOf } from './client.ts';
 import { watch } from './changes.ts';
 
-/** What is known of something that the API answers. */
+/** The current state of a resource of the API. */
 export interface Resource<T> {
   readonly data: T | undefined;
   readonly refusal: Refusal | undefined;
@@ -15,7 +15,7 @@ interface Known<T> {
   readonly refusal?: Refusal | undefined;
 }
 
-/** Asks for a path, and again when a topic has changed. Nothing is asked while the path is undefined. */
+/** Loads a path, and again when a topic has changed. Loads nothing while the path is undefined. */
 export function useResource<T>(path: string | undefined, topics: readonly string[]): Resource<T> {
   const [known, setKnown] = useState<Known<T>>({ path });
   const latest = useRef(known);
@@ -37,7 +37,7 @@ export function useResource<T>(path: string | undefined, topics: readonly string
       const before = latest.current.path === path ? latest.current.answer : undefined;
       try {
         const answer = await get<T>(path, { tag: before?.tag, signal: abort.signal });
-        // What comes after the viewer has gone on is about something else.
+        // A late answer is about something that is no longer shown.
         if (abort.signal.aborted) return;
         if (answer) setKnown({ path, answer });
         else if (latest.current.refusal && before) setKnown({ path, answer: before });
@@ -71,7 +71,7 @@ export function useResource<T>(path: string | undefined, topics: readonly string
   };
 }
 
-/** Whether it says nothing about what is asked for, which stays as it is known. */
+/** Whether the refusal is temporary, so that the known data remains shown. */
 function isPassing({ status }: Refusal): boolean {
   return status === 0 || status === 429 || status >= 500;
 }

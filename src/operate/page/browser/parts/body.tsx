@@ -1,4 +1,4 @@
-/** A body with its headers. It is personal data: it is asked for by a click, and that is kept in the audit list. */
+/** A body with its headers: personal data, so it is loaded only by a click, which goes into the audit list. */
 import { useState } from 'preact/hooks';
 import { useAccess } from '../api/access.ts';
 import { type Refusal, get, refusalOf } from '../api/client.ts';
@@ -63,13 +63,10 @@ export function Body({ path, isBase64 = false }: { readonly path: string; readon
   );
 }
 
-/** How deep a body may be nested to be set out in lines. */
+/** How deeply nested a body may be to be indented. */
 const deepest = 20;
 
-/**
- * Each level indents the lines within it further. Of a body that is deep and has half a million values, the spaces alone would
- * be more than a browser's text can hold.
- */
+/** Indents a body unless it is deep: with half a million values, the spaces alone could exceed the longest string. */
 function formatted(body: unknown): string {
   return JSON.stringify(body, undefined, isDeeper(body, deepest) ? 0 : 2) ?? '';
 }
@@ -79,7 +76,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
-/** The bytes as text, as they came: set out anew, JSON would lose digits and spaces, which a signature depends on. */
+/** The bytes as text, unchanged: reformatted JSON would lose digits and spaces, which a signature depends on. */
 function fromBase64(encoded: string): string {
   const bytes = Uint8Array.from(atob(encoded), (character) => character.codePointAt(0) ?? 0);
   return new TextDecoder().decode(bytes);

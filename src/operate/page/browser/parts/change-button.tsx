@@ -1,4 +1,4 @@
-/** A button for a change: it asks first, says how much would change, and takes the reason. */
+/** A button for a change. Its dialog says how much would change, and asks for a reason. */
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { changed } from '../api/changes.ts';
 import { type Refusal, refusalOf } from '../api/client.ts';
@@ -6,32 +6,29 @@ import { goOn } from '../router.ts';
 import { say } from './notice.tsx';
 import { Refused } from './standing.tsx';
 
-/** What the body of a change says about why it is made. */
+/** The reason of a change, as its request contains it. */
 export interface Why {
   readonly reason?: string;
 }
 
-/** What was done, in words, and where it is seen, if what is shown is gone. */
+/** What was done, in words, and the place to go to, for a change that removes what is shown. */
 export interface Done {
   readonly text: string;
   readonly seenAt: readonly string[];
 }
 
 export interface ChangeProps {
-  /** On the button. */
+  /** The text of the button. */
   readonly label: string;
   /** The question of the dialog. */
   readonly title: string;
   /** What the change means. */
   readonly text: string;
-  /**
-   * Says what would change, by a dry run, which `signal` ends. Text means that it may be done; undefined that there is nothing
-   * to do.
-   */
+  /** Describes by a dry run what would change; undefined for nothing. `signal` aborts when the dialog closes. */
   readonly preview?: (signal: AbortSignal) => Promise<string | undefined>;
-  /** Does it, and says what was done. It is given the reason, if there is one. */
+  /** Makes the change and says what was done. */
   readonly act: (why: Why) => Promise<string | Done>;
-  /** Whether a reason must be given. It may be in any case. */
+  /** Whether a reason is required; otherwise it is optional. */
   readonly isReasonRequired?: boolean;
   readonly isDangerous?: boolean;
   readonly isPrimary?: boolean;
@@ -54,8 +51,8 @@ interface Opened {
 }
 
 /**
- * The dialog that is open. It is outside of the view, and keeps what its button was when it was pressed: the view goes on
- * showing what others do, but what was asked is what is done, and a reason that is being typed stays.
+ * The open dialog. It is outside of the view and keeps the props from the moment of the click: while the view is
+ * updated, the change remains the one that was asked for, and a half-typed reason stays.
  */
 export function OpenDialog() {
   const [opened, setOpened] = useState<Opened>();
@@ -71,7 +68,7 @@ export function OpenDialog() {
   }, []);
   if (!opened) return null;
   const { id, props } = opened;
-  // The browser says somewhat later that one was closed: another may be open by then.
+  // The browser's `close` event comes late: another dialog may be open by then.
   const close = () => setOpened((now) => (now?.id === id ? undefined : now));
   return <ChangeDialog key={id} {...props} close={close} />;
 }
@@ -94,7 +91,7 @@ function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () =>
   const [isBusy, setIsBusy] = useState(false);
   const [refusal, setRefusal] = useState<Refusal>();
 
-  // Before anything else happens: what is typed now is meant for the dialog.
+  // In a layout effect, before any key can be typed outside of the dialog.
   useLayoutEffect(() => dialog.current?.showModal(), []);
   useEffect(() => {
     const closed = new AbortController();
@@ -103,14 +100,14 @@ function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () =>
       (error: unknown) => closed.signal.aborted || setRefusal(refusalOf(error)),
     );
     return () => closed.abort();
-    // Asked once, when the dialog opens.
+    // Only when the dialog opens.
   }, []);
 
-  /** Whoever has closed it, or has gone elsewhere, is told what became of it, and is led nowhere. */
+  /** A viewer who has closed the dialog or left is told the result, but not moved elsewhere. */
   const isOpen = () => dialog.current?.open === true;
   const leave = (done: string | Done) => {
     dialog.current?.close();
-    // What was acted on may be gone with its button: reading goes on at the top of the view.
+    // The button may be gone: the focus goes to the top of the view.
     document.querySelector<HTMLElement>('main h1')?.focus();
     if (typeof done !== 'string') goOn(done.seenAt);
   };

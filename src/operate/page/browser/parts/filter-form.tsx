@@ -1,16 +1,16 @@
-/** A filter whose values are in the address, so that what is seen can be sent to a colleague. */
+/** A filter with its values in the address, so that a colleague can open the same view. */
 import { useEffect, useState } from 'preact/hooks';
 import { goTo, linkTo } from '../router.ts';
 
-/** One condition. */
+/** A condition of a filter. */
 export interface Field {
   readonly name: string;
   readonly label: string;
-  /** The values to choose from; without them it is text. */
+  /** The values to choose from; left out for free text. */
   readonly choices?: readonly string[];
   readonly isTime?: boolean;
   readonly isNumber?: boolean;
-  /** Values that are proposed, but not the only ones. */
+  /** Suggestions for free text. */
   readonly proposals?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ interface FilterProps {
 
 export function FilterForm({ view, fields, query }: FilterProps) {
   const [values, setValues] = useState(query);
-  // The way back, or a link into this view, brings other values.
+  // Going back, or a link to this view, brings other values.
   const given = JSON.stringify(query);
   useEffect(() => setValues(JSON.parse(given) as typeof query), [given]);
   const chosen = fields.filter(({ name }) => query[name]);
@@ -47,7 +47,7 @@ export function FilterForm({ view, fields, query }: FilterProps) {
           set={(name, value) => {
             const next = { ...values, [name]: value };
             setValues(next);
-            // A choice is made at once; text is typed until Enter.
+            // A choice applies at once, text on Enter.
             if (fields.find((field) => field.name === name)?.choices) apply(next);
           }}
         />
@@ -64,7 +64,7 @@ export function FilterForm({ view, fields, query }: FilterProps) {
   );
 }
 
-/** The inputs of a filter, for forms that do something else with them. */
+/** The inputs of a filter, also for other forms. */
 export function FilterFields({
   fields,
   values,
@@ -141,12 +141,12 @@ function Input({
   );
 }
 
-/** What an input for numbers can show: of another text in an address it would show nothing. */
+/** Whether a number input can show the text: it would show nothing for other text. */
 export function isNumeric(text: string): boolean {
   return Number.isFinite(Number(text));
 }
 
-/** By the parts of the local time: an offset in whole minutes is wrong for the years before there were time zones. */
+/** From the parts of the local time: an offset in whole minutes is wrong for times before standard time zones. */
 function toLocalInput(iso: string): string {
   const time = new Date(iso);
   if (Number.isNaN(time.getTime())) return '';
@@ -158,7 +158,7 @@ function padded(part: number, length = 2): string {
   return String(part).padStart(length, '0');
 }
 
-/** While a year is being typed, it may be one that no time is in. */
+/** While a year is being typed, the time may be invalid. */
 function fromLocalInput(local: string): string {
   const time = new Date(local);
   return Number.isNaN(time.getTime()) ? '' : time.toISOString();

@@ -1,4 +1,4 @@
-/** Numbers, times and durations as a person reads them. */
+/** Numbers, times and durations for display. */
 
 const dayAndTime = new Intl.DateTimeFormat(undefined, {
   month: 'short',
@@ -83,7 +83,6 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
 
-/** How many bytes. */
 export function size(bytes: number): string {
   return bytes < 1_024
     ? counted(bytes, 'byte')

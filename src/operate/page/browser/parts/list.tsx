@@ -1,4 +1,4 @@
-/** A list of the API that is longer than one page: its filter, a table, and the way to the other pages. */
+/** A paged list of the API: its filter, a table, and links to the other pages. */
 import type { ComponentChildren } from 'preact';
 import { withQuery } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
@@ -7,21 +7,20 @@ import { type Field, FilterForm } from './filter-form.tsx';
 import { Loaded } from './standing.tsx';
 import { type Column, Table } from './table.tsx';
 
-/** How many rows a page has. */
 const pageSize = 100;
 
 interface ListProps<Found, Row> {
-  /** Its name, in the address as in the API. */
+  /** Its name in the address and in the API. */
   readonly view: string;
   readonly query: Place['query'];
   readonly fields: readonly Field[];
-  /** What it changes with. */
+  /** The topics that change it. */
   readonly topics: readonly string[];
   readonly rowsOf: (found: Found) => readonly Row[];
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row) => string | number;
-  /** What is shown if there are no rows. */
+  /** Shown if there are no rows. */
   readonly children: ComponentChildren;
 }
 

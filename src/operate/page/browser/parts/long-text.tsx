@@ -1,12 +1,10 @@
-/** Text as long as a body, in pieces. */
-
-/** How long a piece may be, in characters. */
+/** The longest piece, in characters. */
 const longest = 2_000;
 
 /**
- * What others have written, at any length. A browser orders each line of a paragraph in two directions by going through all
- * of the paragraph: a long one would hold it up for minutes. So each piece is a paragraph of its own, and is laid out
- * when it is seen. What is copied is the text as it came.
+ * Foreign text of any length. To order a line with mixed directions, a browser processes its whole paragraph, so a long
+ * one would freeze the page for minutes. So the text is split into paragraphs that are laid out when they are visible.
+ * Copying yields the original text.
  */
 export function LongText({ text, label }: { readonly text: string; readonly label: string }) {
   return (
@@ -20,7 +18,7 @@ export function LongText({ text, label }: { readonly text: string; readonly labe
   );
 }
 
-/** Pieces that end with a line if they can, else between words, and never within a character. */
+/** Pieces that end at a line break if possible, else at a space, and never within a character. */
 function piecesOf(text: string): readonly string[] {
   const pieces: string[] = [];
   for (let at = 0; at < text.length;) {
@@ -32,7 +30,7 @@ function piecesOf(text: string): readonly string[] {
   return pieces;
 }
 
-/** Where a piece ends of which there is one character too many. */
+/** Where to end a piece that is one character too long. */
 function endIn(piece: string): number {
   const [line, word] = [piece.lastIndexOf('\n', longest - 1), piece.lastIndexOf(' ', longest - 1)];
   const end = [line, word].find((place) => place > 0);

@@ -1,11 +1,11 @@
-/** Says what became of a change, to eyes and to screen readers. */
+/** Shows the result of a change, to screen readers as well. */
 import { useEffect, useState } from 'preact/hooks';
 
 let show: (text: string) => void = () => {};
 
 const nothing = { text: '', place: '' };
 
-/** Says something until the viewer goes on from here or something else is said. */
+/** Shows a text until the viewer leaves this place or another text comes. */
 export function say(text: string): void {
   show(text);
 }
@@ -14,7 +14,7 @@ export function Notice() {
   const [{ text }, setSaid] = useState(nothing);
   useEffect(() => {
     show = (said) => setSaid({ text: said, place: location.hash });
-    // Of the way to where something was said, the browser tells afterwards.
+    // The event of going to the place where the text was shown comes afterwards, and must not clear it.
     const clear = () => setSaid((said) => (said.place === location.hash ? said : nothing));
     addEventListener('hashchange', clear);
     return () => removeEventListener('hashchange', clear);

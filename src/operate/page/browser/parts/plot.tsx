@@ -4,9 +4,9 @@ import { timeOfDay, localTime } from './format.ts';
 
 export interface Series {
   readonly name: string;
-  /** Which of the page's colours. */
+  /** One of the page's colours. */
   readonly tone: string;
-  /** At equal distances; undefined where there is nothing. */
+  /** At equal distances; undefined where there is no value. */
   readonly values: readonly (number | undefined)[];
 }
 
@@ -67,7 +67,7 @@ function lineOf(values: Series['values'], greatest: number): string {
     if (value !== undefined) {
       const x = values.length < 2 ? 0 : (place / (values.length - 1)) * width;
       path += `${isDrawing ? 'L' : 'M'}${x.toFixed(1)} ${yOf(value / greatest).toFixed(1)}`;
-      // A point that stands alone is drawn as a dot: a line of no length with round ends.
+      // A single point is drawn as a dot: a line without length, with round ends.
       if (!isDrawing && values[place + 1] === undefined) path += 'h0.1';
     }
     isDrawing = value !== undefined;
@@ -75,7 +75,7 @@ function lineOf(values: Series['values'], greatest: number): string {
   return path;
 }
 
-/** What the last values are, for whoever can't see the line. */
+/** The last and the largest value, for viewers who can't see the line. */
 function summary(values: Series['values'], format: (value: number) => string): string {
   const known = values.filter((value) => value !== undefined);
   const last = values.at(-1);

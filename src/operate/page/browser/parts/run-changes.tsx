@@ -1,27 +1,27 @@
-/** Replaying and dismissing, which many views offer for what they show. */
+/** Buttons to replay and to dismiss, for many views. */
 import { useAccess } from '../api/access.ts';
 import { change } from '../api/client.ts';
 import type { ChangedRuns } from '../api/shapes.ts';
 import { ChangeButton } from './change-button.tsx';
 import { counted } from './format.ts';
 
-/** Which events, as the API takes it. */
+/** A filter of events as the API takes it. */
 export type Filter = Readonly<Record<string, string>>;
 
 export interface ReplayOptions {
   readonly only?: string;
-  /** Text if it is no number: the API says so. */
+  /** Text if it isn't a number, which the API refuses. */
   readonly rate?: number | string;
 }
 
-/** How many runs of which handlers. */
+/** The number of runs, in all and by handler. */
 export function inWords({ runs, events, handlers }: ChangedRuns): string {
   const each = Object.entries(handlers).map(([name, count]) => `${name}: ${count}`);
   const which = each.length === 0 ? '' : ` (${each.join(', ')})`;
   return `${counted(runs, 'run')} of ${counted(events, 'event')}${which}`;
 }
 
-/** What has become of it. */
+/** The result in a sentence. */
 function said(name: 'Replay' | 'Dismissal', changed: ChangedRuns): string {
   if (changed.state === 'running')
     return `${name} begun: ${inWords(changed)} so far. The overview shows how far it has come.`;
@@ -29,7 +29,6 @@ function said(name: 'Replay' | 'Dismissal', changed: ChangedRuns): string {
   return changed.state === 'stopped' ? `Stopped: ${inWords(changed)}.` : `${done}: ${inWords(changed)}.`;
 }
 
-/** Asks what a replay would run. */
 export function previewReplay(
   filter: Filter,
   options: ReplayOptions = {},
@@ -38,7 +37,7 @@ export function previewReplay(
   return change<ChangedRuns>('/events/replay', { body: { filter, ...options, dryRun: true }, signal });
 }
 
-/** Runs what the filter finds again. */
+/** Replays the events that match the filter. */
 export function Replay({
   filter,
   options = {},
@@ -52,7 +51,7 @@ export function Replay({
   readonly what: string;
   readonly label?: string;
   readonly isPrimary?: boolean;
-  /** Called once it has begun or is done. */
+  /** Called once the replay has begun or is done. */
   readonly onDone?: () => void;
 }) {
   if (!useAccess().mayDo('replay')) return null;
@@ -76,7 +75,7 @@ export function Replay({
   );
 }
 
-/** Marks dead letters done that nobody wants to be run. */
+/** Dismisses the dead letters that match the filter. */
 export function Dismiss({ filter, what }: { readonly filter: Filter; readonly what: string }) {
   if (!useAccess().mayDo('dismiss')) return null;
   return (

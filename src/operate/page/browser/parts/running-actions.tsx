@@ -1,4 +1,4 @@
-/** The replays and dismissals that go on: how far each has come, and a button that stops it. */
+/** The running replays and dismissals with their progress, and a button to stop each. */
 import { useAccess } from '../api/access.ts';
 import { change } from '../api/client.ts';
 import type { AuditEntry, Running, Stopped } from '../api/shapes.ts';

@@ -1,9 +1,9 @@
-/** What is shown in the place of data: nothing yet, nothing at all, or why not. */
+/** Shown in place of data: that it is loading, empty, or why it can't be shown. */
 import type { ComponentChildren } from 'preact';
 import type { Refusal } from '../api/client.ts';
 import type { Resource } from '../api/use-resource.ts';
 
-/** Shows data once it is there, what went wrong above it, and keeps what is known meanwhile. */
+/** Shows data once it is loaded. An error appears above it, and known data stays. */
 export function Loaded<T>({
   resource,
   heading,
@@ -33,7 +33,7 @@ export function Loaded<T>({
   );
 }
 
-/** What the API said that is wrong. */
+/** An error, and a button to try again. */
 export function Refused({ refusal, retry }: { readonly refusal: Refusal; readonly retry?: () => void }) {
   return (
     <div class="refused" role="alert">
@@ -47,7 +47,7 @@ export function Refused({ refusal, retry }: { readonly refusal: Refusal; readonl
   );
 }
 
-/** Nothing is there; the text says what to do next. */
+/** An empty result; the text says what to do next. */
 export function Empty({
   title,
   children,

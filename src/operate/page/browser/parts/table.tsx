@@ -3,11 +3,11 @@ import type { ComponentChildren } from 'preact';
 export interface Column<Row> {
   readonly head: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Counts stand below each other at the right; what is wide may take several lines. */
+  /** Counts are aligned at the right; wide cells may take several lines. */
   readonly looks?: 'count' | 'wide';
 }
 
-/** A table in a region of its own, which can be scrolled with the keyboard. */
+/** A table in its own region, which the keyboard can scroll. */
 export function Table<Row>({
   label,
   columns,

@@ -1,8 +1,8 @@
-/** Small pieces of text that many views show. */
+/** Small pieces of text for many views. */
 import type { ComponentChildren } from 'preact';
 import { ago, localTime, utcTime, visible } from './format.ts';
 
-/** A time in the viewer's zone; UTC is in the title, or in a second line. */
+/** A time in the viewer's zone, with UTC in the title, and if `isLong` also beside it. */
 export function Time({ at, isLong = false }: { readonly at: string | undefined; readonly isLong?: boolean }) {
   if (at === undefined) return <span class="faint">–</span>;
   return (
@@ -18,7 +18,7 @@ export function Time({ at, isLong = false }: { readonly at: string | undefined; 
   );
 }
 
-/** What somebody else has written: its direction is its own. */
+/** Text that somebody else has written, in its own direction. */
 export function Foreign({
   text,
   isCode = false,
@@ -38,7 +38,7 @@ export function Foreign({
   );
 }
 
-/** What something was done to: the conditions of a filter, which the API tells as JSON, or a name. */
+/** The target of an audit entry: the conditions of a filter, which the API writes as JSON, or a name. */
 export function Terms({ text }: { readonly text: string }) {
   return <Foreign text={conditionsIn(text) ?? text} />;
 }
@@ -58,7 +58,7 @@ function inZone(name: string, value: unknown): string {
   return isTime ? localTime(new Date(value).toISOString()) : String(value);
 }
 
-/** How something stands; the word says it, the colour only repeats it. */
+/** A state. The word says it; the colour only repeats it. */
 export function State({ state }: { readonly state: string }) {
   return <span class={`state state-${state}`}>{state.replaceAll('_', ' ')}</span>;
 }

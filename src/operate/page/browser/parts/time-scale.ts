@@ -1,30 +1,28 @@
-/** Where times are on a drawing. */
-
-/** A scale from times to places between 0 and 1. */
+/** Maps times to positions between 0 and 1. */
 export interface TimeScale {
-  /** The place of one of the times. */
+  /** The position of one of the given times. */
   readonly placeOf: (time: number) => number;
-  /** Places where much time without anything is left out. */
+  /** The positions of the shortened gaps. */
   readonly breaks: readonly number[];
-  /** Times to be written at the axis. */
+  /** The times to write at the axis. */
   readonly ticks: readonly number[];
 }
 
-/** How much longer than all the rest together a gap must be for most of it to be left out. */
+/** How many times as long as all other gaps together a gap must be to be shortened. */
 const longGap = 12;
-/** What is left of such a gap, as a part of the rest. */
+/** The length of a shortened gap, as a part of the other gaps. */
 const shortened = 0.25;
 
 /**
- * A scale on which the given times can be told apart: a replay two days after a call of two minutes must not make the call a
- * dot. So a gap that is longer than all the rest is shortened, and that is shown as a break.
+ * A scale on which the given times can be told apart: a replay two days after a call of two minutes must not reduce the
+ * call to a dot. So a gap of at least `longGap` times all others is shortened and marked as a break.
  */
 export function timeScale(times: readonly number[]): TimeScale {
   const sorted = [...new Set(times)].sort((one, other) => one - other);
   const gaps = sorted.slice(1).map((time, place) => time - (sorted[place] ?? 0));
   const lengths = [...gaps];
   const broken = new Set<number>();
-  // The longest first: what is the rest for the one is long for the other.
+  // The longest first: only once it is left out of the rest can the next one be long.
   for (const place of gaps.map((_, at) => at).sort((one, other) => (gaps[other] ?? 0) - (gaps[one] ?? 0))) {
     const unbroken = gaps.filter((_, at) => at !== place && !broken.has(at));
     const rest = sum(unbroken);
@@ -36,7 +34,7 @@ export function timeScale(times: readonly number[]): TimeScale {
   const total = sum(lengths) || 1;
   const places = [0];
   for (const length of lengths) places.push((places.at(-1) ?? 0) + length / total);
-  // A call may have thousands of times, and each is asked for more than once.
+  // A map, because a call may have thousands of times, each looked up more than once.
   const known = new Map(sorted.map((time, at) => [time, places[at] ?? 0]));
 
   const placeOf = (time: number) => known.get(time) ?? 0;
@@ -44,7 +42,7 @@ export function timeScale(times: readonly number[]): TimeScale {
   return { placeOf, breaks, ticks: ticksOf(sorted, placeOf) };
 }
 
-/** The times themselves are the best ticks; those too near to the one before are left out. */
+/** The ticks are the times themselves, without those too close to the tick before. */
 function ticksOf(sorted: readonly number[], placeOf: (time: number) => number): readonly number[] {
   const ticks: number[] = [];
   for (const time of sorted) {

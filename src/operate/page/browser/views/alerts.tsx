@@ -1,4 +1,4 @@
-/** What needs a person now, with the way to where it can be put right. */
+/** The raised alerts, with links to the views where a person can act on them. */
 import type { Alerts } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { Time } from '../parts/text.tsx';
@@ -6,7 +6,7 @@ import { linkTo } from '../router.ts';
 
 type Alert = Alerts['alerts'][number];
 
-/** The view in which each can be put right, and what its link says. */
+/** The view for each alert, and the text of its link. */
 const ways: Readonly<Record<string, readonly [view: string, label: string]>> = {
   dead_letters: ['failures', 'see why'],
   handler_failing: ['failures', 'see why'],

@@ -39,7 +39,7 @@ export function AuditView({ query }: Place) {
 
 const standing = { running: ' so far', done: '', stopped: ', then stopped' };
 
-/** How much was changed, for actions that change events or runs. */
+/** How much an action changed, if it changes events or runs. */
 function changed({ action, events, runs, finishedAt, progress }: Entry) {
   if (progress) return `${counted(runs, 'run', 'runs')}${standing[progress.state]}`;
   if (finishedAt === undefined) return 'not finished';

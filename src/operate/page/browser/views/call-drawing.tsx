@@ -1,4 +1,4 @@
-/** A call as one drawing: what happened, when it arrived here, and what became of it, on one axis of time. */
+/** A call as a drawing on one axis of time: what happened, when it arrived here, and what the handlers did. */
 import { useId } from 'preact/hooks';
 import { timeOfDay } from '../parts/format.ts';
 import { type Column, Table } from '../parts/table.tsx';
@@ -117,7 +117,7 @@ function DrawnSpan({
   );
 }
 
-/** Each kind has a shape of its own: colours alone tell too little. */
+/** Kinds differ in shape or stroke, not only in colour. */
 function DrawnMark({
   mark: { kind, text, at },
   x,

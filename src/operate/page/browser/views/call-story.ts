@@ -1,4 +1,4 @@
-/** What there is to draw of a call: spans and marks in lanes, all on one axis of time. */
+/** What to draw of a call: spans and marks in lanes, on one axis of time. */
 import type { Call, Event } from '../api/shapes.ts';
 import { maxListed } from '../api/use-call.ts';
 import { duration } from '../parts/format.ts';
@@ -6,7 +6,7 @@ import { duration } from '../parts/format.ts';
 export interface Mark {
   readonly at: number;
   readonly kind: 'happened' | 'arrived' | 'done' | 'failed' | 'dead' | 'due' | 'transfer';
-  /** What it is, in words: also for whoever can't see the drawing. */
+  /** Its description, also for viewers who can't see the drawing. */
   readonly text: string;
 }
 
@@ -24,8 +24,8 @@ export interface Lane {
 }
 
 /**
- * Of a call with more events than are listed, only the listed ones, `events`, are drawn: it may have tens of thousands, if
- * its id is a placeholder, and a browser would draw them for minutes.
+ * For a call with more events than `maxListed`, only the listed `events` are drawn: a call whose id is a placeholder
+ * may have tens of thousands, and a browser would draw them for minutes.
  */
 export function storyOf(call: Call, events: readonly Event[]): readonly Lane[] {
   const known = new Map(events.map((event) => [event.traceId, event]));
@@ -34,7 +34,7 @@ export function storyOf(call: Call, events: readonly Event[]): readonly Lane[] {
   return [callLane(call), happenedLane(told), arrivedLane(told), ...handlerLanes(told, known)];
 }
 
-/** Every time of the story with its words, in order. */
+/** All marks with their lanes, in order of time. */
 export function tellingOf(lanes: readonly Lane[]): readonly (Mark & { readonly lane: string })[] {
   return lanes
     .flatMap(({ name, marks }) => marks.map((mark) => ({ ...mark, lane: name })))
@@ -84,7 +84,7 @@ function arrivedLane(events: Call['events']): Lane {
   return { name: 'Arrived', marks, spans };
 }
 
-/** A lane for each handler that something is remembered of. */
+/** A lane for each handler with stored runs. */
 function handlerLanes(events: Call['events'], known: ReadonlyMap<string, Event>): readonly Lane[] {
   const lanes = new Map<string, Mark[]>();
   for (const { traceId, name } of events) {

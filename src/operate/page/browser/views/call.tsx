@@ -94,7 +94,7 @@ function TransferFacts({ transfer }: { readonly transfer: NonNullable<Call['tran
   );
 }
 
-/** For a person who asks to be forgotten. */
+/** Erases a call, for a person who asks to be forgotten. */
 function Erase({ callId }: { readonly callId: string }) {
   if (!useAccess().mayDo('erase')) return null;
   return (

@@ -17,7 +17,7 @@ const fields: readonly Field[] = [
 ];
 
 export function CallsView({ query: { callId, ...query } }: Place) {
-  // A call is found by its whole id only: then there is nothing to list.
+  // A call is found only by its whole id, so it is opened instead of listed.
   useEffect(() => {
     if (callId) goOn(['calls', callId]);
   }, [callId]);

@@ -6,7 +6,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
 import { type Place, linkTo } from '../router.ts';
 
-/** The names that are known; others come as well. */
+/** The known names; there may be others. */
 const eventNames = [
   'CallHandler.CallStarted',
   'CallHandler.CallEnded',
@@ -25,7 +25,7 @@ const fields: readonly Field[] = [
   { name: 'until', label: 'Arrived before', isTime: true },
 ];
 
-/** What events can be found by. Nobody types the id of a group of failures: it comes with the way from there. */
+/** The fields of the filter. The id of a group of failures has a field only if a link from there sets it. */
 export function eventFields({ failure }: Place['query']): readonly Field[] {
   return failure ? [...fields, { name: 'failure', label: 'Group of failures' }] : fields;
 }
@@ -55,7 +55,7 @@ export function EventsView({ query }: Place) {
   );
 }
 
-/** The events of a call, which is not named again for each. */
+/** The events of one call, without the column that names it. */
 export function EventTable({ events }: { readonly events: readonly Event[] }) {
   const shown = columns.filter(({ head }) => head !== 'Call');
   return <Table label="Events" columns={shown} rows={events} keyOf={({ traceId }) => traceId} />;
@@ -87,7 +87,7 @@ function CallLink({ callId }: { readonly callId: string | undefined }) {
 
 const worstFirst = ['dead', 'blocked', 'due', 'running', 'done'] as const;
 
-/** How an event stands: in which state its runs are, or the event itself where no run is remembered. */
+/** The states of an event's runs, or the event's own state if no run is stored. */
 function Standing({ event: { state, runs } }: { readonly event: Event }) {
   if (runs.length === 0) return <State state={state} />;
   const states = worstFirst.filter((wanted) => runs.some((run) => run.state === wanted));

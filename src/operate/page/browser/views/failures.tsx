@@ -1,4 +1,4 @@
-/** What fails for the same reason, as groups that are acted on as a whole. */
+/** The groups of similar failures, each with buttons for the whole group. */
 import { useAccess } from '../api/access.ts';
 import { change, pathOf, withQuery } from '../api/client.ts';
 import type { FailureGroup, Failures } from '../api/shapes.ts';
@@ -11,7 +11,7 @@ import { Empty, Loaded } from '../parts/standing.tsx';
 import { Foreign, Time } from '../parts/text.tsx';
 import { type Place, linkTo } from '../router.ts';
 
-/** How many dead letters of a group the receiver counts at most. */
+/** Up to where the receiver counts the dead letters of a group. */
 const maxCounted = 10_000;
 
 export function FailuresView({ query }: Place) {
@@ -32,7 +32,7 @@ function GroupList({ groups }: Failures) {
         When a handler throws, its runs are grouped here by what went wrong. There is nothing to do.
       </Empty>
     );
-  // Those that are muted are known, and nobody looks for them first.
+  // Muted groups come last: they are known.
   const [muted, others] = [true, false].map((isMuted) =>
     groups.filter(({ mutedAt }) => (mutedAt !== undefined) === isMuted),
   );
@@ -123,7 +123,7 @@ function MuteOrUnmute({ id, isMuted }: { readonly id: string; readonly isMuted: 
 
 const [width, height, gap] = [4, 18, 1];
 
-/** How often something has happened in each hour of a day, the present one last. */
+/** Counts of the last 24 hours, the current hour last. */
 function Sparkline({ counts }: { readonly counts: readonly number[] }) {
   const most = Math.max(1, ...counts);
   const sum = counts.reduce((all, count) => all + count, 0);

@@ -1,4 +1,4 @@
-/** What came in and what became of it, over time. */
+/** Plots of deliveries, runs and waiting over time. */
 import { useRef } from 'preact/hooks';
 import { withQuery } from '../api/client.ts';
 import type { History, HistoryPoint } from '../api/shapes.ts';
@@ -20,7 +20,7 @@ type Range = keyof typeof ranges;
 export function Plots({ range: asked }: { readonly range: string }) {
   const range: Range = Object.hasOwn(ranges, asked) ? (asked as Range) : 'hour';
   const { length, step, resolution } = ranges[range];
-  // Whole steps, so that the address and with it the tag of the answer stay the same for a while.
+  // Whole steps, so that the request and with it the ETag stay the same for a while.
   const until = Math.floor(Date.now() / step) * step + step;
   const since = until - length;
   const path = withQuery('/history', { resolution, since: new Date(since).toISOString() });
@@ -58,7 +58,7 @@ export function Plots({ range: asked }: { readonly range: string }) {
   );
 }
 
-/** With each step there is another address: until it is answered, what is known of the range stays. */
+/** Each step changes the request: until its answer arrives, the data of the same range stays. */
 function useKept(range: Range, resource: Resource<History>): Resource<History> {
   const kept = useRef({ range, data: resource.data });
   if (resource.data || kept.current.range !== range) kept.current = { range, data: resource.data };
@@ -126,7 +126,7 @@ function plotsOf(points: readonly HistoryPoint[], grid: Grid) {
       title: 'Waiting',
       format: number,
       axis: shortNumber,
-      // Nothing is written of a time in which nothing waits.
+      // Nothing is recorded while nothing waits.
       series: [greatest('waiting', 'calm', (point) => point.waiting, 0)],
     },
     {
@@ -138,7 +138,7 @@ function plotsOf(points: readonly HistoryPoint[], grid: Grid) {
   ];
 }
 
-/** Points of one step become one. `none`: what is shown of a step without any. */
+/** Merges the points of each step. `none` is the value of a step without points. */
 function seriesOf(
   name: string,
   tone: string,

@@ -1,5 +1,3 @@
-/** Why deliveries are in quarantine, and what to do about it. */
-
 interface Why {
   readonly what: string;
   readonly next: string;
@@ -42,7 +40,7 @@ const known: Readonly<Record<string, Why>> = {
 
 export const reasons: readonly string[] = Object.keys(known);
 
-/** A reason in words. */
+/** Explains why a delivery is in quarantine, and what to do. */
 export function whyOf(reason: string): Why {
   return known[reason] ?? { what: reason, next: 'Look at the body and the headers.' };
 }

@@ -58,7 +58,7 @@ const columns: readonly Column<Deliveries['deliveries'][number]>[] = [
   { head: 'Trace id, not verified', cell: ({ traceId }) => <Foreign text={traceId} isCode /> },
 ];
 
-/** For after a secret that was wrong has been put right. */
+/** For use after a wrong secret has been corrected. */
 function Reverify() {
   if (!useAccess().mayDo('quarantine')) return null;
   return (

@@ -1,4 +1,4 @@
-/** Running many events again: first what would run, then the runs, at a rate that what is behind them bears. */
+/** Replays many events: first shows what would run, then runs it, at a rate that the handlers' systems can bear. */
 import { useState } from 'preact/hooks';
 import { useAccess } from '../api/access.ts';
 import { type Refusal, refusalOf } from '../api/client.ts';
@@ -19,7 +19,7 @@ interface Preview {
   readonly found: ChangedRuns;
 }
 
-/** What was asked with some values. There is neither preview nor refusal while it is being counted. */
+/** A preview for some values. While it is being counted, it has neither result nor refusal. */
 interface Asked {
   readonly values: Values;
   readonly preview?: Preview;
@@ -49,7 +49,7 @@ export function ReplayView({ query }: Place) {
       end({ refusal: refusalOf(error) });
     }
   };
-  // What was counted with other values is not what would run, also if its answer is late.
+  // A preview for other values doesn't show what would run now, even if its answer is late.
   const { preview, refusal } = latest?.values === values ? latest : {};
   const isBusy = latest?.values === values && !preview && !refusal;
 
@@ -93,7 +93,7 @@ function Outcome({
   onDone,
 }: {
   readonly preview: Preview;
-  /** What was counted is no longer what would run. */
+  /** Discards the preview, which is no longer right. */
   readonly onDone: () => void;
 }) {
   if (found.runs === 0)

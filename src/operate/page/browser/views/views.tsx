@@ -1,4 +1,3 @@
-/** Which view an address names. */
 import type { ComponentChild } from 'preact';
 import type { Place } from '../router.ts';
 import { AuditView } from './audit.tsx';
@@ -18,7 +17,7 @@ const lists: Readonly<Record<string, (place: Place) => ComponentChild>> = {
   events: (place) => <EventsView {...place} />,
   calls: (place) => <CallsView {...place} />,
   failures: (place) => <FailuresView {...place} />,
-  // Another address is another question: what was typed and counted for the one is not for the next.
+  // Another address is a new replay: the key resets the form and its preview.
   replay: (place) => <ReplayView key={JSON.stringify(place.query)} {...place} />,
   quarantine: (place) => <QuarantineView {...place} />,
   handlers: () => <HandlersView />,
@@ -26,7 +25,7 @@ const lists: Readonly<Record<string, (place: Place) => ComponentChild>> = {
   audit: (place) => <AuditView {...place} />,
 };
 
-/** The key makes another thing another view: what was open of the one is not open of the next. */
+/** The key makes a new view for each id, so that an opened body isn't shown for the next. */
 const ones: Readonly<Record<string, (id: string) => ComponentChild>> = {
   events: (id) => <EventView key={id} traceId={id} />,
   calls: (id) => <CallView key={id} callId={id} />,
