@@ -5,10 +5,7 @@ import { headerName, headerValue } from '../kit/header-fields.ts';
 import { type SchemeName, knownSchemes } from '../signature/schemes.ts';
 import { asUsage } from './failure.ts';
 
-/**
- * Makes a parser of an argument, whose usage error says what the argument should be, and which of the `known` names may
- * have been meant.
- */
+/** Makes a parser whose usage error says what the argument should be, and which of the `known` names may be meant. */
 export function argument<T>(
   expectation: string,
   read: (value: unknown) => T | undefined,
@@ -21,7 +18,7 @@ export function argument<T>(
   };
 }
 
-/** The value may be a secret, given for the wrong option. So it is quoted only if it is nearly a known name. */
+/** The value may be a secret given for the wrong option, so it is quoted only if it resembles a known name. */
 function nearest(value: string, known: readonly string[]): string {
   const meant = closest(value, known);
   return meant === undefined ? '.' : `, but is ${JSON.stringify(value)}. Did you mean ${meant}?`;
@@ -34,7 +31,7 @@ export function oneOf<Name extends string>(names: readonly Name[]): (value: stri
 
 export const schemeNames = [...knownSchemes.keys()];
 
-/** What the name of a scheme should be: there are too many to list. */
+/** The expectation in usage errors; there are too many names to list. */
 export const aSchemeName =
   'the name of a signature scheme, such as t-v1-hex-whole (docs/signature.md#schemes has all)';
 
@@ -45,10 +42,8 @@ function readSchemeName(value: unknown): SchemeName | undefined {
   return schemeNames.find((name) => name === value);
 }
 
-/** What the id of a delivery in quarantine should be, in the words of an error. */
 const expectedId = 'the id of a delivery in quarantine, as ringback inbox quarantine prints it';
 
-/** Reads an id, or says in a usage error what it should be. */
 export const readDeliveryId = argument(expectedId, readId);
 
 /** The argument for the id of an entry in the audit list. */
@@ -68,11 +63,11 @@ export function deliveryIdArgument(): Argument {
   );
 }
 
-/** What the HTTP client sets itself, replaces, or refuses to send. */
+/** Headers that the HTTP client sets itself, replaces, or refuses to send. */
 const ofTheClient =
   /^(?:__proto__|connection|content-length|expect|host|keep-alive|sec-.*|te|trailer|transfer-encoding|upgrade)$/;
 
-/** An option that can be given several times, each with a header to send. Of headers with one name, the last is sent. */
+/** A repeatable option for headers to send. Of headers with one name, the last is sent. */
 export function headerOption(): Option {
   return new Option(
     '--header <header>',

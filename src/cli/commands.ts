@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 
 /**
- * Adds a command to the one above it. `exitWith` sets the exit code of a command that throws no error, but did not
- * succeed; `args` follow the command's own name.
+ * Adds a command to its parent. `exitWith` sets the exit code of a command that fails without an error; `args` are the
+ * arguments after the command's own name.
  */
 export type Add = (
   parent: Command,
@@ -10,18 +10,18 @@ export type Add = (
   args: readonly string[],
 ) => void | Promise<void>;
 
-/** Commands by name. Each is loaded only when it is wanted: checking a signature needs neither receiver nor sandbox. */
+/** Commands by name. Each is loaded only when needed: checking a signature needs neither receiver nor sandbox. */
 export type Commands = Readonly<Record<string, () => Promise<Add>>>;
 
-/** A command that only has others below it, of which it loads what is wanted. */
+/** A command that only has subcommands, of which it loads the needed ones. */
 export function group(name: string, description: string, commands: Commands): () => Promise<Add> {
   return async () => (program, exitWith, args) =>
     addWanted(program.command(name).description(description), commands, exitWith, args);
 }
 
 /**
- * Adds the command that the first argument names. Otherwise all of them, in their order: for the help, and for
- * suggestions after a misspelled name.
+ * Adds the command that the first argument names. Otherwise adds all of them in order, for the help and for suggestions
+ * after a misspelled name.
  */
 export async function addWanted(
   parent: Command,
@@ -36,8 +36,8 @@ export async function addWanted(
 }
 
 /**
- * Says where an option belongs that was not meant for the parent, nor misspelled. Only once all commands are added,
- * because those that are added later would inherit it.
+ * Adds a hint to errors about unknown options: the option may belong to a subcommand. Called after all commands are
+ * added, because commands added later would inherit it.
  */
 function reportPlaceOfOptions(parent: Command): void {
   const before = parent.configureOutput();
@@ -52,8 +52,8 @@ function reportPlaceOfOptions(parent: Command): void {
 }
 
 /**
- * The arguments as Commander is to read them: `help inbox replay` as `inbox replay --help`, because its own `help` looks
- * at one word. A word that names no command ends them, so that it is the same mistake as without `help`.
+ * Rewrites `help inbox replay` as `inbox replay --help`, because Commander's own `help` reads only one word. A word
+ * that names no command ends the arguments, so that it is the same mistake as without `help`.
  */
 export function withHelpAsOption(program: Command, args: readonly string[]): readonly string[] {
   const names: string[] = [];

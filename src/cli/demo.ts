@@ -22,10 +22,9 @@ import { hasSecrets } from './secrets.ts';
 import { close, serve } from './serve.ts';
 import { stopSignal } from './signals.ts';
 
-/** How long the demonstration waits between two calls, in steps of a call. */
+/** The pause between two calls, in steps of a call. */
 const betweenCalls = 2;
 
-/** The path that deliveries come to. */
 const path = '/webhooks';
 
 const exampleApp = fileURLToPath(new URL('../../examples/standalone/app.ts', import.meta.url));
@@ -56,11 +55,11 @@ export function addDemo(program: Command): void {
     });
 }
 
-/** Receives on loopback what the sandbox delivers, one call after the other, until a signal comes. */
+/** Receives on loopback what the sandbox delivers, call by call, until a signal comes. */
 async function demonstrate(pace: number): Promise<void> {
   const stop = new AbortController();
   void stopSignal().then(() => stop.abort());
-  // The reader of the output, such as `head`, has gone.
+  // The reader of the output, such as `head`, has left.
   process.stdout.on('error', () => stop.abort());
   const folder = temporaryFolder();
   const secretFile = join(folder, 'secrets');
@@ -75,8 +74,7 @@ async function demonstrate(pace: number): Promise<void> {
   const { register } = await loadApp(demoApp);
   await register(receiver);
   const server = new HttpServer(receiver, { path });
-  // In this order: the subscription needs the address, and the receiver needs the secret that comes with the
-  // subscription.
+  // In this order: the subscription needs the address, and the receiver needs the subscription's secret.
   await server.listen({ host: '127.0.0.1', port: 0, path });
   await sandbox.start();
   const url = `${server.url}${path}`;

@@ -5,7 +5,7 @@ import { compileTrustProxy } from '../kit/trust-proxy.ts';
 import { isDatabaseName, wrongDatabase } from '../receiver/database.ts';
 import { checked, givenText, parseStrictly } from '../errors/option-problems.ts';
 
-/** What values the command's options and variables may have, in the words of its errors. */
+/** The expected values of options and variables, as errors describe them. */
 export const expected = {
   port: 'a port: a whole number from 0 (the system chooses) to 65535',
   database: 'a file, or a URL such as postgres://db.example.com/app',
@@ -20,7 +20,7 @@ export const expected = {
 const text = givenText.optional();
 
 const environmentSchema = z.strictObject({
-  // Not checked here, where an error would quote the value. The errors of the secrets' own check don't.
+  // Not checked here, because an error would quote the value. The later check of secrets doesn't.
   RINGBACK_SECRETS: z.string().optional(),
   RINGBACK_SECRETS_FILE: text,
   RINGBACK_APP: text,
@@ -32,18 +32,17 @@ const environmentSchema = z.strictObject({
   RINGBACK_INSECURE_HTTP: checked(expected.switch, readSwitch).optional(),
   RINGBACK_METRICS: checked(expected.switch, readSwitch).optional(),
   RINGBACK_PAGE: checked(expected.switch, readSwitch).optional(),
-  // Not checked here, where an error would quote the value.
+  // Not checked here, because an error would quote the value.
   RINGBACK_PAGE_TOKEN: z.string().optional(),
   RINGBACK_PUBLIC_URL: checked(expected.url, readUrl).optional(),
   RINGBACK_PLATFORM_URL: checked(expected.url, readUrl).optional(),
-  // Not checked here either: it is a credential.
   RINGBACK_PLATFORM_KEY: z.string().optional(),
   RINGBACK_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], expected.logLevel)
     .optional(),
 });
 
-/** The variables that the command knows, checked. */
+/** The checked environment variables. */
 export type Environment = z.output<typeof environmentSchema>;
 
 /**
@@ -81,32 +80,32 @@ export function readDatabase(name: string, option: string): string {
 }
 
 /**
- * Whether Kubernetes has set a variable. In every pod, it sets variables for each service: for a service named
- * `ringback`, we would read one of them as our port and refuse the others as unknown options.
+ * Whether Kubernetes has set a variable. It sets variables for each service in every pod: for a service named
+ * `ringback`, one of them would be read as the port, and others refused as unknown.
  */
 function isOfService(name: string, value = ''): boolean {
   if (/_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name)) return true;
   return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value);
 }
 
-/** A port from its digits, or undefined. */
+/** A port from its digits; undefined if it is invalid. */
 export function readPort(value: unknown): number | undefined {
   const port = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : NaN;
   return port <= 65_535 ? port : undefined;
 }
 
-/** A path, or undefined if it has other characters, which Express would read as patterns. */
+/** A path; undefined if it has characters that Express would read as patterns. */
 export function readPath(value: unknown): string | undefined {
   return typeof value === 'string' && /^\/[\w.~/-]*$/.test(value) ? value : undefined;
 }
 
-/** A setting of trusted proxies as it was written, or undefined. */
+/** A setting of trusted proxies, unchanged; undefined if it is invalid. */
 export function readTrustProxy(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.trim() === '') return undefined;
   return compileTrustProxy(value) === undefined ? undefined : value;
 }
 
-/** An http or https address, or undefined. */
+/** An http or https address; undefined if it is invalid. */
 export function readUrl(value: unknown): URL | undefined {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
   return url && ['http:', 'https:'].includes(url.protocol) ? url : undefined;
@@ -115,14 +114,14 @@ export function readUrl(value: unknown): URL | undefined {
 const minBody = 1024;
 const maxBody = 100 * 1024 ** 2;
 
-/** How large a body is, or undefined: one that is too small shows nothing, and one that is too large fills the memory. */
+/** The size of a body; undefined outside of the bounds: a small one shows nothing, and a large one fills the memory. */
 export function readBodySize(value: unknown): number | undefined {
   const bytes = parseSize(value);
   return bytes !== undefined && bytes >= minBody && bytes <= maxBody ? bytes : undefined;
 }
 
 /**
- * Node's `fetch` takes no credentials in an address, and its error would print them.
+ * Refuses an address with credentials: Node's `fetch` doesn't accept it, and its error would print them.
  *
  * @throws ConfigError `option_invalid`, which doesn't quote them
  */

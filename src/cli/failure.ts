@@ -14,7 +14,7 @@ export const exitCodes = {
   unexpected: 70,
 } as const;
 
-/** The problems that are a misuse of the command if they arise from reading the command line or the environment. */
+/** The problems that count as misuse of the command when they come from the command line or the environment. */
 const misuses: ReadonlySet<ProblemCode> = new Set([
   'option_invalid',
   'option_unknown',
@@ -22,12 +22,12 @@ const misuses: ReadonlySet<ProblemCode> = new Set([
   'secret_malformed',
 ]);
 
-/** The command was used wrongly. */
+/** A misuse of the command. */
 class Misuse extends Error {}
 
 /**
- * Reads from the command line or the environment. A problem with these is thrown as a misuse of the command. `flags`
- * maps the options that have another name on the command line to their flags.
+ * Reads from the command line or the environment, and rethrows problems with these as misuse. `flags` maps options to
+ * their flags where the names differ.
  */
 export function asUsage<T>(read: () => T, flags: Readonly<Record<string, string>> = {}): T {
   try {
@@ -50,7 +50,7 @@ export function explain(error: unknown): number {
   const isExpected = isRingbackError(error) || error instanceof Misuse;
   const line = (isExpected ? '' : 'unexpected error: ') + messageOf(error).replaceAll(/\s*\n\s*/g, ' ');
   remark(line);
-  // Read here and not from the checked environment, since the check may be what failed.
+  // Not from the checked environment, because that check may be what failed.
   const isDebugging = /^(debug|trace)$/.test(process.env['RINGBACK_LOG_LEVEL'] ?? '');
   if (isDebugging && error instanceof Error)
     process.stderr.write(`${withoutControls(withoutSecrets(stackOf(error)))}\n`);
@@ -58,12 +58,12 @@ export function explain(error: unknown): number {
   return isExpected ? exitCodes.failure : exitCodes.unexpected;
 }
 
-/** The stack of the error that was thrown first, which the message is about. */
+/** The stack of the innermost cause. */
 function stackOf(error: Error): string {
   return error.cause instanceof Error ? stackOf(error.cause) : (error.stack ?? '');
 }
 
-/** Also compares the name of the error, since an app file may load its own copy of Ringback, with other classes. */
+/** Also compares the error's name, because an app file may load its own copy of Ringback with other classes. */
 export function isRingbackError(error: unknown): error is RingbackError {
   return (
     error instanceof RingbackError ||

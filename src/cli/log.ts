@@ -6,12 +6,11 @@ import type { Environment } from './environment.ts';
 import { beforeEnd } from './signals.ts';
 
 /**
- * The log of the command, on stdout. All lines are written before the process ends, unless it ends by SIGKILL, by
- * another signal without a listener, or by a crash of Node itself: then the lines of the last tenth of a second are
- * lost.
+ * The log of the command, on stdout. All lines are written before the process ends, except those of the last tenth of a
+ * second if it ends by SIGKILL, by another signal without a listener, or by a crash of Node itself.
  */
 export function openLog(level: string): Logger {
-  // On a terminal, each line is shown at once, in order with what the app prints. If stdout.write was replaced, the
+  // A terminal gets each line at once, in order with the app's own output. If stdout.write was replaced, the
   // replacement gets the lines. Accessing process.stdout also makes a pipe non-blocking.
   if (process.stdout.isTTY || Object.hasOwn(process.stdout, 'write')) return pino({ level });
   const output = new LogOutput({
@@ -25,32 +24,27 @@ export function openLog(level: string): Logger {
   return logger;
 }
 
-/** The log of a command whose result goes to stdout, where programs read it: on stderr. */
+/** The log on stderr of a command whose result goes to stdout, where programs read it. */
 export function logBesideResult({ RINGBACK_LOG_LEVEL: level = 'error' }: Environment): Logger {
   return pino({ level }, pino.destination({ dest: 2, sync: true }));
 }
 
-/** A logger that writes at every log level, for the line that people and scripts wait for. */
+/** A logger for lines that people and scripts wait for: it writes them at every log level. */
 export function atEveryLevel(logger: Logger): Logger {
   return logger.child({}, { level: 'info' });
 }
 
-/** How long a line may wait for others, in milliseconds: so short that a person who reads along does not notice. */
+/** How long a line may wait for others, in milliseconds: too short to be noticed. */
 export const flushInterval = 100;
-/**
- * How soon to write again after the output took no more, in milliseconds. A pipe doesn't say when it has room again.
- */
+/** The pause before a retry when the output is full, in milliseconds: a pipe doesn't report when it has room again. */
 export const retryInterval = 5;
-/**
- * The most bytes in one write: what a pipe takes whole or not at all (PIPE_BUF), so that no other process can write
- * between two halves of a line.
- */
+/** The most bytes in one write: a pipe takes up to PIPE_BUF atomically, so no other process can write into a line. */
 export const chunkSize = 4_096;
-/** How many chunks to write one after the other, so that the reader is woken once for all that a pipe has room for. */
+/** How many chunks to write together, so that the reader wakes once for all that fits into the pipe. */
 export const chunksTogether = 12;
-/** The most bytes that wait for a slow reader: a second or two of the log at its busiest. */
+/** The most bytes that wait for a slow reader: a second or two of the busiest log. */
 export const capacity = 8 * 1024 * 1024;
-/** How long `end` waits for a reader that takes nothing, in milliseconds. */
+/** How long `end` waits for a reader that reads nothing, in milliseconds. */
 export const flushTimeout = 1_000;
 
 /** The number of pino's level `warn`. */
@@ -60,16 +54,16 @@ export interface OutputParts {
   /** Writes as many of the bytes as can be written now, and returns how many. Throws if none can be written. */
   readonly write: (bytes: Uint8Array) => number;
   readonly clock: Clock;
-  /** Waits without letting anything else run. */
+  /** Blocks the thread. */
   readonly sleep: (ms: number) => void;
   /** Logs that lines were dropped, once there is room again. */
   readonly reportDropped: (count: number) => void;
 }
 
 /**
- * Writes the log's lines, several at once, because each write costs a system call and wakes the reader. Warnings and
- * errors are written at once, with all lines before them. A reader that is slow or gone holds nothing up: lines that it
- * does not take wait, and lines beyond the capacity are dropped and counted.
+ * Writes log lines in batches, because each write costs a system call and wakes the reader. Warnings and errors are
+ * written at once, with all lines before them. A slow or vanished reader blocks nothing: unread lines wait, and lines
+ * beyond the capacity are dropped and counted.
  */
 export class LogOutput {
   /** Asks pino for the level of each line. */
@@ -77,7 +71,7 @@ export class LogOutput {
   /** Set by pino before each line. */
   lastLevel = 0;
   readonly #parts: OutputParts;
-  /** Whole chunks, in order. `#rest`, the end of a partly written chunk, comes before them. */
+  /** Full chunks, in order. `#rest`, the end of a partly written chunk, precedes them. */
   readonly #chunks: string[] = [];
   #rest: Uint8Array = new Uint8Array();
   #chunk = '';
@@ -108,14 +102,14 @@ export class LogOutput {
     this.#flushLater();
   }
 
-  /** Writes all that waits, as far as it can be written now. */
+  /** Writes as many of the waiting lines as the output takes now. */
   flush(done?: () => void): void {
     this.#closeChunk();
     this.#drain();
     done?.();
   }
 
-  /** Writes all that waits, and from now on each line at once: the process is about to end. */
+  /** Writes all waiting lines, and from now on each line at once, because the process is about to end. */
   end(): void {
     const { clock, sleep } = this.#parts;
     this.#isEnding = true;
@@ -126,7 +120,7 @@ export class LogOutput {
     for (;;) {
       const problem = this.#drain();
       if (this.#held < before) deadline = clock.elapsed() + flushTimeout;
-      // Waits only for a reader that is slow (EAGAIN), and only while it still reads.
+      // Waits only for a slow reader (EAGAIN), and only while it makes progress.
       if (problem?.code !== 'EAGAIN' || clock.elapsed() >= deadline) return;
       before = this.#held;
       sleep(retryInterval);
@@ -134,7 +128,8 @@ export class LogOutput {
   }
 
   #hasRoomFor(bytes: number): boolean {
-    // After one line, all others are dropped until everything is written, so that there is one gap, logged once.
+    // After the first dropped line, all lines are dropped until everything is written, so that there is one gap, logged
+    // once.
     if (this.#dropped > 0) return false;
     if (this.#held + bytes > capacity) this.flush();
     return this.#held === 0 || this.#held + bytes <= capacity;
@@ -156,7 +151,7 @@ export class LogOutput {
     });
   }
 
-  /** Writes the whole chunks. Retries after any failure, since it may pass: a full disk, a pipe without a reader. */
+  /** Writes the full chunks. Retries after any failure, which may be temporary: a full disk, no reader. */
   #drain(): NodeJS.ErrnoException | undefined {
     if (this.#isBlocked) return undefined;
     try {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `ringback`. On a Node that is too old, the database driver would end the process without a word. The
- * version is therefore checked before anything is imported that loads the driver.
+ * The command `ringback`. On a Node that is too old, the database driver would end the process silently, so the version
+ * is checked before anything imports the driver.
  */
 import { ringbackError } from '../errors/errors.ts';
 import { hasNeededNodeApi } from '../kit/sqlite.ts';
@@ -17,7 +17,7 @@ const { run } = await import('./program.ts');
 const { onOutputFailure } = await import('./stderr.ts');
 process.stdout.on('error', onOutputFailure);
 const exitCode = await run(process.argv.slice(2));
-// Waits for what a pipe has not taken yet, which would be lost.
+// Waits until a pipe has taken all output, which would otherwise be lost.
 await new Promise((resolve) => process.stdout.write('', resolve));
-// Anything that the app file has left open must not keep the process alive once the command is done.
+// Resources that the app file left open must not keep the process alive.
 process.exit(exitCode);

@@ -54,7 +54,7 @@ async function show(flags: PageFlags): Promise<void> {
   const file = flags.app ?? environment.RINGBACK_APP;
   const app = file === undefined ? undefined : await loadApp(file);
   const canVerify = hasSecrets(environment) || app?.options.secrets !== undefined;
-  // Without secrets it can check nothing. It takes no deliveries, so that it needs none otherwise.
+  // Without secrets, a receiver needs `headers` to be created; it takes no deliveries here, so their value is random.
   const options = canVerify
     ? app?.options
     : { ...app?.options, headers: { 'x-ringback-page': randomUUID() } };
@@ -66,7 +66,7 @@ async function show(flags: PageFlags): Promise<void> {
   const access = actions.filter(isOffered);
   const { by } = flags;
   const page = receiver.page({ authorize: () => (by === undefined ? access : { access, by }) });
-  // Whoever else is on this machine, and every page in the same browser, can reach a port of loopback.
+  // Other users of this machine, and every page in the same browser, can reach a loopback port, so the path is secret.
   const prefix = `/${randomBytes(16).toString('hex')}`;
   const server = createServer(page.nodeHandler(prefix));
   try {

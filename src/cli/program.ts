@@ -57,9 +57,9 @@ const commands: Commands = {
   demo: async () => (await import('./demo.ts')).addDemo,
 };
 
-/** Runs the command with its arguments, program name not included. Resolves to the exit code; never rejects. */
+/** Runs the command with the arguments after the program's name. Resolves to the exit code; never rejects. */
 export async function run(args: readonly string[]): Promise<number> {
-  // Changed by a command that throws no error, but did not succeed, such as after a delivery that was refused.
+  // Set by a command that fails without an error, for example after a refused delivery.
   let exitCode: number = exitCodes.success;
   const exitWith = (code: number): void => {
     exitCode = code;
@@ -70,7 +70,7 @@ export async function run(args: readonly string[]): Promise<number> {
     await program.parseAsync([...withHelpAsOption(program, args)], { from: 'user' });
     return exitCode;
   } catch (error) {
-    // Commander has already printed what was wrong, or the help that was asked for.
+    // Commander has already printed the error or the help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.success : exitCodes.usage;
     return explain(error);
   }
@@ -100,7 +100,7 @@ function buildProgram(): Command {
     });
 }
 
-/** A known option is not unknown because a value was given that it doesn't take. */
+/** Reports a value for an option that takes none, which Commander would call an unknown option. */
 function forSwitch(program: Command, usageError: string): string {
   return usageError.replace(/^error: unknown option '(--[a-z-]+)=.*$/s, (whole, name: string) =>
     hasSwitch(program, name) ? `error: the option '${name}' takes no value` : whole,
@@ -114,7 +114,7 @@ function hasSwitch({ options, commands: below }: Command, name: string): boolean
   );
 }
 
-/** The version in package.json, which is two folders up both from the sources and from the built files. */
+/** The version in package.json, two folders up from both the sources and the built files. */
 function packageVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;

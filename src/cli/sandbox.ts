@@ -16,7 +16,6 @@ import { atEveryLevel, openLog } from './log.ts';
 import { remark } from './stderr.ts';
 import { stopSignal } from './signals.ts';
 
-/** The flags of the command line. */
 interface SandboxFlags {
   readonly port?: number;
   readonly database?: string;
@@ -27,7 +26,7 @@ interface SandboxFlags {
   readonly scheme?: SchemeName;
 }
 
-/** Not the receiver's 8080, so that both run on one machine without an option for it. */
+/** Not the receiver's 8080, so that both run on one machine without an option. */
 const usualPort = 8090;
 
 /** The highest number that the simulator can play. */
@@ -88,14 +87,14 @@ async function standIn(flags: SandboxFlags): Promise<void> {
   try {
     logListening(logger, sandbox, adversary);
     logAttempts(logger, sandbox);
-    // Traffic never ends by itself. It is awaited because it can fail.
+    // Traffic never ends by itself; it is awaited because it can fail.
     await Promise.race([stopping, ...playCalls(sandbox, flags)]);
   } finally {
     await sandbox.stop();
   }
 }
 
-/** @param adversary The seed of both the calls and the trouble, since the trouble with a call depends on its ids. */
+/** @param adversary the seed of both the calls and the trouble, which depends on the calls' ids */
 function optionsOf(flags: SandboxFlags, adversary: string | undefined): SandboxOptions {
   const { port, database, seed, speed, scheme } = flags;
   return {
@@ -118,7 +117,7 @@ function readRate(value: unknown): number | undefined {
 }
 
 /**
- * Reads a seed file. The sandbox checks the seed itself.
+ * Reads a seed file, which the sandbox checks.
  *
  * @throws RingbackError `seed_unreadable`
  */
@@ -134,7 +133,7 @@ function textOf(file: string): string {
   }
 }
 
-/** Doesn't pass on the parser's message, which quotes the text and could show a key. */
+/** Hides the parser's message, which quotes the text and could show a key. */
 function parsed(text: string, file: string): Seed {
   try {
     return JSON.parse(text) as Seed;
@@ -144,10 +143,10 @@ function parsed(text: string, file: string): Seed {
 }
 
 /**
- * Logs the line that people and scripts wait for, at every log level. The key is known only while a database is new,
- * because the database keeps only its digest. It gives access to nothing but this sandbox.
+ * Logs at every level the line that people and scripts wait for. The key is known only while a database is new, because
+ * only its digest is stored. It gives access to nothing but this sandbox.
  *
- * @param adversary The seed with which the adversary does the same again
+ * @param adversary the seed that repeats the adversary's trouble
  */
 function logListening(
   logger: Logger,
@@ -181,7 +180,7 @@ function logAttempts(logger: Logger, { attempts }: Pick<Sandbox, 'attempts'>): v
   });
 }
 
-/** A delivery of the adversary should be refused, or not answered: that is no warning. */
+/** Deliveries of the adversary are supposed to fail, so they are no warning. */
 function levelOf({ isDelivered, disturbance }: Attempt): 'info' | 'warn' {
   return isDelivered || disturbance !== undefined ? 'info' : 'warn';
 }

@@ -3,9 +3,9 @@ import { readSecretFile } from '../platform/secrets/secret-file.ts';
 import type { Environment } from './environment.ts';
 
 /**
- * The secrets that the environment sets: a list, or a function that reads them from their file. The receiver
- * asks a function again after half a minute and whenever a signature doesn't verify, so a changed file counts
- * without a restart.
+ * The secrets that the environment sets: a list, or a function that reads them from their file. The receiver calls a
+ * function again after half a minute and whenever a signature doesn't verify, so a changed file takes effect without a
+ * restart.
  *
  * @throws ConfigError when none are set, both ways are used, or the file can't be read or contains a malformed secret
  */

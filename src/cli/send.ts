@@ -73,7 +73,7 @@ async function send(source: DeliverySource, url: URL, flags: SendFlags): Promise
   return answer;
 }
 
-/** Where to find out why an answer is not 200. The answer itself doesn't give the reason. */
+/** Where to find out why an answer is not 200: the answer itself doesn't give the reason. */
 function whereToLook({ status, body }: DeliveryAnswer): string {
   if (isRefusal(codeOf(body), status)) {
     const line =
@@ -97,7 +97,7 @@ function list(): void {
 function sourceOf(name: string): DeliverySource {
   if (fixtureNames().includes(name)) return fixture(name);
   const bytes = bytesOf(name);
-  // A file that isn't JSON is sent all the same: the user may want to see the answer to it.
+  // A file that isn't JSON is sent as it is: the user may want to see the answer to it.
   return readFixture(name, jsonIn(bytes.toString())) ?? bytes;
 }
 

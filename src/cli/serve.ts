@@ -23,7 +23,6 @@ import { metricsOf } from './serve/metrics.ts';
 import { stopSignal } from './signals.ts';
 import { remark } from './stderr.ts';
 
-/** The flags of the command line. */
 export interface ServeFlags {
   readonly app?: string;
   readonly database?: string;
@@ -77,7 +76,7 @@ export function addServe(program: Command): void {
         'One of the first two is needed. An option takes precedence over its variable.',
       ].join('\n'),
     )
-    // Allowed here and refused by refuseArguments, which can suggest --app for an app file, as commander can't.
+    // Refused by refuseArguments instead, which can suggest --app for an app file.
     .allowExcessArguments()
     .action(async (flags: ServeFlags, command: Command) => {
       refuseArguments(command);
@@ -103,7 +102,7 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
   const token = asUsage(() => tokenOf(flags, environment));
   const logger = openLog(environment.RINGBACK_LOG_LEVEL ?? 'info');
   const app = flags.app ?? environment.RINGBACK_APP;
-  // An app file that never finishes loading must not keep the process from being stopped.
+  // An app file that never finishes loading must not prevent a stop.
   const isStopped = stopping.then(() => undefined);
   const receiver = await Promise.race([isStopped, receiverFor(flags, environment, logger)]);
   if (receiver === undefined) return process.exit(0);
@@ -126,7 +125,7 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
   await close(receiver, server);
 }
 
-/** Logs once that deliveries come to another path: nothing else would show it, and each of them is lost. */
+/** Logs once that deliveries come to another path, where each is lost without any other sign. */
 function reportOnce(logger: Logger, { path }: Address): () => void {
   let isReported = false;
   return () => {
@@ -136,8 +135,8 @@ function reportOnce(logger: Logger, { path }: Address): () => void {
 }
 
 /**
- * Listens, then starts the receiver: a second process that was given the same port by mistake ends before it takes
- * anything out of the inbox. A delivery that comes in between waits.
+ * Listens, then starts the receiver: a second process with the same port by mistake fails before it claims anything
+ * from the inbox. Deliveries that come in between wait.
  */
 async function open(
   receiver: Receiver,
@@ -162,7 +161,7 @@ async function open(
   }
 }
 
-/** Stops new connections first, then the receiver, so that no delivery comes to a receiver that has stopped. */
+/** Stops new connections first, then the receiver, so that no delivery reaches a stopped receiver. */
 export async function close(receiver: Receiver, server: HttpServer): Promise<void> {
   server.drain();
   await receiver.stop();
@@ -177,12 +176,12 @@ function addressOf(flags: ServeFlags, environment: Environment): Address {
   };
 }
 
-/** The token of the page; undefined if there is to be none. */
+/** The token of the page; undefined without a page. */
 function tokenOf({ page }: ServeFlags, environment: Environment): string | undefined {
   return (page ?? environment.RINGBACK_PAGE) === true ? pageToken(environment) : undefined;
 }
 
-/** Refuses the server's own paths: a request there would not be answered by the receiver. */
+/** Refuses the server's own paths, where the receiver would get no deliveries. */
 function pathOf(flags: ServeFlags, environment: Environment): string {
   const path = flags.path ?? environment.RINGBACK_PATH ?? '/webhooks';
   if (!isOwnPath(path)) return path;
@@ -197,7 +196,7 @@ function pathOf(flags: ServeFlags, environment: Environment): string {
 /** The receiver with the handlers of the app file. */
 async function receiverFor(flags: ServeFlags, environment: Environment, logger: Logger): Promise<Receiver> {
   const file = flags.app ?? environment.RINGBACK_APP;
-  // Without an app file, nothing is loaded before the command line is checked.
+  // Without an app file, the command line is checked before anything is loaded.
   const make = (app?: App): Receiver =>
     asUsage(() => createReceiver({ ...receiverOptions(flags, environment, app?.options), logger }));
   if (file === undefined) return make();

@@ -1,14 +1,14 @@
 /** The signals that end the command. */
 
 /**
- * How long after the first signal a SIGINT is taken for a copy of it, in milliseconds. A terminal sends Ctrl-C to all
- * of its processes, and npm passes on the one that it gets.
+ * How long after the first signal a SIGINT counts as a copy of it, in milliseconds. A terminal sends Ctrl-C to all of
+ * its processes, and npm passes its own on.
  */
 const echo = 250;
 
 /**
- * Resolves at the first SIGTERM or SIGINT; a second one ends the process at once with 1. Call it before anything is
- * started: without a listener, process 1 of a container ignores these signals.
+ * Resolves at the first SIGTERM or SIGINT; a second one ends the process at once with 1. Call it before starting
+ * anything: without a listener, process 1 of a container ignores these signals.
  */
 export function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
@@ -24,12 +24,12 @@ export function stopSignal(): Promise<NodeJS.Signals> {
   });
 }
 
-/** Signals of a terminal that is closed or asks to quit. Without a listener, no `exit` event comes before the end. */
+/** Signals of a terminal that closes or quits. Without a listener, they end the process without an `exit` event. */
 const sudden = ['SIGHUP', 'SIGQUIT'] as const;
 
 /**
- * Calls `finish` before the process ends, unless it ends by a signal that can't be listened to, or by a crash. Returns the
- * function that takes this back.
+ * Calls `finish` before the process ends, unless it crashes or gets a signal that can't be handled. Returns a function
+ * that removes the listeners.
  */
 export function beforeEnd(finish: () => void): () => void {
   const listeners = sudden.map((signal) => [signal, () => endBy(signal, finish)] as const);
@@ -41,7 +41,7 @@ export function beforeEnd(finish: () => void): () => void {
   };
 }
 
-/** Finishes, and then lets the signal do what it would have done. */
+/** Finishes, then lets the signal take its usual effect. */
 function endBy(signal: NodeJS.Signals, finish: () => void): void {
   // If the app listens too, it decides what the signal does.
   if (process.listenerCount(signal) > 0) return;

@@ -1,12 +1,11 @@
 /**
- * What the command writes to stderr: stdout is for the result, which programs read. What was typed is kept out of it,
- * since it ends up in the logs of whatever runs the command: any value may be a secret that was given for the wrong
- * option, or in the place of another argument.
+ * Writes to stderr, because stdout is for the result, which programs read. Typed values are left out, because stderr
+ * ends up in logs, and any value may be a secret that was given for the wrong option or argument.
  */
 import { Console } from 'node:console';
 import { withoutControls } from './terminal.ts';
 
-/** Writes one line for the person. It may quote what a file or a server says: the terminal is to act on nothing of it. */
+/** Writes one line for the user. Control characters are escaped, because it may quote what a file or a server says. */
 export function remark(sentence: string): void {
   process.stderr.write(`ringback: ${withoutControls(withoutSecrets(sentence))}\n`);
 }
@@ -17,8 +16,8 @@ export function keepConsoleOffStdout(): void {
 }
 
 /**
- * Called when the output can't be written. A reader that has gone, such as `head`, is no failure, because the command
- * has done its work. On a full disk the output is missing, and the command must not look as if it had succeeded.
+ * Called when the output can't be written. A reader that has left, such as `head`, is no failure: the command has done
+ * its work. On a full disk the output is missing, so the command fails.
  */
 export function onOutputFailure(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') return;
@@ -29,8 +28,8 @@ export function onOutputFailure(error: NodeJS.ErrnoException): void {
 }
 
 /**
- * Hides signing secrets, as the name of a file, of a command or of a fixture; the prefix alone is none. Also the user and
- * the password of a database, up to the last @ of what may be no valid URL, and what follows its question mark.
+ * Hides signing secrets anywhere in a text, but not the bare prefix `whsec_`. Also hides the user and password of a
+ * database, up to the last @ of a URL that may be invalid, and its query.
  */
 export function withoutSecrets(text: string): string {
   return text
@@ -39,7 +38,7 @@ export function withoutSecrets(text: string): string {
     .replaceAll(/(?<=\bpostgres(?:ql)?:\/\/[^\s'"?]*\?)[^\s'"]+/gi, '[hidden]');
 }
 
-/** A usage error of the command line without the values that it quotes; what was expected stays. */
+/** A usage error without the values that it quotes; what was expected stays. */
 export function withoutValues(usageError: string): string {
   return withoutSecrets(
     usageError

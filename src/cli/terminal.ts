@@ -1,8 +1,8 @@
-/** What would move the cursor, change the terminal or reverse the text. */
+/** Characters that could move the cursor, change the terminal or reverse the text. */
 export const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
- * Escapes what a terminal would act on, as JSON does: what is printed may be anybody's. Within JSON it stays the same text.
+ * Escapes control characters as JSON does, because printed text may come from anybody. JSON keeps its meaning.
  *
  * @example withoutControls('"\u009b31m"') // '"\\u009b31m"'
  */

@@ -13,19 +13,19 @@ import { isRingbackError } from '../failure.ts';
 
 type RegisterHandlers = (receiver: Receiver) => unknown;
 
-/** An app file that was loaded. */
+/** A loaded app file. */
 export interface App {
-  /** The options that it exports for its receiver. */
+  /** Its exported receiver options. */
   readonly options: AppOptions;
   /**
-   * Lets it register its handlers.
+   * Registers its handlers.
    *
    * @throws ConfigError `receiver_started` when it starts the receiver itself, or the error of a refused registration
    */
   readonly register: (receiver: Receiver) => Promise<void>;
 }
 
-/** The codes of Node's errors for TypeScript, or imports in it, that Node can't run by itself. */
+/** The codes of Node's errors for TypeScript, and for imports in it, that Node can't run natively. */
 const needsTranslation = new Set([
   'ERR_UNKNOWN_FILE_EXTENSION',
   'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX',
@@ -60,7 +60,7 @@ async function register(receiver: Receiver, app: RegisterHandlers, file: string)
   }
 }
 
-/** Refuses a start() in the app file. Otherwise our own start() would be refused, with no place in the user's files. */
+/** Refuses a start() in the app file, which would make our own start() fail without a place in the user's files. */
 function refuseStart(receiver: Receiver, file: string): () => void {
   receiver.start = () => {
     throw configError('receiver_started', { app: file });
@@ -79,7 +79,7 @@ async function loadModule(file: string): Promise<unknown> {
   }
 }
 
-/** Imports with Node itself if it can, which is faster and exact. Otherwise the file is translated first. */
+/** Imports natively if Node can, which is faster and exact; otherwise translates the file first. */
 async function importNatively(path: string): Promise<unknown> {
   try {
     return await import(pathToFileURL(path).href);
@@ -99,7 +99,7 @@ async function importTranslated(path: string, nativeError: unknown): Promise<unk
   try {
     return await jiti.import(path);
   } catch (error) {
-    // If a module is missing both times, Node's error says it better.
+    // If a module is missing both times, Node's error is clearer.
     throw isModuleMissing(nativeError) && isModuleMissing(error) ? nativeError : error;
   }
 }
@@ -117,21 +117,21 @@ function defaultOf(module: unknown, file: string): RegisterHandlers {
   throw configError('app_no_default', { file, found: what });
 }
 
-/** An export by its name, also if a compiler has turned the module into CommonJS. */
+/** An export by its name, also of a module that a compiler turned into CommonJS. */
 function exportOf(module: unknown, name: string): unknown {
   if (!isObject(module)) return undefined;
   const outer = module['default'];
   return isObject(outer) && 'default' in outer ? outer[name] : module[name];
 }
 
-/** The same problem, with the place in the app file that it comes from in its message. */
+/** Adds the place in the app file to the message. */
 function withPlace(error: RingbackError): RingbackError {
   const place = placeOf(error);
   if (place === undefined) return error;
   return new RingbackError(error.code, `${error.message} (${place})`, { cause: error });
 }
 
-/** The first line of what was thrown, and where. The messages of a translator go on with excerpts of the source. */
+/** The first line of the message, and the place. Translators append excerpts of the source. */
 function unloadable(file: string, error: unknown): RingbackError {
   const lines = messageOf(error)
     .split('\n')
@@ -140,7 +140,7 @@ function unloadable(file: string, error: unknown): RingbackError {
   const place = placeOf(error);
   const where = place === undefined ? '' : ` (${place})`;
   const problem = configError('app_unloadable', { file, cause: cause.replace(/\.$/, '') + where });
-  // At the log level debug, the stack of the cause is printed as well.
+  // Its stack is printed at the log level debug.
   problem.cause = error;
   return problem;
 }
@@ -151,8 +151,8 @@ const ownEntry = new URL(`../../index${extname(import.meta.url)}`, import.meta.u
 let isInPlace = false;
 
 /**
- * Makes `import … from 'ringback'` load the Ringback that runs the command, so that an app file works in any folder,
- * and never loads a second copy. Node before 22.15 has no hooks for that: there, the app's own copy is loaded.
+ * Makes `import … from 'ringback'` load the running Ringback, so that an app file works in any folder and never loads a
+ * second copy. Node before 22.15 has no such hooks: there, the app's own copy is loaded.
  */
 function provideOwnCopy(): void {
   if (isInPlace || typeof nodeModule.registerHooks !== 'function') return;
@@ -163,7 +163,7 @@ function provideOwnCopy(): void {
   });
 }
 
-/** The public names of the Ringback that runs the command. */
+/** The public names of the running Ringback. */
 function ownCopy(): Promise<unknown> {
   return import(ownEntry);
 }

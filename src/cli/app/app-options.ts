@@ -5,8 +5,8 @@ import { type Environment, databaseOf } from '../environment.ts';
 import { hasSecrets, secretsOf } from '../secrets.ts';
 
 /**
- * Options that an app file can't set. The log's level and the inbox, which other commands open as well, are set in one
- * place only: the command.
+ * Options that an app file can't set. The log level and the inbox are set only for the command, because other commands
+ * open the inbox as well.
  */
 const decidedHere: Readonly<Record<string, string>> = {
   database: 'Set it by --database or RINGBACK_DATABASE, which the other commands read as well.',
@@ -15,12 +15,12 @@ const decidedHere: Readonly<Record<string, string>> = {
   random: 'It is for tests.',
 };
 
-/** Stands for the secrets of the environment while the app's options are checked by themselves. */
+/** A stand-in for the environment's secrets while the app's options are checked alone. */
 const someSecret = 'whsec_stand-in';
 
 /**
- * The options that an app file exports. They are checked before those of the command line are added, because their
- * problems must be fixed in the file.
+ * The options that an app file exports. They are checked before the command line's are added, because their problems
+ * must be fixed in the file.
  *
  * @throws ConfigError that names the file
  */
@@ -53,7 +53,7 @@ export function readAppOptions(exported: unknown, file: string): AppOptions {
   return defined(exported);
 }
 
-/** Refuses a promise or a map: it would be read as no options at all, and what it requires would be lost silently. */
+/** Excludes promises and maps, which would silently count as no options at all. */
 function isPlain(value: unknown): value is Record<string, unknown> {
   return isObject(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
 }
@@ -67,7 +67,7 @@ function classOf(value: unknown): string {
   return isObject(value) ? value.constructor.name : typeof value;
 }
 
-/** The flags of the command line that are options of a receiver. */
+/** The flags that are options of a receiver. */
 export interface ReceiverFlags {
   readonly database?: string;
   readonly trustProxy?: string;
@@ -75,7 +75,8 @@ export interface ReceiverFlags {
 }
 
 /**
- * The options of a receiver: the command line takes precedence over the environment, and that over the app file.
+ * The options of a receiver. The command line takes precedence over the environment, which takes precedence over the
+ * app file.
  *
  * @throws ConfigError when neither secrets nor headers are set anywhere
  */

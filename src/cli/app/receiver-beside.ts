@@ -6,10 +6,10 @@ import type { Environment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
 import { logBesideResult } from '../log.ts';
 
-/** Retention is up to the receiver that serves: a command that runs for a moment removes nothing. */
+/** The serving receiver does the retention: a command that runs for a moment removes nothing. */
 const keepAll = { done: '3650d', dead: '3650d', quarantine: '3650d', traceIds: '3650d' } as const;
 
-/** A short-lived receiver beside the one that serves, with the same options, except for retention and the log. */
+/** A short-lived receiver beside the serving one, with the same options except for retention and the log. */
 export function receiverBeside(
   database: string | Store,
   environment: Environment,

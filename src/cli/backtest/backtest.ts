@@ -17,12 +17,12 @@ import { type HandlerReport, Tally } from './tally.ts';
 import { type TrialParts, tryRun } from './trial.ts';
 
 export interface BacktestRequest {
-  /** The file of the inbox, which is copied and stays as it is. */
+  /** The file of the inbox, which is copied and not changed. */
   readonly from: string;
-  /** Where the copy is made. */
+  /** The folder for the copy. */
   readonly folder: string;
   readonly app: string;
-  /** Only this handler. */
+  /** Runs only this handler. */
   readonly handler?: string | undefined;
   readonly filter: Pick<EventFilter, 'since' | 'until' | 'eventName'>;
 }
@@ -30,20 +30,20 @@ export interface BacktestRequest {
 export interface BacktestReport {
   /** How many events matched. */
   readonly events: number;
-  /** How many of them can't be read, by the limits that the app sets. */
+  /** How many of them can't be read within the app's limits. */
   readonly unreadable: number;
-  /** In the order in which they are registered. */
+  /** In order of registration. */
   readonly handlers: readonly HandlerReport[];
-  /** Handlers that ran then and are not registered now. */
+  /** Handlers that ran originally and aren't registered now. */
   readonly gone: readonly string[];
 }
 
-/** Nothing is authenticated, so it stands for the secrets. */
+/** A stand-in: nothing is authenticated here. */
 const noSecret = 'whsec_stand-in';
 
 /**
- * Runs the handlers of an app file over the events of a copy, one after the other in the order in which these were recorded.
- * `onRun` is told of each.
+ * Runs the handlers of an app file over the events of a copy of the inbox, one by one in the order of their recording.
+ * `onRun` is called before each run.
  */
 export async function backtest(
   { from, folder, app, handler, filter }: BacktestRequest,
@@ -93,12 +93,12 @@ export async function backtest(
 
 interface BacktestParts extends TrialParts {
   readonly past: Past;
-  /** Of the handlers that are to run, by their names. */
+  /** The tallies of the handlers to run, by name. */
   readonly tallies: ReadonlyMap<string, Tally>;
   readonly onRun: (handler: string, traceId: string) => void;
 }
 
-/** Tries the runs of one event after the other, and adds up how they end. */
+/** Tries the runs of each event, and adds up the results. */
 class Backtest {
   readonly #parts: BacktestParts;
   readonly #joined = new Set<string>();
@@ -115,13 +115,14 @@ class Backtest {
       if (!tally || (handler.join && !this.#isFirst(handler, event))) continue;
       onRun(handler.name, traceId);
       const trial = await tryRun(handler, event, this.#parts);
-      // A rejection that the handler left to nobody ends the process in the next turn: still while this run is the current one.
+      // An unhandled rejection of the handler ends the process in the next turn, which must be while this run is the
+      // current one.
       await setImmediate();
       tally.add(trial, past.endingOf(handler.name, await this.#eventsOf(handler, event)), traceId);
     }
   }
 
-  /** Whether no event of its call has had the join called: that is done once. */
+  /** Whether this is the join's first run for the call; a join runs once per call. */
   #isFirst({ name: handler }: Handler, { callId }: StoredEvent): boolean {
     const key = joinKey({ handler, callId });
     if (this.#joined.has(key)) return false;
@@ -129,7 +130,7 @@ class Backtest {
     return true;
   }
 
-  /** The events among whose runs that of the handler is: those that a join waits for, else the event alone. */
+  /** The events that may have the handler's run: those that a join waits for, else only the event itself. */
   async #eventsOf({ join: terms }: Handler, { traceId, callId }: StoredEvent): Promise<PastEvent[]> {
     const { events, calls } = this.#parts.store;
     const rows = terms && callId !== undefined ? await calls.eventsOf(callId) : [];
@@ -138,7 +139,7 @@ class Backtest {
     const found: PastEvent[] = [];
     for (const id of traceIds) {
       const event = await events.get(id);
-      // Without its bytes: there may be as many events in a call as there are.
+      // Without its bytes: a call may have very many events.
       if (event) found.push({ runs: event.runs, state: event.state, receivedAt: event.receivedAt });
     }
     return found;

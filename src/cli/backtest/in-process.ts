@@ -11,8 +11,8 @@ import type { BacktestRequest } from './backtest.ts';
 import type { BacktestEnd } from './backtest-process.ts';
 
 /**
- * Makes a backtest in a process of its own and a temporary folder, which is removed however that ends. Resolves to undefined
- * if a signal has stopped it.
+ * Runs a backtest in its own process and a temporary folder, which is always removed. Resolves to undefined if a signal
+ * stopped it.
  *
  * @throws RingbackError `backtest_ended`, `backup_failed`
  */
@@ -25,7 +25,7 @@ export async function inProcess(
   let child: ChildProcess | undefined;
   const clear = () => {
     child?.kill('SIGKILL');
-    // The process that is being killed may still be making a file.
+    // The killed process may still be creating a file.
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   };
   const takeBack = beforeEnd(clear);
@@ -59,13 +59,13 @@ function start(request: BacktestRequest, isNetworkAllowed: boolean): ChildProces
     execArgv: [...process.execArgv, ...refusal],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  // stdout is for the report: what the app prints goes to stderr.
+  // stdout is for the report, so the app's output goes to stderr.
   for (const output of [child.stdout, child.stderr])
     output?.on('data', (text: Buffer) => process.stderr.write(text));
   return child;
 }
 
-/** Resolves to what the process has told, once all that it has printed is here. */
+/** Resolves to the process's message once all of its output has arrived. */
 async function endOf(child: ChildProcess, closed: Promise<unknown[]>): Promise<BacktestEnd> {
   let end: BacktestEnd | undefined;
   child.once('message', (message) => {

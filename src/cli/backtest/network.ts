@@ -6,13 +6,12 @@ import { ringbackError } from '../../errors/errors.ts';
 
 type Callback = (error: Error) => void;
 
-/** How the message of a refusal begins, by itself or behind another error. */
+/** The beginning of a refusal's message, also within another error's. */
 export const refusalMark = 'network refused in a backtest';
 
 /**
- * Has every connection of this thread fail, as one fails whose other side is gone: with an error that comes later, so that
- * it goes the way for which the app is made. It guards against mistakes, and not against malice: a native module, or
- * another program that the app starts, is not kept from anything.
+ * Makes every connection of this thread fail like one to a dead host: with a later error, which takes the path that the
+ * app has for it. This guards against mistakes, not against malice: native modules and child programs aren't stopped.
  */
 export function refuseNetwork(): void {
   Object.assign(net.Socket.prototype, { connect: refuseConnection });
@@ -21,7 +20,7 @@ export function refuseNetwork(): void {
   for (const resolver of [dns.promises, dns.promises.Resolver.prototype])
     replaceLookups(resolver, rejectLookup);
   globalThis.fetch = (input) => Promise.reject(refusal(hostOf(input)));
-  // For those who import these functions by their names.
+  // For modules that import these functions by name.
   syncBuiltinESMExports();
 }
 
@@ -29,7 +28,7 @@ function refusal(to: string): Error {
   return ringbackError('network_refused', { to });
 }
 
-/** Under `net`, `tls`, `http`, `https`, `http2` and whatever speaks another protocol. */
+/** All of `net`, `tls`, `http`, `https`, `http2` and other protocols' clients connect through this. */
 function refuseConnection(this: net.Socket, ...given: readonly unknown[]): net.Socket {
   return this.destroy(refusal(`a connection to ${destinationOf(given)}`));
 }
@@ -74,7 +73,7 @@ interface Destination {
   readonly port?: unknown;
 }
 
-/** Nothing else of an address: it may hold ids, or a credential. */
+/** Only the host of an address: the rest may hold ids or a credential. */
 function hostOf(input: string | URL | Request): string {
   const address = input instanceof Request ? input.url : String(input);
   return URL.canParse(address) ? `a request to ${new URL(address).host}` : 'a request';

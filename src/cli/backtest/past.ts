@@ -2,23 +2,22 @@ import type { KeptEventWithBytes } from '../../store/event-store.ts';
 import { resolutions } from '../../store/history-store.ts';
 import type { Store } from '../../store/store.ts';
 
-/** What became of a handler's run then: `open` if it has not ended yet, `none` if there was none, as far as is known. */
+/** How a handler's run ended originally: `open` if it hasn't ended yet, `none` if no run is known. */
 export const pastEndings = ['done', 'discarded', 'dead', 'open', 'none'] as const;
 export type PastEnding = (typeof pastEndings)[number];
 
-/** What is looked at of an event. */
 export type PastEvent = Pick<KeptEventWithBytes, 'runs' | 'state' | 'receivedAt'>;
 
 const { length: hour } = resolutions.hour;
 
 /**
- * What happened to the events of a backtest when they came. Most runs that are done have left no row: whether a handler was
- * there at all is known from the history, which counts its runs by the hour.
+ * What originally happened to the events of a backtest. Most done runs have left no row: whether a handler existed then
+ * is known from the history, which counts its runs by the hour.
  */
 export class Past {
-  /** The hours in which something of a handler was done, by its name. */
+  /** The hours in which runs of each handler were done. */
   readonly #hours: ReadonlyMap<string, ReadonlySet<number>>;
-  /** The names of the handlers that have run. */
+  /** The names of the handlers that ran. */
   readonly handlers: readonly string[];
 
   private constructor(rows: readonly { readonly at: number; readonly name: string }[]) {
@@ -34,7 +33,7 @@ export class Past {
     this.#hours = new Map([...done].map(([handler, all]) => [handler, new Set(all.map(({ at }) => at))]));
   }
 
-  /** Reads the history of a time; each end may be open. */
+  /** Reads the history of a period; each end may be open. */
   static async read(
     store: Pick<Store, 'history'>,
     since = 0,
@@ -43,10 +42,10 @@ export class Past {
     return new Past(await store.history.list('hour', hourOf(since), until));
   }
 
-  /** What became of a handler's run. Of a join's there is one for all events of the call. */
+  /** How a handler's run ended. A join has one run for all events of the call. */
   endingOf(handler: string, events: readonly PastEvent[]): PastEnding {
     const run = events.flatMap(({ runs }) => runs).find((one) => one.handler === handler);
-    // A run that is done by itself has no reason; one that a person has dismissed was given up.
+    // A run that succeeded has no reason; a dismissed one was given up first.
     if (run?.state === 'dead' || (run?.state === 'done' && run.reason !== undefined))
       return run.failures[0]?.cause === 'Discard' ? 'discarded' : 'dead';
     if (run) return run.state === 'done' ? 'done' : 'open';
@@ -54,7 +53,7 @@ export class Past {
     return events.some(({ receivedAt }) => this.#wasThere(handler, receivedAt)) ? 'done' : 'none';
   }
 
-  /** Whether runs of the handler were done in the hour in which an event came, or in the next: it may have had to wait. */
+  /** Whether runs of the handler were done in the hour of the event's arrival or the next: it may have waited. */
   #wasThere(handler: string, receivedAt: number): boolean {
     const hours = this.#hours.get(handler);
     const at = hourOf(receivedAt);

@@ -33,7 +33,7 @@ const errorColumns: readonly Column<ErrorGroup & { readonly handler: string }>[]
   ['message', ({ message }) => message],
 ];
 
-/** Prints a line for each handler, on a terminal as tables, and says on stderr what a person should know of it. */
+/** Prints a line for each handler, on a terminal as tables, and remarks on stderr. */
 export async function printReport({ events, unreadable, handlers, gone }: BacktestReport): Promise<void> {
   const items = events === 0 ? [] : handlers;
   const nothing = events === 0 ? 'no event matches' : 'no handler is registered';

@@ -1,4 +1,4 @@
-/** Imported before the program of a backtest, and before each of its threads, so that it holds for all that these import. */
+/** Imported before a backtest's program and each of its threads, so that it applies to everything that they import. */
 import { refuseNetwork } from './network.ts';
 
 refuseNetwork();

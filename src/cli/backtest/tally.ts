@@ -9,12 +9,12 @@ export interface ErrorGroup {
   readonly cause: string;
   /** Where in the user's own files it was thrown. */
   readonly place: string | undefined;
-  /** Without what varies. */
+  /** Without its variable parts. */
   readonly message: string;
   runs: number;
-  /** How many of them were done then. */
+  /** How many of them were done originally. */
   worse: number;
-  /** Of the first event. */
+  /** The first event's. */
   readonly traceId: string;
 }
 
@@ -25,23 +25,23 @@ export interface RowCounts {
   deleted: number;
 }
 
-/** What a handler would have done, beside what happened then. */
+/** What a handler would have done, compared to what happened originally. */
 export interface HandlerReport {
   readonly handler: string;
-  /** How many runs there are: one for each event, of a join one for each call. */
+  /** How many runs there are: one for each event, or for each call if it is a join. */
   runs: number;
   readonly now: Record<Ending, number>;
   readonly past: Record<PastEnding, number>;
-  /** Runs that were done then, and fail or are discarded now. */
+  /** Runs that were done originally, and fail or are discarded now. */
   worse: number;
-  /** Runs that were dead letters then, and are done now. */
+  /** Runs that were dead letters or discarded originally, and are done now. */
   better: number;
   /** The most frequent first. */
   readonly errors: readonly ErrorGroup[];
   readonly rows: Readonly<Record<string, RowCounts>>;
 }
 
-/** How many groups of a handler are listed. Whoever has more has one problem with many messages. */
+/** How many groups of a handler are listed. More of them are usually one problem with many messages. */
 const maxGroups = 200;
 
 /** Adds up the trials of one handler. */

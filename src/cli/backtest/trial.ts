@@ -15,8 +15,8 @@ import type { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
 import { refusalMark } from './network.ts';
 
 /**
- * How a run ended: `retried` if its handler asked for a later attempt, `refused` if it failed because it wanted to use the
- * network, and `waiting` for a join that would not be called yet.
+ * How a run ended: `retried` if its handler asked for a later attempt, `refused` if it failed because it tried to use
+ * the network, and `waiting` for a join that would not be called yet.
  */
 export const endings = ['done', 'discarded', 'retried', 'failed', 'refused', 'waiting'] as const;
 export type Ending = (typeof endings)[number];
@@ -32,13 +32,13 @@ export interface TrialParts {
   /** The copy of the inbox. */
   readonly store: SqliteStore;
   readonly decoder: BodyDecoder;
-  /** Behind `ctx.log`. */
+  /** For `ctx.log`. */
   readonly logger: Logger;
 }
 
-/** What is said of a run by itself has no place in a backtest: the report says it of all of them. */
+/** Silent: a backtest reports on all runs together. */
 const telemetry = new Telemetry(pino({ level: 'silent' }));
-/** Nothing stops a trial, but its deadline and the end of the process. */
+/** Never aborted: only its timeout or the end of the process ends a trial. */
 const stop = new AbortController().signal;
 
 /** Makes the first attempt of a run as a receiver would, and undoes what it commits. */
@@ -97,7 +97,7 @@ function endingOf(failure: Failure | undefined, isDead: boolean): Ending {
   return failure.cause === 'RetryLater' && !isDead ? 'retried' : 'failed';
 }
 
-/** An event's call is as it was when the event came; a join gets all that its call has become, as in a replay. */
+/** A handler sees the call as it was when the event arrived; a join sees the whole call, as in a replay. */
 function callsOf({ join }: Handler, { traceId }: StoredEvent, { calls }: SqliteStore) {
   const eventsOf = async (callId: string): Promise<readonly CallEventRow[]> => {
     const rows = await calls.eventsOf(callId);
@@ -112,11 +112,11 @@ function callsOf({ join }: Handler, { traceId }: StoredEvent, { calls }: SqliteS
   };
 }
 
-/** Whether events of the join are missing, and its time is not over yet. */
+/** Whether the join still waits for events, and its time isn't over. */
 async function isWaiting(join: JoinTerms, { callId }: StoredEvent, { calls }: SqliteStore): Promise<boolean> {
   const rows = callId === undefined ? [] : await calls.eventsOf(callId);
   const awaited = rows.filter(({ eventName }) => join.events.includes(eventName));
-  // Not as arguments of Math.min, of which there can't be as many as a call may have events.
+  // Not `Math.min(...)`: a call may have more events than a function can have arguments.
   const first = awaited.reduce((earliest, { receivedAt }) => Math.min(earliest, receivedAt), Infinity);
   const isComplete = join.events.every((name) => awaited.some(({ eventName }) => eventName === name));
   return !isComplete && first + join.within > systemClock.now();

@@ -18,15 +18,15 @@ const scenes = [
   { remark: 'a call that fails', plan: { scenario: 'failed', duration: step } },
 ] as const;
 
-/** The calls of the demonstration, counted from 1: the same four over and over, each with an id of its own. */
+/** The calls of the demonstration, counted from 1: the same four repeated, each with its own id. */
 export function sceneOf(number: number): Scene {
   const { remark, plan } = scenes[(number - 1) % scenes.length] ?? scenes[0];
   return { remark, plan: { ...plan, callId: `call-${number}`, analysisAfter: step } };
 }
 
 /**
- * The sandbox of the demonstration: a step of a call takes `pace` real milliseconds, and more goes wrong than in
- * reality. With these seeds, the first call has a duplicate, the second a forgery and a cut connection.
+ * The sandbox of the demonstration. A step of a call takes `pace` real milliseconds, and more goes wrong than in
+ * reality. With these seeds, the first call has a duplicate, and the second a forgery and a cut connection.
  */
 export function sandboxOptions(pace: number): SandboxOptions {
   return {

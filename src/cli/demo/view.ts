@@ -4,7 +4,7 @@ import type { Disturbance } from '../../sandbox/delivery/adversary.ts';
 import type { Attempt } from '../../sandbox/model.ts';
 import type { Scene } from './script.ts';
 
-/** The fields of a line of the receiver's log that are shown. */
+/** The displayed fields of a line of the receiver's log. */
 interface LogLine {
   readonly event?: LogEvent;
   readonly level: number;
@@ -34,7 +34,7 @@ const disturbances: Readonly<Record<Disturbance, string>> = {
   rubbish: 'signed, but no event',
 };
 
-/** Forged deliveries, which come before the genuine one, under the same trace id. */
+/** Forged deliveries, which come before the genuine one and have the same trace id. */
 const forgeries: ReadonlySet<string | undefined> = new Set<Disturbance>([
   'tampered',
   'wrong_secret',
@@ -52,9 +52,9 @@ const explanations: Readonly<Record<string, string>> = {
 const warning = 40;
 
 /**
- * Shows a person what the sandbox and the receiver's log report; the receiver's logger writes to it. An attempt is
- * reported when it has ended, and by then handlers may have run. Their lines about the current call are therefore held
- * back until their delivery has been shown.
+ * Shows what the sandbox and the receiver's log report; the receiver's logger writes to it. An attempt is reported
+ * after it has ended, when handlers may already have run. So the lines of handlers about the current call are held back
+ * until their delivery has been shown.
  */
 export class DemoView {
   readonly #print: (line: string) => void;
@@ -96,7 +96,7 @@ export class DemoView {
     else this.#print(text);
   }
 
-  /** Shows no more lines. The counts are printed next, and lines of handlers that still run would come after them. */
+  /** Shows no more lines: the counts are printed next, and lines of handlers in progress would follow them. */
   end(): void {
     this.#hasEnded = true;
   }
@@ -129,7 +129,7 @@ function wordOf(answer = ''): string {
   return /"(?:status|error)":"(\w+)"/.exec(answer)?.[1] ?? '';
 }
 
-/** The text of a line to show: what a handler logs, a run that did not succeed, an error. Other lines are not shown. */
+/** The text of a line to show: a handler's own log, a failed run, an error. Undefined for other lines. */
 function describe(line: LogLine): string | undefined {
   const { event, handler = '', callId = '', attempt, cause, retryAt, time, level, msg } = line;
   const by = `    handler ${handler.padEnd(10)} ${callId.padEnd(8)}`;

@@ -4,7 +4,7 @@ import { type Finding, finding } from './findings.ts';
 import { foreignAnswer } from './foreign-answer.ts';
 import type { Answer, Probe } from './probe.ts';
 
-/** Whether the platform would deliver to this address at all: HTTPS, and a domain name (platform document, Limits). */
+/** Whether the platform would deliver to this address: HTTPS, and a domain name (platform document, Limits). */
 export function checkAddress(url: URL): readonly Finding[] {
   return [checkProtocol(url), checkName(url)];
 }
@@ -32,12 +32,12 @@ function checkName({ hostname }: URL): Finding {
   return finding('host', 'ok', `${hostname} is a domain name`);
 }
 
-/** The stages that one unsigned delivery checks, in the order in which a receiver comes to them. */
+/** The stages that an unsigned delivery tests, in a receiver's order. */
 const stages = ['reachable', 'trust proxy', 'host allowed', 'raw body', 'signature'] as const;
 
 type Stage = (typeof stages)[number];
 
-/** The stage at which each refusal holds a delivery up, and what to do. A refusal at the last stage is expected. */
+/** The stage at which each refusal stops a delivery, and what to do. A refusal at the last stage is expected. */
 const heldUp: Readonly<Record<RefusalCode, readonly [stage: Stage, message: string]>> = {
   method: ['reachable', 'a POST arrives as something else: look for a redirect or a rewrite in the proxy.'],
   media_type: [
@@ -77,7 +77,7 @@ const fine: Readonly<Record<Stage, string>> = {
 /** How long the platform waits for an answer, in milliseconds (platform document, Limits). */
 export const platformTimeout = 1_000;
 
-/** What the answer to an unsigned delivery shows: one finding for each stage. */
+/** The findings from the answer to an unsigned delivery: one for each stage. */
 export function checkReceiver(probe: Probe, url: URL): readonly Finding[] {
   if (probe.kind === 'failed') {
     const hint = 'check DNS, firewall and certificate.';
@@ -89,7 +89,7 @@ export function checkReceiver(probe: Probe, url: URL): readonly Finding[] {
   return [...upTo(stage, code === 'not_authentic' ? undefined : message, url), answerTime(latency)];
 }
 
-/** The findings of all stages for a delivery that came as far as `last`. Without a message, `last` is ok as well. */
+/** The findings of all stages for a delivery that got as far as `last`. Without a message, `last` is ok as well. */
 function upTo(last: Stage, message: string | undefined, url: URL): readonly Finding[] {
   const end = stages.indexOf(last);
   return stages.map((stage, index) => {
@@ -109,7 +109,7 @@ function passed(stage: Stage, { protocol }: URL): Finding {
   );
 }
 
-/** What is in the way of deliveries that are refused so, and what to do. */
+/** What causes a refusal, and what to do. */
 export function refusalMessage(code: RefusalCode): string {
   return heldUp[code][1];
 }
@@ -136,14 +136,12 @@ function answerTime(latency: number): Finding {
   );
 }
 
-/** The receiver's default tolerance, in milliseconds: with a larger difference, it refuses deliveries. */
+/** The receiver's default tolerance, in milliseconds: it refuses deliveries beyond it. */
 const tolerance = 300_000;
-/** A difference that neither the network nor the whole seconds of a Date header can explain, in milliseconds. */
+/** A difference beyond what the network and the whole seconds of a Date header explain, in milliseconds. */
 const suspicious = 30_000;
 
-/**
- * Whether this machine's clock agrees with another one: deliveries with a signed time too far from ours are refused.
- */
+/** Whether this machine's clock agrees with another one: a signed time too far from ours is refused. */
 export function checkClock(probe: Probe | undefined, whose: string): Finding {
   if (probe === undefined)
     return finding('clock', 'skipped', 'compared with nobody: set --platform or --url');

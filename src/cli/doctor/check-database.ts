@@ -53,7 +53,7 @@ function checkFolder(folder: string, file: string): Finding {
   }
 }
 
-/** How full the inbox is, and whether anything in it waits for a person. */
+/** How full the inbox is, and whether anything in it needs a person. */
 export function inboxFinding({ events, runs, quarantine }: StoreCounts): Finding {
   const notDone = events.new + events.open;
   const forAPerson = [
@@ -63,7 +63,7 @@ export function inboxFinding({ events, runs, quarantine }: StoreCounts): Finding
   const parts = [
     `events: ${notDone + events.done}, of which ${notDone} are not done`,
     ...forAPerson,
-    // No reason for a warning: whoever finds the address can send some.
+    // No reason for a warning: anybody who finds the address can send some.
     ...counted('deliveries that are not authentic', quarantine.notAuthentic, 'ringback inbox quarantine'),
   ];
   return finding('inbox', forAPerson.length > 0 ? 'warning' : 'ok', parts.join('; '));
@@ -73,7 +73,7 @@ function counted(what: string, count: number, look: string): readonly string[] {
   return count > 0 ? [`${what}: ${count} (${look})`] : [];
 }
 
-/** Network file systems, by their numbers in Linux. SQLite's log needs shared memory, which machines don't share. */
+/** Network file systems, by their numbers in Linux. SQLite's WAL needs shared memory, which machines don't share. */
 const networks: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -90,7 +90,7 @@ const networks: ReadonlyMap<number, string> = new Map([
   [0x19830326, 'BeeGFS'],
 ]);
 
-/** File systems that may lose the database or may be a network's, by their numbers in Linux, with a description. */
+/** File systems that may lose the database or be on a network, by their numbers in Linux. */
 const doubtful: ReadonlyMap<number, string> = new Map([
   [0x01021994, 'a file system in memory (tmpfs), which is empty after a restart of the machine'],
   [0x858458f6, 'a file system in memory (ramfs), which is empty after a restart of the machine'],
@@ -99,7 +99,7 @@ const doubtful: ReadonlyMap<number, string> = new Map([
   [0x786f4256, 'a folder shared with a virtual machine: put the database on a disk of its own'],
 ]);
 
-/** Whether the inbox is on a disk of this machine, as far as the system says. */
+/** Whether the inbox is on a local disk, as far as the system reports. */
 export function checkDisk(file: string): Finding {
   if (file === ':memory:') return finding('disk', 'skipped', 'there is no file');
   if (process.platform !== 'linux') {
@@ -133,6 +133,6 @@ export function fileSystemFinding(type: number): Finding {
 
 function typeAt(file: string): number {
   const { type } = statfsSync(existsSync(file) ? file : dirname(resolve(file)));
-  // As an unsigned 32-bit number, since some systems return it with a sign.
+  // Made unsigned, because some systems return it with a sign.
   return type >>> 0;
 }

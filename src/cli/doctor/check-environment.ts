@@ -8,7 +8,7 @@ import { type Finding, finding } from './findings.ts';
 /** The oldest Node that Ringback runs on. */
 const needed = [22, 14] as const;
 
-/** Whether Ringback runs on this Node, which is usually the one that the receiver is started with as well. */
+/** Whether Ringback runs on this Node, usually the same that runs the receiver. */
 export function checkNode(version: string = process.versions.node): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isEnough = major > needed[0] || (major === needed[0] && minor >= needed[1]);
@@ -21,7 +21,7 @@ export function checkNode(version: string = process.versions.node): Finding {
       );
 }
 
-/** Whether the signing secrets can be read, and have the form of secrets. */
+/** Whether the signing secrets can be read and are well-formed. */
 export function checkSecrets(environment: Environment): Finding {
   if (!hasSecrets(environment)) {
     const hint =

@@ -1,4 +1,4 @@
-/** Whether a body as large as the receiver takes reaches it, and if it doesn't, who refuses it. */
+/** Whether a body of the receiver's maximum size reaches it, and if not, who refuses it. */
 import { isRefusal } from '../../errors/refusals.ts';
 import { platformTimeout, refusalMessage } from './check-address.ts';
 import { type Finding, finding } from './findings.ts';
@@ -10,15 +10,15 @@ export const defaultBody = 5 * 1024 ** 2;
 
 const check = 'large body';
 
-/** Whether a receiver answered, so that it makes sense to ask whether a large body reaches it as well. */
+/** Whether a receiver answered, so that a large body is worth trying. */
 export function isByReceiver(probe: Probe): boolean {
   return probe.kind === 'answered' && isRefusal(probe.code, probe.status);
 }
 
-/** A large body is not sent where a small one doesn't reach a receiver. */
+/** The finding when not even a small body reaches a receiver. */
 export const notSent = finding(check, 'skipped', 'no delivery comes so far: see "reachable"');
 
-/** What the answer to a large body shows, beside that to a small one, which a receiver gave. */
+/** The finding from the answer to a large body, compared to a receiver's answer to a small one. */
 export function checkLargeBody(large: Probe, small: Probe, bytes: number): Finding {
   const body = `a body of ${inWords(bytes)}`;
   if (large.kind === 'failed') return finding(check, 'wrong', unanswered(body, large.cause));
@@ -72,8 +72,8 @@ function byAnother(large: Extract<Probe, { kind: 'answered' }>, body: string): s
 }
 
 /**
- * A rate limiter in front that says so in its headers, if the answers show one. It answers for the receiver once it has
- * counted enough, so a few requests don't meet its refusal.
+ * Warns of a rate limiter in front that shows in the answers' headers. It refuses deliveries only after many requests,
+ * so the doctor's few don't meet its refusal.
  */
 export function checkLimiter(probes: readonly (Probe | undefined)[]): readonly Finding[] {
   const header = probes
@@ -86,7 +86,7 @@ export function checkLimiter(probes: readonly (Probe | undefined)[]): readonly F
   return [finding('rate limiter', 'warning', message)];
 }
 
-/** A size for a person: `5 MB`, `100 KB`. */
+/** A size in words: `5 MB`, `100 KB`. */
 function inWords(bytes: number): string {
   const [unit, name] = bytes >= 1024 ** 2 ? [1024 ** 2, 'MB'] : [1024, 'KB'];
   return `${Math.round((10 * bytes) / unit) / 10} ${name}`;

@@ -12,14 +12,14 @@ import type { PostgresPlace } from '../../store/postgres/connection/place.ts';
 import { inboxFinding } from './check-database.ts';
 import { type Finding, finding } from './findings.ts';
 
-/** More dead tuples than this, and than live ones, are more than vacuum leaves in its usual pauses. */
+/** More dead tuples than this, and more than live ones, mean that vacuum doesn't keep up. */
 const manyDead = 50_000;
-/** For how long a transaction may be open, in seconds: vacuum removes nothing that was deleted since it began. */
+/** How long a transaction may be open, in seconds: vacuum keeps everything that was deleted since it began. */
 const longOpen = 300;
-/** How far the clocks may be apart, in milliseconds, beyond what asking over the network leaves uncertain. */
+/** How far the clocks may differ, in milliseconds, beyond the uncertainty of the network. */
 const clockTolerance = 2_000;
 
-/** Whether an inbox in Postgres can be used, what is in it, and what will become a problem. */
+/** Whether an inbox in Postgres is usable, what is in it, and what will become a problem. */
 export async function checkPostgres(place: PostgresPlace, clock: Clock): Promise<readonly Finding[]> {
   try {
     const found = await examinePostgres(place, clock);

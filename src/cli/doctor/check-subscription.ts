@@ -6,13 +6,10 @@ import { type Finding, finding } from './findings.ts';
 /** Lists all subscriptions at the platform, through all pages. */
 export type ListSubscriptions = () => AsyncIterable<Subscription>;
 
-/** Where the doctor takes the options of the client for the platform from. */
+/** Where the options of the platform client come from. */
 export const sourcesOfOptions = { baseUrl: '--platform', apiKey: 'RINGBACK_PLATFORM_KEY' } as const;
 
-/**
- * Whether a subscription at the platform delivers here, is active, asks for events that there are, and is signed as the
- * receiver expects it.
- */
+/** Whether a subscription delivers here, is active, asks for existing events, and is signed as the receiver expects. */
 export async function checkSubscription(
   url: URL | undefined,
   list: ListSubscriptions | undefined,
@@ -34,7 +31,7 @@ export async function checkSubscription(
 }
 
 function judged(all: readonly Subscription[], url: URL, hasSecrets: boolean): readonly Finding[] {
-  // An active one first: beside it, one that is paused keeps nothing from being delivered.
+  // Active ones first: beside one, a paused subscription does no harm.
   const [here, ...others] = all
     .filter((subscription) => hrefOf(subscription.url) === url.href)
     .toSorted((left, right) => Number(right.active) - Number(left.active));
@@ -67,7 +64,7 @@ function activity({ active }: Subscription): Finding {
     : finding('active', 'wrong', 'the subscription is paused, so nothing is delivered: set active to true.');
 }
 
-/** A name that is not known may belong to an event that is new. So only a subscription without any other is wrong. */
+/** An unknown name may belong to a new event, so only a subscription without any known name is wrong. */
 function asking({ events }: Subscription): Finding {
   const unknown = events.filter(matchesNothing);
   if (unknown.length === 0) return finding('events', 'ok', `the subscription asks for ${askedFor(events)}`);
@@ -111,7 +108,7 @@ function signing({ signing_enabled: isSigned }: Subscription, hasSecrets: boolea
       );
 }
 
-/** The normalized form of an address, so that spellings of the same address compare as equal. */
+/** The normalized form of an address, for comparisons. */
 function hrefOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).href : undefined;
 }

@@ -16,12 +16,12 @@ import { type Probe, probeClock, probeLargeBody, probeReceiver } from './probe.t
 /** What to examine. */
 export interface Deployment {
   readonly database: string;
-  /** Where the platform delivers to. */
+  /** The public address that the platform delivers to. */
   readonly url: URL | undefined;
   /** The platform's address. */
   readonly platform: URL | undefined;
   readonly environment: Environment;
-  /** How large a body the receiver takes, in bytes: its `limits.body`. */
+  /** The receiver's `limits.body`, in bytes. */
   readonly body?: number | undefined;
 }
 
@@ -70,14 +70,14 @@ async function checkInbox(database: string, clock: Clock): Promise<readonly Find
   return place ? checkPostgres(place, clock) : [...checkDatabase(database), checkDisk(database)];
 }
 
-/** Prefers the platform's clock, which signs. The answer from our own address often comes from this machine itself. */
+/** Prefers the platform's clock, which signs. The answer from our own address often comes from this very machine. */
 function clockFinding(platform: Probe | undefined, receiver: Probe | undefined): Finding {
   return platform?.kind === 'answered'
     ? checkClock(platform, "the platform's clock")
     : checkClock(receiver, 'the clock behind the public address (which may be this one)');
 }
 
-/** @throws an invalid address or key is a misuse of the command */
+/** @throws Misuse for an invalid address or key */
 function subscriptionsOf({ platform, environment }: Deployment): ListSubscriptions | undefined {
   const apiKey = environment.RINGBACK_PLATFORM_KEY;
   if (platform === undefined || apiKey === undefined) return undefined;
@@ -88,7 +88,7 @@ function subscriptionsOf({ platform, environment }: Deployment): ListSubscriptio
   return () => subscriptions.list();
 }
 
-/** What it takes to find the subscription, and is not set. */
+/** The missing settings for finding the subscription. */
 function missingIn({ url, platform, environment }: Deployment): readonly string[] {
   return [
     ...(platform === undefined ? ['--platform to the address of the platform'] : []),

@@ -14,14 +14,14 @@ export interface Finding {
 const runsOfControls = new RegExp(`${controls.source}+`, controls.flags);
 
 /**
- * A finding. Its message is made one line, since it may quote the name of a subscription or the answer of a server:
- * these must not be able to forge findings, or to send to a terminal what it acts on.
+ * A finding. Its message is reduced to one line without control characters: it may quote a subscription's name or a
+ * server's answer, which must not forge findings or control the terminal.
  */
 export function finding(check: string, status: FindingStatus, message: string): Finding {
   return { check, status, message: message.replaceAll(runsOfControls, ' ') };
 }
 
-/** The findings as lines for a person: the status, what was checked, and the message. */
+/** The findings as lines: the status, what was checked, and the message. */
 export function linesOf(findings: readonly Finding[]): readonly string[] {
   const width = Math.max(...findings.map(({ check }) => check.length));
   return findings.map(
@@ -29,12 +29,12 @@ export function linesOf(findings: readonly Finding[]): readonly string[] {
   );
 }
 
-/** The findings as JSON for a program, in one line. */
+/** The findings as one line of JSON. */
 export function jsonOf(findings: readonly Finding[]): string {
   return JSON.stringify({ ok: isWell(findings), findings });
 }
 
-/** Whether nothing is wrong. A warning does not count as wrong. */
+/** Whether nothing is wrong; warnings are allowed. */
 export function isWell(findings: readonly Finding[]): boolean {
   return findings.every(({ status }) => status !== 'wrong');
 }

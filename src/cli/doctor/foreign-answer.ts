@@ -1,13 +1,12 @@
-/** An answer that is not the receiver's: who gave it, as far as it shows, and what to do about it. */
+/** Explains an answer that isn't the receiver's: who gave it, and what to do. */
 import type { Answer } from './probe.ts';
 
-/** What a probe sent. */
 interface Sent {
-  /** For a sentence: `a small body`, `a body of 5 MB`. */
+  /** The body that was sent, in words: `a small body`, `a body of 5 MB`. */
   readonly body: string;
 }
 
-/** What to do about an answer of another, in a sentence. Undefined for a status that says nothing about the cause. */
+/** What to do about such an answer, in a sentence; undefined for a status that says nothing about the cause. */
 export function foreignAnswer(answer: Answer, { body }: Sent): string | undefined {
   const who = whoAnswered(answer);
   const { status } = answer;
@@ -26,7 +25,7 @@ export function foreignAnswer(answer: Answer, { body }: Sent): string | undefine
     : undefined;
 }
 
-/** A timeout, or nothing that could be passed on, also in the words of content delivery networks (520 to 524). */
+/** A timeout or a failed upstream, including the statuses of content delivery networks (520 to 524). */
 function isGivingUp(status: number): boolean {
   return [408, 499, 502, 503, 504].includes(status) || (status >= 520 && status <= 524);
 }
@@ -37,20 +36,17 @@ function largerLimit(answer: Answer): string {
     : 'raise its limit to limits.body (nginx: client_max_body_size)';
 }
 
-/** Express shows the name of the error in development only; its header, unless it is switched off. */
+/** Express names the error only in development, but sends its header unless it is switched off. */
 function isBodyParser({ headers, text }: Answer): boolean {
   return (
     headers.get('x-powered-by') === 'Express' || /PayloadTooLargeError|request entity too large/i.test(text)
   );
 }
 
-/** How much of a name is quoted. */
+/** The longest quoted name. */
 const maxName = 40;
 
-/**
- * Who answered, by the answer's own headers. A proxy writes Server over that of the app behind it, while X-Powered-By comes
- * from whoever made the answer.
- */
+/** Who answered, by the answer's headers. Proxies overwrite Server; X-Powered-By comes from the app behind. */
 export function whoAnswered({ headers }: Pick<Answer, 'headers'>): string {
   for (const header of ['x-powered-by', 'server', 'via']) {
     const name = headers.get(header)?.trim();
@@ -59,7 +55,7 @@ export function whoAnswered({ headers }: Pick<Answer, 'headers'>): string {
   return 'something in front of the receiver, which does not name itself,';
 }
 
-/** The headers by which rate limiters say what is left; the receiver never sends them. */
+/** The headers of rate limiters; the receiver never sends them. */
 const limiterHeaders = [
   'ratelimit',
   'ratelimit-policy',
@@ -68,7 +64,7 @@ const limiterHeaders = [
   'x-rate-limit-limit',
 ];
 
-/** The header that shows that a rate limiter has counted the request, whoever answered it. */
+/** The header of a rate limiter that counted the request, no matter who answered. */
 export function limiterHeaderOf({ headers }: Pick<Answer, 'headers'>): string | undefined {
   return limiterHeaders.find((name) => headers.has(name));
 }

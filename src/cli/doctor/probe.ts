@@ -5,13 +5,13 @@ import type { Clock } from '../../kit/clock.ts';
 
 /** How long to wait for an answer, in milliseconds. */
 const timeout = 10_000;
-/** The same for a large body, which takes time to send: about as long as the platform goes on trying. */
+/** The same for a large body, which takes time to send: about as long as the platform keeps trying. */
 export const largeTimeout = 30_000;
 
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Its body, or nothing if that is longer than any refusal. */
+  /** The body; empty if it is longer than any refusal. */
   readonly text: string;
 }
 
@@ -29,14 +29,14 @@ export type Probe =
     });
 
 /**
- * Sends an unsigned delivery, as anybody could. A receiver refuses it, and the refusal shows what is in the way of
- * genuine ones. It is not signed, because a delivery that verifies would be stored, and could pin a scheme.
+ * Sends an unsigned delivery, as anybody could. The receiver's refusal shows what would stop genuine deliveries. It
+ * isn't signed, because a verified delivery would be stored, and could pin a scheme.
  */
 export function probeReceiver(url: URL, clock: Clock): Promise<Probe> {
   return post(url, '{"probe":"doctor"}', clock, timeout);
 }
 
-/** The same with a body of so many bytes. Of such a delivery, the receiver keeps no more than the beginning. */
+/** The same with a body of the given size. The receiver stores only its beginning. */
 export function probeLargeBody(url: URL, bytes: number, clock: Clock): Promise<Probe> {
   const [head, tail] = ['{"probe":"doctor","filled":"', '"}'];
   const filling = 'x'.repeat(Math.max(0, bytes - head.length - tail.length));
@@ -77,13 +77,10 @@ async function probe(url: URL, request: RequestInit, clock: Clock, within = time
   }
 }
 
-/** A Date header is cut to whole seconds, so on average half a second is missing; in milliseconds. */
+/** A Date header is truncated to seconds, so it is late by half a second on average; in milliseconds. */
 const halfSecond = 500;
 
-/**
- * The largest answer that is read, in bytes. A refusal is one line of JSON, so a longer answer is none, and an endless
- * one must not fill the memory.
- */
+/** The largest answer to read, in bytes: a refusal is one line of JSON, and an endless answer would fill memory. */
 const maxAnswer = 65_536;
 
 async function textOf({ body }: Response): Promise<string> {

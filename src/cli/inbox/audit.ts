@@ -8,14 +8,13 @@ import { takesTimes } from './filter.ts';
 import { printPages, printResult, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
 
-/** Adds the options for what the audit list keeps with a change. */
+/** Adds the options that the audit list stores with a change. */
 export function takesAccount(command: Command): Command {
   return command
     .option('--by <who>', 'who does it: kept in the audit list')
     .option('--reason <text>', 'why: kept in the audit list');
 }
 
-/** What was given of them. */
 export function accountOf({ by, reason }: Account): Account {
   return { by, reason };
 }

@@ -35,7 +35,7 @@ export function addErase(inbox: Command): void {
       const erasing = { ...target, dryRun, ...accountOf(flags) };
       const erased = await withReceiver(flags, (receiver) => receiver.erase(erasing));
       await printResult(erased);
-      // A misspelled request would look like one that is done.
+      // A misspelled request must not look like a successful one.
       if (erased.events + erased.quarantined === 0) remark('no event and no delivery in quarantine matches');
       else if (dryRun) remark('Nothing was erased. To erase this, add --yes.');
     });

@@ -82,7 +82,7 @@ export function addEvent(inbox: Command): void {
     });
 }
 
-/** An event, and whether it has a dead letter: its state can be `done` all the same, when nothing is left to do. */
+/** Adds whether an event has a dead letter: its state can be `done` all the same, because nothing is left to do. */
 function withDead<Event extends InboxEvent>(event: Event): Event & { readonly dead: boolean } {
   return { dead: event.runs.some(({ state }) => state === 'dead'), ...event };
 }

@@ -13,8 +13,8 @@ import { type Environment, databaseOf, readEnvironment } from '../environment.ts
 import { asUsage } from '../failure.ts';
 
 /**
- * The database of an existing inbox. Refuses any other, since opening it would create an empty inbox: beside the one that
- * was meant, or among the tables of another program.
+ * The database of an existing inbox. Refuses any other database: opening it would create an empty inbox, beside the
+ * intended one or among the tables of another program.
  *
  * @throws RingbackError `database_unreadable`, `database_unreachable`, `database_full`, `inbox_missing`
  */
@@ -28,10 +28,10 @@ export async function existingInbox(
 }
 
 /**
- * Refuses all but an inbox in SQLite.
+ * Refuses all but an existing inbox in SQLite.
  *
- * @param option where it was given
- * @param fix what is to be done instead with an inbox in Postgres
+ * @param option the option that named it
+ * @param fix what to do instead with an inbox in Postgres
  */
 export function requireSqlite(database: string, option: string, fix: string): void {
   asUsage(() => {
@@ -42,7 +42,7 @@ export function requireSqlite(database: string, option: string, fix: string): vo
   requireFile(database);
 }
 
-/** Refuses a database that holds no inbox. */
+/** Refuses a database without an inbox. */
 export async function requireInbox(database: string): Promise<void> {
   const place = readPlace(database);
   if (place === undefined) return requireFile(database);
@@ -50,7 +50,7 @@ export async function requireInbox(database: string): Promise<void> {
   throw ringbackError('inbox_missing', { database: databaseName(database) });
 }
 
-/** Whether a database holds an inbox. Nothing is made in it. */
+/** Whether a database holds an inbox. Creates nothing in it. */
 export async function isExistingInbox(database: string): Promise<boolean> {
   const place = readPlace(database);
   if (place) return holdsInbox(place, systemClock);
@@ -67,7 +67,7 @@ function requireFile(file: string): void {
   });
 }
 
-/** Opens an inbox for the work, without a receiver: no handler runs, and retention removes nothing. */
+/** Opens an inbox without a receiver: no handler runs, and retention removes nothing. */
 export async function withInbox<T>(database: string, work: (store: Store) => Promise<T>): Promise<T> {
   const store = storeOf(database, systemClock);
   try {
@@ -78,12 +78,12 @@ export async function withInbox<T>(database: string, work: (store: Store) => Pro
   }
 }
 
-/** Whatever a receiver with other limits has taken can be shown. */
+/** So that everything can be shown that a receiver with other limits has accepted. */
 const unlimited = Number.MAX_SAFE_INTEGER;
 
 /**
- * Opens an existing inbox for what a person asks and decides without handlers and secrets, by a receiver that takes no
- * deliveries, claims nothing and removes nothing.
+ * Opens an existing inbox with a receiver that needs neither handlers nor secrets: it takes no deliveries, claims
+ * nothing and removes nothing.
  */
 export async function withReceiver<T>(
   flags: { readonly database?: string },
@@ -92,7 +92,7 @@ export async function withReceiver<T>(
   const database = await existingInbox(flags);
   const receiver = createReceiver({
     database,
-    // A receiver needs something to know deliveries by, although none comes here.
+    // A receiver must have a way to authenticate deliveries, although none comes here.
     headers: { 'x-ringback-inbox': randomUUID() },
     limits: { values: unlimited, fields: unlimited, depth: unlimited },
     logger: pino({ level: 'silent' }),

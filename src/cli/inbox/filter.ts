@@ -41,10 +41,10 @@ const expectedTime =
   'or how long ago, such as 12h';
 
 const dateForm = /^\d{4}-\d\d-\d\d$/;
-/** A time needs its zone. Without one, it could be meant as local time, and be read hours off. */
+/** A time needs its zone: one meant as local time would be read hours off. */
 const zonedForm = /^\d{4}-\d\d-\d\d[Tt ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$/;
 
-/** Adds the options that select by time of arrival; `what` arrived then, in words. */
+/** Adds the options that select by time. `what` says in the help what happened at that time. */
 export function takesTimes(command: Command, what = 'arrived'): Command {
   const read = argument(expectedTime, readTime);
   return command

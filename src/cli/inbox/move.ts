@@ -47,8 +47,8 @@ export function addMove(inbox: Command): void {
 }
 
 /**
- * Refuses a target with events or deliveries before the receivers are stopped for a move that would refuse it. What else it may
- * refuse is left to the move: the rest of an emptied inbox, and to go on where one was cut short.
+ * Refuses a target with events or deliveries, before the user stops the receivers for a move that would refuse it. The
+ * move itself checks the rest, such as whether it can continue an interrupted move.
  *
  * @throws RingbackError `move_refused`, `database_unreachable`
  */
@@ -81,7 +81,7 @@ function readTarget(text: string, from: string): string {
   throw configError('option_invalid', { option: '--to', expected, found });
 }
 
-/** The same for each spelling of a database. */
+/** One name for all spellings of a database. */
 function nameOf(database: string): string {
   return readPlace(database) ? databaseName(database) : resolve(database);
 }

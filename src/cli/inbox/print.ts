@@ -5,7 +5,7 @@ import { onOutputFailure, remark } from '../stderr.ts';
 import { withoutControls } from '../terminal.ts';
 import { type Column, tableLines } from './table.ts';
 
-/** How many items are printed by default: an inbox may have millions. */
+/** The default limit: an inbox may have millions of items. */
 const usual = 100;
 
 /** Adds the option for how many items to print. */
@@ -19,7 +19,7 @@ function readLimit(value: unknown): number | undefined {
   return typeof value === 'string' && /^[1-9]\d{0,8}$/.test(value) ? Number(value) : undefined;
 }
 
-/** Prints a value as a line of JSON. Resolves when the reader has kept up, so that memory is bounded. */
+/** Prints a value as a line of JSON. Waits for a slow reader, so that memory is bounded. */
 async function printLine(value: unknown): Promise<void> {
   if (!process.stdout.write(`${JSON.stringify(value)}\n`)) await once(process.stdout, 'drain');
 }
@@ -33,25 +33,24 @@ export function printWhole(value: unknown): void {
   process.stdout.write(`${withoutControls(JSON.stringify(value, undefined, 2))}\n`);
 }
 
-/** One page of a list, and where the next page begins. */
+/** A page of a list, and the cursor of the next page. */
 interface Page<Item> {
   readonly items: readonly Item[];
   readonly cursor: string | undefined;
 }
 
 export interface List<Item> {
-  /** What is said when there is nothing. */
+  /** The remark for an empty list. */
   readonly nothing: string;
-  /** On a terminal. */
+  /** For a terminal. */
   readonly columns: readonly Column<Item>[];
 }
 
 const pageSize = 1_000;
 
 /**
- * Prints the items of a list, page by page, up to `max`. If `max` is not given and more items match than are printed,
- * it says so. If none match, it says `nothing`, because no output at all would look like a command that failed. On a terminal,
- * it prints a table.
+ * Prints the items of a list, page by page, up to `max`: on a terminal as a table. Without `max`, remarks if more items
+ * match than are printed. If none match, remarks `nothing`, because no output at all would look like a failure.
  */
 export async function printPages<Item>(
   pageAfter: (cursor: string | undefined, limit: number) => Promise<Page<Item>>,
@@ -71,12 +70,12 @@ export async function printPages<Item>(
     cursor = page.cursor;
   } while (cursor !== undefined && left > 0);
   if (printed === 0) remark(nothing);
-  // A full page has a cursor even if no page follows, so this looks for another item.
+  // A full page has a cursor even if no page follows, so this asks for one more item.
   else if (max === undefined && cursor !== undefined && (await pageAfter(cursor, 1)).items.length > 0)
     remark('more match: --limit all');
 }
 
-/** Prints a list that is complete, as `printPages` prints pages. */
+/** Prints a complete list like `printPages`. */
 export async function printAll<Item>(items: readonly Item[], list: List<Item>): Promise<void> {
   await printPages(async () => ({ items, cursor: undefined }), Infinity, list);
 }
@@ -96,7 +95,7 @@ function tablePrinter<Item>(columns: readonly Column<Item>[]): (items: readonly 
   };
 }
 
-/** Lets a reader such as `head` leave early: then the rest need not be written, and the process ends with success. */
+/** Ends the process with success when a reader such as `head` leaves early. */
 function allowLeaving(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);

@@ -62,7 +62,7 @@ async function whatWaits(database: string): Promise<string> {
   return `nothing was checked: add --yes. Deliveries in quarantine that were not authentic: ${quarantine.notAuthentic}`;
 }
 
-/** Works through a receiver without handlers. It claims nothing, so a released event waits for one with handlers. */
+/** Uses a receiver without handlers, which claims nothing: a released event waits for a receiver with handlers. */
 async function withQuarantine<T>(
   flags: ReleaseFlags,
   work: (quarantine: Quarantine) => Promise<T>,
@@ -71,7 +71,7 @@ async function withQuarantine<T>(
   const database = await existingInbox(flags, environment);
   const app = flags.app ?? environment.RINGBACK_APP;
   keepConsoleOffStdout();
-  // The app's handlers are not registered: a process that lives for a moment should not begin runs.
+  // The app's handlers aren't registered: a process that lives for a moment shouldn't begin runs.
   const options = app === undefined ? {} : (await loadApp(app)).options;
   const receiver = receiverBeside(database, environment, options);
   await receiver.start();

@@ -92,8 +92,8 @@ async function replay(flags: ReplayFlags, command: Command): Promise<boolean> {
 }
 
 /**
- * Requeues the selected runs and prints how many they are; resolves to the replay's number. What is requeued is
- * decided before any handler runs here: otherwise, events that wait would be handled first, and then be run again.
+ * Requeues the selected runs and prints their number; resolves to the replay's id. It selects before any handler runs
+ * here: otherwise, waiting events would be handled first, and then run again.
  */
 async function requeue(
   receiver: Receiver,
@@ -103,8 +103,8 @@ async function requeue(
 ): Promise<number | Undone> {
   const signal = stopSignal();
   await internalsOf(receiver).lifecycle.openInbox();
-  // A signal stops the receiver in order, as it stops `serve`: otherwise, runs that have begun here would look like
-  // those of a process that has died.
+  // A signal stops the receiver gracefully, as in `serve`: otherwise runs that began here would look like those of a
+  // crashed process.
   try {
     const options = { dryRun: yes !== true, only, rate, by, reason };
     const begun = await receiver.events.beginReplay(filter, options);
@@ -128,10 +128,10 @@ function readRate(value: unknown): number | undefined {
   return rate > 0 && Number.isFinite(rate) ? rate : undefined;
 }
 
-/** How long to wait between two looks at the runs, in milliseconds. */
+/** The interval at which the runs are checked, in milliseconds. */
 const lookPause = 500;
 
-/** Waits until every run that the replay `id` has requeued is done or dead, or the signal comes. */
+/** Waits until every run that the replay requeued is done or dead, or the signal comes. */
 async function untilSettled(store: EventStore, id: number, signal: Promise<unknown>): Promise<void> {
   const signalled = signal.then(() => 'signalled');
   const pausing = () => Promise.race([signalled, pause(systemClock, lookPause)]);
@@ -140,7 +140,7 @@ async function untilSettled(store: EventStore, id: number, signal: Promise<unkno
   unref();
 }
 
-/** Says how many of the runs that were requeued are done, dead or waiting, and what will run the rest. */
+/** Describes the states of the requeued runs, and what will run the rest. */
 function describeRuns({ done, dead, open }: ReplayedRuns): string {
   const counts = `runs requeued: ${done} done, ${dead} dead, ${open} still waiting`;
   return open === 0 ? counts : `${counts}. A receiver on this database runs those that wait`;

@@ -2,8 +2,8 @@ import type { BulkResult } from '../../operate/bulk/bulk-work.ts';
 import type { BegunBulkAction, InboxEvents } from '../../operate/events.ts';
 
 /**
- * The result of a replay or a dismissal; undefined if it was stopped. A signal stops it: whoever interrupts a command doesn't
- * expect that it goes on in a receiver.
+ * The result of a replay or dismissal; undefined if it was stopped. A signal stops it: a user who interrupts the
+ * command doesn't expect a receiver to continue it.
  */
 export async function resultUnlessStopped(
   events: Pick<InboxEvents, 'stop'>,

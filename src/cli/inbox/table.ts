@@ -1,14 +1,12 @@
-/** Tables for people: on a terminal, the lists of `ringback inbox` are printed so, and else as lines of JSON for programs. */
+/** Tables for the lists of `ringback inbox` on a terminal. Programs get lines of JSON instead. */
 
 import { controls, escaped } from '../terminal.ts';
 
-/** What a cell may hold. */
 type Cell = string | number | Date | undefined;
 
-/** A column: its heading, and what it shows of an item. */
 export type Column<Item> = readonly [heading: string, cellOf: (item: Item) => Cell];
 
-/** As wide as a terminal that doesn't say how wide it is, or says 0, as one of a container or of `script` may. */
+/** The width for terminals that report none or 0, such as those of a container or of `script`. */
 const usualWidth = 80;
 const gap = '  ';
 
@@ -56,7 +54,7 @@ function lengthOf(text: string): number {
 
 const segmenter = new Intl.Segmenter();
 
-/** What people take for one character each. */
+/** Grapheme clusters: what people see as one character. */
 function charactersOf(text: string): readonly string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }

@@ -1,4 +1,4 @@
-/** The operators' page in `ringback serve`: whoever knows the token of the environment may come in. */
+/** The operators' page of `ringback serve`, open to everybody who knows the token. */
 import { configError } from '../../errors/errors.ts';
 import type { Middleware } from '../../http/express.ts';
 import { equalInConstantTime, textDigest } from '../../kit/bytes.ts';
@@ -8,11 +8,11 @@ import type { Environment } from '../environment.ts';
 
 export const pagePath = '/ringback';
 
-/** The shortest token that is taken: 16 random characters can't be guessed over a network. */
+/** The shortest accepted token: 16 random characters can't be guessed over a network. */
 const shortest = 16;
 
 /**
- * The token that lets operators in.
+ * The token for operators.
  *
  * @throws ConfigError `option_invalid`, which doesn't quote it
  */
@@ -27,8 +27,8 @@ export function pageToken({ RINGBACK_PAGE_TOKEN: token }: Environment): string {
 }
 
 /**
- * The page behind HTTP's basic authentication, which every browser asks for by itself and curl knows: the password is the
- * token, and the user's name, which may be any, is kept in the audit list.
+ * The page behind HTTP basic authentication, which browsers and curl support. The password is the token; the user name
+ * is free, and goes into the audit list.
  */
 export function guardedPage(receiver: Receiver, token: string): Middleware {
   const expected = textDigest(token);

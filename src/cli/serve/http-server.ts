@@ -25,22 +25,22 @@ export interface Address {
 }
 
 /**
- * How long an idle connection is kept, in milliseconds: longer than a proxy in front usually keeps it (60 s). Otherwise
- * the proxy could send a delivery on a connection that is just being closed.
+ * How long an idle connection is kept, in milliseconds: longer than proxies in front usually keep it (60 s). Otherwise
+ * a proxy could send a delivery on a connection that is just being closed.
  */
 const keepAlive = 75_000;
-/** How long the last connections may take to close, in milliseconds. */
+/** How long open connections may take to close, in milliseconds. */
 const closeTimeout = 3_000;
-/** How long a delivery may wait for the receiver to start, in milliseconds: its sender waits for a second. */
+/** How long a delivery may wait for the receiver to start, in milliseconds: its sender waits for one second. */
 const startTimeout = 700;
 
-/** The paths of the health checks: whether the server is alive, and whether it is ready. */
+/** The paths of the health checks. */
 const healthPaths = { alive: '/healthz', ready: '/readyz' } as const;
 
 /** The paths that are not for deliveries. */
 export const ownPaths: readonly string[] = [...Object.values(healthPaths), metricsPath, pagePath];
 
-/** Whether it is one of these, or below the page. Case and a slash at the end make no difference to the router. */
+/** Whether a path is one of these, or below the page. The router ignores case and a trailing slash. */
 export function isOwnPath(path: string): boolean {
   const plain = path.toLowerCase().replace(/\/$/, '');
   return ownPaths.includes(plain) || plain.startsWith(`${pagePath}/`);
@@ -51,16 +51,16 @@ export interface Offer {
   readonly path: string;
   /** The operators' page. @default none */
   readonly page?: Middleware | undefined;
-  /** What answers with the metrics. @default none */
+  /** Answers with the metrics. @default none */
   readonly metrics?: Middleware | undefined;
   /** Called when a request that looks like a delivery comes to another path. */
   readonly onMisdirected?: () => void;
-  /** Called when somebody asks whether deliveries can be taken. */
+  /** Answers the readiness check. */
   readonly isReady?: () => boolean | Promise<boolean>;
   readonly clock?: Clock;
 }
 
-/** A receiver's own HTTP server: it takes deliveries, answers health checks, and shows the page. */
+/** A receiver's own HTTP server. It takes deliveries, answers health checks, and serves the page. */
 export class HttpServer {
   readonly #server: Server;
   readonly #clock: Clock;
@@ -74,7 +74,7 @@ export class HttpServer {
     this.#clock = clock;
     const route = routerOf(receiver, offer);
     this.#server = createServer({ keepAliveTimeout: keepAlive }, (request, response) => {
-      // The router would take the path out of a target that is a whole URL.
+      // The router would accept a target that is an absolute URL, by its path.
       if (request.url?.startsWith('/') !== true) return refuseTarget(response);
       this.#follow(response);
       if (this.#starting && request.method === 'POST') return void this.#passLater(route, request, response);
@@ -82,7 +82,7 @@ export class HttpServer {
     });
   }
 
-  /** The address that it listens on, without the path, with the port that the system chose. */
+  /** The address that it listens on, with the actual port and without the path. */
   get url(): string {
     return urlOf(this.#server);
   }
@@ -97,8 +97,8 @@ export class HttpServer {
   }
 
   /**
-   * Lets deliveries that come before the receiver has started wait for that: refused at every start, they would be sent
-   * again only seconds later, and one that was on its last attempt would be lost.
+   * Makes deliveries wait until the receiver has started. Refused, they would be sent again only seconds later, and one
+   * on its last attempt would be lost.
    */
   holdUntil(started: Promise<void>): void {
     this.#starting = started
@@ -124,7 +124,7 @@ export class HttpServer {
     });
   }
 
-  /** Resolves when every connection is closed; those that take too long are cut. */
+  /** Resolves when every connection is closed; slow ones are cut. */
   async close(): Promise<void> {
     const cancel = this.#clock.after(closeTimeout, () => this.#server.closeAllConnections());
     await this.#closed;
@@ -139,8 +139,8 @@ export class HttpServer {
 }
 
 /**
- * Passes deliveries to the receiver, and answers the rest. It is the router of Express 5: an app on Express 4 would get a second
- * Express, and this needs nothing else of it.
+ * Passes deliveries to the receiver, and answers the rest. It uses only the router of Express 5, because an app on
+ * Express 4 would otherwise install a second Express.
  */
 function routerOf(
   receiver: Receiver,
@@ -164,7 +164,7 @@ function routerOf(
     });
 }
 
-/** Looks for the platform's headers: the requests of scanners must not count as a subscription with a wrong URL. */
+/** Looks for the platform's headers, so that scanners don't count as a subscription with a wrong URL. */
 function looksLikeDelivery({ method, headers }: IncomingMessage): boolean {
   return method === 'POST' && (headers['x-webhook-event'] ?? headers['x-webhook-traceid']) !== undefined;
 }

@@ -7,8 +7,8 @@ import type { Receiver } from '../../receiver/receiver.ts';
 export const metricsPath = '/metrics';
 
 /**
- * Answers with the metrics of the receiver and of the process, as Prometheus reads them. They hold nothing of an event, so that
- * nobody is asked who wants them.
+ * Answers with the metrics of the receiver and the process in Prometheus' format. They hold nothing of an event, so no
+ * authentication is needed.
  *
  * @throws ConfigError `package_missing`
  */

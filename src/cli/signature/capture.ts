@@ -4,9 +4,9 @@ import { readCauseOf } from '../../kit/error-text.ts';
 import type { Headers } from '../../events/model.ts';
 import { lowerCase } from '../../signature/headers.ts';
 
-/** A request that was saved as it came over the wire. */
+/** A request saved as it came over the wire. */
 export interface Capture {
-  /** The file as it was given, or another name that identifies the capture. */
+  /** The given file, or another name for the capture. */
   readonly file: string;
   /** Names in lower case. */
   readonly headers: Headers;
@@ -15,9 +15,7 @@ export interface Capture {
 }
 
 const requestLine = /^[A-Z]+ \S+( HTTP\/\d(\.\d)?)?$/;
-/**
- * Blanks around a value are trimmed later: if matched here, many blanks within a value would be tried over and over.
- */
+/** Spaces around a value are trimmed later: matching them here would backtrack over long runs of spaces. */
 const headerLine = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+):(.*)$/;
 
 /**

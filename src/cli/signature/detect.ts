@@ -62,8 +62,8 @@ async function capturesOf(flags: DetectFlags): Promise<readonly Capture[]> {
 }
 
 /**
- * Deliveries in quarantine, as if they had been captured. Only some of their headers are kept, so a signature in a
- * header that neither the platform nor a known scheme uses is lost.
+ * Reads deliveries in quarantine as captures. Only some of their headers are stored, so a signature in a header that
+ * neither the platform nor a known scheme uses is lost.
  *
  * @throws RingbackError `quarantine_unknown`, `quarantine_cut`
  */
@@ -81,7 +81,7 @@ function readQuarantined(database: string, ids: readonly number[]): Promise<read
   );
 }
 
-/** Lines that say what was found, what to set, and what the finding is based on. */
+/** The finding, the option to set, and the evidence, in lines. */
 function describeFinding(detections: readonly Detection[], captures: readonly Capture[]): readonly string[] {
   const [first, ...others] = detections;
   if (first === undefined) return [];

@@ -6,10 +6,10 @@ import { readSignatures } from '../../signature/syntax.ts';
 import type { Capture } from './capture.ts';
 import { variantsOf } from './variants.ts';
 
-/** How long the platform signs with the old secret as well, in milliseconds (platform document, Signature). */
+/** How long a rotated secret also signs, in milliseconds (platform document, Signature). */
 const bothSecrets = 72 * 3_600_000;
 
-/** Lines for a person that say what is known about requests that no single scheme verifies. */
+/** Explains in lines what is known about requests that no single scheme verifies. */
 export function diagnose(
   captures: readonly Capture[],
   secrets: readonly string[],

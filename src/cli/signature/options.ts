@@ -7,7 +7,7 @@ import { aSchemeName, argument, schemeNames } from '../arguments.ts';
 import { type Environment, readEnvironment } from '../environment.ts';
 import { hasSecrets, secretsOf } from '../secrets.ts';
 
-/** The flags of the command line for the options of `sign` and `verify`. */
+/** The flags for the options of `sign` and `verify`. */
 export const flagsOfOptions = {
   scheme: '--scheme',
   signature: '--scheme',

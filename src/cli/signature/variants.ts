@@ -1,6 +1,6 @@
 import { jsonIn } from '../../kit/http-bodies.ts';
 
-/** A body written in another way, and what was changed. */
+/** A variant of a body, and what was changed. */
 export interface Variant {
   /** Completes "it verifies …". */
   readonly how: string;
@@ -8,18 +8,15 @@ export interface Variant {
 }
 
 /**
- * The body with the most frequent changes between the platform and a file: at its end by an editor, in its line breaks
- * by a transfer, or everywhere by a parser that wrote the JSON anew. The variant that verifies shows what happened.
+ * The body with the most frequent alterations between the platform and a file: at its end by an editor, in its line
+ * breaks by a transfer, or everywhere by a parser that rewrote the JSON. The variant that verifies shows what happened.
  */
 export function variantsOf(body: Buffer): readonly Variant[] {
   const variants = [...lineBreaks(body), ...unlessTooDeep(() => rewritten(body))];
   return variants.filter((variant) => !variant.body.equals(body));
 }
 
-/**
- * No variants of JSON that is nested so deeply that writing it exhausts the stack: a parser on its way could not have
- * written it anew either.
- */
+/** No variants if the JSON is nested too deeply to write: a parser on the way couldn't have rewritten it either. */
 function unlessTooDeep(write: () => readonly Variant[]): readonly Variant[] {
   try {
     return write();
@@ -56,7 +53,7 @@ function rewritten(body: Buffer): readonly Variant[] {
   ]);
 }
 
-/** JSON with a blank after each comma and colon, the default in some languages. */
+/** JSON with a space after each comma and colon, the default in some languages. */
 function spaced(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

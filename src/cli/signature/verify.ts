@@ -63,8 +63,8 @@ function describe(verification: Verification, headers: Headers): string {
 }
 
 /**
- * The general fixes are for a receiver: of a request that was saved long ago, they would blame the clock, and of one that
- * is signed in a header that no scheme looks at, they would say that it is not signed.
+ * The general fixes are for a receiver. For a request saved long ago they would blame the clock, and for one signed in
+ * an unexpected header they would say that it isn't signed.
  */
 function fixOf(reason: SignatureReason, headers: Headers): string {
   if (reason === 'timestamp_out_of_tolerance') {
