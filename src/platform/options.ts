@@ -7,11 +7,11 @@ import { isObject } from '../kit/values.ts';
 import { readBaseUrl } from './requests/address.ts';
 import { type KnowledgeBasePaths, knowledgeBasePathsOption } from './resources/knowledge-base-paths.ts';
 
-/** What the client logs to, for example a pino instance. No line contains a key, a secret or a body. */
+/** The logger of the client, for example a pino instance. No line contains a key, a secret or a body. */
 export interface PlatformLogger {
   /** A request that will be tried again. */
   debug(fields: object, message: string): void;
-  /** A subscription whose deliveries could never arrive, or that the platform did not store as it was sent. */
+  /** A subscription whose deliveries can't arrive, or that the platform stored differently. */
   warn(fields: object, message: string): void;
 }
 
@@ -20,13 +20,13 @@ export interface PlatformLogger {
  * `factor` up to `cap`.
  */
 export interface PlatformRetryOptions {
-  /** The number of attempts, including the first; with 1, nothing is tried again. @default 4 */
+  /** The number of attempts, including the first; 1 disables retries. @default 4 */
   attempts?: number | undefined;
   /** The longest wait before the second attempt. @default '500ms' */
   base?: Duration | undefined;
-  /** What the longest wait is multiplied by for each further attempt. @default 2 */
+  /** The factor by which the longest wait grows with each further attempt. @default 2 */
   factor?: number | undefined;
-  /** The longest wait of all. A `Retry-After` that asks for more ends the attempts at once. @default '30s' */
+  /** The upper bound of all waits. A longer `Retry-After` ends the attempts at once. @default '30s' */
   cap?: Duration | undefined;
 }
 
@@ -36,17 +36,17 @@ export interface PlatformOptions {
   baseUrl: string | URL | undefined;
   /** The API key (platform document, Authentication). Sent as a bearer token to `baseUrl` and nowhere else. */
   apiKey: string | undefined;
-  /** What sends requests. @default Node's own `fetch` */
+  /** The function that sends requests. @default Node's own `fetch` */
   fetch?: typeof fetch | undefined;
   /** How long one attempt may take, including its answer. @default '10s' */
   timeout?: Duration | undefined;
-  /** How requests are tried again: reads after failures that may pass, writes only if they were not carried out. */
+  /** Retries: reads after temporary failures, writes only if they were certainly not carried out. */
   retry?: PlatformRetryOptions | undefined;
-  /** Where requests that are tried again are logged, and warnings, which are in the result as well. @default nowhere */
+  /** Gets retried requests, and warnings, which are in the result as well. @default nowhere */
   logger?: PlatformLogger | undefined;
   /**
-   * Where the operations on knowledge bases are, since the platform's document shows the path of one of them only. Those
-   * that are not given keep their defaults.
+   * The paths of the operations on knowledge bases, since the platform's document shows only one of them. Paths that
+   * are not given keep their defaults.
    *
    * @example { search: '/api/v1/knowledge-bases/{kb_id}/query' }
    */
@@ -61,7 +61,7 @@ export interface PlatformOptions {
 
 /** A length of time, as an option. */
 export const durationOption = checked("milliseconds or a duration such as '500ms', '30s'", parseDuration);
-/** The same for what must take some time, such as an attempt. */
+/** A length of time above 0, as an option. */
 export const positiveDurationOption = checked(
   "more than 0: milliseconds or a duration such as '500ms', '10s'",
   parsePositiveDuration,
@@ -70,7 +70,7 @@ const aFunction = z.custom<never>((value) => typeof value === 'function', 'a fun
 const silent: PlatformLogger = { debug: () => {}, warn: () => {} };
 
 const optionsSchema = z.strictObject({
-  // Read by hand below: an error about one of these two must not quote it, since it may be a credential.
+  // Read by hand below: an error must not quote these two, which may be credentials.
   baseUrl: z.unknown().optional(),
   apiKey: z.unknown().optional(),
   fetch: aFunction.transform((value) => value as typeof fetch).default(() => fetch),
@@ -91,11 +91,11 @@ const optionsSchema = z.strictObject({
   random: aFunction.transform((value) => value as Random).default(() => Math.random),
 });
 
-/** The options with everything filled in and nothing left to parse. */
+/** The checked options with all defaults. */
 export type ResolvedPlatformOptions = Readonly<ReturnType<typeof resolvePlatformOptions>>;
 
 /**
- * Checks the options and fills in the defaults, once.
+ * Checks the options and fills in the defaults.
  *
  * @throws ConfigError that says which option, what was expected, and what was found (never the key)
  */
@@ -109,7 +109,7 @@ export function resolvePlatformOptions(options: PlatformOptions) {
   });
 }
 
-/** A text given in place of the options is most likely the key, so it is not quoted. */
+/** A string in place of the options is most likely the key, so it isn't quoted. */
 function wrongOptions(value: unknown): ConfigError {
   return configError('option_invalid', {
     option: 'createPlatform(options)',
@@ -118,7 +118,7 @@ function wrongOptions(value: unknown): ConfigError {
   });
 }
 
-/** Finds the line break of a file or a shell, which no header can carry: the error of `fetch` would quote the key. */
+/** Refuses whitespace, such as a line break from a file or shell: the error of `fetch` would quote the key. */
 function readApiKey(value: unknown, isGiven: boolean): string {
   if (typeof value === 'string' && /^[!-~]+$/.test(value)) return value;
   throw configError('option_invalid', {

@@ -2,23 +2,23 @@ import { z } from 'zod';
 import type { OpenEnumeration } from '../requests/shapes.ts';
 
 /**
- * A document of a knowledge base. Only its id, and that its status can be `completed`, are in the platform's document:
- * every other field is assumed and may be missing. Fields that are not listed here are as they came.
+ * A document of a knowledge base. The platform's document has only its id and the status `completed`: every other field
+ * is assumed and may be missing. Unlisted fields are kept unchanged.
  */
 export interface KnowledgeDocument {
   readonly document_id: string;
-  /** It is found once it is `completed` (platform document, Ingestion). The other values are assumed. */
+  /** Searches find it once it is `completed` (platform document, Ingestion). The other values are assumed. */
   readonly status?: OpenEnumeration<'queued' | 'processing' | 'completed' | 'failed'> | null | undefined;
   readonly knowledge_base_id?: string | null | undefined;
-  /** Of a file. */
+  /** Only for a file. */
   readonly name?: string | null | undefined;
-  /** Whether it is a file or a website, say. */
+  /** For example whether it is a file or a website. */
   readonly source?: unknown;
-  /** Of a website, the pages. */
+  /** The pages of a website. */
   readonly urls?: unknown;
   /** In bytes. */
   readonly size?: number | null | undefined;
-  /** Why it has failed, mostly `{ code, message }`. */
+  /** Why it failed, mostly `{ code, message }`. */
   readonly error?: unknown;
   readonly chunk_count?: number | null | undefined;
   /** ISO 8601. */
@@ -28,7 +28,7 @@ export interface KnowledgeDocument {
   readonly [field: string]: unknown;
 }
 
-/** The shape in which an answered document is read. */
+/** The shape of an answered document. */
 export const documentShape = z.looseObject({
   document_id: z.string(),
   status: z.string().nullish(),

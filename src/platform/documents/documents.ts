@@ -32,7 +32,7 @@ export interface CompletedOptions extends WaitOptions {
   readonly timeout?: Duration | undefined;
 }
 
-/** Answers that ask to come back later, and say nothing of the document. */
+/** Statuses that ask to come back later and say nothing about the document. */
 const outlasted: ReadonlySet<unknown> = new Set([429, 503]);
 
 const completedSchema = waitOptionsSchema(600_000);
@@ -80,7 +80,7 @@ export class Documents {
    * creates a new document: to replace one, call `refresh`. Not in the platform's document: the path and the fields
    * of the request.
    *
-   * @throws ConfigError for an address that is none; PlatformError
+   * @throws ConfigError for an invalid address; PlatformError
    * @example const { document_id } = await platform.documents.crawl('kb_1', ['https://www.example.com/prices']);
    */
   async crawl(
@@ -95,8 +95,8 @@ export class Documents {
   }
 
   /**
-   * All documents of a knowledge base. Further pages are fetched as you iterate. Not in the platform's document: neither
-   * the path nor the form of the answer.
+   * Lists all documents of a knowledge base. Further pages are fetched as you iterate. Not in the platform's document:
+   * neither the path nor the form of the answer.
    */
   list(
     knowledgeBaseId: string,
@@ -167,7 +167,7 @@ export class Documents {
    * document is gone, and the error `not_resubmitted` says so. What is wrong with a submission by itself is found before
    * anything is deleted. The signal ends nothing once the deletion was sent. Not in the platform's document: the paths.
    *
-   * @returns the new document, which has an id of its own and is not completed yet
+   * @returns the new document, which has its own id and is not completed yet
    * @throws ConfigError; PlatformError `not_resubmitted`: submit it again with `upload` or `crawl`; 404 when there is no
    *   such document, and then nothing is submitted
    * @example
@@ -221,7 +221,7 @@ export class Documents {
     return this.#connection.send({ operation, method: 'GET', path, ...ending }, documentShape);
   }
 
-  /** The completed document, or the error that says that it isn't completed. */
+  /** The completed document, or the error that it isn't completed yet. */
   async #ask(operation: string, ids: Ids, ending: Ending): Promise<KnowledgeDocument | PlatformError> {
     try {
       const document = await this.#get(operation, ids, ending);
@@ -235,7 +235,7 @@ export class Documents {
   }
 }
 
-/** What ends a request before its attempts are used up. */
+/** What may end the attempts of a request early. */
 type Ending = Pick<PlatformRequest, 'signal' | 'deadline'>;
 
 /** The ids in the path of a document, encoded. */

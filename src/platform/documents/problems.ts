@@ -1,11 +1,11 @@
-/** What can come of a document other than that it is found. */
+/** The errors of documents that can't be found by searches. */
 import { isObject } from '../../kit/values.ts';
 import { PlatformError } from '../requests/platform-error.ts';
 import { oneLine } from '../requests/redact.ts';
 import type { KnowledgeDocument } from './document.ts';
 import type { ReadySubmission } from './submission.ts';
 
-/** The time was over before the document was completed. */
+/** The timeout passed before the document was completed. */
 export function notCompleted(
   operation: string,
   { document_id: id, status }: KnowledgeDocument,
@@ -18,7 +18,7 @@ export function notCompleted(
   );
 }
 
-/** The document has failed, and no wait will change that. */
+/** The document has failed for good. */
 export function ingestionFailed(
   operation: string,
   { document_id: id, error }: KnowledgeDocument,
@@ -32,7 +32,7 @@ export function ingestionFailed(
   );
 }
 
-/** The second half of a refresh has failed: the old document is deleted, and there is no new one. */
+/** The second half of a refresh failed: the old document is deleted, and there is no new one. */
 export function notResubmitted(
   operation: string,
   documentId: string,

@@ -4,20 +4,20 @@ import type { EncodedForm, PlatformRequest } from '../requests/request.ts';
 
 /** A file for a knowledge base. */
 export interface FileToUpload {
-  /** With its ending, by which the platform may tell what it is: `handbook.pdf`. */
+  /** With its extension, by which the platform may recognize the type: `handbook.pdf`. */
   readonly name: string;
   /** Text is sent as UTF-8. */
   readonly content: Uint8Array | string | Blob;
-  /** Such as `application/pdf`. @default that of a Blob, else `application/octet-stream` */
+  /** For example `application/pdf`. @default that of a Blob, else `application/octet-stream` */
   readonly contentType?: string | undefined;
 }
 
-/** What becomes a document: a file, or the addresses of a website's pages. */
+/** The source of a document: a file, or the addresses of a website's pages. */
 export type Submission = FileToUpload | readonly string[];
 
-/** What a request has in it for a submission. Each one that arrives makes a document of its own. */
+/** The content of a submission's request. Each request that arrives makes another document. */
 export interface ReadySubmission extends Pick<PlatformRequest, 'body' | 'form'> {
-  /** Which of the operations takes it. */
+  /** The operation that sends it. */
   readonly by: 'upload' | 'crawl';
 }
 
@@ -48,11 +48,11 @@ const urlsSchema = z.strictObject({
     .min(1, 'a list with an address in it'),
 });
 
-/** @throws ConfigError, which holds nothing of the content */
+/** @throws ConfigError, without the content */
 export async function fileSubmission(file: FileToUpload, operation: string): Promise<ReadySubmission> {
   const { name, content, contentType } = parseStrictly(fileSchema, file, operation, 'file');
   const type = contentType ?? (content instanceof Blob ? content.type : '');
-  // A copy of the bytes: a Blob takes none that several threads may share.
+  // Copied, because a Blob accepts no shared memory.
   const part = content instanceof Uint8Array ? new Uint8Array(content) : content;
   return { by: 'upload', form: await encodedForm(name, new Blob([part], { type })) };
 }
@@ -74,11 +74,11 @@ function isList(submission: Submission): submission is readonly string[] {
 }
 
 /**
- * Encodes a form (RFC 7578) with one file. Every attempt then sends the same bytes, and a `fetch` of another package can
- * send them as well: it would write a `FormData` of Node's as the text `[object FormData]`.
+ * Encodes a form (RFC 7578) with one file, so that every attempt sends the same bytes, and a `fetch` of another package
+ * can send them: it would write Node's `FormData` as the text `[object FormData]`.
  */
 async function encodedForm(name: string, content: Blob): Promise<EncodedForm> {
-  // Read beforehand: with a file that can't be read, which it may have become, encoding would not come to its end.
+  // Read first: if the file has become unreadable, encoding the form would never end.
   const file = new Blob([await content.arrayBuffer()], { type: content.type });
   const form = new FormData();
   form.set(field, file, name);

@@ -1,11 +1,11 @@
-/** Addresses of requests: the base URL that the user gives, and the paths of the operations. */
+/** Addresses of requests: the user's base URL, and the paths of the operations. */
 import { configError } from '../../errors/errors.ts';
 import { isLoopbackHost } from '../../kit/addresses.ts';
 
 /**
- * Reads the option `baseUrl`: an origin with an optional path before the paths of the operations.
+ * Reads the option `baseUrl`: an origin with an optional path prefix.
  *
- * Plain HTTP is refused except on loopback. A warning would come too late: an eavesdropper would have the key by then.
+ * Plain HTTP is refused except on loopback. A warning would come too late: an eavesdropper would already have the key.
  *
  * @throws ConfigError that doesn't quote the value, which may hold a password, or be the key put in the wrong place
  */
@@ -48,8 +48,8 @@ function whatIsWrongWith(url: URL): string | undefined {
 }
 
 /**
- * A part of a path, encoded. Ids may have any format, except those that would change the path into that of another
- * operation: an empty id, `.` and `..`. Deleting `..` is not deleting a subscription.
+ * Encodes a part of a path. Ids may have any format except an empty one, `.` and `..`, which would address another
+ * operation: deleting `..` isn't deleting a subscription.
  *
  * @throws ConfigError `option_invalid`
  */

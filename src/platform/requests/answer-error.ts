@@ -1,4 +1,4 @@
-/** Reads the three error bodies of the platform's document, and any other answer that is not what was asked for. */
+/** Reads the three error bodies of the platform's document, and any other failed answer. */
 import { isObject } from '../../kit/values.ts';
 import { jsonIn } from '../../kit/http-bodies.ts';
 import { PlatformError } from './platform-error.ts';
@@ -14,10 +14,10 @@ interface ErrorBody {
   readonly requestId: string | undefined;
 }
 
-/** Characters of the longest error body that is read. A longer one explains nothing, and would make the error large. */
+/** The longest error body that is read, in characters: a longer one explains nothing and bloats the error. */
 const maxErrorBody = 65_536;
 
-/** What the user can do about a status. */
+/** Advice for each status. */
 const advice: Readonly<Record<number, string>> = {
   401: 'Check that apiKey is a key of this platform and still valid.',
   404: 'Check baseUrl and the ids: what belongs to somebody else is answered in the same way.',
@@ -28,12 +28,12 @@ const advice: Readonly<Record<number, string>> = {
   504: 'The platform took too long to answer.',
 };
 
-/** What the user can do about a code for which the advice of its status would be wrong. */
+/** Advice for codes for which that of the status would be wrong. */
 const adviceOfCode: ReadonlyMap<string, string> = new Map([
   ['website_unreachable', "Check the website's address, and that the platform can reach it."],
 ]);
 
-/** The error for an answer that is no success (platform document, Errors). `now` is the clock's, for `Retry-After`. */
+/** The error for a failed answer (platform document, Errors). `now` is the clock's time, for `Retry-After`. */
 export function refusalOf(
   request: PlatformRequest,
   answer: Answer,
@@ -67,8 +67,8 @@ export function refusalOf(
 }
 
 /**
- * The body of an error: its JSON, or the beginning of a text that is none, or undefined if it is empty or too long.
- * Redacted before anything else: once it is written as JSON or cut short, a quoted credential would not be found.
+ * The body of an error: its JSON, or the beginning of other text; undefined if it is empty or too long. Redacted first,
+ * because a credential can't be found any more once it is escaped or cut.
  */
 function bodyOf({ text = '' }: Answer, redact: Redact): unknown {
   if (text.length > maxErrorBody) return undefined;
@@ -102,13 +102,13 @@ function readBody(status: number, body: unknown): ErrorBody {
   return { code, message: textIn(text), details, requestId: requestIdIn(body) };
 }
 
-/** The details as text: they say what is wrong, while the message may only say that something is. */
+/** The details as text: the message may only say that something is wrong, not what. */
 function summaryOf(details: unknown): string | undefined {
   if (!isObject(details) || Object.keys(details).length === 0) return undefined;
   return JSON.stringify(details);
 }
 
-/** Reads an HTTPValidationError. Only three fields are kept: others may quote the input that was refused. */
+/** Reads an HTTPValidationError. Keeps only three fields, because others may quote the refused input. */
 function readValidation(detail: unknown, body: Readonly<Record<string, unknown>>): ErrorBody {
   const items: readonly unknown[] = Array.isArray(detail) ? detail : [];
   const details = items.filter(isObject).map(({ loc, msg, type }) => ({ loc, msg, type }));
@@ -124,7 +124,7 @@ function readValidation(detail: unknown, body: Readonly<Record<string, unknown>>
   };
 }
 
-/** Whether this can be a step of a location. Converting anything else to text may throw. */
+/** Whether this can be a step of a location. Converting other values to text may throw. */
 function isStep(step: unknown): boolean {
   return typeof step === 'string' || typeof step === 'number';
 }

@@ -4,8 +4,8 @@ import { parseStrictly } from '../../errors/option-problems.ts';
 /** Options of every operation. */
 export interface CallOptions {
   /**
-   * Ends the operation, which rejects with the signal's reason. What may issue a secret, and
-   * `documents.refresh`, are not ended once a request has been sent.
+   * Aborts the operation, which rejects with the signal's reason. Operations that may issue a secret, and
+   * `documents.refresh`, can't be aborted once a request has been sent.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -27,7 +27,7 @@ export function readCallOptions(
 export interface PageOptions {
   /** How many items to ask for in one page, 1 to 100. @default 100 */
   readonly pageSize?: number | undefined;
-  /** Ends the listing: the next step rejects with the signal's reason. */
+  /** Aborts the listing: the next step rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 

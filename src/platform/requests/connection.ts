@@ -9,7 +9,7 @@ import { afterAttempts, wait, waitBefore } from './retry.ts';
 import { sendOnce } from './send-once.ts';
 import { inShape } from './shapes.ts';
 
-/** Sends the requests of the operations to the platform, tries them again if that may help, and reads the answers. */
+/** Sends the operations' requests to the platform, retries them if that may help, and reads the answers. */
 export class Connection {
   readonly #options: ResolvedPlatformOptions;
 
@@ -34,7 +34,7 @@ export class Connection {
     return (await this.sendForStatus(request, shape)).body;
   }
 
-  /** The same with the answer's status, for a body that is read further. */
+  /** Like `send`, with the answer's status as well. */
   async sendForStatus<Shape extends z.ZodType>(
     request: PlatformRequest,
     shape: Shape,
@@ -46,7 +46,7 @@ export class Connection {
     return { status, body: inShape(shape, body, request, status) };
   }
 
-  /** Sends a request whose answer has no body. If there is one, it is ignored. */
+  /** Sends a request and ignores the answer's body. */
   async sendForNothing(request: PlatformRequest): Promise<void> {
     await this.#answerTo(request);
   }

@@ -1,24 +1,24 @@
 import { PlatformError } from './platform-error.ts';
 
-/** The steps of bringing one thing at the platform into a wanted state. */
+/** The steps that bring one object of the platform into a wanted state. */
 interface EnsureSteps<Found, Result> {
-  /** Where it is looked for. */
+  /** Lists the objects among which it is searched. */
   readonly list: () => AsyncIterable<Found>;
   readonly matches: (listed: Found) => boolean;
   readonly create: () => Promise<Result>;
-  /** Changes what differs about the one that was found. */
+  /** Updates the fields of the found object that differ. */
   readonly bringUp: (found: Found) => Promise<Result>;
 }
 
-/** How often to look at most: another client may create it after a look, or delete the one found. */
+/** How often to search: another client may create the object after a search, or delete the one found. */
 const maxRounds = 3;
 
-/** Creates it if it doesn't exist, and else brings it up. Looks again if another client was faster. */
+/** Creates the object if it doesn't exist, and otherwise updates it. Searches again if another client was faster. */
 export async function ensureOne<Found, Result>(steps: EnsureSteps<Found, Result>): Promise<Result> {
   let refusal: unknown;
   for (let round = 1; ; round += 1) {
     const found = await findIn(steps);
-    // The creation was refused, but not because another client was faster: the platform's error says why.
+    // The creation was refused, but not because another client was faster: the platform's error explains it.
     if (found === undefined && refusal !== undefined) throw refusal;
     try {
       return found === undefined ? await steps.create() : await steps.bringUp(found);
@@ -35,8 +35,8 @@ async function findIn<Found>({ list, matches }: EnsureSteps<Found, unknown>): Pr
 }
 
 /**
- * Whether another client may have created or deleted it meanwhile. The platform's document doesn't say which status
- * means that a name or an id is taken.
+ * Whether another client may have created or deleted the object meanwhile. The platform's document doesn't say which
+ * status means that a name or id is taken.
  */
 function mayBeOvertaken(error: unknown, wasFound: boolean): boolean {
   if (!(error instanceof PlatformError) || error.status === undefined) return false;

@@ -8,15 +8,15 @@ interface Listing extends Pick<PlatformRequest, 'operation' | 'path' | 'signal'>
   readonly pageSize: number;
 }
 
-/** The query of a page: `page_size` is always sent, since the platform requires it. */
+/** The query of a page. `page_size` is always sent, because the platform requires it. */
 export function pageQuery(size: number, token?: string): Readonly<Record<string, string>> {
   return { page_size: String(size), ...(token !== undefined && { page_token: token }) };
 }
 
 /**
- * Every item of every page. Each page is asked for when its first item is taken.
+ * Yields every item of every page. Each page is requested when its first item is taken.
  *
- * @throws PlatformError `page_token_repeated` when a token comes a second time: the listing would never end
+ * @throws PlatformError `page_token_repeated` when a token is repeated: the listing would never end
  */
 export async function* everyItem<Page extends { readonly next_page_token: string | undefined }, Item>(
   connection: Connection,
@@ -36,7 +36,7 @@ export async function* everyItem<Page extends { readonly next_page_token: string
   } while (token !== undefined);
 }
 
-/** The token is null on the last page. An empty one counts as null, since it would ask for the first page again. */
+/** The token is null on the last page. An empty one counts as null: it would request the first page again. */
 export const pageToken = z
   .string()
   .nullish()

@@ -2,7 +2,7 @@
 interface PlatformProblem {
   readonly operation: string;
   readonly code: string;
-  /** The answer's; undefined when none came. */
+  /** The answer's status; undefined without an answer. */
   readonly status?: number | undefined;
   readonly details?: unknown;
   readonly requestId?: string | undefined;
@@ -28,9 +28,9 @@ interface PlatformProblem {
  */
 export class PlatformError extends Error {
   override readonly name = 'PlatformError';
-  /** What was called, such as `subscriptions.get`. */
+  /** The called operation, such as `subscriptions.get`. */
   readonly operation: string;
-  /** The status of the answer; undefined when none came (`unreachable`, `timeout`) or no single answer was wrong. */
+  /** The status of the answer; undefined without one (`unreachable`, `timeout`) or if no single answer was wrong. */
   readonly status: number | undefined;
   /**
    * The platform's own code (`error` or `type` of its body), `HTTPValidationError`, `http_<status>` for a body in
@@ -38,13 +38,13 @@ export class PlatformError extends Error {
    * `unexpected_answer`, `page_token_repeated`, `not_ready`, `ingestion_failed`, `not_resubmitted`.
    */
   readonly code: string;
-  /** The platform's details, as they came: the list of an HTTPValidationError, the object of a subscription error. */
+  /** The platform's details, unchanged: the list of an HTTPValidationError, the object of a subscription error. */
   readonly details: unknown;
   /** The platform's id of the request, for its support; undefined when the answer has none. */
   readonly requestId: string | undefined;
   /** The wait that `Retry-After` asked for, in milliseconds. */
   readonly retryAfter: number | undefined;
-  /** Whether there was no connection to send the request on. @internal */
+  /** Whether the request was never sent, for lack of a connection. @internal */
   readonly neverSent: boolean;
 
   /** @internal */

@@ -1,17 +1,17 @@
 /** Removes confidential texts from a text. */
 export type Redact = (text: string) => string;
 
-/** Shorter values (such as a header `1`) are no credentials, and removing them would garble every sentence. */
+/** Shorter values (such as a header `1`) are no credentials, and hiding them would garble every sentence. */
 const minCredentialLength = 6;
-/** Deeper levels of an error body explain nothing, and a walk through them could exhaust the stack. */
+/** Deeper levels of an error body explain nothing, and could exhaust the stack. */
 const maxDepth = 8;
 
-/** Hides these texts, and everything that looks like a signing secret: an error may quote what was sent. */
+/** Hides these texts and everything that looks like a signing secret: an error may quote what was sent. */
 export function redacting(confidential: readonly string[]): Redact {
   const hidden = confidential
     .flatMap((text) => [text, withoutScheme(text)])
     .filter((text) => text.length >= minCredentialLength)
-    // The longest first: if one text begins with another, hiding the shorter one would leave the rest of the longer.
+    // The longest first: hiding a text that another one begins with would reveal the rest of the longer one.
     .sort((left, right) => right.length - left.length);
   return (text) =>
     hidden
@@ -19,12 +19,12 @@ export function redacting(confidential: readonly string[]): Redact {
       .replaceAll(/whsec_[^\s"',]+/g, '[hidden]');
 }
 
-/** The credential without `Bearer`, `Basic` and the like before it: an error may quote it without them. */
+/** The credential without its scheme, such as `Bearer`: an error may quote it alone. */
 function withoutScheme(text: string): string {
   return text.slice(text.indexOf(' ') + 1).trim();
 }
 
-/** The same value with every text redacted, including the names of fields. */
+/** Redacts every text in a value, including the names of fields. */
 export function redacted(value: unknown, redact: Redact, depth = 0): unknown {
   if (typeof value === 'string') return redact(value);
   if (typeof value !== 'object' || value === null) return value;

@@ -5,12 +5,11 @@ import { PlatformError } from './platform-error.ts';
 import { type PlatformRequest, isRead, isUndone, passing } from './request.ts';
 
 /**
- * How long to wait before the next attempt, in milliseconds; undefined when there is none.
+ * How long to wait before the next attempt, in milliseconds; undefined if there is none.
  *
- * Reads are tried again after every failure that may pass. A write is tried again only if it was certainly not done: it
- * was never sent, or the answer was 429, or 503 with a `Retry-After`, which refuse it before any work. After a timeout, a
- * broken connection, a 500 or another 503 it may have been done, and another attempt could leave a second subscription or
- * tool.
+ * Reads are retried after every temporary failure. A write is retried only if it was certainly not done: it was never
+ * sent, or was refused before any work with 429, or 503 with a `Retry-After`. After a timeout, a broken connection, a
+ * 500 or another 503 it may have been done, and another attempt could create a second subscription or tool.
  */
 export function waitBefore(
   request: PlatformRequest,
@@ -22,7 +21,7 @@ export function waitBefore(
     return undefined;
   const { retryAfter = 0 } = error;
   if (retryAfter > retry.cap) return undefined;
-  // Jitter is added, since all clients that got the same second would otherwise come back at once.
+  // With jitter, because all clients with the same `Retry-After` would otherwise come back at once.
   const delay = Math.min(retryAfter + backoffAfter(attempt, retry, random), retry.cap);
   return clock.elapsed() + delay < (request.deadline ?? Infinity) ? delay : undefined;
 }
@@ -37,13 +36,13 @@ function mayPass(request: PlatformRequest, error: PlatformError): boolean {
   return isUndone(status, retryAfter) || (mayBeRepeated && passing.has(status));
 }
 
-/** The error of the last attempt. If there were several, its message says how many. */
+/** The error of the last attempt. After several attempts, its message says how many. */
 export function afterAttempts(error: unknown, attempts: number): unknown {
   if (attempts === 1 || !(error instanceof PlatformError)) return error;
   return new PlatformError(`${error.message} It was tried ${attempts} times.`, error);
 }
 
-/** The milliseconds of a `Retry-After`: seconds, or a date (RFC 9110, 10.2.3). Undefined when it is neither. */
+/** A `Retry-After` in milliseconds, from seconds or a date (RFC 9110, 10.2.3); undefined if it is neither. */
 export function readRetryAfter(text: string | null, now: number): number | undefined {
   if (text === null) return undefined;
   const value = text.trim();
@@ -53,8 +52,8 @@ export function readRetryAfter(text: string | null, now: number): number | undef
 }
 
 /**
- * Resolves after `ms` milliseconds of the clock, or rejects with the signal's reason if that is aborted first. The
- * process is kept from ending meanwhile, since a request that will be tried again is not over.
+ * Resolves after `ms` milliseconds of the clock, or rejects with the signal's reason if that is aborted first. Keeps
+ * the process alive meanwhile, because a request that will be retried is not over.
  */
 export async function wait(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();

@@ -6,7 +6,7 @@ import { PlatformError } from './platform-error.ts';
 import { type Redact, oneLine } from './redact.ts';
 import { type Answer, type PlatformRequest, doubtAbout, leavesOpen } from './request.ts';
 
-/** The largest answer, in bytes. The links of a large website fit, and an endless answer can't fill the memory. */
+/** The largest answer, in bytes: the links of a large website fit, and an endless answer can't fill the memory. */
 const maxAnswer = 16 * 1024 ** 2;
 
 /**
@@ -37,7 +37,7 @@ export async function sendOnce(
     throw unreachable(request, redact(fetchCauseOf(error)), error);
   } finally {
     cancel();
-    // Ends an answer that was not read to its end: it would occupy its connection, and more of it would keep arriving.
+    // Cancels an unread rest of the answer, which would occupy the connection and keep arriving.
     late.abort();
   }
 }
@@ -62,7 +62,7 @@ function send(
   });
 }
 
-/** Refuses redirects: followed, they would send the key, and the body of a PUT, to any address in the answer. */
+/** Refuses redirects: following one would send the key, and the body of a PUT, to any address in the answer. */
 function refuseRedirect(request: PlatformRequest, { status, type, redirected }: Response): void {
   if (!redirected && type !== 'opaqueredirect' && (status < 300 || status >= 400)) return;
   const { operation } = request;
@@ -117,15 +117,14 @@ function unreachable(request: PlatformRequest, cause: string, error: unknown): P
   );
 }
 
-/** The steps before a connection: looking the name up, and connecting. */
+/** The system calls before a connection: looking the name up, and connecting. */
 const stepsBefore = new Set(['getaddrinfo', 'connect']);
-/** The codes of a certificate that is refused. The client checks it in the handshake, before it sends the request. */
+/** The codes of a refused certificate. It is checked in the handshake, before the request is sent. */
 const certificateCodes = /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_|INVALID_CA)/;
 
 /**
- * Whether `fetch` failed before there was a connection, so that nothing was sent: nobody listens, a name is not found,
- * a network can't be reached, a certificate is refused. In doubt false, since a request may only be repeated safely if it
- * was not sent.
+ * Whether `fetch` failed before the connection, so that nothing was sent: nobody listens, a name isn't found, a network
+ * can't be reached, a certificate is refused. False if unsure, because only an unsent write may be repeated.
  */
 function wasNeverSent(error: unknown): boolean {
   const cause = causeIn(error);
@@ -136,7 +135,7 @@ function metBadCertificate(cause: unknown): boolean {
   return certificateCodes.test(codeOf(cause));
 }
 
-/** If a name has several addresses, the cause is one error for all of them, with theirs inside. */
+/** If a name has several addresses, the cause is an AggregateError with one error for each. */
 function isBefore(cause: unknown): boolean {
   if (cause instanceof AggregateError) return cause.errors.length > 0 && cause.errors.every(isBefore);
   if (!(cause instanceof Error)) return false;

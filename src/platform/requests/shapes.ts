@@ -1,31 +1,31 @@
-/** Reads answers in the shape that they should have. */
+/** Checks the shapes of answers. */
 import { z } from 'zod';
 import { PlatformError } from './platform-error.ts';
 import { oneLine } from './redact.ts';
 import { type AskedFor, doubtAbout } from './request.ts';
 
-/** The values that are known, and any other text: the platform may add to its enumerations at any time. */
+/** The known values, and any other text: the platform may extend its enumerations at any time. */
 export type OpenEnumeration<Known extends string> = Known | (string & Record<never, never>);
 
-/** Names of fields in answers that no request sets: times, ids and counts. */
+/** Names of read-only fields in answers: times, ids and counts. */
 export const readOnlyName = /(^|_)(at|id|by|count)$/;
 
-/** A field that is null has its default, like one that is left out: one such entry must not hide all others of a list. */
+/** Treats null like a missing field: both get the default, so that one such entry doesn't hide all others of a list. */
 export function withDefault<Schema extends z.ZodType, Default>(schema: Schema, value: Default) {
   return schema.nullish().transform((given) => given ?? value);
 }
 
-/** The document says that unset fields are absent. A field that is null is read as unset as well. */
+/** An optional field. The document says that unset fields are absent; null is read as unset as well. */
 export function unset<Schema extends z.ZodType>(schema: Schema) {
   return withDefault(schema, undefined);
 }
 
-/** How many things that are wrong with a list an error tells of: what is wrong with one item is wrong with millions. */
+/** How many problems of a list an error lists: an answer may repeat one problem in millions of items. */
 const maxIssues = 20;
 
 /**
- * A list, which is not read further once enough of its items are wrong. The parser's own list makes an issue of each thing that
- * is wrong: with a large answer in another shape, that would block the thread for minutes, and fill the memory.
+ * A list that stops reading after enough wrong items. Zod's own list makes an issue of each problem: a large answer in
+ * another shape would block the thread for minutes and fill the memory.
  */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z
@@ -40,7 +40,7 @@ export function recordOf<Item extends z.ZodType>(item: Item) {
     .transform((values, context) => Object.fromEntries(inOrder(Object.entries(values), item, context)));
 }
 
-/** Reads items until enough of them are wrong. */
+/** Reads items until there are enough problems. */
 function inOrder<Key extends PropertyKey, Item extends z.ZodType>(
   entries: Iterable<readonly [Key, unknown]>,
   item: Item,
@@ -62,7 +62,7 @@ function addIssues(context: z.RefinementCtx, key: PropertyKey, issues: readonly 
   }
 }
 
-/** Texts that a platform may answer in place of a credential. */
+/** Placeholders that a platform may answer in place of a credential. */
 export const masked = /\*{3}|•{3}|^\[?(redacted|masked|hidden)\]?$/i;
 
 /**
@@ -81,7 +81,7 @@ export function inShape<Shape extends z.ZodType>(
   throw unexpectedAnswer(request, status, result.error.issues);
 }
 
-/** A success in another shape than the document's. The error says what was expected and where, and quotes no value. */
+/** A success in another shape than the document's. The error says what was expected where, and quotes no value. */
 function unexpectedAnswer(
   request: AskedFor,
   status: number | undefined,

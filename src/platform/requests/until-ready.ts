@@ -6,15 +6,15 @@ import { type CallOptions, aSignal } from './call-options.ts';
 import { PlatformError } from './platform-error.ts';
 import { wait } from './retry.ts';
 
-/** Options of operations that wait for what the platform is still working on. */
+/** Options of operations that wait until the platform has finished something. */
 export interface WaitOptions extends CallOptions {
-  /** How long to wait in all, not counting the last request; 0 asks once. */
+  /** The longest wait in all, not counting the last request; 0 asks once. */
   readonly timeout?: Duration | undefined;
-  /** How long to wait before asking again. @default '2s' */
+  /** The pause before asking again. @default '2s' */
   readonly interval?: Duration | undefined;
 }
 
-/** The schema of such options, with the operation's own longest wait, in milliseconds. */
+/** The schema of these options with the operation's default timeout, in milliseconds. */
 export function waitOptionsSchema(timeout: number) {
   return z.strictObject({
     signal: aSignal.optional(),
@@ -23,13 +23,13 @@ export function waitOptionsSchema(timeout: number) {
   });
 }
 
-/** The options with everything filled in. */
+/** The options with all defaults. */
 type Waiting = z.output<ReturnType<typeof waitOptionsSchema>>;
 
 /**
- * Asks until the answer is no error. `ask` resolves to the error that says what is not ready: it is thrown if the time is
- * over, or will be before the platform wants to be asked again. What `ask` throws ends the wait at once. `ask` makes no
- * further attempts after the deadline that it gets.
+ * Repeats `ask` until it resolves to an answer. `ask` resolves to an error while something is not ready: this error is
+ * thrown when the time is over, or will be before the `Retry-After`. An error that `ask` throws ends the wait at once.
+ * `ask` makes no further attempts after the deadline that it gets.
  */
 export async function untilReady<Answer>(
   clock: Clock,

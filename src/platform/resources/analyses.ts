@@ -10,17 +10,17 @@ import { type WaitOptions, untilReady, waitOptionsSchema } from '../requests/unt
 
 /** One finding of a call's analysis. */
 export interface AnalysisItem {
-  /** Free text that a person typed: it may begin or end with blanks. */
+  /** Free text typed by a person; it may begin or end with spaces. */
   readonly name?: unknown;
   readonly type?: unknown;
   readonly description?: unknown;
   readonly analysis_prompt?: unknown;
-  /** Seen in use only as a text, for every type: numbers and booleans are written out. */
+  /** Seen in use only as text, for every type, even numbers and booleans. */
   readonly result?: unknown;
   readonly [field: string]: unknown;
 }
 
-/** A call's analysis, with all fields as they came. None of it is in the platform's document; it was seen in use. */
+/** A call's analysis, with all fields unchanged. None of it is in the platform's document; it was seen in use. */
 export interface Analysis {
   readonly call_id?: string | null | undefined;
   readonly ai_agent_id?: string | null | undefined;
@@ -48,10 +48,10 @@ const answerShape = z.looseObject({
     })
     .nullish(),
 });
-/** Both were seen in use for an analysis that isn't ready; it is not known which one the platform intends. */
+/** Both were seen in use for an analysis that isn't ready; which one the platform intends is unknown. */
 const notReadyStatuses = [404, 500];
 
-/** Post-call analyses, read back. Not in the platform's document. */
+/** Reads post-call analyses. Not in the platform's document. */
 export class Analyses {
   readonly #connection: Connection;
 
@@ -61,9 +61,9 @@ export class Analyses {
   }
 
   /**
-   * The analysis of a call. Waits while it isn't ready, which an answer of 404 or 500, or one without items, shows. Not
-   * in the platform's document: seen in use. In a handler, pass `ctx.signal` and less timeout than the handler has
-   * time: then the run fails with `not_ready`, and is tried again later.
+   * Reads the analysis of a call. Waits while it isn't ready, which an answer of 404 or 500, or one without items,
+   * shows. Not in the platform's document: seen in use. In a handler, pass `ctx.signal` and a timeout below the
+   * handler's own: then the run fails with `not_ready` and is retried later.
    *
    * @throws PlatformError `not_ready` when it was not ready in time: perhaps it never will be, or an id is wrong
    * @example const { items } = await platform.analyses.get(agent_id, call_id, { timeout: '2m' });
@@ -78,7 +78,7 @@ export class Analyses {
     );
   }
 
-  /** The analysis, or the error that says that it isn't ready. */
+  /** The analysis, or the error `not_ready`. */
   async #ask(request: PlatformRequest): Promise<Analysis | PlatformError> {
     const { operation } = request;
     try {

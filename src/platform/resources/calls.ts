@@ -5,11 +5,11 @@ import { type OpenEnumeration, listOf } from '../requests/shapes.ts';
 import { pathPart } from '../requests/address.ts';
 
 /**
- * A call in the platform's answers, with all fields as they came; only its id is required. None of it is in the
- * platform's document; it was seen in use.
+ * A call in the platform's answers, with all fields unchanged; only its id is required. None of it is in the platform's
+ * document; it was seen in use.
  */
 export interface PlatformCall {
-  /** The call's id, which this operation names differently. */
+  /** The call's id, named differently by this operation. */
   readonly _id: string;
   readonly call_status?: OpenEnumeration<'registered' | 'ongoing' | 'ended' | 'error'> | null | undefined;
   readonly call_start_time?: unknown;
@@ -32,7 +32,7 @@ const callShape = z.looseObject({
   messages: listOf(z.looseObject({})).nullish(),
 }) satisfies z.ZodType<PlatformCall>;
 
-/** Calls, read back. Not in the platform's document. */
+/** Reads calls. Not in the platform's document. */
 export class PlatformCalls {
   readonly #connection: Connection;
 
@@ -42,7 +42,7 @@ export class PlatformCalls {
   }
 
   /**
-   * One call, with its transcript. Not in the platform's document: seen in use.
+   * Reads one call, with its transcript. Not in the platform's document: seen in use.
    *
    * @throws PlatformError 404 when there is none of this id
    * @example const { call_duration_seconds } = await platform.calls.get(event.payload.call_id);

@@ -8,7 +8,7 @@ export interface ToolFunction {
   readonly description: string;
   readonly parameters: {
     readonly type: 'object';
-    /** Other JSON Schema keywords of a parameter are sent as they are. */
+    /** Other JSON Schema keywords of a parameter are sent unchanged. */
     readonly properties: Readonly<Record<string, { readonly type: string; readonly description: string }>>;
     readonly required?: readonly string[] | undefined;
     readonly additionalProperties?: boolean | undefined;
@@ -32,7 +32,7 @@ export interface ToolApi {
     | undefined;
 }
 
-/** A custom tool to register: what `defineTool(…).registration(…)` gives, or the same written by hand. */
+/** A custom tool to register: what `defineTool(…).registration(…)` returns, or the same by hand. */
 export interface NewCustomTool {
   readonly openai_tool: ToolFunction;
   readonly additional_tool_info: { readonly tool_type: 'custom'; readonly api: ToolApi };
@@ -43,9 +43,7 @@ export interface NewCustomTool {
   readonly tool_failed_message?: string | undefined;
 }
 
-/**
- * A custom tool in the platform's answers. Only its id is required; fields that are not listed here are as they came.
- */
+/** A custom tool in the platform's answers. Only its id is required; unlisted fields are kept unchanged. */
 export interface CustomTool {
   readonly tool_id: string;
   readonly openai_tool?: Readonly<Record<string, unknown>> | undefined;
@@ -60,7 +58,7 @@ export interface CustomTool {
 const text = z.string('text');
 const filled = text.min(1, 'text that is not empty');
 
-/** An error about a value names only its place: the values of headers are credentials. */
+/** An error must not quote a value: the values of headers are credentials. */
 const headersSchema = z
   .record(z.string(), z.unknown(), 'an object of header names and texts')
   .refine(
@@ -69,8 +67,8 @@ const headersSchema = z
   );
 
 /**
- * The platform's document doesn't show which fields are required. Here it is those without which the model doesn't know
- * the function, or the platform doesn't know what to call.
+ * The platform's document doesn't show which fields are required. These are required because without them the model
+ * doesn't know the function, or the platform doesn't know what to call.
  */
 export const newToolSchema = z.strictObject({
   openai_tool: z.strictObject({
@@ -114,7 +112,7 @@ export const newToolSchema = z.strictObject({
   tool_failed_message: text.optional(),
 });
 
-/** The shape in which an answered tool is read. */
+/** The shape of an answered tool. */
 export const customToolShape = z.looseObject({
   tool_id: z.string(),
   openai_tool: unset(z.looseObject({})),
@@ -124,8 +122,8 @@ export const customToolShape = z.looseObject({
 }) satisfies z.ZodType<CustomTool>;
 
 /**
- * The credentials in a tool, of which no error may contain one, although the platform's answer may quote them. A tool that
- * the platform answered may have any form.
+ * The credentials in a tool, which no error may contain although the platform's answer may quote them. Takes tools of
+ * any form, because the platform may have answered it.
  */
 export function credentialsIn(tool: unknown): readonly string[] {
   const api = fieldsOf(fieldsOf(fieldsOf(tool)['additional_tool_info'])['api']);

@@ -25,7 +25,7 @@ const listShape = z.looseObject({ tools: listOf(customToolShape), next_page_toke
 
 const ifCreatedInDoubt = 'Look with customTools.list before you create it again, or use customTools.ensure.';
 
-/** Tools that agents call. `defineTool` defines the registration and the work of a tool in one place. */
+/** Tools that agents call. `defineTool` defines a tool's registration and its work in one place. */
 export class CustomTools {
   readonly #connection: Connection;
 
@@ -35,8 +35,8 @@ export class CustomTools {
   }
 
   /**
-   * Creates a tool for an agent (platform document, POST custom tools). In a program that is started again and again,
-   * use `ensure`.
+   * Creates a tool for an agent (platform document, POST custom tools). In a program that runs repeatedly, use
+   * `ensure`.
    *
    * @throws ConfigError for a tool that isn't in the document's form; PlatformError, for example 422 when its id is taken
    * @example
@@ -49,7 +49,7 @@ export class CustomTools {
     return this.#create(operation, path, readTool(tool, operation), readCallOptions(options, operation));
   }
 
-  /** All tools of an agent. Further pages are fetched as you iterate. Not in the platform's document: seen in use. */
+  /** Lists all tools of an agent, fetching pages as you iterate. Not in the platform's document: seen in use. */
   list(agentId: string, options: PageOptions = {}): AsyncGenerator<CustomTool, void, undefined> {
     const operation = 'customTools.list';
     const { pageSize, signal } = readPageOptions(options, operation);
@@ -64,8 +64,8 @@ export class CustomTools {
   }
 
   /**
-   * Replaces a tool as a whole. Not in the platform's document: seen in use. That the PUT replaces everything is
-   * assumed, because it does so for subscriptions.
+   * Replaces a whole tool. Not in the platform's document: seen in use. That the PUT replaces everything is assumed, as
+   * it does for subscriptions.
    */
   async update(
     agentId: string,
@@ -153,12 +153,12 @@ export class CustomTools {
   }
 }
 
-/** @throws ConfigError, which holds no value of a header */
+/** @throws ConfigError, without values of headers */
 function readTool(tool: NewCustomTool, operation: string): NewCustomTool {
   return parseStrictly(newToolSchema, tool, operation, 'tool') as NewCustomTool;
 }
 
-/** The path of an agent's tools, with a slash at its end, as in the platform's document. */
+/** The path of an agent's tools, with a trailing slash as in the platform's document. */
 function collection(agentId: string, operation: string): string {
   return `/v2/ai-agents/${pathPart(agentId, 'agentId', operation)}/custom-tools/`;
 }

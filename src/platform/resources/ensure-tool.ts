@@ -13,18 +13,18 @@ export interface EnsuredCustomTool {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** By its id (platform document, CustomTool); a tool without an id by the name of its function. */
+/** Compares by id (platform document, CustomTool), or without one by the name of the function. */
 export function isSameTool(tool: CustomTool, { tool_id: id, openai_tool: { name } }: NewCustomTool): boolean {
   return id === undefined ? tool.openai_tool?.['name'] === name : tool.tool_id === id;
 }
 
 /**
- * The whole tool with what is wanted of it; undefined if it is as wanted.
+ * The whole tool with the wanted fields; undefined if nothing differs.
  *
- * @throws RingbackError `update_unsafe` when it would have masked credentials
+ * @throws RingbackError `update_unsafe` if it would contain masked credentials
  */
 export function changedTool(current: CustomTool, tool: NewCustomTool): Fields | undefined {
-  // As it is sent: a field that is undefined counts as not given.
+  // As JSON: a field that is undefined counts as not given.
   const wanted = JSON.parse(JSON.stringify(tool)) as NewCustomTool;
   const present = withoutReadOnly(current);
   const whole = toolWith(present, wanted);
@@ -33,14 +33,14 @@ export function changedTool(current: CustomTool, tool: NewCustomTool): Fields | 
   return whole;
 }
 
-/** Without what is only in answers (platform document, CustomTool). Any other field might be one that a PUT would clear. */
+/** Removes the read-only fields (platform document, CustomTool). A PUT without any other field might clear it. */
 function withoutReadOnly({ created_at: _created, updated_at: _updated, ...present }: CustomTool): Fields {
   return present;
 }
 
 /**
- * The present tool with the wanted fields. Others stay, since a PUT would clear what it doesn't contain. What has names
- * of its own (parameters, headers) is replaced, so that one that is no longer wanted goes.
+ * The current tool with the wanted fields. Others stay, because a PUT would clear fields that it doesn't contain. Maps
+ * of names (parameters, headers) are replaced, so that names that are no longer wanted go.
  */
 function toolWith(present: Fields, wanted: NewCustomTool): Fields {
   const { openai_tool: tool, additional_tool_info: info } = present;
@@ -64,7 +64,7 @@ function toolWith(present: Fields, wanted: NewCustomTool): Fields {
   };
 }
 
-/** Sent back, a masked value would replace the credential. */
+/** Refuses to send a masked value back, which would replace the credential. */
 function refuseMasked(whole: Fields, wanted: NewCustomTool): void {
   const given = new Set(credentialsIn(wanted));
   if (!credentialsIn(whole).some((value) => masked.test(value) && !given.has(value))) return;

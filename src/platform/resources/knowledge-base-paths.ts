@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** What a path may have a place for. */
 type Placeholder = 'kb_id' | 'document_id';
 
 const root = '/api/v1/knowledge-bases';
@@ -8,9 +7,9 @@ const member = `${root}/{kb_id}`;
 const documents = `${member}/documents`;
 
 /**
- * Where the operations on knowledge bases and their documents are. The platform's document shows the path of
- * `knowledgeBases.get` alone, which therefore can't be set; the others are assumed. In a path, `{kb_id}` stands for the
- * knowledge base and `{document_id}` for the document.
+ * The paths of the operations on knowledge bases and their documents. The platform's document shows only the path of
+ * `knowledgeBases.get`, which therefore can't be set; the others are assumed. `{kb_id}` stands for the knowledge base,
+ * and `{document_id}` for the document.
  */
 export interface KnowledgeBasePaths {
   /** Of `knowledgeBases.create`. @default '/api/v1/knowledge-bases' */
@@ -41,7 +40,7 @@ export interface KnowledgeBasePaths {
   readonly deleteDocument: string;
 }
 
-/** The option `knowledgeBasePaths`: each path is a default, or as it is given. */
+/** The option `knowledgeBasePaths`, with the default of each path. */
 export const knowledgeBasePathsOption = z
   .strictObject({
     create: pathOption(root, []),
@@ -52,13 +51,13 @@ export const knowledgeBasePathsOption = z
     upload: pathOption(`${documents}/file`, ['kb_id']),
     crawl: pathOption(`${documents}/website`, ['kb_id']),
     listDocuments: pathOption(documents, ['kb_id']),
-    // A document has an id of its own, so its path may do without that of the knowledge base.
+    // A document has its own id, so its path may omit the knowledge base's.
     getDocument: pathOption(`${documents}/{document_id}`, ['document_id'], ['kb_id']),
     deleteDocument: pathOption(`${documents}/{document_id}`, ['document_id'], ['kb_id']),
   } satisfies Record<keyof KnowledgeBasePaths, z.ZodType>)
   .prefault({});
 
-/** The path with the ids, which are encoded already, in their places. */
+/** Fills encoded ids into a path. */
 export function filledPath(template: string, ids: Readonly<Partial<Record<Placeholder, string>>>): string {
   return Object.entries(ids).reduce((path, [name, id]) => path.replaceAll(`{${name}}`, () => id), template);
 }
@@ -78,7 +77,7 @@ function withoutPlaceholders(path: string, names: readonly Placeholder[]): strin
   return names.reduce((rest, name) => rest.replaceAll(`{${name}}`, 'id'), path);
 }
 
-/** Whether nothing in a path has another meaning in an address: no query, no `..`, no blank, no brace. */
+/** Whether no part of a path has a special meaning in an address: a query, `..`, a space, a brace. */
 function isSentAsItIs(path: string): boolean {
   return path.startsWith('/') && URL.parse(`http://host${path}`)?.pathname === path;
 }

@@ -5,54 +5,54 @@ type ChunkingStrategy = OpenEnumeration<'fixed_size' | 'semantic' | 'sentence' |
 type EmbeddingModel = OpenEnumeration<'text-embedding-3-small' | 'text-embedding-3-large'>;
 
 /**
- * What a knowledge base can be given. Which of the fields a request may have is not in the platform's document: they are
- * those of the answer that the platform doesn't fill in itself.
+ * The fields of a knowledge base in requests. The platform's document doesn't list them: they are those of the answer
+ * that the platform doesn't fill in itself.
  */
 export interface KnowledgeBaseFields {
   readonly name: string;
   readonly description?: string | null | undefined;
-  /** The language that most of the material is in. @default 'en' */
+  /** The language of most of the material. @default 'en' */
   readonly document_language?: string | undefined;
-  /** How new material is cut. @default 'recursive' */
+  /** How new material is split into chunks. @default 'recursive' */
   readonly chunking_strategy?: ChunkingStrategy | undefined;
   readonly vector_backend?: string | undefined;
   /** Fixed when the knowledge base is created. @default 'text-embedding-3-large' */
   readonly embedding_model?: EmbeddingModel | undefined;
-  /** How large the chunks of new material should be. @default 512 */
+  /** The size of new chunks. @default 512 */
   readonly chunk_size?: number | undefined;
-  /** How much a chunk shares with the next. @default 50 */
+  /** The overlap of neighbouring chunks. @default 50 */
   readonly chunk_overlap?: number | undefined;
   readonly assistant_persona?: string | null | undefined;
   readonly workspace_id?: string | null | undefined;
 }
 
 /**
- * A knowledge base (platform document, KnowledgeBase). Fields that the answer leaves out, or has as null where the document
- * has no null, have the document's defaults, and fields that are not listed here are as they came.
+ * A knowledge base (platform document, KnowledgeBase). Fields that the answer omits, or has as null where the document
+ * doesn't allow null, have the document's defaults. Unlisted fields are kept unchanged.
  */
 export interface KnowledgeBase {
   readonly id: string;
   readonly name: string;
   readonly description: string | null;
-  /** The language that most of the material is in. @default 'en' */
+  /** The language of most of the material. @default 'en' */
   readonly document_language: string;
-  /** How many documents are stored. @default 0 */
+  /** The number of stored documents. @default 0 */
   readonly document_count: number;
-  /** How new material is cut. @default 'recursive' */
+  /** How new material is split into chunks. @default 'recursive' */
   readonly chunking_strategy: ChunkingStrategy;
-  /** Undefined when the answer leaves it out: the document says that there is a default, but not which. */
+  /** Undefined when the answer omits it: the document mentions a default, but not which. */
   readonly vector_backend?: string | undefined;
   /**
-   * Undefined when the answer leaves it out, and never filled in: the default differs between knowledge bases of
-   * different age, and searching with the wrong model finds nothing.
+   * Undefined when the answer omits it: the default depends on the age of the knowledge base, and searching with the
+   * wrong model finds nothing.
    */
   readonly embedding_model?: EmbeddingModel | undefined;
-  /** How large the chunks of new material should be. @default 512 */
+  /** The size of new chunks. @default 512 */
   readonly chunk_size: number;
-  /** How much a chunk shares with the next. @default 50 */
+  /** The overlap of neighbouring chunks. @default 50 */
   readonly chunk_overlap: number;
   readonly assistant_persona: string | null;
-  /** The status of all documents together. */
+  /** The combined status of all documents. */
   readonly status: OpenEnumeration<'processing' | 'completed' | 'failed'> | null;
   readonly workspace_id: string | null;
   readonly organization_id: string | null;
@@ -66,7 +66,7 @@ export interface KnowledgeBase {
 
 const textOrNull = withDefault(z.string(), null);
 
-/** The shape in which an answered knowledge base is read. */
+/** The shape of an answered knowledge base. */
 export const knowledgeBaseShape = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -91,7 +91,7 @@ const text = z.string('text');
 const filled = text.min(1, 'text that is not empty');
 const textOrNone = z.string('text or null').nullable().optional();
 
-/** The bounds of the sizes are not in the platform's document; these exclude what can't be a size. */
+/** The bounds of the sizes are not in the platform's document; these exclude impossible sizes. */
 export const fieldsSchema = z.strictObject({
   name: filled,
   description: textOrNone,
@@ -105,7 +105,7 @@ export const fieldsSchema = z.strictObject({
   workspace_id: textOrNone,
 });
 
-/** A piece of a document that was found. Its fields are not in the platform's document, so each may be missing. */
+/** A found piece of a document. Its fields are not in the platform's document, so each may be missing. */
 export interface SearchResult {
   readonly document_id?: string | null | undefined;
   readonly document_name?: string | null | undefined;
@@ -115,13 +115,13 @@ export interface SearchResult {
   readonly [field: string]: unknown;
 }
 
-/** What was found, in the platform's order: the best first, as far as is known. */
+/** The results in the platform's order: the best first, as far as is known. */
 export interface SearchResults {
   readonly results: readonly SearchResult[];
   readonly [field: string]: unknown;
 }
 
-/** The shape in which the answer to a search is read. */
+/** The shape of the answer to a search. */
 export const resultsShape = z.looseObject({
   results: listOf(
     z.looseObject({

@@ -68,8 +68,8 @@ export class KnowledgeBases {
   }
 
   /**
-   * All knowledge bases. Further pages are fetched as you iterate. Not in the platform's document: neither the path nor
-   * the form of the answer.
+   * Lists all knowledge bases. Further pages are fetched as you iterate. Not in the platform's document: neither the
+   * path nor the form of the answer.
    *
    * @example for await (const { id, name } of platform.knowledgeBases.list()) console.log(id, name);
    */
@@ -81,7 +81,7 @@ export class KnowledgeBases {
   }
 
   /**
-   * One knowledge base (platform document, GET knowledge base).
+   * Reads one knowledge base (platform document, GET knowledge base).
    *
    * @throws PlatformError 404 when there is none of this id, or it is somebody else's: the platform doesn't say which
    * @example const { document_count } = await platform.knowledgeBases.get('kb_1');
@@ -94,9 +94,9 @@ export class KnowledgeBases {
   }
 
   /**
-   * Replaces what a knowledge base was given, as a whole. Not in the platform's document: that the PUT replaces
-   * everything is assumed, because it does so for subscriptions: what you leave out goes back to its default. The embedding
-   * model is fixed at creation, so leave it out, or give the one that it has.
+   * Replaces all fields of a knowledge base: omitted ones go back to their defaults. Not in the platform's document:
+   * that the PUT replaces everything is assumed, as it does for subscriptions. The embedding model is fixed at
+   * creation, so omit it, or give the current one.
    *
    * @throws as `create` does; PlatformError 404 as `get` does
    * @example await platform.knowledgeBases.update('kb_1', { name: 'Handbook', chunk_size: 256, chunk_overlap: 32 });
@@ -122,7 +122,7 @@ export class KnowledgeBases {
   }
 
   /**
-   * The pieces of documents that answer a question best. Documents that are not completed are not searched (platform
+   * Finds the pieces of documents that answer a question best. Only completed documents are searched (platform
    * document, Ingestion). Not in the platform's document: the path, the fields of the request and of the results.
    *
    * @throws ConfigError for an empty question; PlatformError 404 as `get` does

@@ -3,14 +3,14 @@ import { parseStrictly } from '../../errors/option-problems.ts';
 import { type CallOptions, readCallOptions } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
 
-/** What a prompt is generated from (platform document, POST prompt generation). */
+/** The input of a prompt generation (platform document, POST prompt generation). */
 export interface PromptRequest {
   readonly raw_prompt: string;
   /** @default '' */
   readonly instructions?: string | undefined;
 }
 
-/** A prompt that was generated (platform document, GeneratedPrompt). */
+/** A generated prompt (platform document, GeneratedPrompt). */
 export interface GeneratedPrompt {
   readonly user_id: string;
   readonly prompt_id: string;

@@ -13,9 +13,7 @@ export interface WebsiteLinks {
 
 /** Options of `websites.sitemaps`. */
 export interface SitemapOptions extends CallOptions {
-  /**
-   * The name of the query parameter with the website's address, which is not in the platform's document. @default 'url'
-   */
+  /** The query parameter for the website's address, which isn't in the platform's document. @default 'url' */
   readonly parameter?: string | undefined;
 }
 
@@ -41,7 +39,7 @@ export class Websites {
   }
 
   /**
-   * The addresses that a website publishes in its sitemaps. Nothing is ingested (platform document, GET sitemaps).
+   * Finds the addresses in a website's sitemaps. Ingests nothing (platform document, GET sitemaps).
    *
    * @throws ConfigError; PlatformError, for example 422
    * @example const { links } = await platform.websites.sitemaps('https://www.example.com');

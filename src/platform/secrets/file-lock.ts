@@ -5,38 +5,37 @@ import type { Clock } from '../../kit/clock.ts';
 import { wait } from '../requests/retry.ts';
 
 /**
- * How long to wait for the lock at the most, in milliseconds. Whoever holds it does so for milliseconds, and the system
- * ends the lock of a process that is killed: after so long, a process that was suspended holds it.
+ * How long to wait for the lock, in milliseconds. It is usually held for milliseconds, and the system releases the lock
+ * of a killed process: after this long, a suspended process holds it.
  */
 const timeout = 10_000;
-/** How long to wait before trying to take it again, in milliseconds. */
+/** The pause before the next attempt to take it, in milliseconds. */
 const interval = 10;
 
 /**
- * A lock between processes: SQLite's exclusive lock on an empty file, which stays. It needs no rule for the locks of
- * dead processes, unlike a lock that is held by the existence of a file: two processes could both find such a file
- * stale, and the second would remove the lock that the first has taken meanwhile.
+ * A lock between processes: SQLite's exclusive lock on an empty file, which is never deleted. Unlike lock files that
+ * lock by their existence, it needs no cleanup after a crash: two processes could both find such a file stale, and the
+ * second would remove the lock that the first has taken meanwhile.
  */
 export class FileLock {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #database: Database.Database;
 
-  /** @throws when the file can't be made or opened, or is something else than the file of a lock */
+  /** @throws when the file can't be created or opened, or isn't a lock's file */
   constructor(path: string, clock: Clock) {
     requireEmptyFile(path);
     requireNodeApi();
     this.#path = path;
     this.#clock = clock;
-    // SQLite itself would wait for the lock by blocking the thread.
+    // SQLite's own timeout would block the thread.
     this.#database = new Database(path, { timeout: 0 });
-    // By its path: to open and close the file would end a lock that another thread of this process has on it.
+    // By its path: opening and closing the file would release a lock that another thread of this process has on it.
     if (isOpenToOthers(path)) chmodSync(path, 0o600);
   }
 
   /**
-   * Does the work while no other process works under the same lock. The thread goes on while the lock is waited for, and
-   * is blocked by the work only.
+   * Does the work while holding the lock. Waiting for the lock doesn't block the thread; only the work does.
    *
    * @throws when the lock can't be taken, or the work fails; the signal's reason if that is aborted before
    */
@@ -61,7 +60,7 @@ export class FileLock {
   /** Takes the lock. Returns SQLite's error if another has it. */
   #take(): Error | undefined {
     try {
-      // Otherwise a journal would stay beside the file when this process is killed.
+      // Otherwise a killed process would leave a journal beside the file.
       this.#database.pragma('journal_mode = memory');
       this.#database.exec('begin exclusive');
       return undefined;
@@ -76,7 +75,7 @@ function heldTooLong(path: string, cause: Error): Error {
   return new Error(`another process has held its lock ${path} for ${timeout / 1000} s`, { cause });
 }
 
-/** Through a link, the lock would be a file elsewhere; and a file with content is not one of ours. */
+/** Refuses a link, behind which the lock would be another file, and a file with content, which isn't ours. */
 function requireEmptyFile(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found || (found.isFile() && found.size === 0)) return;

@@ -2,8 +2,8 @@ import { RingbackError, ringbackError } from '../../errors/errors.ts';
 import { fingerprint } from '../../signature/secrets.ts';
 
 /**
- * A signing secret that the platform has just issued, and will never show again. Only `reveal()` returns its text, so
- * that a result that is logged, printed or sent on as JSON does not contain the secret.
+ * A signing secret that the platform has just issued and never shows again. Only `reveal()` returns its text, so that
+ * logging, printing or serializing a result doesn't expose it.
  *
  * @example const { secret } = await platform.subscriptions.create(wanted); await vault.put(secret?.reveal());
  */
@@ -42,11 +42,11 @@ export interface IssuedParts {
  */
 export class SecretNotKeptError extends RingbackError {
   override readonly name = 'SecretNotKeptError';
-  /** The secret that was issued. */
+  /** The issued secret. */
   readonly secret: IssuedSecret;
-  /** The subscription that the secret belongs to; undefined when the platform's answer doesn't say. */
+  /** The subscription of the secret; undefined when the platform's answer doesn't say. */
   readonly subscriptionId: string | undefined;
-  /** After a rotation: until when deliveries are signed with the previous secret as well, as the platform wrote it. */
+  /** After a rotation: until when deliveries are also signed with the previous secret, in the platform's notation. */
   readonly previousSecretExpiresAt: string | undefined;
 
   /** @internal */

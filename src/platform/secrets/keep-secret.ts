@@ -14,17 +14,18 @@ export interface SecretToKeep {
   /** The text itself, which begins with `whsec_`. */
   readonly secret: string;
   readonly subscriptionId: string;
-  /** After a rotation: until when deliveries are signed with the previous secret as well, as the platform wrote it. */
+  /** After a rotation: until when deliveries are also signed with the previous secret, in the platform's notation. */
   readonly previousSecretExpiresAt: string | undefined;
 }
 
-/** Options of operations that may issue a secret: where to store it. With neither, the secret is in the result only. */
+/** Where an operation stores a secret that it may issue. With neither option, the secret is only in the result. */
 export interface SecretOptions extends CallOptions {
   /** Called with the secret, and awaited before the operation resolves. */
   readonly onSecret?: ((issued: SecretToKeep) => void | Promise<void>) | undefined;
   /**
-   * A file to store the secret in, in the form that `RINGBACK_SECRETS_FILE` reads: mode 0600, replaced atomically, the
-   * new secret first, older ones until they expire. Written before `onSecret` is called, which is called even if it fails.
+   * A file to store the secret in, in the form of `RINGBACK_SECRETS_FILE`: mode 0600, replaced atomically, the new
+   * secret first, older ones until they expire. Written before `onSecret` is called, which is called even if writing
+   * fails.
    */
   readonly secretFile?: string | undefined;
 }
@@ -47,13 +48,13 @@ export interface Issuance<Result> {
 
 /** An operation that may issue a secret. */
 export interface Issuing<Result> {
-  /** Undefined when it is only in the answer, as after a creation. */
+  /** Undefined for a creation: the id is in the answer. */
   readonly subscriptionId: string | undefined;
-  /** Called before `onSecret` is, which may wait for another operation on the same subscription. */
+  /** Called before `onSecret`, which may wait for another operation on the same subscription. */
   readonly release?: (() => void) | undefined;
-  /** Asks the platform. Accepts any answer: an unexpected field beside the secret must not be a reason to lose it. */
+  /** Sends the request. Accepts any answer: an unexpected field must not lose the secret beside it. */
   readonly ask: () => Promise<AnsweredBody>;
-  /** Reads the answer, from which the secret has been taken out, if there was one. */
+  /** Reads the answer without its secret. */
   readonly read: (answer: AnsweredBody, isIssued: boolean) => Result;
 }
 
@@ -95,8 +96,8 @@ interface Keepers extends Pick<SecretOptions, 'onSecret'>, Pick<Issuing<unknown>
 }
 
 /**
- * Stores the secret in each place, also if another place failed: one copy is enough. Resolves to whether there was a file
- * or an `onSecret` to store it with.
+ * Stores the secret in each place even if another one failed, because one copy is enough. Resolves to whether there was
+ * a file or an `onSecret`.
  */
 async function keep(
   issued: IssuedParts,
@@ -120,13 +121,13 @@ async function keep(
   return file !== undefined || onSecret !== undefined;
 }
 
-/** Texts that the user chose: never the secret, even if they begin with `whsec_`. */
+/** Texts chosen by the user are never the secret, even if they begin with `whsec_`. */
 const ownTexts = new Set(['name', 'description', 'url']);
 
 /**
- * Takes the secret out of an answer, so that nothing that is passed on contains it. The name of its field is not in the
- * platform's document: a field `secret` is one, and so is a text that begins with `whsec_` in any other field. If there
- * are several, `secret` counts before the others, and the previous one of a rotation last.
+ * Takes the secret out of an answer, so that nothing else contains it. The platform's document doesn't name its field:
+ * it is a field `secret`, or a text in any other field that begins with `whsec_`. Of several, `secret` takes
+ * precedence, and the previous secret of a rotation comes last.
  */
 function takeSecret(answer: unknown): { secret: string | undefined; rest: unknown } {
   if (!isObject(answer)) return { secret: undefined, rest: answer };

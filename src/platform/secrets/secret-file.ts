@@ -45,7 +45,7 @@ export function readSecretFile(file: string): readonly string[] {
   return needed;
 }
 
-/** Whether the file can be read and has a secret that may be this subscription's and has not expired. */
+/** Whether the file can be read and has an unexpired secret that may belong to this subscription. */
 export function mayHoldSecretOf(file: string, subscriptionId: string, now: number): boolean {
   try {
     return parseSecretLines(readFileSync(file, 'utf8')).secrets.some(
@@ -65,12 +65,12 @@ function readOrRefuse(file: string): string {
 }
 
 /**
- * A secrets file that is about to get a secret. Whatever writing it needs is tried before the platform is asked for a
- * secret: what is in the way must be noticed before there is a secret to lose.
+ * A secrets file that is about to get a secret. Everything that writing needs is tried before the platform is asked for
+ * a secret, so that problems show before there is a secret to lose.
  *
- * The new file is written beside the old one, synced, and renamed over it, so that a receiver that reads it meanwhile
- * finds all of the old or all of the new. From reading to renaming, nothing else of this process runs, and a lock keeps
- * other processes from doing the same.
+ * The new file is written beside the old one, synced, and renamed over it, so that a receiver reads either all of the
+ * old file or all of the new one. From reading to renaming, this process does nothing else, and a lock keeps other
+ * processes out.
  */
 export class SecretFile {
   readonly #path: string;
@@ -111,7 +111,7 @@ export class SecretFile {
   }
 
   /**
-   * Replaces the file by one that has the new secret first.
+   * Replaces the file by one with the new secret first.
    *
    * @throws when the disk refuses, or the file's form can't hold the secret
    */
@@ -119,7 +119,7 @@ export class SecretFile {
     if (!/^[!-~]+$/.test(issued.secret) || /[,#]/.test(issued.secret)) {
       throw new Error('the secret has characters that a secrets file gives another meaning');
     }
-    // Without the lock, a secret that another process adds between our reading and our renaming would be lost for good.
+    // Without the lock, a secret that another process adds between our read and our rename would be lost for good.
     await this.#lock.hold(() => {
       const lines = withNewSecret(parseSecretLines(textIn(this.#path)), issued, now);
       writeFileSync(this.#descriptor, textOfSecrets(lines));
@@ -130,7 +130,7 @@ export class SecretFile {
     syncFolder(dirname(this.#path));
   }
 
-  /** Removes the new file if there was no secret to write, or it could not be written. */
+  /** Removes the new file if no secret was written. */
   close(): void {
     if (this.#isOver) return;
     this.#end();
@@ -169,7 +169,7 @@ function requireReplaceable(path: string): void {
     linkSync(path, second);
     rmSync(second);
   } catch (error) {
-    // Any other failure says nothing of a rename: not every file system has second names.
+    // Other failures say nothing about a rename: not every file system has hard links.
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') return;
     throw new Error(`${path} is mounted by itself, so it can't be replaced. Mount its folder instead`, {
       cause: error,
@@ -177,7 +177,7 @@ function requireReplaceable(path: string): void {
   }
 }
 
-/** Syncs the rename: otherwise the old file could be back after a power loss. On Windows, folders can't be opened. */
+/** Syncs the rename: otherwise the old file could return after a power loss. On Windows, folders can't be opened. */
 function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const descriptor = openSync(folder, 'r');

@@ -1,9 +1,9 @@
 /**
- * The text of a secrets file, as `RINGBACK_SECRETS_FILE` is read: one secret a line, the newest first, `#` begins a
- * comment. Our own comments say which subscription a secret belongs to, and until when a replaced one is needed.
+ * The text of a secrets file, in the form of `RINGBACK_SECRETS_FILE`: one secret per line, the newest first, `#` begins
+ * a comment. Our comments name the subscription of a secret, and until when a replaced one is needed.
  */
 
-/** A secret in the file, with what its comment says. */
+/** A secret in the file, with its comment. */
 interface SecretLine {
   readonly secret: string;
   readonly comment: string;
@@ -16,7 +16,7 @@ export interface SecretLines {
   readonly secrets: readonly SecretLine[];
 }
 
-/** A secret that has been issued and is to be added to the file. */
+/** An issued secret to add to the file. */
 export interface NewSecret {
   readonly subscriptionId: string;
   readonly secret: string;
@@ -24,13 +24,10 @@ export interface NewSecret {
   readonly previousExpiresAt: number | undefined;
 }
 
-/** Stands for the id of a subscription that the platform's answer doesn't name. */
+/** The id if the platform's answer names no subscription. */
 export const unnamedSubscription = 'unknown';
 
-/**
- * How long a secret that is replaced without a rotation is still needed, in milliseconds: by then, attempts to deliver
- * that were in flight are over.
- */
+/** How long a secret that is replaced without a rotation is needed, in milliseconds, for attempts in flight. */
 const lastAttempts = 3_600_000;
 
 /** Reads the text of a file, written by us or by hand. */
@@ -54,8 +51,8 @@ export function parseSecretLines(text: string): SecretLines {
 
 /**
  * Puts a new secret first. Older secrets of the same subscription are marked with the time until which they are needed,
- * and secrets whose time is over are removed. Secrets of other subscriptions, and those without such a comment, stay: a
- * secret too many does no harm, but with one too few, deliveries are refused.
+ * and expired ones are removed. Other subscriptions' secrets, and those without such a comment, stay: an extra secret
+ * does no harm, but a missing one makes the receiver refuse deliveries.
  */
 export function withNewSecret(
   { remarks, secrets }: SecretLines,
@@ -72,18 +69,18 @@ export function withNewSecret(
   return { remarks, secrets: [{ secret: issued.secret, comment: owner }, ...older] };
 }
 
-/** Whether the platform may still sign with a secret: it may not once the time in its comment is over. */
+/** Whether the platform may still sign with a secret: not after the time in its comment. */
 export function isNeeded({ comment }: SecretLine, now: number): boolean {
   return (untilOf(comment) ?? Infinity) > now;
 }
 
 function isReplaced({ comment }: SecretLine, all: readonly SecretLine[], issued: NewSecret): boolean {
   if (comment === ownerComment(issued.subscriptionId)) return true;
-  // If a file written by hand has only one secret, a rotation replaces that one.
+  // In a file written by hand with a single secret, a rotation replaces that one.
   return issued.previousExpiresAt !== undefined && all.length === 1 && !/^subscription \S/.test(comment);
 }
 
-/** Whether a secret may be this subscription's: it is not if its comment names another one. */
+/** Whether a secret may belong to this subscription: not if its comment names another one. */
 export function mayBelongTo({ comment }: SecretLine, subscriptionId: string): boolean {
   const [, owner = unnamedSubscription] = /^subscription ([^\s,]+)(?:, until \S+)?$/.exec(comment) ?? [];
   return owner === unnamedSubscription || ownerComment(subscriptionId) === `subscription ${owner}`;
@@ -94,7 +91,7 @@ export function textOfSecrets({ remarks, secrets }: SecretLines): string {
   return [...remarks, ...lines, ''].join('\n');
 }
 
-/** The id is encoded, so that it can't break out of its comment. */
+/** Encodes the id, so that it can't break out of the comment. */
 function ownerComment(subscriptionId: string): string {
   return `subscription ${encodeURIComponent(subscriptionId)}`;
 }

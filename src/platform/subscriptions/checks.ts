@@ -3,7 +3,7 @@ import { knownEventNames, matchesNothing, meantName } from '../../events/names.t
 import { isAddressLiteral } from '../../kit/addresses.ts';
 import type { SubscriptionPatch } from './fields.ts';
 
-/** Something to look at, in the result and in the log. A warning never stops an operation. */
+/** A probable mistake, in the result and in the log. A warning never stops an operation. */
 export interface SubscriptionWarning {
   readonly code:
     | 'url_unreadable'
@@ -20,8 +20,8 @@ export interface SubscriptionWarning {
 }
 
 /**
- * Warnings about the given fields (platform document, Delivery request and Event kinds); `whole` is the subscription as
- * it will be. There are no warnings about fields that are not given: those came when the fields were set.
+ * Warnings about the given fields (platform document, Delivery request and Event kinds). `whole` is the subscription
+ * after the write. Fields that are not given were warned about when they were set.
  */
 export function warningsOf(
   given: SubscriptionPatch,

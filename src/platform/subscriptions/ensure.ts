@@ -11,7 +11,7 @@ export interface EnsuredSubscription extends SubscriptionResult {
   readonly outcome: 'created' | 'updated' | 'unchanged';
 }
 
-/** Creates the subscription of this name, or changes what differs about it, or does nothing. */
+/** Creates the subscription of this name, updates the fields that differ, or does nothing. */
 export function ensureSubscription(
   operation: string,
   wanted: WantedSubscription,

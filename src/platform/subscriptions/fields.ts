@@ -17,7 +17,7 @@ export interface WholeSubscription {
   readonly description?: string;
   /** Where deliveries go. It needs `https://` and a domain name, or no delivery will ever arrive. */
   readonly url: string;
-  /** Whether deliveries are attempted; false pauses them, and events during the pause are not delivered later. */
+  /** Whether deliveries are attempted. False pauses them; events during the pause are not delivered later. */
   readonly active: boolean;
   /** Whether deliveries are signed. Turning it on issues a secret, which is returned once. */
   readonly enable_signed_webhooks: boolean;
@@ -30,7 +30,7 @@ export interface WholeSubscription {
    * elsewhere.
    */
   readonly agent_ids?: readonly string[];
-  /** Restricts the subscription to these workspaces. As above, the name is documented elsewhere. */
+  /** Restricts the subscription to these workspaces. The name is documented elsewhere, too. */
   readonly workspace_ids?: readonly string[];
 }
 
@@ -46,12 +46,12 @@ export type SubscriptionPatch = Partial<WholeSubscription>;
 /** A subscription that should exist. It is identified by its name. Fields that are left out keep their values. */
 export type WantedSubscription = Pick<WholeSubscription, 'name' | 'url'> & Partial<WholeSubscription>;
 
-/** What to do with a field of the answer that the client doesn't know: send it back as it is, or leave it out. */
+/** What to do with an unknown field of the answer: send it back unchanged, or leave it out. */
 export type UnknownFields = Readonly<Record<string, 'send-back' | 'leave-out'>>;
 
 /** Options of `subscriptions.update` and the operations built on it. */
 export interface UpdateOptions extends SecretOptions {
-  /** What to do with fields of the platform's answer that the client doesn't know: by default, they stop the update. */
+  /** What to do with unknown fields of the platform's answer. By default, they stop the update. */
   readonly unknownFields?: UnknownFields | undefined;
 }
 
@@ -63,14 +63,10 @@ const expectedUrl = 'a URL that begins with https:// (or http://)';
 const text = z.string('text');
 const ids = z.array(text.min(1, 'an id'), 'a list of ids');
 
-/**
- * The rules of the platform document, Limits. Nothing else is checked: a value that the platform would accept must not
- * fail here.
- */
+/** The rules of the platform document, Limits, and no others: a value that the platform accepts must not fail. */
 export const subscriptionFields = {
   name: z.string(expectedName).refine((name) => name.trim() !== '', expectedName),
-  // Counted in characters: a character may be two units of a JavaScript string, and counting units could refuse a
-  // description that the platform accepts.
+  // Counted in characters, not UTF-16 units, which could refuse a description that the platform accepts.
   description: text.refine(
     (description) => Array.from(description).length <= maxDescription,
     `text of at most ${maxDescription} characters`,
@@ -90,7 +86,7 @@ export const subscriptionFields = {
   workspace_ids: ids,
 } as const;
 
-/** Those that are unset when they are left out. */
+/** The fields that are unset when they are left out. */
 export const optionalFields = {
   description: subscriptionFields.description.optional(),
   headers: subscriptionFields.headers.optional(),
@@ -113,7 +109,7 @@ export const newSchema = z.strictObject({
 /** The patch of `update`. */
 const patchSchema = z.strictObject(subscriptionFields).partial();
 
-/** The argument of `ensure`. Without defaults, so that fields that are not given stay as they are. */
+/** The argument of `ensure`. Without defaults, so that fields that are not given keep their values. */
 export const wantedSchema = patchSchema.extend({
   name: subscriptionFields.name,
   url: subscriptionFields.url,
@@ -130,8 +126,7 @@ export const updateOptionsSchema = secretOptionsSchema.extend({
 });
 
 /**
- * Checks the fields of a subscription. An option among them, such as `secretFile`, belongs into the next argument, and
- * the error says so.
+ * Checks the fields of a subscription. The error for a misplaced option, such as `secretFile`, says where it belongs.
  *
  * @throws ConfigError
  */
@@ -152,8 +147,8 @@ export function readFields<Schema extends z.ZodObject>(
 }
 
 /**
- * Checks a patch. Fields that it doesn't name stay. A field that is `undefined` or null is refused: a patch can't clear
- * fields, and a variable that was not set must not clear the credentials of a receiver.
+ * Checks a patch. A field that is `undefined` or null is refused: a patch can't clear fields, and an unset variable
+ * must not clear the credentials of a receiver.
  *
  * @throws ConfigError
  */

@@ -5,20 +5,20 @@ import { KeyedMutex } from './keyed-mutex.ts';
 /** A call of `onSecret`. */
 interface Call {
   readonly id: string;
-  /** The call inside of which it was made. */
+  /** The call of `onSecret` that made this one. */
   readonly outer: Call | undefined;
   isOver: boolean;
 }
 
-/** The calls of `onSecret`: what keeps one secret for each subscription must get the newest one last. */
+/** Orders the calls of `onSecret`: a store that keeps one secret per subscription must get the newest one last. */
 export class Handover {
   readonly #mutex = new KeyedMutex();
   readonly #current = new AsyncLocalStorage<Call>();
 
   /**
-   * Calls `onSecret` once all earlier calls for the same subscription have ended.
+   * Calls `onSecret` after all earlier calls for the same subscription have ended.
    *
-   * @throws ConfigError `secret_nested`; what `onSecret` throws
+   * @throws ConfigError `secret_nested`; any error of `onSecret`
    */
   async run(id: string, onSecret: () => void | Promise<void>): Promise<void> {
     this.requireOutside(id);
@@ -32,7 +32,9 @@ export class Handover {
     });
   }
 
-  /** @throws ConfigError `secret_nested` inside `onSecret` of the same subscription, which the next call would wait for */
+  /**
+   * @throws ConfigError `secret_nested` inside `onSecret` of the same subscription, where the next call would deadlock
+   */
   requireOutside(id: string): void {
     for (let call = this.#current.getStore(); call; call = call.outer)
       if (call.id === id && !call.isOver) throw configError('secret_nested', { subscriptionId: id });

@@ -1,12 +1,12 @@
 import { unlessAborted } from '../../kit/aborting.ts';
 
-/** Runs work under the same key one after the other, because it must not overlap. */
+/** Runs work with the same key one at a time. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<void>>();
 
   /**
-   * Does the work once all earlier work of this key has ended, whether it succeeded or failed, or has called its `release`:
-   * what it does after that may overlap.
+   * Runs the work once all earlier work with this key has ended, successfully or not, or has called its `release`: what
+   * earlier work does after that may overlap.
    *
    * @throws the signal's reason if that is aborted before the work begins
    */
@@ -17,7 +17,7 @@ export class KeyedMutex {
   ): Promise<Result> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    // What comes later waits for what came before, also if this work is given up.
+    // Later work waits for earlier work even if this work is aborted.
     const own = before.then(() => released);
     this.#last.set(key, own);
     void this.#forget(key, own);
@@ -29,7 +29,7 @@ export class KeyedMutex {
     }
   }
 
-  /** Forgets the last work of a key once it is over. */
+  /** Forgets the last work of a key once it has ended. */
   async #forget(key: string, own: Promise<void>): Promise<void> {
     await own;
     if (this.#last.get(key) === own) this.#last.delete(key);

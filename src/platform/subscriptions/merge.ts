@@ -1,7 +1,4 @@
-/**
- * Compares a subscription with what is wanted, and merges a patch into the whole that a PUT sends, or says why that isn't
- * safe.
- */
+/** Compares a subscription with the wanted fields, and merges a patch into a PUT's whole, unless that is unsafe. */
 import { type RingbackError, ringbackError } from '../../errors/errors.ts';
 import { defined } from '../../kit/values.ts';
 import { oneLine } from '../requests/redact.ts';
@@ -47,7 +44,7 @@ export function wholeWith(
   return defined(whole) as unknown as WholeSubscription;
 }
 
-/** The current value of a field, in the form that a request has. */
+/** The current value of a field in the form of a request. */
 function present(current: Answered, name: keyof WholeSubscription): unknown {
   const answered = name === 'enable_signed_webhooks' ? 'signing_enabled' : name;
   const value = current[answered];
@@ -77,7 +74,7 @@ function refuseUnknown(current: Answered, unknownFields: UnknownFields): void {
   );
 }
 
-/** Written back without its list, a restricted subscription would become unrestricted and receive everybody's calls. */
+/** Without its list, a restricted subscription would become unrestricted and receive all calls. */
 function refuseLostScope(current: Answered, patch: SubscriptionPatch): void {
   const { scope } = current;
   const list = typeof scope === 'string' ? listOfScope.get(scope) : undefined;
@@ -107,7 +104,7 @@ function isAsWanted(name: string, wanted: unknown, current: Subscription): boole
   return canonical(name, wanted) === canonical(name, actual);
 }
 
-/** The same text for equal meanings: lists in any order, all events, header names in any case, unset and empty. */
+/** The same text for equivalent values: lists in any order, all events, header names in any case, unset and empty. */
 function canonical(name: string, value: unknown): string {
   if (name === 'headers') {
     const headers = Object.entries(value ?? {}).map(([header, text]) =>

@@ -1,15 +1,15 @@
-/** Warns of a signing secret that nobody may have: without it, a receiver refuses every delivery for no visible reason. */
+/** Warns of a signing secret that nobody may have stored: without it, a receiver refuses every delivery. */
 import { mayHoldSecretOf } from '../secrets/secret-file.ts';
 import type { SubscriptionWarning } from './checks.ts';
 import type { Subscription } from './subscription.ts';
 
-/** What was just written, and what came of it. */
+/** A write and its result. */
 interface Written {
   readonly subscription: Subscription;
-  /** Whether signing was turned on, so that a secret should have come. */
+  /** Whether signing was turned on, so that the answer should contain a secret. */
   readonly awaitsSecret: boolean;
   readonly secretFile: string | undefined;
-  /** The wall clock's time, in milliseconds: what has expired by then is no secret. */
+  /** The wall clock's time in milliseconds, for expired secrets. */
   readonly now: number;
 }
 
@@ -26,8 +26,8 @@ export function missingSecret({
 }
 
 /**
- * Warns if the subscription is signed, but the file has no secret of it. A secret that somebody else got, or that was lost
- * with an answer, is not shown again.
+ * Warns if the subscription is signed but the file has no secret for it. The platform doesn't show a secret again that
+ * somebody else received, or that was lost with an answer.
  */
 export function missingInFile(
   { id, signing_enabled: isSigned }: Subscription,
@@ -45,7 +45,7 @@ export function missingInFile(
   return [warning];
 }
 
-/** Another client that turned signing on at the same moment has got the secret, and may have put it into the same file. */
+/** Another client may have turned signing on at the same moment, received the secret and put it into the same file. */
 function notIssued({ id }: Subscription, file: string | undefined, now: number): SubscriptionWarning {
   const mayBeThere = file !== undefined && mayHoldSecretOf(file, id, now);
   const message =

@@ -1,6 +1,6 @@
 /**
- * Where subscriptions are, and how they are read (platform document, Endpoints; list: documented elsewhere). The writer
- * sends what changes them.
+ * The paths of subscriptions, and the requests that read them (platform document, Endpoints; list: documented
+ * elsewhere). The writer sends the requests that change them.
  */
 import { z } from 'zod';
 import { pathPart } from '../requests/address.ts';

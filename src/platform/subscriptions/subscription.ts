@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type OpenEnumeration, listOf, recordOf, unset } from '../requests/shapes.ts';
 
-/** How failed attempts are repeated (platform document, WebhookSubscription). */
+/** How failed attempts are retried (platform document, WebhookSubscription). */
 export interface SubscriptionRetryPolicy {
   /** `FIXED_DELAY` is the only known one. */
   readonly retryStrategy: OpenEnumeration<'FIXED_DELAY'>;
@@ -12,8 +12,8 @@ export interface SubscriptionRetryPolicy {
 }
 
 /**
- * A subscription in the platform's answers (platform document, WebhookSubscription, response fields), never with its
- * secret. Fields that are not listed here are kept as they came.
+ * A subscription in the platform's answers (platform document, WebhookSubscription, response fields), without its
+ * secret. Unlisted fields are kept unchanged.
  */
 export interface Subscription {
   readonly id: string;
@@ -29,7 +29,7 @@ export interface Subscription {
   readonly created_user_id?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly description?: string | undefined;
-  /** The names of the two scope lists are not in the platform's document: they are those documented elsewhere. */
+  /** The names of the two scope lists are documented elsewhere, not in the platform's document. */
   readonly agent_ids?: readonly string[] | undefined;
   readonly workspace_ids?: readonly string[] | undefined;
   /** How long one attempt to deliver may take, in milliseconds; 1,000 by default. Set by the platform only. */
@@ -45,12 +45,12 @@ export interface Subscription {
 
 const texts = listOf(z.string());
 
-/** The shape in which an answered subscription is read. */
+/** The shape of an answered subscription. */
 export const subscriptionShape = z.looseObject({
   id: z.string(),
   name: z.string(),
   url: z.string(),
-  // The document doesn't say that a subscription must have any, and one that has none must not hide all others of a list.
+  // The document doesn't require any events, and one subscription without them must not hide all others of a list.
   events: texts
     .nullable()
     .default([])

@@ -58,7 +58,7 @@ export class Subscriptions {
   }
 
   /**
-   * One subscription, without its secret.
+   * Reads one subscription, without its secret.
    *
    * @throws PlatformError 404 when there is none of this id
    * @example const { name, active } = await platform.subscriptions.get(id);
@@ -69,8 +69,8 @@ export class Subscriptions {
   }
 
   /**
-   * All subscriptions of the organization. Further pages are fetched as you iterate. Not in the platform's document:
-   * documented elsewhere.
+   * Lists all subscriptions of the organization. Further pages are fetched as you iterate. Not in the platform's
+   * document: documented elsewhere.
    *
    * @example for await (const { name, active } of platform.subscriptions.list()) console.log(name, active);
    */
@@ -79,16 +79,16 @@ export class Subscriptions {
     return listSubscriptions(this.#connection, { operation, ...readPageOptions(options, operation) });
   }
 
-  /** How many subscriptions there are; undefined when the platform doesn't say. Not in the platform's document. */
+  /** Counts the subscriptions; undefined when the platform doesn't say. Not in the platform's document. */
   async count(options: CallOptions = {}): Promise<number | undefined> {
     const operation = 'subscriptions.count';
     return countSubscriptions(this.#connection, operation, readCallOptions(options, operation));
   }
 
   /**
-   * Changes the fields in the patch, and nothing else. The platform can only replace a subscription (platform document,
-   * PUT), so it is read, merged and written back whole. Updates of one subscription through one client run one after
-   * the other; between two clients, the later write replaces the earlier one completely.
+   * Changes only the fields in the patch. The platform can only replace a subscription (platform document, PUT), so it
+   * is read, merged and written back whole. Updates of one subscription through one client run one at a time; between
+   * two clients, the later write replaces the earlier one completely.
    *
    * @throws RingbackError `update_unsafe` when writing back could clear something; ConfigError for a patch with
    * `undefined` or `null` (to clear a field, use `replace`); PlatformError; SecretNotKeptError
@@ -139,8 +139,8 @@ export class Subscriptions {
   }
 
   /**
-   * Issues a new signing secret. For 72 hours, deliveries are signed with the previous secret as well, so that a
-   * receiver that reads `secretFile` refuses none. Not in the platform's document: documented elsewhere.
+   * Issues a new signing secret. For 72 hours, deliveries are also signed with the previous secret, so that a receiver
+   * that reads `secretFile` refuses none. Not in the platform's document: documented elsewhere.
    *
    * @throws PlatformError; SecretNotKeptError
    * @example await platform.subscriptions.rotateSecret(id, { secretFile: process.env.RINGBACK_SECRETS_FILE });
@@ -163,7 +163,7 @@ export class Subscriptions {
   }
 
   /**
-   * Turns signing off: only the subscription's headers can then show that a delivery is from the platform.
+   * Turns signing off. Then only the subscription's headers can authenticate a delivery.
    *
    * @throws as `update` does
    * @example await platform.subscriptions.disableSigning(id);

@@ -17,20 +17,20 @@ import { type Subscription, subscriptionShape } from './subscription.ts';
 export interface SubscriptionResult {
   /** As the platform stored it. */
   readonly subscription: Subscription;
-  /** Undefined unless the platform has issued a secret, which it shows only once. */
+  /** The secret, if the platform issued one; it shows it only once. */
   readonly secret: IssuedSecret | undefined;
-  /** What is probably a mistake, such as a url that the platform never delivers to. */
+  /** Probable mistakes, such as a url that the platform never delivers to. */
   readonly warnings: readonly SubscriptionWarning[];
 }
 
 /** The result of a rotation. */
 export interface RotatedSecret {
   readonly secret: IssuedSecret;
-  /** Until when deliveries are signed with the previous secret as well, as the platform wrote it: 72 hours later. */
+  /** Until when deliveries are also signed with the previous secret: 72 hours, in the platform's notation. */
   readonly previousSecretExpiresAt: string;
 }
 
-/** Accepts any object: an answer with a secret, or one to merge, must not be lost because a field has another form. */
+/** Accepts any object: an unexpected field must not lose an answer with a secret, or one to merge. */
 const anyObject = z.looseObject({});
 const rotatedShape = z.looseObject({ previous_secret_expires_at: z.string() });
 
@@ -47,18 +47,18 @@ interface Writing {
   readonly operation: string;
   /** Undefined for a new subscription, which gets its id from the platform. */
   readonly id: string | undefined;
-  /** The fields that the user gave: warnings are about these only. */
+  /** The fields that the user gave; only these get warnings. */
   readonly given: SubscriptionPatch;
   readonly whole: WholeSubscription;
   /** Whether signing is being turned on. */
   readonly awaitsSecret: boolean;
-  /** What to do if nobody knows whether the platform has carried it out. */
+  /** The advice if the outcome of the write is unknown. */
   readonly ifInDoubt: string | undefined;
 }
 
 /**
- * Writes subscriptions, stores the secrets that are issued, and compares the stored subscription with the sent one.
- * Writes to one subscription run one after the other: an update reads it before it writes it.
+ * Writes subscriptions, stores issued secrets, and compares the stored subscription with the sent one. Writes to one
+ * subscription run one at a time, because an update reads before it writes.
  */
 export class SubscriptionWriter {
   readonly #mutex = new KeyedMutex();
@@ -81,7 +81,7 @@ export class SubscriptionWriter {
     whole: WholeSubscription,
     options: SecretOptions,
   ): Promise<SubscriptionResult> {
-    // Whether it is signed by now is not known.
+    // Whether it was signed before is unknown, so a secret may or may not come.
     const ifInDoubt = whole.enable_signed_webhooks ? ifSignedInDoubt : undefined;
     const writing = { operation, id, given: whole, whole, awaitsSecret: false, ifInDoubt };
     return this.#mutex.run(id, options.signal, (release) => this.#write(writing, options, release));
@@ -97,7 +97,7 @@ export class SubscriptionWriter {
     return this.#mutex.run(id, options.signal, async (release) => {
       const path = pathOf(id, operation);
       const reading = { operation, method: 'GET', path, signal: options.signal } as const;
-      // As it came, even if some fields have an unexpected form.
+      // Unchanged, even if some fields have an unexpected form.
       const current = await this.#connection.send(reading, anyObject);
       const whole = wholeWith(current, patch, unknownFields);
       const awaitsSecret = whole.enable_signed_webhooks && current['signing_enabled'] === false;
@@ -147,7 +147,7 @@ export class SubscriptionWriter {
           inShape(rotatedShape, answer.body, { ...request, isCarriedOut }, answer.status),
       },
     );
-    // An answer without a secret is reported like any other wrong shape.
+    // An answer without a secret has a wrong shape.
     if (secret === undefined) return inShape(z.never(), result, request, status);
     return { secret, previousSecretExpiresAt: result.previous_secret_expires_at };
   }
@@ -193,7 +193,7 @@ export class SubscriptionWriter {
     return { subscription, secret, warnings };
   }
 
-  /** The result for a subscription that is as wanted already, with the warnings that writing it would give. */
+  /** The result if nothing had to be written, with the warnings of a write. */
   unchanged(
     operation: string,
     given: SubscriptionPatch,
@@ -213,19 +213,19 @@ export class SubscriptionWriter {
     return this.#connection.clock.now();
   }
 
-  /** Writes warnings to the log. */
+  /** Logs warnings. */
   #report(operation: string, subscriptionId: string, warnings: readonly SubscriptionWarning[]): void {
     try {
       for (const { code, message } of warnings) {
         this.#connection.logger.warn({ operation, subscriptionId, code }, message);
       }
     } catch {
-      // The warnings are in the result, and so is a secret, perhaps nowhere else.
+      // A failing logger must not lose the result: it has the warnings, and perhaps the only copy of a secret.
     }
   }
 }
 
-/** Warns if another client wrote at the same moment, or the platform accepted a field but silently dropped it. */
+/** Warns if the answer differs from what was sent: another client wrote too, or a field was silently dropped. */
 function notStored(whole: WholeSubscription, subscription: Subscription): readonly SubscriptionWarning[] {
   const fields = Object.keys(differenceOf(whole, subscription) ?? {});
   if (fields.length === 0) return [];

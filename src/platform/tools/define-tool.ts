@@ -16,7 +16,7 @@ import { argumentsError } from './tool-error.ts';
 export interface ToolContext {
   /** Aborted at the deadline, and when the caller closes the connection. */
   readonly signal: AbortSignal;
-  /** Arguments that are not parameters of the tool: its fixed parameters, and anything else that the platform adds. */
+  /** Arguments that are not parameters of the tool: its fixed parameters, and others that the platform adds. */
   readonly additional: Readonly<Record<string, unknown>>;
 }
 
@@ -29,15 +29,15 @@ export interface ToolDefinition<Parameters extends z.ZodObject> {
   /** An object schema; each parameter needs a description, for the model. */
   readonly parameters: Parameters;
   /**
-   * The work. Its result is answered as JSON: an object as it is, anything else as `{ result }`. A `ToolError` is a
-   * failure that the agent may speak about; the message of any other error is not passed on.
+   * Does the work. Its result is sent as JSON: an object unchanged, anything else as `{ result }`. A `ToolError` is a
+   * failure that the agent may speak about; the messages of other errors are not sent.
    */
   readonly run: (args: z.output<Parameters>, context: ToolContext) => unknown;
   /** The texts around a call of the tool. @default none */
   readonly messages?: ToolMessages | undefined;
 }
 
-/** A tool made by `defineTool`, with its registration and its work. */
+/** A tool made by `defineTool`. */
 export interface Tool {
   readonly name: string;
   readonly description: string;
@@ -52,7 +52,7 @@ export interface Tool {
    */
   registration(options: RegistrationOptions): ToolRegistration;
   /**
-   * Reads the arguments leniently, checks them, and runs the tool without HTTP, for example in a test of it.
+   * Reads the arguments leniently, checks them, and runs the tool without HTTP, for example in a test.
    *
    * @throws ToolError when an argument is missing or wrong; rejects with the error that `run` throws
    * @example expect(await tool.call({ order_number: '4711' })).toEqual({ status: 'sent' });
@@ -82,8 +82,8 @@ const definitionSchema = z.strictObject({
 type Run = (args: unknown, context: ToolContext) => unknown;
 
 /**
- * Defines a custom tool, once for both sides: its `registration` describes it to the platform, and `toolMiddleware`
- * answers when the platform calls it.
+ * Defines a custom tool for both sides: its `registration` describes it to the platform, and `toolMiddleware` answers
+ * the platform's calls.
  *
  * @throws ConfigError for an invalid definition, or parameters that the platform's form can't express
  * (platform document, CustomTool)
@@ -116,7 +116,7 @@ export function defineTool<Parameters extends z.ZodObject>(definition: ToolDefin
     ) {
       const given = readLeniently(args ?? {}, parameters);
       const { known, additional } = divided(given, parameters);
-      // Unknown arguments are never a reason to refuse a call, since the platform adds the fixed parameters.
+      // Unknown arguments never make a call fail, because the platform adds the fixed parameters.
       const result = await z.safeParseAsync(rest.parameters, parameters.additionalProperties ? given : known);
       if (!result.success) throw argumentsError(result.error, given, parameters);
       return rest.run(result.data, { signal, additional });
@@ -125,8 +125,8 @@ export function defineTool<Parameters extends z.ZodObject>(definition: ToolDefin
 }
 
 /**
- * Divides the arguments into those that are parameters and the others, without `__proto__`: copied to another object,
- * it would become that object's prototype. Arguments that are not an object are left for the schema to refuse.
+ * Splits the arguments into parameters and others. Drops `__proto__`, which would become the prototype of an object
+ * that it is copied to. Arguments that are not an object are left for the schema to refuse.
  */
 function divided(given: unknown, { properties }: ParametersSchema) {
   if (!isObject(given) || Array.isArray(given)) return { known: given, additional: {} };

@@ -1,6 +1,6 @@
 import { exactJsonIn, isRecord } from '../../events/decoding.ts';
 
-/** What arguments may consist of: far more than a model writes. */
+/** The limits of arguments, far above what a model writes. */
 export const argumentLimits = { values: 100_000, fields: 20_000, depth: 1_000 };
 
 /** The parts of a JSON Schema that are used here. */
@@ -11,16 +11,13 @@ interface Wanted {
   readonly required?: readonly string[];
 }
 
-/**
- * Written so that digits match in one way only. With two ways, a long row of digits that ends in something else would
- * be tried in all combinations of them.
- */
+/** Digits match in one way only: otherwise, a long row of digits with a wrong end would backtrack exponentially. */
 const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
- * Converts arguments, as models and query strings write them, to what the schema asks for: numbers and booleans written
- * as text, texts written as numbers, a single value in place of a list, JSON within text, and null or empty text for
- * arguments that may be left out. A value that can't be converted stays as it is, for the schema to refuse.
+ * Converts arguments as models and query strings write them to the schema's types: numbers and booleans in text, texts
+ * written as numbers, a single value in place of a list, JSON in text, and null or empty text for optional arguments. A
+ * value that can't be converted is left for the schema to refuse.
  */
 export function readLeniently(value: unknown, wanted: unknown): unknown {
   const schema = wantedOf(wanted);
@@ -41,7 +38,7 @@ export function readLeniently(value: unknown, wanted: unknown): unknown {
   }
 }
 
-/** Digits that a number can't hold stay text, for the schema to refuse: rounded, they would be another order's. */
+/** Digits beyond a number's precision stay text, for the schema to refuse: rounded, they could name another order. */
 function numberFrom(value: unknown): unknown {
   if (typeof value !== 'string' || !decimal.test(value.trim())) return value;
   const number = Number(value);
@@ -56,7 +53,7 @@ function switchFrom(value: unknown): unknown {
   return text === 'false' || text === '0' || text === 0 ? false : value;
 }
 
-/** A model that is asked for an order number, which is a text, may send a number. */
+/** A model may send an order number, which is a text, as a number. */
 function textFrom(value: unknown): unknown {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
 }
@@ -82,7 +79,7 @@ function isNothing(value: unknown, { type }: Wanted): boolean {
   return value === null || value === undefined || (value === '' && type !== 'string');
 }
 
-/** The value parsed as JSON, if it is a text and the parsed value is of the wanted kind; otherwise the value itself. */
+/** The value parsed as JSON if it is text and the result is of the wanted kind; otherwise the value itself. */
 function parsedWhere(value: unknown, isOfKind: (value: unknown) => boolean): unknown {
   if (typeof value !== 'string') return value;
   const parsed = exactJsonIn(value, argumentLimits);

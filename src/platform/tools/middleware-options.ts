@@ -16,8 +16,8 @@ import type { Tool } from './define-tool.ts';
 /** Options of `toolMiddleware`. */
 export interface ToolMiddlewareOptions {
   /**
-   * The headers that each call must carry, as given in the tool's registration. At least one: a tool's answers are
-   * about the affairs of callers, and its address is no secret.
+   * The headers that each call must have, as in the tool's registration. At least one: a tool's answers are about
+   * callers' affairs, and its address is no secret.
    */
   readonly headers: Readonly<Record<string, string>>;
   /** How long a call may take, including reading the arguments. The caller waits meanwhile. @default '10s' */
@@ -28,7 +28,7 @@ export interface ToolMiddlewareOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** The options with everything filled in, and the tools by name. */
+/** The checked options with all defaults, and the tools by name. */
 export type ToolMiddlewareParts = Readonly<ReturnType<typeof resolveToolMiddleware>>;
 
 const optionsSchema = z.strictObject({
@@ -63,7 +63,7 @@ const toolsSchema = z
   });
 
 /**
- * Checks what `toolMiddleware` was given and fills in the defaults.
+ * Checks the arguments of `toolMiddleware` and fills in the defaults.
  *
  * @throws ConfigError that names the option; the values of headers are in no message
  */

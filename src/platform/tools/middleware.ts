@@ -18,16 +18,16 @@ export type ToolMiddleware = (request: IncomingMessage, response: ServerResponse
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** A request in Express, which cuts the path that the middleware is mounted at off `url`, but not off `originalUrl`. */
+/** A request in Express, which strips the mount path from `url`, but not from `originalUrl`. */
 interface MountedRequest extends IncomingMessage {
   readonly originalUrl?: string;
 }
 
 /**
- * Answers when the platform calls one of the tools. With several tools, the last part of the path is the tool's name.
- * A call must carry the headers; its arguments (the JSON of the body, or the query of GET and DELETE) are read
- * leniently; it ends at the deadline. A result is answered with 200. So is a `ToolError`, which the agent may speak
- * about, as `{ "error": "one sentence" }`. Any other error is answered with 500, the deadline with 504.
+ * Answers the platform's calls of the tools. With several tools, the last segment of the path is the tool's name. A
+ * call must have the headers; its arguments (the JSON body, or the query of GET and DELETE) are read leniently. A
+ * result is answered with 200, and so is a `ToolError`, which the agent may speak about, as `{ "error": "one sentence"
+ * }`. Any other error is answered with 500, and a timeout with 504.
  *
  * @throws ConfigError for invalid options, no tools, or two tools with one name
  * @example
@@ -37,7 +37,7 @@ export function toolMiddleware(tools: readonly Tool[], options: ToolMiddlewareOp
   const parts = resolveToolMiddleware(tools, options);
   return (request, response) => {
     void answerCall(request, response, parts)
-      // Inspecting a thrown value may throw, and so may a logger: uncaught, that would end the process.
+      // Inspecting a thrown value or logging may throw, which would end the process if uncaught.
       .catch(() => refusalAnswer('failed'))
       .then((answer) => write(request, response, answer));
   };
@@ -82,7 +82,7 @@ async function answerCall(
   }
 }
 
-/** Checks the headers first: the unauthenticated learn neither which tools there are nor how they are called. */
+/** Checks the headers first, so that unauthenticated callers learn neither which tools exist nor how to call them. */
 function toolOf(request: MountedRequest, { headers, tools }: ToolMiddlewareParts): Tool | ToolRefusal {
   if (headers.firstWrongIn(request.headers) !== undefined) return new ToolRefusal('not_authentic');
   const [first, ...others] = tools.values();
@@ -92,7 +92,7 @@ function toolOf(request: MountedRequest, { headers, tools }: ToolMiddlewareParts
 }
 
 /**
- * The tool's result. Whatever the tool still does or throws after the deadline, or once the caller has gone, is ignored.
+ * The tool's result. What the tool does or throws after the deadline, or after the caller has left, is ignored.
  *
  * @throws DeadlineExceeded, ToolRefusal; what the tool throws
  */
@@ -106,7 +106,7 @@ async function called(
   const { signal } = stop;
   const cancel = clock.after(timeout, () => stop.abort(new DeadlineExceeded()));
   response.once('close', () => {
-    // An answer that has been given is closed as well, and the tool may still be at work with its signal.
+    // A complete answer is closed as well, but the tool may still be working with its signal.
     if (!response.writableEnded) stop.abort(new ToolRefusal('broken_off'));
   });
   try {
@@ -118,7 +118,7 @@ async function called(
   }
 }
 
-/** Not decoded: names of tools have only characters that a path doesn't encode. */
+/** Not decoded: tool names consist of characters that paths don't encode. */
 function lastPart(url: string): string {
   const path = url.split('?', 1)[0] ?? '';
   return path.split('/').findLast((part) => part !== '') ?? '';

@@ -23,7 +23,7 @@ type ParameterType = (typeof parameterTypes)[number];
 
 const parameterTypes = ['string', 'number', 'integer', 'boolean', 'array', 'object'] as const;
 
-/** Keywords that are sent besides type and description. Others only count when the arguments are checked. */
+/** Keywords that are sent besides type and description. Others are only checked when arguments arrive. */
 const keptKeywords = [
   'enum',
   'format',
@@ -39,7 +39,7 @@ const keptKeywords = [
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * Writes a schema in the platform's form. A schema that this form can't express is refused, not simplified: otherwise
+ * Converts a schema to the platform's form. A schema that this form can't express is refused, not simplified: otherwise
  * the model would send arguments that the tool doesn't accept.
  *
  * @throws ConfigError `option_invalid` for a parameter without a description, without exactly one type (a choice
@@ -72,7 +72,7 @@ function objectOf(json: JsonSchema, option: string): ParametersSchema {
     type: 'object',
     properties: Object.fromEntries(properties),
     required: (json['required'] as string[] | undefined) ?? [],
-    // The form can't say which additional properties are allowed: that is checked when the arguments come.
+    // The form can't restrict additional properties; the schema checks them when arguments arrive.
     additionalProperties: (json['additionalProperties'] ?? false) !== false,
   };
 }
@@ -125,12 +125,12 @@ function keptOf(json: JsonSchema): JsonSchema {
   );
 }
 
-/** Whether a value is only the limit of JavaScript's whole numbers, which zod adds and which says nothing to a model. */
+/** Whether a value is only JavaScript's safe integer limit, which zod adds and which tells a model nothing. */
 function isNoBound(value: unknown): boolean {
   return typeof value === 'number' && Math.abs(value) >= Number.MAX_SAFE_INTEGER;
 }
 
-/** The name of a parameter as the user knows it, from a path in JSON Schema (`properties`, a name, `items`). */
+/** The name of a parameter as the user writes it, from a path in JSON Schema (`properties`, a name, `items`). */
 function optionAt(path: readonly (string | number)[]): string {
   return ['parameters', ...path].join('.').replaceAll('.properties.', '.');
 }

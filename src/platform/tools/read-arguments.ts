@@ -4,7 +4,7 @@ import { exactJsonIn } from '../../events/decoding.ts';
 import { argumentLimits } from './lenient-arguments.ts';
 import { ToolRefusal } from './tool-answer.ts';
 
-/** The largest body, in bytes: far more than a model writes, and too little to fill the memory. */
+/** The largest body, in bytes: far above what a model writes, and too small to fill the memory. */
 const maxBytes = 1024 * 1024;
 
 /** A request that a body parser may have read. */
@@ -13,8 +13,8 @@ interface ParsedRequest extends IncomingMessage {
 }
 
 /**
- * The arguments of a call: for GET and DELETE the query, for other methods the JSON in the body, which an earlier
- * parser may have read already. An empty body means no arguments.
+ * Reads the arguments of a call: the query for GET and DELETE, otherwise the JSON body, which an earlier parser may
+ * have read. An empty body means no arguments.
  *
  * @throws ToolRefusal when they can't be read, or are too large; rejects with the reason of the signal
  */
@@ -27,8 +27,8 @@ export async function readArguments(request: ParsedRequest, signal: AbortSignal)
 }
 
 /**
- * Whether a parser has read the body. The parsers of Express 4 also set an empty object on requests that they have not
- * read, so an empty object counts only if the body was read.
+ * Whether a parser has read the body. Express 4's parsers also set an empty object on unread requests, so an empty
+ * object counts only if the body was read.
  */
 function isParsed({ body, readableDidRead }: ParsedRequest): boolean {
   if (body === undefined || body === null) return false;
@@ -42,13 +42,13 @@ function readParsed(body: unknown): unknown {
 
 function readJson(bytes: Uint8Array): unknown {
   if (bytes.byteLength === 0) return {};
-  // Digits that a number can't hold stay as they are: a rounded order number is that of another customer.
+  // Digits beyond a number's precision stay text: a rounded order number is another customer's.
   const value = exactJsonIn(bytes, argumentLimits);
   if (value === undefined) throw new ToolRefusal('unreadable');
   return value;
 }
 
-/** The arguments in the query. A name that occurs several times is a list. */
+/** The arguments in the query. A repeated name becomes a list. */
 function queryOf({ url = '' }: IncomingMessage): Readonly<Record<string, string | readonly string[]>> {
   const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
   const names = [...new Set(query.keys())];
@@ -60,7 +60,7 @@ function queryOf({ url = '' }: IncomingMessage): Readonly<Record<string, string 
   );
 }
 
-/** Uses events instead of iteration: leaving an iteration early would destroy the socket that the answer needs. */
+/** Uses events, not iteration: leaving an iteration early would destroy the socket that the answer needs. */
 function collect(request: IncomingMessage, signal: AbortSignal): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

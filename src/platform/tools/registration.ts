@@ -20,7 +20,7 @@ export interface RegistrationOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Sent with every call, beside the model's arguments; `run` finds them in `context.additional`. @default none */
   readonly fixedParams?: Readonly<Record<string, FixedParameter>> | undefined;
-  /** Passed on as it is: the platform's document doesn't show what an entry looks like. @default {} */
+  /** Sent unchanged: the platform's document doesn't show what an entry looks like. @default {} */
   readonly runtimeParams?: Readonly<Record<string, unknown>> | undefined;
   /** The tool's id at the platform. @default the tool's name */
   readonly toolId?: string | undefined;
@@ -75,7 +75,7 @@ const optionsSchema = (parameters: readonly string[]) =>
         ),
         'an object of names, each with description and value',
       )
-      // If both have the same name, one of the two is lost when the platform merges them into the arguments.
+      // With equal names, the platform's merge into the arguments would lose one of the two.
       .refine((fixed) => !parameters.some((name) => Object.hasOwn(fixed, name)), {
         message: `an object of names that are no parameters of the tool (${parameters.join(', ')})`,
       })
@@ -112,7 +112,7 @@ export function registrationOf(tool: Described, options: RegistrationOptions): T
   };
 }
 
-/** Refuses plain HTTP except on loopback: the headers, which are credentials, could be read on the way. */
+/** Refuses plain HTTP except on loopback: the headers are credentials and could be read on the way. */
 function readEndpoint(value: unknown): string | undefined {
   if (typeof value !== 'string' || !URL.canParse(value)) return undefined;
   const { protocol, hostname } = new URL(value);

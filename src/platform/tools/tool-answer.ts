@@ -1,9 +1,9 @@
 /**
- * A tool's answers to calls that it refuses or that fail. Every answer is a JSON object, so that the model always reads
- * one. Every error is one sentence that a voice agent can speak about, without further details.
+ * A tool's answers to refused and failed calls. Every answer is a JSON object, so that the model always gets one. Every
+ * error is one sentence that a voice agent can speak about.
  */
 const refusals = {
-  /** Answered before anything is read: a caller without the headers learns nothing about the tools. */
+  /** Sent before anything is read: a caller without the headers learns nothing about the tools. */
   not_authentic: { status: 401, error: 'The tool did not accept this call.' },
   unknown_tool: { status: 404, error: 'There is no such tool.' },
   method: { status: 405, error: 'The tool was called in a way that it does not know.' },
@@ -15,10 +15,8 @@ const refusals = {
   deadline: { status: 504, error: 'That is taking too long just now.' },
 } as const;
 
-/** Why a tool gives no result. */
 export type ToolRefusalCode = keyof typeof refusals;
 
-/** Thrown when a call is refused. */
 export class ToolRefusal extends Error {
   override readonly name = 'ToolRefusal';
   readonly code: ToolRefusalCode;
@@ -29,29 +27,28 @@ export class ToolRefusal extends Error {
   }
 }
 
-/** What is written to the socket. */
+/** An answer to a call. */
 export interface ToolAnswer {
   readonly status: number;
   /** JSON text. */
   readonly body: string;
 }
 
-/** The answer to a call that is refused, or that failed. */
+/** The answer to a refused or failed call. */
 export function refusalAnswer(code: ToolRefusalCode): ToolAnswer {
   const { status, error } = refusals[code];
   return { status, body: JSON.stringify({ error }) };
 }
 
 /**
- * The answer to a failure that the agent may speak about. It is a 200, because it is not known whether the platform
- * shows the model the body of other answers. Without the sentence, the agent could neither explain the failure nor ask
- * for a missing argument.
+ * The answer to a failure that the agent may speak about. Its status is 200, because the platform may not show the
+ * model the body of other answers: then the agent could neither explain the failure nor ask for a missing argument.
  */
 export function spokenAnswer(error: string): ToolAnswer {
   return { status: 200, body: JSON.stringify({ error }) };
 }
 
-/** The answer with a result: an object as it is, anything else as `{ result }`. Throws if JSON can't write it. */
+/** The answer with a result: an object unchanged, anything else as `{ result }`. Throws if JSON can't write it. */
 export function resultAnswer(result: unknown): ToolAnswer {
   const text = JSON.stringify(result) as string | undefined;
   const isObject = text?.startsWith('{') === true;

@@ -2,13 +2,12 @@ import type { z } from 'zod';
 import { isObject } from '../../kit/values.ts';
 import type { ParametersSchema } from './parameters-schema.ts';
 
-/** The most problems that are named: a voice agent speaks about them, and nobody keeps more than a few in mind. */
+/** How many problems are named: a caller can't remember more than a few. */
 const maxNamed = 5;
 
 /**
- * A failure that the voice agent may speak about. When a tool's `run` throws it, the agent gets its message, which
- * should be one sentence that a caller may hear. The messages of other errors are not passed on, because they may
- * contain anything.
+ * A failure that the voice agent may speak about. If a tool's `run` throws it, the agent gets its message, which should
+ * be one sentence for the caller. The messages of other errors are not sent, because they may contain anything.
  *
  * @example
  * run: async ({ order_number }) => {
@@ -21,7 +20,7 @@ export class ToolError extends Error {
   override readonly name = 'ToolError';
 }
 
-/** Says in one sentence what is wrong with arguments, so that the agent can ask for the right ones. Quotes no value. */
+/** Describes wrong arguments in one sentence, so that the agent can ask for the right ones. Quotes no value. */
 export function argumentsError(error: z.ZodError, given: unknown, schema: ParametersSchema): ToolError {
   const problems = error.issues.slice(0, maxNamed).map((issue) => problemOf(issue, given, schema));
   return new ToolError(`This can't be done yet: ${[...new Set(problems)].join('; ')}.`);
