@@ -3,16 +3,16 @@ import type { Clock } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Connection } from './database.ts';
 
-/** How long a write may wait for others, in milliseconds. A crash loses at most the writes of that time. */
+/** How long a write may wait for others, in milliseconds: a crash loses at most the writes of that time. */
 const maxWait = 20;
-/** This many writes are made at once without waiting for more: a longer transaction would hold up the deliveries. */
+/** The size of a batch that is written without waiting: a longer transaction would delay deliveries. */
 const maxWrites = 500;
-/** After how long writes that the database has refused are tried again, in milliseconds. */
+/** The pause before refused writes are retried, in milliseconds. */
 const retryPause = 500;
 
 /**
- * Makes small writes in batches: a transaction for many attempts costs little more than one for a single attempt. Code
- * that reads the tables written here calls `flush` first.
+ * Makes small writes in batches, because a transaction for many attempts costs little more than one for a single
+ * attempt. Code that reads these tables calls `flush` first.
  */
 export class BatchedWrites {
   readonly #clock: Clock;
@@ -29,15 +29,15 @@ export class BatchedWrites {
     });
   }
 
-  /** Queues a write. It is made soon, and after all writes that were queued before it. */
+  /** Queues a write, which is made soon, after all writes queued before it. */
   add(write: () => void): void {
     this.#writes.push(write);
-    // Once there are more, the database has refused them, and the timer tries again.
+    // With more, the database has refused them, and the timer retries.
     if (this.#writes.length === maxWrites) this.#try();
     else this.#after(maxWait);
   }
 
-  /** Makes all queued writes now. If the database refuses them, on a full disk, say, they stay queued. */
+  /** Makes all queued writes now. If the database refuses them, for example on a full disk, they stay queued. */
   flush(): void {
     if (this.#writes.length > 0) this.#inTransaction(this.#writes);
     this.#writes = [];
@@ -45,13 +45,13 @@ export class BatchedWrites {
     this.#cancelTimer = undefined;
   }
 
-  /** Makes all queued writes a last time: what the database refuses now is lost. */
+  /** Makes all queued writes for the last time: writes that the database refuses now are lost. */
   end(): void {
     this.#try();
     this.#cancelTimer?.();
   }
 
-  /** What is queued is no longer part of what queued it, which must not fail with it. */
+  /** Logs a failure, because the code that queued the writes has already moved on and must not fail with them. */
   #try(): void {
     try {
       this.flush();

@@ -6,16 +6,16 @@ import { messageOf } from '../kit/error-text.ts';
 /** An open connection of the database driver. */
 export type Connection = BetterSqlite.Database;
 
-/** The version of all tables together; a file with a later version is refused. */
+/** The version of the tables; a file with a later version is refused. */
 const tablesVersion = 1;
 /** The sandbox's state: one SQLite file, or memory. Each part brings its own tables. */
 export class Database {
   readonly connection: Connection;
-  /** Whether the database had not been filled when it was opened. */
+  /** Whether the database was still empty when it was opened. */
   readonly isNew: boolean;
 
   /**
-   * Opens or creates the file; a database in memory (`':memory:'`) is lost when it is closed.
+   * Opens or creates the file. A database in memory (`':memory:'`) is lost when it is closed.
    *
    * @throws RingbackError `database_unreadable`, `database_newer`, `node_too_old`
    */
@@ -30,7 +30,7 @@ export class Database {
     this.connection.exec(tables);
   }
 
-  /** Fills a new database in one transaction: if `work` throws, the database is still new. */
+  /** Fills a new database in one transaction: if `work` throws, the database stays new. */
   fill(work: () => void): void {
     this.connection.transaction(() => {
       work();
@@ -43,14 +43,14 @@ export class Database {
   }
 }
 
-/** A part of a list, in the order of the positions. */
+/** A page of a list, in order of position. */
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** The position that the next page begins after; undefined on the last page. */
+  /** The position after which the next page begins; undefined on the last page. */
   readonly next: number | undefined;
 }
 
-/** A page of at most `size`. One row more than that says whether there is a next one. */
+/** A page of at most `size` items. An extra row shows that there is a next page. */
 export function pageOf<Row extends { readonly position: number }, Item>(
   rows: readonly Row[],
   size: number,
@@ -65,13 +65,13 @@ function open(file: string): { readonly connection: Connection; readonly version
   requireNodeApi();
   let connection: Connection | undefined;
   try {
-    // A process that has the lock keeps it until it closes the file, so waiting for the lock is no use.
+    // Waiting for the lock is useless: its holder keeps it until it closes the file.
     connection = new BetterSqlite(file, { timeout: 0 });
-    // Two sandboxes on one file would both send every delivery. The lock ends with the process, however that ends.
+    // Two sandboxes on one file would both send every delivery. The lock ends with the process, even in a crash.
     connection.pragma('locking_mode = EXCLUSIVE');
     const version = versionOf(connection, file);
     connection.pragma('journal_mode = WAL');
-    // Committed writes survive the end of the process. A power cut may lose the last ones, which test data can afford.
+    // Committed writes survive a crash of the process. A power cut may lose the last ones, which is fine for test data.
     connection.pragma('synchronous = NORMAL');
     connection.pragma('foreign_keys = ON');
     connection.pragma(`application_id = ${sandboxMark}`);
@@ -83,7 +83,7 @@ function open(file: string): { readonly connection: Connection; readonly version
   }
 }
 
-/** Of a locked file, the driver's message says only that it is locked. */
+/** Explains a locked file, for which the driver's message is too short. */
 function problemOf(error: unknown): { readonly cause: string; readonly fix?: string } {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (!code.startsWith('SQLITE_BUSY')) return { cause: messageOf(error) };

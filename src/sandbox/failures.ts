@@ -4,15 +4,15 @@ import { closest } from '../kit/closest-name.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 import { checked, parseStrictly } from '../errors/option-problems.ts';
 
-/** How requests fail. Without any of these, they are answered with 503. */
+/** How requests fail. The default is an answer of 503. */
 export interface FailureOptions {
   /** The status of the answer. @default 503 */
   status?: 429 | 500 | 503 | undefined;
   /** The header `Retry-After` of the answer, in seconds. @default none */
   retryAfter?: number | undefined;
-  /** The connection is cut instead, without an answer; nothing is carried out. */
+  /** Cuts the connection without an answer; nothing is carried out. */
   cut?: true | undefined;
-  /** The operation is carried out at once, but its answer comes so much later, in real time. */
+  /** Carries the operation out at once, but delays its answer, in real time. */
   delay?: Duration | undefined;
 }
 
@@ -30,7 +30,7 @@ export type Failure =
   | { readonly kind: 'cut' }
   | { readonly kind: 'late'; readonly delay: number };
 
-/** Requests that are to fail, to test how a client retries. */
+/** The requests that should fail, to test how a client retries. */
 export class Failures {
   readonly #known: readonly string[];
   readonly #expected = new Map<string, { remaining: number; readonly failure: Failure }>();
@@ -40,7 +40,7 @@ export class Failures {
   }
 
   /**
-   * Makes the next `count` requests of an operation, or of a whole group, fail. 0 cancels what was asked for before.
+   * Makes the next `count` requests of an operation, or of a whole group, fail. 0 cancels an earlier call.
    *
    * @throws ConfigError `option_invalid`, `option_unknown`
    */
@@ -57,12 +57,12 @@ export class Failures {
     this.#expected.set(operation, { remaining: count, failure: readFailure(how) });
   }
 
-  /** How this request of the operation is to fail, if it is; it is then counted off. */
+  /** How this request of the operation should fail; undefined if it shouldn't. Counts the request off. */
   take(operation: string): Failure | undefined {
     return this.takeExactly(operation) ?? this.takeExactly(groupOf(operation));
   }
 
-  /** The like, of what only its own name makes fail: it is no request, and is not counted among those of its group. */
+  /** The same for work that isn't a request: it fails only by its own name, not with its group. */
   takeExactly(operation: string): Failure | undefined {
     const expected = this.#expected.get(operation);
     if (!expected || expected.remaining === 0) return undefined;

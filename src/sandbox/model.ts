@@ -6,7 +6,7 @@ export interface Caller {
   readonly userId: string;
 }
 
-/** An AI agent: it has calls and custom tools, and a subscription's scope may be restricted to it. */
+/** An AI agent. It has calls and custom tools, and a subscription's scope may be restricted to it. */
 export interface Agent {
   readonly id: string;
   readonly organizationId: string;
@@ -14,10 +14,10 @@ export interface Agent {
   readonly name: string;
 }
 
-/** What a subscription is restricted to. */
+/** The restriction of a subscription. */
 export type Scope = 'ORGANIZATION' | 'WORKSPACE' | 'AGENT';
 
-/** How failed attempts are repeated; the only policy that the platform has shown. */
+/** How failed attempts are retried; the only policy that the platform has shown. */
 export interface RetryPolicy {
   readonly retryStrategy: 'FIXED_DELAY';
   /** Attempts after the first. */
@@ -26,7 +26,7 @@ export interface RetryPolicy {
   readonly maxRetryDelayMs: number;
 }
 
-/** A subscription: the fields that its owner may read, and its secrets, each of which is shown to the owner once. */
+/** A subscription: the fields that its owner may read, and its secrets, each shown to the owner only once. */
 export interface Subscription {
   readonly id: string;
   readonly organizationId: string;
@@ -42,7 +42,7 @@ export interface Subscription {
   readonly workspaceIds: readonly string[] | undefined;
   readonly requestTimeoutMs: number;
   readonly retryPolicy: RetryPolicy;
-  /** Undefined while unsigned. */
+  /** Undefined if deliveries are unsigned. */
   readonly secret: string | undefined;
   /** The secret before the last rotation. It signs too until `expiresAt`, in milliseconds since 1970. */
   readonly previousSecret: { readonly secret: string; readonly expiresAt: number } | undefined;
@@ -51,7 +51,7 @@ export interface Subscription {
   readonly updatedAt: number;
 }
 
-/** An event, to be delivered to each subscription that asks for it. */
+/** An event, which is delivered to each subscription that asks for it. */
 export interface SandboxEvent {
   readonly traceId: string;
   readonly eventName: string;
@@ -74,7 +74,7 @@ export interface Attempt {
   readonly number: number;
   /** In milliseconds since 1970. */
   readonly startedAt: number;
-  /** From the request's first byte to the answer's end, or to the failure; in milliseconds. */
+  /** From the request's first byte to the end of the answer or the failure, in milliseconds. */
   readonly latencyMs: number;
   /** The answer's status; undefined when no answer came. */
   readonly status: number | undefined;
@@ -83,7 +83,7 @@ export interface Attempt {
   /** Why no answer came: 'timeout', 'refused', 'cut', … */
   readonly failure: string | undefined;
   readonly isDelivered: boolean;
-  /** What the adversary did with this attempt; undefined when it did nothing. */
+  /** The adversary's disturbance of this attempt, if any. */
   readonly disturbance: string | undefined;
 }
 

@@ -19,7 +19,7 @@ export interface SandboxOptions {
   host?: string | undefined;
   /** Where the state is stored: a SQLite file, or `':memory:'`. @default ':memory:' */
   database?: string | undefined;
-  /** The contents of a new database; an existing database stays as it is. @default a demonstration organization */
+  /** The contents of a new database; an existing one isn't changed. @default a demonstration organization */
   seed?: Seed | undefined;
   /** The seed for random calls: the same value and a new database give the same calls. @default different each time */
   callSeed?: string | number | undefined;
@@ -30,15 +30,15 @@ export interface SandboxOptions {
   /** Disturbs deliveries: `true`, or rates and a seed. @default none */
   adversary?: boolean | AdversaryOptions | undefined;
   /**
-   * What has a trace id: each `delivery`, which is an event on its way to one subscription, or each `event`, so that all
-   * of its subscriptions get the same id. The platform's document allows both. @default 'delivery'
+   * What gets its own trace id: each `delivery` of an event to a subscription, or each `event`, so that all of its
+   * subscriptions get the same id. The platform's document allows both. @default 'delivery'
    */
   traceIds?: 'delivery' | 'event' | undefined;
-  /** Whether plain http and IP addresses are given up, as at the platform, instead of delivered to. @default false */
+  /** Whether deliveries to plain http and IP addresses are given up, as the platform does. @default false */
   strictDeliveries?: boolean | undefined;
-  /** Generates prompts. It may ask a model, and may throw: the request is then answered with 503. @default headings */
+  /** Generates prompts. It may ask a model. If it throws, the request is answered with 503. @default headings */
   generatePrompt?: PromptGenerator | undefined;
-  /** The query parameter of website discovery, which the platform's document doesn't show. @default 'url' */
+  /** The query parameter of website discovery, which isn't in the platform's document. @default 'url' */
   websiteParameter?: string | undefined;
   /**
    * The hosts that website discovery and crawls may fetch besides loopback, such as `www.example.com`. @default none
@@ -60,21 +60,21 @@ const isLoopback = addressMatcher(['loopback']);
 
 const optionsSchema = z.strictObject({
   port: z.int('a port: a whole number from 0 to 65535').min(0, 'a port').max(65_535, 'a port').default(0),
-  // The sandbox's keys are only for tests, and it sends requests to any address that a client names: both would be
-  // dangerous on a network.
+  // Only loopback: the sandbox's keys are for tests, and it sends requests to any address that a client names. Both
+  // would be dangerous on a network.
   host: checked("an address of loopback, such as '127.0.0.1' or '::1'", readHost).default('127.0.0.1'),
   database: z.string("a file or ':memory:'").min(1, "a file or ':memory:'").default(':memory:'),
   seed: z.unknown().optional(),
   callSeed: z
     .union([z.string(), z.number()], 'a text or a number')
     .transform(String)
-    // With a fixed default, every new sandbox would play the same calls, and a receiver would take the calls of the
-    // second sandbox for duplicates.
+    // With a fixed default, every new sandbox would play the same calls, and a receiver would take those of the second
+    // one for duplicates.
     .default(() => randomUUID()),
   speed: z.number('a number above 0').positive('a number above 0').default(1),
   scheme: z.unknown().optional(),
   adversary: z.unknown().optional(),
-  // The document calls the trace id a unique delivery identifier.
+  // The platform's document calls the trace id a unique delivery identifier.
   traceIds: z.enum(['delivery', 'event'], "'delivery' or 'event'").default('delivery'),
   // Off, because a receiver on a laptop listens on http and loopback.
   strictDeliveries: z.boolean('true or false').default(false),
@@ -109,11 +109,11 @@ const optionsSchema = z.strictObject({
   clock: clockOption,
 });
 
-/** The options with all defaults filled in and all values parsed. */
+/** The checked options with all defaults. */
 export type ResolvedSandboxOptions = ReturnType<typeof resolveSandboxOptions>;
 
 /**
- * Checks the options and fills in the defaults, once.
+ * Checks the options and fills in the defaults.
  *
  * @throws ConfigError that says which option, what was expected, and what was found; `seed_invalid`
  */
@@ -127,7 +127,7 @@ export function resolveSandboxOptions(options: SandboxOptions) {
   };
 }
 
-/** Read apart from the other options: the error for a union would name only `adversary`, and not the wrong rate. */
+/** Checked apart from the other options: the error of a union would name only `adversary`, not the wrong rate. */
 function readAdversary(adversary: unknown = false) {
   return adversary === false ? undefined : resolveAdversary(adversary === true ? {} : adversary);
 }

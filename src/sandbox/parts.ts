@@ -32,7 +32,7 @@ import { requestAllowed } from './websites/website.ts';
 import { Subscriptions } from './subscriptions/subscriptions.ts';
 import { Tenants } from './tenants.ts';
 
-/** What the parts need from the sandbox that they belong to. */
+/** What the parts need from their sandbox. */
 interface Surroundings {
   /** Aborted when the sandbox stops. */
   readonly stopping: AbortSignal;
@@ -40,11 +40,11 @@ interface Surroundings {
   readonly requireStarted: (method: string) => void;
 }
 
-/** The parts of a sandbox, put together. */
+/** The assembled parts of a sandbox. */
 export type Parts = ReturnType<typeof buildParts>;
 
 /**
- * Opens the database, fills it when it is new, and puts the parts together.
+ * Opens the database, fills a new one, and assembles the parts.
  *
  * @throws RingbackError `database_unreadable`, `database_newer`, `node_too_old`
  */
@@ -100,7 +100,7 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
   const toolCaller = new ToolCaller({ tenants, customTools, clock, stopping });
   const knowledge = { knowledgeBases, documents, search, tenants, clock };
   const operations: readonly Route[] = [
-    // Before those of knowledge bases: the path begins like one of theirs.
+    // Before those of knowledge bases, whose paths begin in the same way.
     ...websiteRoutes({ websiteParameter, websiteHosts, clock }),
     ...knowledgeBaseRoutes(knowledge),
     ...documentRoutes({ ...knowledge, submitted: () => ingestion.submitted() }),

@@ -14,8 +14,8 @@ export interface PromptRequest {
 export type PromptGenerator = (request: PromptRequest) => string | Promise<string>;
 
 /**
- * Puts the raw prompt and the instructions under two headings. No model is used: the same request always gives the same
- * prompt, so that tests of a client are reproducible.
+ * Puts the raw prompt and the instructions under two headings. It uses no model, so that the same request always gives
+ * the same prompt, and tests of a client are reproducible.
  */
 export function headedPrompt({ rawPrompt, instructions }: Omit<PromptRequest, 'signal'>): string {
   const sections = [section('Task', rawPrompt), section('Instructions', instructions)];

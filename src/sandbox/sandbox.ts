@@ -15,9 +15,7 @@ export interface Deliveries {
   readonly settled: () => Promise<void>;
 }
 
-/**
- * A stand-in for the platform: its documented API over HTTP on loopback, and real deliveries. Made by `createSandbox`.
- */
+/** Stands in for the platform: its documented API over HTTP on loopback, and real deliveries. */
 export class Sandbox {
   /** Plays calls. */
   readonly calls: CallSimulator;
@@ -25,11 +23,11 @@ export class Sandbox {
   readonly attempts: Attempts;
   readonly deliveries: Deliveries;
   /**
-   * The key of the demonstration organization that a new database was filled with. Undefined with a seed, which has its
-   * own keys, and with an existing database, because only digests of keys are stored.
+   * The key of a new database's demonstration organization. Undefined with a seed, which has its own keys, and with an
+   * existing database, which stores only digests of keys.
    */
   readonly apiKey: string | undefined;
-  /** Whether the database was new, and was filled from the seed. @internal */
+  /** Whether the database was new and filled from the seed. @internal */
   readonly isNew: boolean;
   readonly #options: ResolvedSandboxOptions;
   readonly #parts: Parts;
@@ -64,8 +62,7 @@ export class Sandbox {
   }
 
   /**
-   * Begins to listen, and resumes the deliveries and documents that were not settled when the sandbox last
-   * stopped.
+   * Begins to listen, and resumes the deliveries and documents that were not settled when the sandbox last stopped.
    *
    * @throws RingbackError `port_in_use`, `listen_failed`, `sandbox_started`
    */
@@ -86,9 +83,8 @@ export class Sandbox {
   }
 
   /**
-   * Ends everything in flight, and closes. Deliveries and documents that are not settled stay in the database for the next
-   * start. May
-   * be called more than once.
+   * Ends everything in flight, and closes. Unsettled deliveries and documents stay in the database for the next start.
+   * May be called more than once.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
@@ -96,8 +92,7 @@ export class Sandbox {
   }
 
   /**
-   * Makes the next `count` requests of an operation fail: with 503, or as `how` says; 0 cancels what was asked for
-   * before.
+   * Makes the next `count` requests of an operation fail: with 503, or as `how` says. 0 cancels an earlier call.
    *
    * @param operation Its name, such as `subscriptions.create`, or a group, such as `knowledge-bases`
    * @throws ConfigError `option_invalid` for an unknown operation or an invalid value, `option_unknown`
@@ -108,7 +103,7 @@ export class Sandbox {
   }
 
   /**
-   * Calls a custom tool that an agent has registered, as the platform would when its model asks for it.
+   * Calls a custom tool of an agent, as the platform would when its model asks for it.
    *
    * @param args The arguments that the model gives
    * @throws RingbackError `tool_unregistered`
@@ -122,7 +117,7 @@ export class Sandbox {
     const { engine, ingestion, server, database } = this.#parts;
     this.#state = 'stopped';
     this.#stopping.abort();
-    // A server that is about to listen can't be closed yet.
+    // A server that is still starting to listen can't be closed.
     await this.#listening.catch(() => {});
     await engine.stop();
     await ingestion.stop();
@@ -136,7 +131,7 @@ export class Sandbox {
 }
 
 /**
- * Makes a sandbox: opens its database, and fills it when it is new. It listens after `start`.
+ * Creates a sandbox: opens its database, and fills a new one. It listens after `start`.
  *
  * @throws ConfigError for an invalid option or seed; RingbackError `database_unreadable`, `database_newer`,
  *   `node_too_old`

@@ -5,7 +5,7 @@ import { advances, knowledgeBaseSeedSchema } from './knowledge/fields.ts';
 
 const text = z.string('text that is not empty').min(1, 'text that is not empty');
 
-/** A key has the characters of a bearer token (RFC 6750). A shorter one than this is probably a mistake. */
+/** A key has the characters of a bearer token (RFC 6750). A shorter one is probably a mistake. */
 const key = z
   .string('a key')
   .regex(/^[\w.~+/-]{8,200}=*$/, 'a key: 8 to 200 letters, digits and - . _ ~ + /');
@@ -39,8 +39,8 @@ const organizationSchema = z.strictObject({
 });
 
 /**
- * The contents of a new sandbox. Published as `schemas/sandbox-seed.schema.json`. A schema can't say that ids are
- * unique and that every reference leads to something; `parseSeed` checks that.
+ * The contents of a new sandbox. Published as `schemas/sandbox-seed.schema.json`. A schema can't express that ids are
+ * unique and that references lead to something; `parseSeed` checks that.
  */
 export const seedSchema = z.strictObject({
   $schema: z.string('text').optional().describe('Where an editor finds this schema.'),
@@ -103,12 +103,12 @@ function seedInvalid(issue: z.core.$ZodIssue | undefined, seed: unknown) {
   const expected = isNoObject ? 'an object' : (issue?.message ?? 'valid');
   const path = issue?.path ?? [];
   const value = valueAt(seed, path);
-  // What is there is not quoted: it may be a key.
+  // The value isn't quoted: it may be a key.
   const found = value === undefined ? 'missing' : value === '' ? 'empty' : 'something else';
   return configError('seed_invalid', { place: path.join('.') || 'the whole', expected, found });
 }
 
-/** An id stands for one thing of its kind in the whole sandbox, and a key for one user. */
+/** An id names one thing of its kind in the whole sandbox, and a key belongs to one user. */
 function refuseRepeated({ organizations }: ParsedSeed): void {
   const users = organizations.flatMap((organization) => organization.users);
   const named = {

@@ -47,7 +47,7 @@ function fillFrom(
     knowledgeBases.add({ ...base, organization_id: seed.id }, now);
     for (const { name, text } of files) {
       const content = Buffer.from(text);
-      // Its name says what kind of text it is, as it does of a file that comes without a content type.
+      // Its name determines the type of text, as for an upload without a content type.
       const source = { kind: 'file', contentType: undefined } as const;
       documents.add({ knowledgeBaseId: base.id, name, source, content, size: content.byteLength }, now);
     }

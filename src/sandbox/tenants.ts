@@ -37,12 +37,12 @@ const agentColumns = 'id, organization_id as organizationId, workspace_id as wor
 type AgentRow = Omit<Agent, 'workspaceId'> & { readonly workspaceId: string | null };
 
 /**
- * The organizations with their users, API keys, workspaces (parts that agents belong to) and agents. They come from the
- * seed, and don't change.
+ * The organizations with their users, API keys, workspaces (groups of agents) and agents. They come from the seed, and
+ * don't change.
  *
- * A key is a bearer token. It stands for one user, and so for one organization (platform document, Authentication).
- * Only the SHA-256 of keys is stored, so that nobody can send requests with a copy of the database. A key is looked up
- * by its digest, so the time of the look-up reveals nothing about the key.
+ * A key is a bearer token that identifies one user, and so one organization (platform document, Authentication). Only
+ * the SHA-256 of keys is stored, so that a copy of the database gives no access. Keys are looked up by digest, so the
+ * time of a look-up reveals nothing about the key.
  */
 export class Tenants {
   readonly #connection: Connection;
@@ -66,7 +66,7 @@ export class Tenants {
     );
   }
 
-  /** Adds an organization with all that belongs to it, except its knowledge bases. */
+  /** Adds an organization with everything except its knowledge bases. */
   add({ id, name, users, workspaces, agents }: OrganizationSeed): void {
     const insert = (table: string, ...values: readonly (string | Buffer | null)[]) =>
       this.#connection
@@ -81,7 +81,7 @@ export class Tenants {
     for (const agent of agents) insert('agents', agent.id, id, agent.workspace_id ?? null, agent.name);
   }
 
-  /** The user that the key stands for, with their organization; undefined for an unknown key. */
+  /** The user of a key, with their organization; undefined for an unknown key. */
   callerOf(key: string): Caller | undefined {
     return this.#caller.get(textDigest(key));
   }
@@ -104,7 +104,7 @@ export class Tenants {
     return row && agentOf(row);
   }
 
-  /** An agent of the organization; undefined for an unknown id, and also for another organization's agent. */
+  /** An agent of the organization; undefined for an unknown id and for another organization's agent. */
   agent(organizationId: string, id: string): Agent | undefined {
     const agent = this.findAgent(id);
     return agent?.organizationId === organizationId ? agent : undefined;

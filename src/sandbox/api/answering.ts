@@ -21,20 +21,20 @@ export interface AnsweringParts {
   readonly stopping: AbortSignal;
 }
 
-/** A request, its response, and what is known of the operation. */
+/** A request, its response, and its operation. */
 interface Exchange {
   readonly request: Request;
   readonly response: Response;
   readonly form: ErrorForm;
-  /** Undefined where there is none. */
+  /** Undefined if the path has no operation. */
   readonly operation?: string;
 }
 
 const withBody: readonly string[] = ['POST', 'PUT'] satisfies Route['method'][];
 
 /**
- * Takes a request through the steps that all operations share, in this order: method, key, a requested failure, body,
- * the operation itself. Every error is answered with one of the document's error bodies.
+ * Takes a request through the steps that all operations share, in this order: method, key, requested failure, body, the
+ * operation itself. Every error is answered with one of the document's error bodies.
  */
 export class Answering {
   readonly #parts: AnsweringParts;
@@ -43,7 +43,7 @@ export class Answering {
     this.#parts = parts;
   }
 
-  /** Answers a request to a path that has these operations, one for each method. */
+  /** Answers a request to a path with these operations, one for each method. */
   async answer(routes: readonly [Route, ...Route[]], request: Request, response: Response): Promise<void> {
     const route = routes.find(({ method }) => method === request.method);
     if (!route) {
@@ -89,11 +89,11 @@ export class Answering {
     return answer;
   }
 
-  /** An unexpected error is a failure of the sandbox. To the client it looks like any failure of the service. */
+  /** Logs an unexpected error of the sandbox. To the client it looks like a failure of the service. */
   #problemOf(error: unknown, { response, operation }: Exchange): RequestProblem {
     if (error instanceof ApiError) return error;
     const { logger, stopping } = this.#parts;
-    // Work that was broken off because the client is gone, or the sandbox stops, has not failed.
+    // Work that was aborted because the client has left, or the sandbox stops, hasn't failed.
     if (!stopping.aborted && !response.destroyed) {
       logger.error({ event: 'request_failed', operation, error: messageOf(error) }, 'a request failed');
     }
@@ -124,7 +124,7 @@ function bodyOf({ isUpload, method }: Route, request: Request): Promise<unknown>
 }
 
 /**
- * Who sends a request, by its bearer token (platform document, Authentication).
+ * Identifies the caller by the bearer token (platform document, Authentication).
  *
  * @throws ApiError `unauthorized`, the same for a missing, a malformed and an unknown token
  */
@@ -135,7 +135,7 @@ function authenticate(authorization: string | undefined, tenants: Tenants): Call
   return caller;
 }
 
-/** The error that a requested failure is answered with, unless the connection is cut. */
+/** The error for a requested failure. */
 function requestedError(failure: Exclude<Failure, { kind: 'late' }>, response: Response): ApiError {
   if (failure.kind === 'cut') return new ApiError('unavailable', 'The connection is cut');
   const { status, retryAfter } = failure;

@@ -9,10 +9,7 @@ export interface CallParts {
   readonly clock: Clock;
 }
 
-/**
- * The operations that read calls back. They are not in the platform's document: their paths and fields were seen in use
- * (docs/sandbox.md).
- */
+/** The operations that read calls. They were seen in use, but aren't in the platform's document (docs/sandbox.md). */
 export function callRoutes({ calls, clock }: CallParts): readonly Route[] {
   const find = ({ caller, params }: ApiRequest): PlayedCall | undefined =>
     calls.find(caller.organizationId, params['call_id'] ?? '');
@@ -29,7 +26,7 @@ export function callRoutes({ calls, clock }: CallParts): readonly Route[] {
   ];
 }
 
-/** Before a call has ended, the fields about its end are null and it has no messages: choices of the sandbox. */
+/** Before a call has ended, the fields about its end are null and it has no messages: the sandbox's choices. */
 function callBody(call: PlayedCall, { status, hasEnded }: CallProgress) {
   return {
     _id: call.callId,
@@ -44,7 +41,7 @@ function callBody(call: PlayedCall, { status, hasEnded }: CallProgress) {
   };
 }
 
-/** Before an analysis is ready, users have seen 404 and 500. The sandbox answers 404, also if none ever comes. */
+/** Before an analysis is ready, users have seen 404 and 500. The sandbox answers 404, even if none ever comes. */
 function analysisAnswer(call: PlayedCall | undefined, { params }: ApiRequest, now: number): ApiAnswer {
   const isReady = call?.agentId === params['agent_id'] && call && progressOf(call, now).isAnalysed;
   if (!isReady) throw new ApiError('not_found', 'Analysis not found');

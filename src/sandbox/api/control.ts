@@ -33,8 +33,8 @@ const toolCallSchema = z.object(
 );
 
 /**
- * The sandbox's own controls over HTTP, which the platform doesn't have. They do what the corresponding methods do in
- * TypeScript, with the same fields. Calls, attempts, deliveries and tools are only those of the key's organization.
+ * The sandbox's own controls over HTTP, which the platform doesn't have. They correspond to the TypeScript methods,
+ * with the same fields. Calls, attempts, deliveries and tools are limited to the key's organization.
  */
 export function controlRoutes(parts: ControlParts): readonly Route[] {
   const route = routesOf('sandbox', 'general');
@@ -73,7 +73,7 @@ async function callTool({ body, caller }: ApiRequest, { toolCaller }: ControlPar
   return { status: 200, body: await orInvalid(() => toolCaller.call(call, caller.organizationId)) };
 }
 
-/** Calls a method, and answers its RingbackError, which is about the arguments, as an error in the request's body. */
+/** Calls a method, and converts its RingbackError, which is about the arguments, to an error in the request's body. */
 async function orInvalid<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await work();

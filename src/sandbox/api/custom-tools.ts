@@ -13,7 +13,7 @@ export interface CustomToolParts {
 
 const path = '/v2/ai-agents/:ai_agent_id/custom-tools';
 
-/** Operations on custom tools: the platform's document has create; the others were seen in use (docs/sandbox.md). */
+/** Operations on custom tools: create is in the platform's document, the others were seen in use (docs/sandbox.md). */
 export function customToolRoutes({ customTools, tenants, clock }: CustomToolParts): readonly Route[] {
   const route = routesOf('custom-tools', 'general');
   /** Another organization's agent is answered like an unknown one, so that nobody learns which ids exist. */
@@ -42,7 +42,7 @@ export function customToolRoutes({ customTools, tenants, clock }: CustomToolPart
       if (!tool) throw missingTool();
       return { status: 200, body: tool };
     }),
-    // PUT replaces everything, as it does for subscriptions: a choice of the sandbox.
+    // PUT replaces everything, as for subscriptions: the sandbox's choice.
     route('update', 'PUT', `${path}/:tool_id`, (request) => {
       const owner = ownerOf(request);
       const toolId = toolIdOf(request);

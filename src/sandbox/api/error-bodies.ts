@@ -1,4 +1,4 @@
-/** The three error bodies of the platform's document, and which of them is the answer to which problem (Errors). */
+/** The three error bodies of the platform's document, and which problem is answered with which (Errors). */
 import { randomUUID } from 'node:crypto';
 import { isoTime } from '../model.ts';
 import type { ApiAnswer, ApiError, ErrorForm, Issue } from './route.ts';
@@ -12,7 +12,7 @@ export interface RequestProblem {
 
 /** What an error body contains besides the problem. */
 export interface ErrorContext {
-  /** As the request has it, without the query. */
+  /** The request's path without the query. */
   readonly path: string;
   /** In milliseconds since 1970. */
   readonly now: number;
@@ -68,7 +68,7 @@ function subscriptionError(
   };
 }
 
-/** The dotted name of an invalid field, without the part of the request; if the whole part is invalid, its name. */
+/** The dotted name of an invalid field without the part of the request, or the part's name if all of it is invalid. */
 function nameOf(loc: Issue['loc']): string {
   return (loc.length > 1 ? loc.slice(1) : loc).join('.');
 }

@@ -15,12 +15,12 @@ export interface KnowledgeBaseParts {
   readonly clock: Clock;
 }
 
-/** Where the operations on knowledge bases are: the document shows it for one of them. */
+/** The path of the operations on knowledge bases; the document shows it for only one of them. */
 export const knowledgeBasePath = '/api/v1/knowledge-bases';
 
 /**
- * The document has a 422 for a knowledge base, but says that a malformed id is answered as not found. The sandbox
- * therefore answers 422 only for an id that is longer than this, in characters: its own choice.
+ * The longest id, in characters. The document has a 422 for a knowledge base, but answers malformed ids with not found.
+ * So the sandbox answers 422 only for a longer id: its own choice.
  */
 const maxIdLength = 256;
 const maxQuestion = 10_000;
@@ -43,8 +43,8 @@ const searchSchema = z.object({
 });
 
 /**
- * Operations on knowledge bases. The document describes their behaviour, and shows the path of `get` alone: the others are a
- * choice of the sandbox (docs/sandbox.md).
+ * The operations on knowledge bases. The document describes their behaviour, but shows only the path of `get`: the
+ * others are the sandbox's choice (docs/sandbox.md).
  */
 export function knowledgeBaseRoutes(parts: KnowledgeBaseParts): readonly Route[] {
   const { knowledgeBases, search, tenants, clock } = parts;
@@ -68,7 +68,7 @@ export function knowledgeBaseRoutes(parts: KnowledgeBaseParts): readonly Route[]
       return { status: 200, body: { knowledge_bases: items, next_page_token: tokenAfter(next) } };
     }),
     route('get', 'GET', member, (request) => ({ status: 200, body: find(request) })),
-    // PUT replaces everything, as it does for subscriptions: a choice of the sandbox. The model stays (platform document).
+    // PUT replaces everything, as for subscriptions: the sandbox's choice. The model stays (platform document).
     route('update', 'PUT', member, (request) => {
       const { caller, body } = request;
       const found = find(request);
@@ -103,7 +103,7 @@ export function knowledgeBaseRoutes(parts: KnowledgeBaseParts): readonly Route[]
 }
 
 /**
- * The knowledge base that a request is about.
+ * The knowledge base of a request.
  *
  * @throws ApiError the same for a missing, a malformed and another tenant's id: callers must not learn which ids exist
  */

@@ -14,7 +14,7 @@ export interface DocumentParts {
   readonly knowledgeBases: KnowledgeBases;
   readonly documents: Documents;
   readonly search: Search;
-  /** Told that a document waits. */
+  /** Called when a document waits. */
   readonly submitted: () => void;
   readonly clock: Clock;
 }
@@ -29,14 +29,14 @@ const crawlSchema = z.object({
 });
 
 /**
- * Operations on the documents of a knowledge base. The platform's document describes their behaviour, and shows no path: these
- * are a choice of the sandbox (docs/sandbox.md).
+ * The operations on the documents of a knowledge base. The platform's document describes their behaviour, but shows no
+ * path: these are the sandbox's choice (docs/sandbox.md).
  */
 export function documentRoutes(parts: DocumentParts): readonly Route[] {
   const { knowledgeBases, documents, search, submitted, clock } = parts;
   const route = routesOf('documents', 'knowledge-base');
   const path = `${knowledgeBasePath}/:kb_id/documents`;
-  /** Answered as soon as it is stored and queued (platform document, Ingestion). */
+  /** Answers as soon as the document is stored and queued (platform document, Ingestion). */
   const submit = (request: ApiRequest, submission: Omit<Submission, 'knowledgeBaseId'>): ApiAnswer => {
     const { id: knowledgeBaseId } = knowledgeBaseOf(request, knowledgeBases);
     const document = documents.add({ ...submission, knowledgeBaseId }, clock.now());
@@ -76,7 +76,7 @@ export function documentRoutes(parts: DocumentParts): readonly Route[] {
   ];
 }
 
-/** A document as it is answered. Beyond `document_id` and a status of `completed`, the fields are a choice of the sandbox. */
+/** A document in an answer. All fields but `document_id` and the status `completed` are the sandbox's choice. */
 function shown({ source, ...document }: KnowledgeDocument) {
   return {
     document_id: document.id,

@@ -12,7 +12,7 @@ const bodySchema = z.object({
 /** Half of a SHA-256, in hexadecimal digits: enough that no two requests share an id. */
 const idLength = 32;
 
-/** Prompt generation (platform document, POST generate). The status 200 and the required fields are our choice. */
+/** Prompt generation (platform document, POST generate). The status 200 and required fields are our choice. */
 export function promptRoutes(generatePrompt: PromptGenerator): readonly Route[] {
   const path = '/v1/prompt-generation/prompt/generate';
   return [
@@ -20,7 +20,7 @@ export function promptRoutes(generatePrompt: PromptGenerator): readonly Route[] 
   ];
 }
 
-/** The same request by the same user always gets the same id, whatever the generator makes of it. */
+/** The same request by the same user always gets the same id, whatever the generator returns. */
 async function generate(
   { caller: { userId }, body, signal }: ApiRequest,
   generatePrompt: PromptGenerator,
@@ -28,7 +28,7 @@ async function generate(
   const { raw_prompt: rawPrompt, instructions } = validated(bodySchema, body, 'body');
   const identity = hash('sha256', JSON.stringify([userId, rawPrompt, instructions]));
   const prompt: unknown = await generatePrompt({ rawPrompt, instructions, userId, signal });
-  // The generator is the user's own code, perhaps without types: the client must not get another answer than documented.
+  // The generator is user code, perhaps untyped: the client must get only documented answers.
   if (typeof prompt !== 'string') throw new TypeError('generatePrompt should return text');
   return {
     status: 200,

@@ -1,4 +1,4 @@
-/** Reads what a request contains: its body, and the fields of its path, query and body. */
+/** Reads a request's body, and the fields of its path, query and body. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { checked } from '../../errors/option-problems.ts';
@@ -10,12 +10,12 @@ import { type ApiRequest, type Issue, invalidRequest } from './route.ts';
 const maxBytes = 1024 ** 2;
 /** Deeper than any meaningful body, and far from the depth at which writing it as JSON would overflow the stack. */
 const maxDepth = 64;
-/** In one answer: with a mistake in each of ten thousand entries, it would be larger than the body. */
+/** In one answer: with a mistake in each of many entries, it would be larger than the body. */
 const maxIssues = 20;
 const maxPageSize = 100;
 
 /**
- * The body of a request as JSON; undefined when there is none.
+ * Reads the body of a request as JSON; undefined if there is none.
  *
  * @throws ApiError `invalid` for another media type or charset, and for a body that is too large, too deep, compressed,
  *   not UTF-8 or not JSON
@@ -60,7 +60,7 @@ function parse(bytes: Uint8Array): unknown {
   throw invalidRequest({ loc: ['body'], msg: 'Should be JSON in UTF-8', type: 'json_invalid' });
 }
 
-/** Goes level by level: a recursive function would overflow the stack on a deeply nested body. */
+/** Goes level by level: recursion would overflow the stack on a deeply nested body. */
 function isTooDeep(body: unknown): boolean {
   let level = [body];
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -71,11 +71,12 @@ function isTooDeep(body: unknown): boolean {
 }
 
 /**
- * Checks a part of a request against a schema, and returns the schema's output. The messages are the schema's own.
+ * Checks a part of a request against a schema, and returns the schema's output. The messages are the schema's.
  *
- * @param part The first step of each issue's `loc` (platform document, HTTPValidationError)
- * @param beforeMessage What the messages begin with: those of schemas that seeds share say only what is expected
- * @throws ApiError `invalid` with an issue for each thing that is wrong, at most twenty
+ * @param part the first step of each issue's `loc` (platform document, HTTPValidationError)
+ * @param beforeMessage the beginning of the messages, for schemas shared with seeds, whose messages say only what is
+ *   expected
+ * @throws ApiError `invalid` with an issue for each problem, at most twenty
  */
 export function validated<Schema extends z.ZodType>(
   schema: Schema,
@@ -105,8 +106,8 @@ function issueOf(
 }
 
 /**
- * The query of every list: `page_size`, which is required, and `page_token`, which the page before gave
- * (docs/sandbox.md). Its output is the size of the page, and the position that the page begins after.
+ * The query of every list: `page_size`, which is required, and `page_token` from the previous page (docs/sandbox.md).
+ * Its output is the size of the page, and the position after which it begins.
  */
 export const pageSchema = z
   .object({
@@ -116,8 +117,7 @@ export const pageSchema = z
   .transform(({ page_size: size, page_token: after = 0 }) => ({ size, after }));
 
 /**
- * The page that a query asks for, with 20 to a page unless it says how many: a choice of the sandbox, where the document shows no
- * list.
+ * The page that a query asks for, by default with 20 items: the sandbox's choice where the document shows no list.
  *
  * @throws ApiError `invalid`
  */
@@ -125,7 +125,7 @@ export function pageIn(query: ApiRequest['query']): z.output<typeof pageSchema> 
   return validated(pageSchema, { page_size: '20', ...query }, 'query');
 }
 
-/** The token for the page after this position, which clients can't read; null, as the last page has it, for none. */
+/** The opaque token for the page after this position; null, as on the last page, if there is none. */
 export function tokenAfter(position: number | undefined): string | null {
   return position === undefined ? null : Buffer.from(`after:${position}`).toString('base64url');
 }

@@ -1,19 +1,19 @@
 import type { Caller } from '../model.ts';
 
-/** Which of the document's three error bodies an operation answers with (platform document, Errors). */
+/** Which of the document's three error bodies an operation uses (platform document, Errors). */
 export type ErrorForm = 'knowledge-base' | 'subscription' | 'general';
 
-/** A request that has been authenticated, and whose body has been read as JSON. */
+/** An authenticated request with its parsed body. */
 export interface ApiRequest {
   readonly caller: Caller;
   /** The parts of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
-  /** A parameter that is given twice is a list. */
+  /** A repeated parameter becomes a list. */
   readonly query: Readonly<Record<string, string | readonly string[]>>;
-  /** Undefined when there was none. Of an upload, the file. */
+  /** Undefined without a body. For an upload, the file. */
   readonly body: unknown;
   readonly path: string;
-  /** Aborted when the client goes away or the sandbox stops. */
+  /** Aborted when the client leaves or the sandbox stops. */
   readonly signal: AbortSignal;
 }
 
@@ -28,7 +28,7 @@ export interface Route {
   /** Its name, such as `subscriptions.create`, in `sandbox.fail` and docs/coverage.md. */
   readonly operation: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** In the form of Express's paths: `/v1/public/webhook/subscription/:id`. */
+  /** In Express's syntax: `/v1/public/webhook/subscription/:id`. */
   readonly path: string;
   readonly errors: ErrorForm;
   /** Whether its body is a file instead of JSON. */
@@ -36,7 +36,7 @@ export interface Route {
   readonly handle: (request: ApiRequest) => ApiAnswer | Promise<ApiAnswer>;
 }
 
-/** One thing that is wrong with a request: where, what, and of which type (platform document, HTTPValidationError). */
+/** One problem of a request: where, what, and of which type (platform document, HTTPValidationError). */
 export interface Issue {
   readonly loc: readonly (string | number)[];
   readonly msg: string;
@@ -55,12 +55,12 @@ export class ApiError extends Error {
   }
 }
 
-/** The error for a request with these things wrong; a message never repeats a value, which may be a credential. */
+/** The error for a request with these problems. A message never repeats a value, which may be a credential. */
 export function invalidRequest(...issues: readonly Issue[]): ApiError {
   return new ApiError('invalid', 'The request is not valid', issues);
 }
 
-/** Makes the routes of a group of operations: they share the first part of their names, and the form of their errors. */
+/** Makes the routes of a group, which share the first part of their names and the form of their errors. */
 export function routesOf(group: string, errors: ErrorForm) {
   return (operation: string, method: Route['method'], path: string, handle: Route['handle']): Route => ({
     operation: `${group}.${operation}`,

@@ -22,12 +22,12 @@ export class ApiServer {
   constructor(routes: readonly Route[], parts: AnsweringParts) {
     const router = routerOf(routes, new Answering(parts));
     const answer = (request: IncomingMessage, response: ServerResponse) => {
-      // A request target that is not a path gets the 404 of an unknown path, and none of its parts is taken for one.
+      // A request target that isn't a path gets the 404 of an unknown path, whatever path is in it.
       if (request.url?.startsWith('/') !== true) request.url = '/';
       router(request, response, () => answerJson(response, 500, { error: 'internal' }));
     };
     this.#server = createServer(answer);
-    // An unknown `Expect` header is ignored; Node would answer it with an error that has no body.
+    // Ignores an unknown `Expect` header, which Node would answer with an error without a body.
     this.#server.on('checkExpectation', answer);
     this.#server.on('clientError', answerBrokenRequest);
   }
@@ -46,7 +46,7 @@ export class ApiServer {
     return listen(this.#server, { host, port });
   }
 
-  /** Takes no more requests, and resolves when those in flight are answered, or were cut off after `closeTimeout`. */
+  /** Accepts no more requests, and resolves when those in flight are answered, or cut after `closeTimeout`. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const timer = setTimeout(() => this.#server.closeAllConnections(), closeTimeout);
@@ -68,7 +68,7 @@ function routerOf(routes: readonly Route[], answering: Answering): Router.Router
   return router;
 }
 
-/** Takes a path that can't be decoded literally: it is then an unknown path or id, and no error of the router's. */
+/** Takes an undecodable path literally: then it is an unknown path or id, and no error of the router. */
 function makeDecodable(request: Request, _response: Response, next: NextFunction): void {
   const [path = '', ...query] = (request.url ?? '').split('?');
   try {
@@ -79,14 +79,14 @@ function makeDecodable(request: Request, _response: Response, next: NextFunction
   next();
 }
 
-/** The status for a request that is not valid HTTP, by the parser's error code; 400 for any other code. */
+/** The status for a request that isn't valid HTTP, by the parser's error code; otherwise 400. */
 const statuses: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   HPE_HEADER_OVERFLOW: 431,
 };
 
-/** Answers a request that can't be read as HTTP, in the form of the general errors, and closes the connection. */
+/** Answers a request that isn't valid HTTP, in the form of the general errors, and closes the connection. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

@@ -57,9 +57,9 @@ export function subscriptionRoutes(subscriptions: Subscriptions, clock: Clock): 
 }
 
 /**
- * A subscription as the platform writes it (platform document, WebhookSubscription: response fields). Optional fields
- * that are unset are absent, never null. The secret is only in the answer that issues it.
- * The names `agent_ids`, `workspace_ids` and `secret` are not in that document: they are documented elsewhere.
+ * A subscription as the platform writes it (platform document, WebhookSubscription: response fields). Unset optional
+ * fields are absent, never null. The secret is only in the answer that issues it. The names `agent_ids`,
+ * `workspace_ids` and `secret` are documented elsewhere, not in that document.
  */
 function subscriptionBody(subscription: Subscription, issued?: string): Readonly<Record<string, unknown>> {
   const { description, headers, agentIds, workspaceIds } = subscription;

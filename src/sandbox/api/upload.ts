@@ -9,7 +9,7 @@ export interface Upload {
   readonly contentType: string | undefined;
   /** In bytes. */
   readonly size: number;
-  /** Undefined if it has more than `maxKept` bytes: it is counted, and not kept. */
+  /** Undefined if it has more than `maxKept` bytes: it is only counted. */
   readonly content: Buffer | undefined;
 }
 
@@ -19,9 +19,9 @@ const maxKept = 20 * 1024 * 1024;
 const maxRead = 1024 ** 3;
 
 /**
- * The file of a `multipart/form-data` request, in the field `file`: the field's name is a choice of the sandbox.
+ * Reads the file of a `multipart/form-data` request from the field `file`, a name that is the sandbox's choice.
  *
- * @throws ApiError `invalid` without such a file, and for what is not multipart
+ * @throws ApiError `invalid` without such a file, and for other media types
  */
 export async function readUpload(request: IncomingMessage): Promise<Upload> {
   const parser = await parserFor(request);
@@ -45,18 +45,18 @@ export async function readUpload(request: IncomingMessage): Promise<Upload> {
     stream.on('limit', () => refuse({ msg: `Should have at most ${maxRead} bytes`, type: 'too_long' }));
     stream.on('end', () => {
       const content = size > maxKept ? undefined : Buffer.concat(kept);
-      // Without a name it is a field, and busboy gives none of those.
+      // Busboy reports a part without a name as a field, not as a file.
       resolve({ name: filename ?? 'unnamed', contentType: mimeType, size, content });
     });
   });
   parser.on('error', refuseForm);
   parser.on('close', () => refuse({ msg: 'Should be given', type: 'missing' }));
-  // A client that goes away in the middle ends the request, and never the parser.
+  // A client that leaves midway ends the request, but not the parser.
   request.on('close', () => {
     if (!request.complete) refuse({ msg: 'Should arrive whole', type: 'unreadable' }, ['body']);
   });
   request.pipe(parser);
-  // The rest of a form is read, and not looked at: a connection on which it lay would take no further request.
+  // Reads the rest of the form unparsed: unread bytes would block the connection's next request.
   return promise.finally(() => request.unpipe(parser).resume());
 }
 

@@ -6,11 +6,11 @@ import { validated } from './request.ts';
 import { type ApiAnswer, type Route, routesOf } from './route.ts';
 
 export interface WebsiteParts {
-  /** The name of the query parameter that carries the website's address, which the document doesn't show. */
+  /** The query parameter for the website's address, which isn't in the platform's document. */
   readonly websiteParameter: string;
-  /** Which hosts discovery may look at besides those on loopback. */
+  /** Hosts outside of loopback that discovery may visit. */
   readonly websiteHosts: readonly string[];
-  /** Ends a lookup of a website that takes too long. */
+  /** For the timeout of a look-up. */
   readonly clock: Clock;
 }
 
@@ -21,7 +21,7 @@ export const addressSchema = z
   .url({ protocol: /^https?$/, error: 'Should be an http or https address' })
   .max(maxAddressLength, `Should have at most ${maxAddressLength} characters`);
 
-/** The two error bodies of the document, whose statuses and codes it doesn't show: a choice of the sandbox. */
+/** The answers to problems; the statuses and codes are the sandbox's choice. */
 const problems: Readonly<Record<WebsiteProblem['kind'], ApiAnswer>> = {
   not_allowed: {
     status: 400,
@@ -37,9 +37,9 @@ const problems: Readonly<Record<WebsiteProblem['kind'], ApiAnswer>> = {
   },
 };
 
-/** The websites that a knowledge base may be filled from (platform document, GET sitemaps). */
+/** The look-up of websites for a knowledge base (platform document, GET sitemaps). */
 export function websiteRoutes(parts: WebsiteParts): readonly Route[] {
-  // The parameter's name is only known at run time, so the type doesn't have it.
+  // The parameter's name is known only at run time, so the type lacks it.
   const querySchema = z
     .object({ [parts.websiteParameter]: addressSchema })
     .transform((query) => new URL(query[parts.websiteParameter] as string));

@@ -7,11 +7,11 @@ import { type Scenario, scenarios, sentiments, transferStatuses } from './call.t
 import { conversations, destinations } from './conversations.ts';
 import { oneOf, wholeNumber } from './seeded-random.ts';
 
-/** How one call is to be played. Fields that are left out are drawn at random from the sandbox's `callSeed`. */
+/** How to play one call. Missing fields are drawn at random from the sandbox's `callSeed`. */
 export interface CallPlan {
   /** @default drawn: of ten calls about six are completed, two transferred, one is unanalysed, one failed */
   readonly scenario?: Scenario | undefined;
-  /** The id of the call. You may choose it, and each id can be played once. @default 24 hex digits */
+  /** The id of the call; each id can be played once. @default 24 hex digits */
   readonly callId?: string | undefined;
   /** @default drawn from the organization's agents */
   readonly agentId?: string | undefined;
@@ -75,12 +75,12 @@ const scenarioShares: readonly [Scenario, ...Scenario[]] = [
   'failed',
 ];
 
-/** Everything about a call except the time and the agent that it is played for. Durations in milliseconds. */
+/** Everything about a call except its time and its agent. Durations in milliseconds. */
 export type Choice = ReturnType<typeof choose>;
 
-/** Takes what a plan gives, and draws the rest. */
+/** Takes the fields of the plan, and draws the rest. */
 export function choose(plan: ParsedPlan, random: Random) {
-  // Everything is drawn, even what the plan gives, so that a field that is given doesn't change the others.
+  // Draws everything, even what the plan gives, so that a given field doesn't change the others.
   const drawn = {
     scenario: oneOf(random, scenarioShares),
     conversation: oneOf(random, conversations),
@@ -92,9 +92,9 @@ export function choose(plan: ParsedPlan, random: Random) {
     transferStatus: oneOf(random, transferStatuses),
     sentiment: oneOf(random, sentiments),
     destination: oneOf(random, destinations),
-    /** Where in the call the transfer is: somewhere in its middle. */
+    /** The point of the transfer, somewhere in the middle of the call. */
     transferShare: 0.2 + 0.7 * random(),
-    // A range of phone numbers that is reserved for fiction.
+    // From a range of phone numbers reserved for fiction.
     callerNumber: `+120255501${String(wholeNumber(random, 0, 99)).padStart(2, '0')}`,
   };
   return { ...drawn, ...defined(plan) };

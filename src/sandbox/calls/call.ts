@@ -1,6 +1,5 @@
 import { eventNames } from '../../events/names.ts';
 
-/** How a call goes. */
 export const scenarios = ['completed', 'transferred', 'unanalysed', 'failed'] as const;
 
 /**
@@ -12,7 +11,7 @@ export type Scenario = (typeof scenarios)[number];
 export const transferStatuses = ['pending', 'initiated', 'success', 'failed'] as const;
 export const sentiments = ['positive', 'neutral', 'negative'] as const;
 
-/** One thing that was said. */
+/** One message of a conversation. */
 export interface Message {
   readonly role: 'user' | 'agent';
   readonly content: string;
@@ -29,7 +28,7 @@ export interface PlayedTransfer {
   readonly actions: readonly string[];
   readonly unresolved: readonly string[];
   readonly at: number;
-  /** Whether the body came in the envelope: the document's sample has none. */
+  /** Whether the body is in the envelope, which the document's sample lacks. */
   readonly isWrapped: boolean;
 }
 
@@ -56,14 +55,14 @@ export interface PlayedEvent {
   readonly eventName: string;
   /** The time in its body, in milliseconds since 1970; undefined for a flat body, which has none. */
   readonly occurredAt: number | undefined;
-  /** When it happens on the real clock, in milliseconds since 1970: its first attempt is due then. */
+  /** When it happens in real time, in milliseconds since 1970: its first attempt is due then. */
   readonly happensAt: number;
 }
 
 /**
- * A call as it was played: the facts that its events report. Times are the call's own, in milliseconds since 1970. At a
- * speed of 1 they are the real ones. A call that is played faster is dated as if it had begun earlier: it has its full
- * duration, and none of its events lies in the future.
+ * A played call: the facts that its events report. Times are the call's own, in milliseconds since 1970; at a speed of
+ * 1 they are the real ones. A faster call is dated as if it had begun earlier: it has its full duration, and none of
+ * its events lies in the future.
  */
 export interface PlayedCall {
   readonly callId: string;
@@ -88,14 +87,14 @@ export interface PlayedCall {
   readonly events: readonly PlayedEvent[];
 }
 
-/** How far a call has come, as the platform's API would report it. */
+/** The progress of a call, as the platform's API would report it. */
 export interface CallProgress {
   readonly status: 'registered' | 'ongoing' | 'ended' | 'error';
   readonly hasEnded: boolean;
   readonly isAnalysed: boolean;
 }
 
-/** How far a call has come by now: events that have not happened yet don't count. */
+/** The progress of a call by now, without future events. */
 export function progressOf(call: PlayedCall, now: number): CallProgress {
   const hasHappened = (name: string) =>
     call.events.some(({ eventName, happensAt }) => eventName === name && happensAt <= now);

@@ -6,13 +6,13 @@ import { type Choice, type ParsedPlan, choose } from './call-plan.ts';
 import { analysisItemsOf } from './conversations.ts';
 import { seededId, seededRandom, seededUuid } from './seeded-random.ts';
 
-/** What a call depends on besides its plan. */
+/** The inputs of a call besides its plan. */
 interface CallSetting {
   readonly seed: string;
-  /** Which call of this sandbox it is, counted from 1. Together with the seed it decides everything that is drawn. */
+  /** The number of the call in this sandbox, from 1. With the seed, it determines everything that is drawn. */
   readonly number: number;
   readonly agent: Agent;
-  /** The call begins at this clock's present time. */
+  /** The call begins at this clock's current time. */
   readonly clock: Clock;
   /** How many of the platform's milliseconds pass in a real one. */
   readonly speed: number;
@@ -105,7 +105,7 @@ function analysisOf(choice: Choice, at: number): PlayedAnalysis {
     : { status, reason: 'the call failed before there was anything to analyse', at, items: [] };
 }
 
-/** The document shows `success` only; `failed` is the sandbox's choice. */
+/** The document shows only `success`; `failed` is the sandbox's choice. */
 function statusOf({ scenario }: Choice): PlayedCall['status'] {
   return scenario === 'failed' ? 'failed' : 'success';
 }
@@ -119,8 +119,8 @@ const finishReasons: Readonly<Record<Scenario, string>> = {
 };
 
 /**
- * The two times of a moment that is `offset` of the platform's milliseconds after the call's start: the time that the
- * call states, in whole units, and the real time. A call that is played faster is dated as if it had begun earlier.
+ * The two times of a moment `offset` platform milliseconds after the call's start: the time that the call states, in
+ * whole units, and the real time. A faster call is dated as if it had begun earlier.
  */
 function timesIn({ clock, speed }: CallSetting, length: number, unit: number) {
   const now = clock.now();

@@ -1,6 +1,6 @@
 import type { AnalysisItem, Message } from './call.ts';
 
-/** What a call may be about. Its people are invented. */
+/** A conversation of a call, with fictional people. */
 export interface Conversation {
   readonly language: string;
   readonly topics: readonly string[];
@@ -14,7 +14,7 @@ export interface Conversation {
 const agent = (content: string): Message => ({ role: 'agent', content });
 const user = (content: string): Message => ({ role: 'user', content });
 
-/** The conversations of the simulator's calls. Some have letters of more than one byte, as real ones do. */
+/** The conversations of the simulator's calls. Some have multi-byte letters, as real ones do. */
 export const conversations: readonly [Conversation, ...Conversation[]] = [
   {
     language: 'en-US',
@@ -76,7 +76,7 @@ export const conversations: readonly [Conversation, ...Conversation[]] = [
   },
 ];
 
-/** Where calls are transferred to: a SIP address, a phone number of a range reserved for fiction, an extension. */
+/** The targets of transfers: a SIP address, a phone number from a range reserved for fiction, an extension. */
 export const destinations: readonly [string, ...string[]] = [
   'sip:support@example.com',
   '+12025550143',
@@ -84,8 +84,8 @@ export const destinations: readonly [string, ...string[]] = [
 ];
 
 /**
- * The results of a conversation's analysis, as users of the platform have seen them: the result is a text whatever the
- * type, and a name is free text that may have stray blanks.
+ * The results of a conversation's analysis, as users of the platform have seen them: the result is text for every type,
+ * and a name is free text that may have stray spaces.
  */
 export function analysisItemsOf({ summary, topics, unresolved }: Conversation): readonly AnalysisItem[] {
   return [

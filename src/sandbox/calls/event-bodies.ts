@@ -61,7 +61,7 @@ function transferOf(call: PlayedCall, transfer: PlayedTransfer): Fields {
   };
 }
 
-/** UNIX seconds as the document's table says, or ISO 8601 to the nanosecond as its samples show. */
+/** UNIX seconds as in the document's table, or ISO 8601 to the nanosecond as in its samples. */
 function timestampOf({ timestamps }: PlayedCall, traceId: string, at: number): number | string {
   if (timestamps === 'seconds') return at / 1_000;
   const belowMilliseconds = wholeNumber(seededRandom(traceId), 0, 999_999);
@@ -69,10 +69,10 @@ function timestampOf({ timestamps }: PlayedCall, traceId: string, at: number): n
 }
 
 /**
- * The event as one of its subscriptions gets it: the first under the event's own trace id, each further one under
- * another. The ids follow from the event's and the subscription's place, so that the same seed gives the same ones.
+ * The event for one of its subscriptions: the first gets the event's own trace id, each further one another, derived
+ * from the event's id and the subscription's index, so that the same seed gives the same ids.
  *
- * @param index The place of the subscription among those that want the event, from 0
+ * @param index the index of the subscription among those that want the event
  */
 export function underOwnTraceId(event: SandboxEvent, index: number): SandboxEvent {
   if (index === 0) return event;
@@ -80,7 +80,7 @@ export function underOwnTraceId(event: SandboxEvent, index: number): SandboxEven
   return { ...event, traceId, body: withTraceId(event.body, traceId) };
 }
 
-/** A flat body has no trace id: it is in the header only. */
+/** A flat body has no trace id; only the header has it. */
 function withTraceId(body: Uint8Array, traceId: string): Uint8Array {
   const fields = JSON.parse(Buffer.from(body).toString()) as Readonly<Record<string, unknown>>;
   return 'traceId' in fields ? Buffer.from(JSON.stringify({ ...fields, traceId })) : body;

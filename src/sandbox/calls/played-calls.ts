@@ -12,7 +12,7 @@ const tables = `
   ) strict;
 `;
 
-/** The calls that were played, to be read back. */
+/** The played calls. */
 export class PlayedCalls {
   readonly #writes: BatchedWrites;
   readonly #insert: Statement<[number, string, string, string]>;
@@ -39,7 +39,7 @@ export class PlayedCalls {
     this.#writes.add(() => this.#insert.run(number, call.callId, call.organizationId, truth));
   }
 
-  /** A call of the organization; undefined for an unknown id, and also for another organization's call. */
+  /** A call of the organization; undefined for an unknown id and for another organization's call. */
   find(organizationId: string, callId: string): PlayedCall | undefined {
     const row = this.#row(callId);
     return row?.organization_id === organizationId ? (JSON.parse(row.truth) as PlayedCall) : undefined;

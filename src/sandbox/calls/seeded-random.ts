@@ -4,7 +4,7 @@ import type { Random } from '../../kit/clock.ts';
 type Word = string | number;
 
 /**
- * Reproducible random numbers: the same words give the same numbers. The generator is mulberry32, started with the
+ * Reproducible random numbers: the same words give the same numbers. The generator is mulberry32, seeded with the
  * words' SHA-256. Its 32 bits are plenty for drawing, and far too few for a secret or an id.
  *
  * @example seededRandom('tuesday', 7)() === seededRandom('tuesday', 7)() // true
@@ -19,12 +19,12 @@ export function seededRandom(...words: readonly Word[]): Random {
   };
 }
 
-/** An id of 24 hex digits: the same for the same words, and a different one for other words. */
+/** An id of 24 hex digits, determined by the words. */
 export function seededId(...words: readonly Word[]): string {
   return digestOf(words).toString('hex', 0, 12);
 }
 
-/** A UUID (version 4): the same for the same words, and a different one for other words. */
+/** A UUID (version 4), determined by the words. */
 export function seededUuid(...words: readonly Word[]): string {
   const bytes = digestOf(words).subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;

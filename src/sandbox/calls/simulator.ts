@@ -12,16 +12,11 @@ import type { PlayedCalls } from './played-calls.ts';
 import { oneOf, seededRandom } from './seeded-random.ts';
 import { type TrafficOptions, playTraffic, trafficSchema } from './traffic.ts';
 
-/**
- * What the simulator works with.
- *
- * @internal
- */
 export interface CallSimulatorParts {
   readonly clock: Clock;
   /** How many of the platform's milliseconds pass in a real one. */
   readonly speed: number;
-  /** The seed of everything that is drawn: the same seed and a new database give the same calls. */
+  /** The seed of all random draws: the same seed and a new database give the same calls. */
   readonly seed: string;
   readonly tenants: Pick<Tenants, 'firstOrganization' | 'agents' | 'findAgent'>;
   readonly played: PlayedCalls;
@@ -43,7 +38,7 @@ export class CallSimulator {
 
   /**
    * Plays one whole call: started, perhaps transferred, ended, analysed. Resolves to the call when its last delivery is
-   * made or given up, or when the sandbox stops (the rest of the call is played when it starts again).
+   * made or given up, or when the sandbox stops (the next start plays the rest).
    *
    * @throws ConfigError for an invalid plan, an agent of another organization, a call id that was played before
    * @example
@@ -57,7 +52,7 @@ export class CallSimulator {
   }
 
   /**
-   * Does the same as `play`, but returns as soon as the call has begun.
+   * Like `play`, but returns as soon as the call has begun.
    *
    * @throws ConfigError as `play` does
    * @example const { callId } = sandbox.calls.begin({ scenario: 'transferred' });
@@ -86,7 +81,7 @@ export class CallSimulator {
     });
   }
 
-  /** A call that was played, or undefined. It may be of any organization: the sandbox's owner asks, not a tenant. */
+  /** A played call of any organization, or undefined: the sandbox's owner asks, not a tenant. */
   get(callId: string): PlayedCall | undefined {
     this.#parts.requireStarted('calls.get()');
     return this.#parts.played.get(callId);
@@ -126,7 +121,7 @@ export class CallSimulator {
   }
 }
 
-/** How the user calls it. */
+/** The name of the public method. */
 type Method = 'calls.play' | 'calls.begin';
 
 function planInvalid(method: Method, option: keyof CallPlan, expected: string, found: string, fix?: string) {

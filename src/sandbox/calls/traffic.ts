@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { type Clock, pause } from '../../kit/clock.ts';
 
-/** How many calls, and how often. */
+/** Options of `calls.traffic`. */
 export interface TrafficOptions {
-  /** Calls in a minute of the platform's time: at a speed of 10, a real minute has ten times as many. */
+  /** Calls per minute of the platform's time: at a speed of 10, a real minute has ten times as many. */
   readonly callsPerMinute: number;
-  /** How many altogether. @default no end */
+  /** How many calls in all. @default no end */
   readonly count?: number | undefined;
-  /** Ends the traffic. Calls that have begun are played to their end. */
+  /** Stops the traffic. Calls that have begun are played to their end. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -16,14 +16,13 @@ const expected = {
   count: 'a whole number of 1 or more',
 };
 
-/** Checks the options of traffic. */
 export const trafficSchema = z.strictObject({
   callsPerMinute: z.number(expected.rate).positive(expected.rate).max(1_000_000, expected.rate),
   count: z.int(expected.count).min(1, expected.count).default(Number.MAX_SAFE_INTEGER),
   signal: z.instanceof(AbortSignal, { error: 'an AbortSignal' }).optional(),
 });
 
-/** Traffic with everything resolved. */
+/** The resolved options of traffic. */
 interface Traffic {
   /** Begins a call; the promise resolves when the call has ended. */
   readonly begin: () => Promise<void>;
@@ -35,14 +34,14 @@ interface Traffic {
 }
 
 /**
- * How much missed time is made up for, in milliseconds. If the machine was suspended for longer, all the calls that it
- * missed would be a flood.
+ * How much missed time is made up for, in milliseconds. After a longer suspension of the machine, all missed calls at
+ * once would be a flood.
  */
 const maxLag = 1_000;
-/** More calls at once would take too much memory; further calls wait until some have ended. */
+/** The most calls at once, to bound the memory; further calls wait until some have ended. */
 const maxAtOnce = 20_000;
 
-/** Plays calls at an even pace. Resolves to how many, when all of them have ended. */
+/** Plays calls at an even pace. Resolves to their number when all have ended. */
 export async function playTraffic({ begin, interval, count, signal, clock }: Traffic): Promise<number> {
   const playing = new Set<Promise<void>>();
   let played = 0;
@@ -50,8 +49,8 @@ export async function playTraffic({ begin, interval, count, signal, clock }: Tra
   while (played < count && !signal.aborted) {
     const now = clock.elapsed();
     nextAt = Math.max(nextAt, now - maxLag);
-    // Timers are no finer than a millisecond, so all calls that are due by now begin together. Calls that become due
-    // meanwhile have to wait: when beginning a call takes longer than the interval, nothing else would ever run.
+    // Timers are no finer than a millisecond, so all calls that are due now begin together. Calls that become due
+    // meanwhile wait: if beginning a call took longer than the interval, nothing else would ever run.
     while (played < count && nextAt <= now && playing.size < maxAtOnce) {
       const call = begin().finally(() => playing.delete(call));
       playing.add(call);

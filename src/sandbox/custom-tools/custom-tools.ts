@@ -5,7 +5,7 @@ import { isoTime } from '../model.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** The longest id, in characters: ids are parts of addresses. */
+/** The longest id, in characters, because ids are parts of addresses. */
 const maxIdLength = 256;
 
 const text = z.string('Should be text');
@@ -49,8 +49,8 @@ const apiSchema = z.looseObject(
 );
 
 /**
- * What a client sends of a custom tool (platform document, CustomTool). The document doesn't show which fields are
- * required: here it is those that a tool can't be called without. Unknown fields are stored unchanged.
+ * A custom tool as a client sends it (platform document, CustomTool). The document doesn't show which fields are
+ * required: here it is those without which a tool can't be called. Unknown fields are stored unchanged.
  */
 export const customToolSchema = z.looseObject(
   {
@@ -68,7 +68,6 @@ export const customToolSchema = z.looseObject(
   map,
 );
 
-/** A custom tool as a client sends it. */
 type CustomToolFields = z.output<typeof customToolSchema>;
 
 /** A custom tool as the platform answers it. */
@@ -143,7 +142,7 @@ export class CustomTools {
     this.#delete = connection.prepare(`delete from custom_tools where ${one}`);
   }
 
-  /** Adds a tool; undefined when the agent already has one with that id. `now` is in milliseconds since 1970. */
+  /** Adds a tool; undefined if the agent already has one with that id. `now` is in milliseconds since 1970. */
   create(owner: ToolOwner, toolId: string, fields: CustomToolFields, now: number): CustomTool | undefined {
     return writtenTool(this.#insert, { ...owner, toolId, body: JSON.stringify(fields), now });
   }
@@ -153,23 +152,23 @@ export class CustomTools {
     return row && customToolOf(row);
   }
 
-  /** At most `limit` tools, after the one with the sequence number `after`; 0 is before the first. */
+  /** Lists at most `limit` tools after the sequence number `after`; 0 is before the first. */
   list(owner: ToolOwner, after: number, limit: number): Page<CustomTool> {
     return pageOf(this.#list.all({ ...owner, after, limit: limit + 1 }), limit, customToolOf);
   }
 
-  /** Replaces all fields that a client has sent. Undefined when there is no such tool. */
+  /** Replaces all fields that a client sends; undefined if there is no such tool. */
   replace(owner: ToolOwner, toolId: string, fields: CustomToolFields, now: number): CustomTool | undefined {
     return writtenTool(this.#update, { ...owner, toolId, body: JSON.stringify(fields), now });
   }
 
-  /** Deletes a tool; false when there is no such tool. */
+  /** Deletes a tool; false if there is no such tool. */
   delete(owner: ToolOwner, toolId: string): boolean {
     return this.#delete.run({ ...owner, toolId }).changes > 0;
   }
 }
 
-/** `all` throws when the commit fails, as on a full disk; `get`, which stops at the first row, returns that row all the same. */
+/** `all` throws when the commit fails, as on a full disk. `get` stops at the first row and would hide the failure. */
 function writtenTool(
   statement: Statement<[ToolKey & ToolChange], ToolRow>,
   change: ToolKey & ToolChange,
@@ -178,7 +177,7 @@ function writtenTool(
   return row && customToolOf(row);
 }
 
-/** The platform's own fields come last, so that they replace a client's, such as `created_at`. */
+/** The platform's fields come last, to replace a client's, such as `created_at`. */
 function customToolOf({ toolId, body, createdAt, updatedAt }: ToolRow): CustomTool {
   return {
     ...(JSON.parse(body) as CustomToolFields),

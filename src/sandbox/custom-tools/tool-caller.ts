@@ -7,7 +7,7 @@ import type { Tenants } from '../tenants.ts';
 import type { CustomTools } from './custom-tools.ts';
 import { type CallableTool, toolRequestOf } from './tool-request.ts';
 
-/** Which tool is called, and the arguments that the model gives. */
+/** The tool to call, and the model's arguments. */
 interface ToolCall {
   readonly agentId: string;
   readonly toolId: string;
@@ -54,9 +54,9 @@ function ownerOf({ id: agentId, organizationId }: Agent) {
 }
 
 interface RunToolOptions {
-  /** Ends the call. @default none */
+  /** Aborts the call. @default none */
   readonly signal?: AbortSignal;
-  /** The deadline of the answer, in milliseconds. The document doesn't show the platform's. @default 10000 */
+  /** The timeout of the answer, in milliseconds. The document doesn't show the platform's. @default 10000 */
   readonly timeoutMs?: number;
   /** The clock that measures the latency. @default the machine's */
   readonly clock?: Clock;
@@ -68,21 +68,21 @@ export interface ToolRun {
   readonly status: number | undefined;
   /** The answer's JSON, or its text when it is not JSON; undefined when no answer came. */
   readonly body: unknown;
-  /** From the request to the answer's end, or to the failure; in milliseconds. */
+  /** From the request to the end of the answer or the failure, in milliseconds. */
   readonly latencyMs: number;
   /** Why no answer came: `timeout`, `aborted`, `too_large`, or the connection's error, such as `ECONNREFUSED`. */
   readonly failure: string | undefined;
 }
 
-/** A tool that answers without end must not fill the sandbox's memory. */
+/** The largest answer, in bytes: an endless one must not fill the memory. */
 const maxBytes = 1024 * 1024;
 
 class TooLarge extends Error {}
 
 /**
  * Calls the endpoint of a registered custom tool as the platform would: with its method, its headers, and the model's
- * arguments merged with the fixed parameters. Redirects are not followed: the headers are credentials, and must not go
- * to another address. Never rejects: a call without an answer has a `failure`.
+ * arguments merged with the fixed parameters. Redirects are not followed, because the headers are credentials. Never
+ * rejects: a call without an answer has a `failure`.
  *
  * @example
  * const run = await runTool(tool, { order_number: '4711' }, { timeoutMs: 5_000 });
@@ -125,7 +125,7 @@ async function textOf(response: Response): Promise<string> {
   return bytes.toString();
 }
 
-/** The error of `fetch` says only that it failed; the reason is in its cause. */
+/** The error of `fetch` has the reason in its cause. */
 function failureOf(error: unknown, { aborted, reason }: AbortSignal): string {
   if (error instanceof TooLarge) return 'too_large';
   if (aborted)

@@ -1,6 +1,6 @@
 import { lowerCased } from '../../kit/header-fields.ts';
 
-/** The fields of a custom tool that are needed to call it (platform document, CustomTool). */
+/** The fields of a custom tool that a call needs (platform document, CustomTool). */
 export interface CallableTool {
   readonly additional_tool_info: {
     readonly api: {
@@ -26,10 +26,10 @@ interface ToolRequest {
 const withoutBody: ReadonlySet<string> = new Set(['GET', 'DELETE', 'HEAD']);
 
 /**
- * What the platform sends when a model calls a tool: a flat object of the model's arguments, no envelope, no signature
- * (docs/sandbox.md). Two choices are the sandbox's own, because the document doesn't show them: fixed parameters are
- * merged in and replace the model's arguments of the same name, since "the value is sent with every call"; and GET and
- * DELETE send everything in the query, where a list becomes a repeated parameter and an object is JSON.
+ * The request that the platform sends when a model calls a tool: a flat object of the model's arguments, without
+ * envelope or signature (docs/sandbox.md). Two choices are the sandbox's own, because the document doesn't show them:
+ * fixed parameters replace the model's arguments of the same name, since "the value is sent with every call"; and GET
+ * and DELETE send everything in the query, where a list becomes a repeated parameter and an object is JSON.
  */
 export function toolRequestOf(tool: CallableTool, args: Readonly<Record<string, unknown>>): ToolRequest {
   const { endpoint, headers = {}, parameters, ...api } = tool.additional_tool_info.api;

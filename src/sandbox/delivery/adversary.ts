@@ -6,7 +6,7 @@ import { oneOf, seededRandom, wholeNumber } from '../calls/seeded-random.ts';
 
 const disturbances = ['duplicated', 'delayed', 'dropped', 'tampered', 'wrong_secret', 'rubbish'] as const;
 
-/** What the adversary may do with an attempt; `AdversaryOptions` says what each is. */
+/** What the adversary may do with an attempt; see `AdversaryOptions`. */
 export type Disturbance = (typeof disturbances)[number];
 
 /**
@@ -14,13 +14,13 @@ export type Disturbance = (typeof disturbances)[number];
  * is given, each is 0.05; if any is given, the others are 0.
  */
 export interface AdversaryOptions {
-  /** With the same seed, the adversary does the same with the same attempts. @default 'adversary' */
+  /** The same seed disturbs the same attempts in the same way. @default 'adversary' */
   readonly seed?: string | number | undefined;
   /** Sends the event twice at the same time. */
   readonly duplicated?: number | undefined;
   /** Delays the attempt by up to a minute of the platform's time, so that later events overtake it. */
   readonly delayed?: number | undefined;
-  /** Drops the connection once the body is sent: the receiver has the event, the platform no answer. */
+  /** Drops the connection once the body is sent: the receiver has the event, but the platform no answer. */
   readonly dropped?: number | undefined;
   /** First sends a copy whose body was changed after signing. */
   readonly tampered?: number | undefined;
@@ -32,7 +32,7 @@ export interface AdversaryOptions {
 
 const expected = 'a number from 0 to 1';
 const rate = z.number(expected).min(0, expected).max(1, expected).optional();
-/** Of each disturbance, when none is given. */
+/** The rate of each disturbance if none is given. */
 const defaultRate = 0.05;
 
 const adversarySchema = z.strictObject({
@@ -49,13 +49,13 @@ const adversarySchema = z.strictObject({
 type ResolvedAdversary = { readonly seed: string } & Readonly<Record<Disturbance, number>>;
 
 /**
- * Checks the options of the adversary and fills in the rates that are not given.
+ * Checks the options of the adversary and fills in the missing rates.
  *
  * @throws ConfigError `option_invalid`, `option_unknown`
  */
 export function resolveAdversary(options: unknown): ResolvedAdversary {
   const given = parseStrictly(adversarySchema, options, 'adversary');
-  // Who names the trouble wants that and no other; with the default rates beside it, no rate could be 1.
+  // A named disturbance is the only one wanted; with the default rates beside it, no rate could be 1.
   const others = disturbances.some((disturbance) => given[disturbance] !== undefined) ? 0 : defaultRate;
   const rates = Object.fromEntries(disturbances.map((name) => [name, given[name] ?? others]));
   const resolved = { ...(rates as Record<Disturbance, number>), seed: given.seed };
@@ -84,8 +84,8 @@ const maxDelay = 60_000;
 const maxRubbish = 2_048;
 
 /**
- * Disturbs deliveries reproducibly: what is done with an attempt depends only on the seed, the trace id and the
- * attempt's number, never on what else is in flight.
+ * Disturbs deliveries reproducibly: a disturbance depends only on the seed, the trace id and the attempt's number,
+ * never on what else is in flight.
  */
 export class Adversary {
   readonly #options: ResolvedAdversary;
@@ -94,7 +94,7 @@ export class Adversary {
     this.#options = options;
   }
 
-  /** What to do with an attempt, or undefined to leave it alone. */
+  /** The disturbance of an attempt; undefined for none. */
   decide(traceId: string, number: number): Disturbance | undefined {
     let drawn = this.#draw('decide', traceId, number)();
     for (const disturbance of disturbances) {

@@ -13,7 +13,7 @@ interface AttemptSenderParts {
   readonly clock: Clock;
   /** Undefined when nothing disturbs deliveries. */
   readonly adversary: Adversary | undefined;
-  /** An attempt that a stop has broken off doesn't count: it is made again after the next start. */
+  /** Whether the sandbox is stopping: an interrupted attempt doesn't count, and is repeated after the next start. */
   readonly isStopping: () => boolean;
 }
 
@@ -24,7 +24,7 @@ interface AttemptOrder {
   readonly number: number;
 }
 
-/** One request of an attempt, and how it differs from the genuine one. */
+/** How a request of an attempt differs from the genuine one. */
 interface Variation {
   readonly disturbance?: Disturbance | undefined;
   readonly body?: Uint8Array;
@@ -32,7 +32,7 @@ interface Variation {
   readonly traceId?: string;
 }
 
-/** Makes attempts: sends the genuine request, and what the adversary sends beside it, and records each request. */
+/** Makes attempts: sends the genuine request and the adversary's requests, and records each. */
 export class AttemptSender {
   readonly #parts: AttemptSenderParts;
 
@@ -40,11 +40,11 @@ export class AttemptSender {
     this.#parts = parts;
   }
 
-  /** Makes an attempt. Resolves to the record of the genuine request; undefined when a stop has broken it off. */
+  /** Makes an attempt. Resolves to the record of the genuine request; undefined if a stop interrupted it. */
   async make(order: AttemptOrder): Promise<Attempt | undefined> {
     const disturbance = this.#parts.adversary?.decide(order.event.traceId, order.number);
     const forgery = disturbance && this.#forgery(order, disturbance);
-    // The genuine request waits for the end of the forged one, so that the receiver always gets the forged one first.
+    // The genuine request waits until the forged one has ended, so that the receiver always gets the forged one first.
     if (forgery) await this.#send(order, forgery);
     const isOwn = disturbance === 'delayed' || disturbance === 'dropped';
     const genuine = this.#send(order, isOwn ? { disturbance } : {});
@@ -53,8 +53,8 @@ export class AttemptSender {
   }
 
   /**
-   * A request that a receiver must refuse or quarantine. Undefined for a disturbance that forges nothing, and for an
-   * unsigned subscription, whose receiver can't recognise a forged delivery.
+   * A request that a receiver must refuse or quarantine. Undefined for a disturbance without a forgery, and for an
+   * unsigned subscription, whose receiver can't recognise forgeries.
    */
   #forgery({ event, subscription, number }: AttemptOrder, disturbance: Disturbance): Variation | undefined {
     const { adversary, clock } = this.#parts;
@@ -69,7 +69,7 @@ export class AttemptSender {
         return { disturbance, secrets: [isPast ? previousSecret.secret : adversary.unknownSecret()] };
       }
       case 'rubbish':
-        // Rubbish has a trace id of its own: with the event's, it would claim to be that event.
+        // With its own trace id: with the event's, the rubbish would claim to be that event.
         return {
           disturbance,
           body: adversary.rubbish(traceId, number),
@@ -112,7 +112,7 @@ export class AttemptSender {
   }
 }
 
-/** Which answers count as delivered is not documented: here every 2xx does. Redirects are not followed. */
+/** Which answers count as delivered is undocumented: here every 2xx does. Redirects are not followed. */
 function isDelivered(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status <= 299;
 }

@@ -18,7 +18,7 @@ const tables = `
   create index if not exists attempts_of_events on attempts (trace_id);
 `;
 
-/** Which attempts to list: those that match every given field. */
+/** Selects the attempts that match every given field. */
 export interface AttemptQuery {
   readonly callId?: string | undefined;
   readonly traceId?: string | undefined;
@@ -34,7 +34,7 @@ const querySchema = z.strictObject({
 /** Called with every attempt once it has ended. */
 export type AttemptListener = (attempt: Attempt) => void;
 
-/** Every attempt that was made, with its answer or failure. Attempts are kept as long as the database. */
+/** Every attempt, with its answer or failure. Attempts are kept as long as the database. */
 export class Attempts {
   readonly #writes: BatchedWrites;
   readonly #insert: Statement<
@@ -56,7 +56,7 @@ export class Attempts {
   }
 
   /**
-   * The attempts, in the order in which they ended.
+   * Lists attempts in the order in which they ended.
    *
    * @throws RingbackError `sandbox_not_running` after `stop`; ConfigError `option_invalid` or `option_unknown`
    * @example sandbox.attempts.list({ callId: 'call_42' }).map(({ number, status }) => [number, status]);
@@ -77,7 +77,7 @@ export class Attempts {
   }
 
   /**
-   * Calls `listener` with every attempt that ends from now on. Returns the function that stops this.
+   * Calls `listener` with every attempt that ends from now on. Returns a function that stops this.
    *
    * @example const end = sandbox.attempts.watch(({ eventName, status }) => console.log(eventName, status));
    */
@@ -92,7 +92,7 @@ export class Attempts {
     const attempt = { id: this.#lastId, ...ended };
     const { id, subscriptionId, traceId, callId } = attempt;
     this.#writes.add(() => this.#insert.run(id, subscriptionId, traceId, callId, JSON.stringify(attempt)));
-    // In a microtask of its own, so that a listener that throws doesn't disturb the delivery.
+    // In its own microtask, so that a throwing listener doesn't disturb the delivery.
     for (const listener of this.#listeners) queueMicrotask(() => listener(attempt));
     return attempt;
   }
@@ -105,7 +105,7 @@ export class Attempts {
   }
 }
 
-/** JSON leaves out what is undefined. */
+/** The fields that JSON omits if they are undefined. */
 const unset = { status: undefined, answer: undefined, failure: undefined, disturbance: undefined };
 
 function attemptOf(json: string): Attempt {

@@ -17,9 +17,9 @@ import { type UndeliverableReason, undeliverable } from './request.ts';
 
 export interface DeliveryEngineParts {
   readonly clock: Clock;
-  /** How many of the platform's milliseconds pass in a real one, except while a receiver answers. */
+  /** How many of the platform's milliseconds pass in a real one. Receivers answer in real time. */
   readonly speed: number;
-  /** Read before every attempt: the subscription may have changed since the last one. */
+  /** Read before every attempt, because the subscription may have changed. */
   readonly subscriptions: Pick<Subscriptions, 'find' | 'wanting'>;
   readonly outbox: Outbox;
   readonly attempts: Attempts;
@@ -27,9 +27,9 @@ export interface DeliveryEngineParts {
   /** How deliveries are signed. */
   readonly scheme: Scheme;
   readonly adversary: Adversary | undefined;
-  /** Whether deliveries that the platform would not make are given up. */
+  /** Whether to give up deliveries that the platform would not make. */
   readonly strictDeliveries: boolean;
-  /** Whether each subscription gets an event under a trace id of its own. */
+  /** Whether each subscription gets an event under its own trace id. */
   readonly traceIds: 'delivery' | 'event';
   readonly logger: Logger;
 }
@@ -38,9 +38,9 @@ export interface DeliveryEngineParts {
 const maxAttemptsAtOnce = 64;
 
 /**
- * Delivers events to the subscriptions that ask for them: each attempt within `request_timeout_ms`, retries as the
- * `retry_policy` says, nothing to inactive subscriptions (platform document, Delivery rules). Deliveries that are not
- * settled when the sandbox stops continue when it starts again.
+ * Delivers events to the subscriptions that ask for them: each attempt within `request_timeout_ms`, retries by the
+ * `retry_policy`, nothing to inactive subscriptions (platform document, Delivery rules). Deliveries that are unsettled
+ * when the sandbox stops continue at the next start.
  */
 export class DeliveryEngine {
   readonly #parts: DeliveryEngineParts;
@@ -66,14 +66,14 @@ export class DeliveryEngine {
     });
   }
 
-  /** Resumes the deliveries that were not settled, and the events that had not happened, when the sandbox stopped. */
+  /** Resumes the unsettled deliveries and future events of the last stop. */
   start(): void {
     const { outbox } = this.#parts;
     for (const delivery of outbox.pendingDeliveries()) this.#begin(delivery);
     for (const coming of outbox.comingEvents()) this.#await(coming);
   }
 
-  /** Makes an event happen at its time: it is then delivered to each subscription that asks for it at that time. */
+  /** Schedules an event. It is delivered to each subscription that asks for it when it happens. */
   expect(coming: ComingEvent): void {
     this.#parts.outbox.expect(coming);
     this.#await(coming);
@@ -94,7 +94,7 @@ export class DeliveryEngine {
     return this.#unsettled.settledCall(callId);
   }
 
-  /** Breaks off the attempts in flight. Their deliveries stay in the database for the next start. */
+  /** Aborts the attempts in flight. Their deliveries stay in the database for the next start. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const cancel of this.#timers) cancel();
@@ -170,7 +170,7 @@ export class DeliveryEngine {
     this.#queue(postponed);
   }
 
-  /** @param reason Why the platform would not even attempt the delivery, for the log */
+  /** @param reason why the platform would not attempt the delivery, for the log */
   #settle(delivery: PendingDelivery, state: 'delivered' | 'given_up', reason?: UndeliverableReason): void {
     const { traceId, callId, eventName } = delivery.event;
     this.#parts.outbox.update(delivery, state);
@@ -183,14 +183,14 @@ export class DeliveryEngine {
     );
   }
 
-  /** Each subscription has a limit of its own, so that a receiver that is slow or down doesn't hold up the others. */
+  /** Each subscription has its own limit, so that a slow or dead receiver doesn't delay the others. */
   #limitOf({ subscriptionId }: PendingDelivery): Semaphore {
     const limit = this.#limits.get(subscriptionId) ?? new Semaphore(maxAttemptsAtOnce);
     this.#limits.set(subscriptionId, limit);
     return limit;
   }
 
-  /** Makes an attempt, and never rejects: after an unexpected error, the delivery is given up and its slot is freed. */
+  /** Makes an attempt. Never rejects: after an unexpected error, the delivery is given up and its slot freed. */
   async #follow(delivery: PendingDelivery): Promise<void> {
     const attempt = this.#attempt(delivery).catch((error: unknown) => {
       this.#parts.logger.error(
@@ -204,7 +204,7 @@ export class DeliveryEngine {
     this.#attempts.delete(attempt);
   }
 
-  /** Does something at a real time, in milliseconds since 1970, unless the sandbox has stopped by then. */
+  /** Calls `action` at a real time, in milliseconds since 1970, unless the sandbox has stopped by then. */
   #at(time: number, action: () => void): void {
     if (this.#isStopping) return;
     const { clock } = this.#parts;

@@ -1,4 +1,4 @@
-/** Counts the events and deliveries that are not settled, for each call and altogether, to be waited for. */
+/** Counts the unsettled events and deliveries, by call and in all, so that callers can wait for them. */
 export class InFlight {
   readonly #counts = new Map<string, number>();
   readonly #waiting = new Map<string, (() => void)[]>();
@@ -36,7 +36,7 @@ export class InFlight {
     await new Promise<void>((resolve) => this.#waitingForAll.push(resolve));
   }
 
-  /** Releases everybody who waits: nothing continues, because the sandbox stops. */
+  /** Resolves all waits, because the sandbox stops. */
   end(): void {
     this.#counts.clear();
     for (const resolve of [...this.#waiting.values()].flat()) resolve();

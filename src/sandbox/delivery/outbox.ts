@@ -42,13 +42,13 @@ type DeliveryRow = Omit<PendingDelivery, 'event'>;
 export interface PendingDelivery {
   readonly event: SandboxEvent;
   readonly subscriptionId: string;
-  /** How many were made so far. */
+  /** How many attempts were made so far. */
   readonly attempts: number;
   /** When the next attempt is due, in milliseconds since 1970. */
   readonly dueAt: number;
 }
 
-/** An event that is to happen. */
+/** A future event. */
 export interface ComingEvent {
   readonly event: SandboxEvent;
   /** In milliseconds since 1970. */
@@ -64,11 +64,11 @@ export interface GivenUpDelivery {
   readonly callId: string;
   readonly eventName: string;
   readonly subscriptionId: string;
-  /** How many were made before the delivery was given up. */
+  /** How many attempts were made before the delivery was given up. */
   readonly attempts: number;
 }
 
-/** The events and the progress of their deliveries, on disk: a sandbox that starts again continues where it stopped. */
+/** The events and the progress of their deliveries, on disk, so that a restarted sandbox continues where it stopped. */
 export class Outbox {
   readonly #connection: Connection;
   readonly #writes: BatchedWrites;
@@ -101,12 +101,12 @@ export class Outbox {
       where trace_id = @traceId and subscription_id = @subscriptionId`);
   }
 
-  /** Stores an event that is to happen. */
+  /** Stores a future event. */
   expect({ event, happensAt }: ComingEvent): void {
     this.#writes.add(() => this.#insertEvent.run({ ...event, happensAt }));
   }
 
-  /** Stores that an event has happened, and its deliveries, whose events may have trace ids of their own. */
+  /** Stores that an event has happened, and its deliveries, whose events may have their own trace ids. */
   happened({ traceId: original }: SandboxEvent, deliveries: readonly PendingDelivery[]): void {
     this.#writes.add(() => {
       this.#markHappened.run(original);
@@ -118,12 +118,12 @@ export class Outbox {
     });
   }
 
-  /** Stores how far a delivery has come. */
+  /** Stores the progress of a delivery. */
   update({ event: { traceId }, ...delivery }: PendingDelivery, state: DeliveryState): void {
     this.#writes.add(() => this.#updateDelivery.run({ ...delivery, traceId, state }));
   }
 
-  /** The events that have not happened yet, in the order of their times. */
+  /** The events that haven't happened yet, in order of time. */
   comingEvents(): readonly ComingEvent[] {
     this.#writes.flush();
     return this.#connection
@@ -134,7 +134,7 @@ export class Outbox {
       .map(({ happensAt, ...event }) => ({ event: eventOf(event), happensAt }));
   }
 
-  /** The deliveries that are neither made nor given up, in the order in which they are due. */
+  /** The unsettled deliveries, in the order in which they are due. */
   pendingDeliveries(): readonly PendingDelivery[] {
     this.#writes.flush();
     return this.#connection

@@ -11,7 +11,7 @@ export interface DeliveryRequest {
   readonly body: Uint8Array;
 }
 
-/** What a request is made with; the adversary gives other secrets, or another body to sign. */
+/** The input of a request; the adversary passes other secrets, or another body to sign. */
 interface RequestParts {
   readonly scheme: Scheme;
   /** When it is sent, in milliseconds since 1970. */
@@ -22,13 +22,13 @@ interface RequestParts {
   readonly signedBody?: Uint8Array;
 }
 
-/** The headers that frame the body. A subscription's own ones could contradict the body that is sent. */
+/** The headers that frame the body. A subscription's own values could contradict the sent body. */
 const framingHeaders = new Set(['connection', 'content-length', 'trailer', 'transfer-encoding']);
 
 /**
- * The request of one attempt: the subscription's own headers, those that the service sets, and the signature (platform
- * document, Delivery request). `X-Webhook-Timestamp` is the time of the attempt, because a signature may cover it: with
- * the event's own time, a receiver would refuse a retry as too old.
+ * The request of one attempt: the subscription's headers, the service's headers, and the signature (platform document,
+ * Delivery request). `X-Webhook-Timestamp` is the time of the attempt, because a signature may cover it: with the
+ * event's time, a receiver would refuse a retry as too old.
  */
 export function requestOf(
   event: SandboxEvent,
@@ -49,7 +49,7 @@ export function requestOf(
   return { url: subscription.url, headers, body };
 }
 
-/** The present secret, and for 72 hours after a rotation also the previous one; none for an unsigned subscription. */
+/** The current secret, and for 72 hours after a rotation also the previous one; none for an unsigned subscription. */
 function secretsOf({ secret, previousSecret }: Subscription, now: number): readonly string[] {
   if (secret === undefined) return [];
   return previousSecret && previousSecret.expiresAt > now ? [secret, previousSecret.secret] : [secret];
@@ -61,17 +61,17 @@ function ownHeaders({ headers = {} }: Subscription): Record<string, string> {
   );
 }
 
-/** Why the platform would make no attempt: the same names as the client's warnings about a subscription. */
+/** Why the platform would make no attempt, with the codes of the client's warnings about a subscription. */
 export type UndeliverableReason = 'url_not_https' | 'url_is_address';
 
 /**
  * Why the platform would not deliver to an address: it requires HTTPS and a domain name (platform document, Delivery
- * request). Undefined for an address that it would deliver to. A name that leads to loopback is a domain name too: the
- * document says nothing of the address behind it, and a receiver under test has no other.
+ * request). Undefined if it would. A name that resolves to loopback is allowed: the document says nothing about the
+ * address behind a name, and a receiver under test has no other.
  */
 export function undeliverable(address: string): UndeliverableReason | undefined {
   const url = URL.parse(address);
-  // What can't be read as an address is left to the attempt, which fails.
+  // An invalid address is left to the attempt, which fails.
   if (!url) return undefined;
   if (url.protocol !== 'https:') return 'url_not_https';
   return isAddressLiteral(url.hostname) ? 'url_is_address' : undefined;

@@ -16,8 +16,8 @@ interface SendResult {
 
 /**
  * Why no answer came: no connection was made (`refused`, `unreachable`), it broke (`cut`), it was not trusted (`tls`),
- * time ran out (`timeout`), the answer was not HTTP (`not_http`), or the request can't be sent (`unsendable`). After
- * `cut`, `timeout` and `not_http` the receiver may have the event nevertheless.
+ * the timeout passed (`timeout`), the answer was not HTTP (`not_http`), or the request can't be sent (`unsendable`).
+ * After `cut`, `timeout` and `not_http` the receiver may have the event nevertheless.
  */
 export type Failure = 'refused' | 'unreachable' | 'cut' | 'tls' | 'timeout' | 'not_http' | 'unsendable';
 
@@ -31,7 +31,7 @@ interface SendOptions {
 
 /** How much of an answer is kept, in bytes. */
 const maxAnswerKept = 1_024;
-/** How long an idle connection is kept, in milliseconds. The other side might close an older one as it is reused. */
+/** How long an idle connection is kept, in milliseconds: the other side might close an older one as it is reused. */
 const maxIdle = 4_000;
 
 const failures: Readonly<Record<string, Failure>> = {
@@ -47,8 +47,8 @@ const failures: Readonly<Record<string, Failure>> = {
 };
 
 /**
- * Sends requests over connections that are kept open, and follows no redirects. Certificates are checked. Timeouts are
- * real ones: a receiver has its full second at any speed of the calls.
+ * Sends requests over keep-alive connections, without following redirects. Certificates are checked. Timeouts are in
+ * real time: a receiver has its full second at any speed of the calls.
  */
 export class Sender {
   readonly #clock: Clock;
@@ -71,7 +71,7 @@ export class Sender {
     return { startedAt, latencyMs: this.#clock.elapsed() - begun, status, answer, failure };
   }
 
-  /** Breaks off the requests in flight, closes the connections, and opens no others. */
+  /** Aborts the requests in flight, closes the connections, and opens no others. */
   close(): void {
     this.#isClosed = true;
     for (const request of this.#requests) request.destroy();
@@ -105,7 +105,7 @@ export class Sender {
       };
       this.#requests.add(request);
       request.on('response', (response) => readAnswer(response, end));
-      // Without this, an answer of 101 would end the connection and say nothing.
+      // Without this, an answer of 101 would end the connection without an event.
       request.on('upgrade', ({ statusCode }, socket) => {
         socket.destroy();
         end({ status: statusCode, answer: '', failure: undefined });
@@ -131,7 +131,7 @@ function failed(failure: Failure): Exchange {
   return { status: undefined, answer: undefined, failure };
 }
 
-/** Reads an answer to its end, but keeps only the beginning, because an answer may be of any length. */
+/** Reads an answer of any length to its end, but keeps only the beginning. */
 function readAnswer(response: IncomingMessage, end: (exchange: Exchange) => void): void {
   const kept: Buffer[] = [];
   let size = 0;
@@ -143,7 +143,7 @@ function readAnswer(response: IncomingMessage, end: (exchange: Exchange) => void
     const answer = Buffer.concat(kept).subarray(0, maxAnswerKept).toString();
     end({ status: response.statusCode, answer, failure: undefined });
   });
-  // The answer was broken off. After `end`, these events change nothing.
+  // The answer was cut. After `end`, these events change nothing.
   response.on('error', () => end(failed('cut')));
   response.on('close', () => end(failed('cut')));
 }

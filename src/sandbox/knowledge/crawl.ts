@@ -1,4 +1,4 @@
-/** Reads the pages that a client has chosen for a knowledge base. */
+/** Reads the pages that a client submits to a knowledge base. */
 import type { IncomingMessage } from 'node:http';
 import { readBounded } from '../../kit/http-bodies.ts';
 import { type FinalAnswer, follow } from '../websites/follow.ts';
@@ -11,11 +11,11 @@ import type { Material } from './reading/read-document.ts';
 const maxPageBytes = 10 * 1024 * 1024;
 const maxBytes = 50 * 1024 * 1024;
 
-/** Sends a GET to an address that the sandbox may look at, and resolves once the answer begins. */
+/** Sends a GET to an address that the sandbox may visit, and resolves once the answer begins. */
 export type GetPage = (url: URL, signal: AbortSignal) => Promise<IncomingMessage>;
 
 /**
- * All pages, in their order: a page that can't be read fails the document, so that nobody searches half of what was submitted.
+ * Reads all pages, in order. An unreadable page fails the document, so that nobody searches half of a submission.
  *
  * @throws DocumentFailure; the signal's reason
  */
@@ -80,7 +80,7 @@ function problem(code: string, message: string): DocumentFailure {
   return new DocumentFailure({ code, message });
 }
 
-/** The address without what may be secret in it. */
+/** The address without parts that may be secret. */
 function shown({ origin, pathname }: URL): string {
   return origin + pathname;
 }

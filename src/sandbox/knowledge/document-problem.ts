@@ -1,10 +1,10 @@
-/** Why a document has failed: a code for programs, and a sentence for people. It holds nothing of the document. */
+/** Why a document failed: a code for programs, and a sentence for people. It contains nothing of the document. */
 export interface DocumentProblem {
   readonly code: string;
   readonly message: string;
 }
 
-/** Thrown by what processes a document: its problem is kept with the document. */
+/** Thrown while a document is processed; the problem is stored with the document. */
 export class DocumentFailure extends Error {
   override readonly name = 'DocumentFailure';
   readonly code: string;
@@ -15,15 +15,15 @@ export class DocumentFailure extends Error {
   }
 }
 
-// The limits beyond which a document isn't read: a few kilobytes can unpack to gigabytes, or keep a parser busy for hours.
+// Beyond these limits, a document isn't read: a few kilobytes can unpack to gigabytes, or keep a parser busy for hours.
 
-/** The most bytes of a file: the parsers take some fifty times as much memory for the worst of them. */
+/** The most bytes of a file: parsers need up to some fifty times as much memory. */
 export const maxBytes = 20 * 1024 * 1024;
 /** The most characters of the resulting text. */
 export const maxCharacters = 5_000_000;
-/** The most bytes that the XML of a Word document unpacks to. */
+/** The most unpacked bytes of a Word document's XML. */
 export const maxUnpackedBytes = 50 * 1024 * 1024;
-/** In a larger page, or one that is nested deeper, the main content isn't looked for: that takes the cube of the depth. */
+/** The main content of a larger or deeper page isn't searched for, which takes time cubic in the depth. */
 export const maxElements = 50_000;
 export const maxDepth = 100;
 

@@ -4,32 +4,32 @@ import { type Connection, type Database, type Page, pageOf } from '../database.t
 import type { DocumentProblem } from './document-problem.ts';
 import type { ProcessedDocument } from './processing/processing-thread.ts';
 
-/** Where a document comes from. */
+/** The source of a document. */
 export type DocumentSource =
   | { readonly kind: 'file'; readonly contentType: string | undefined }
   | { readonly kind: 'website'; readonly urls: readonly string[] };
 
-/** `completed` is the one that the platform's document names: its content can be found. The others are the sandbox's choice. */
+/** `completed`, when searches find it, is from the platform's document. The others are the sandbox's choice. */
 export type DocumentStatus = 'queued' | 'processing' | 'completed' | 'failed';
 
-/** A document, without what it holds. Times in milliseconds since 1970. */
+/** A document without its content. Times are in milliseconds since 1970. */
 export interface KnowledgeDocument {
   readonly position: number;
   readonly id: string;
   readonly knowledgeBaseId: string;
   readonly name: string;
   readonly source: DocumentSource;
-  /** Of a file, in bytes; 0 until a website was read. */
+  /** In bytes; 0 until a website was read. */
   readonly size: number;
   readonly status: DocumentStatus;
-  /** Why it has failed. */
+  /** Why it failed. */
   readonly problem: DocumentProblem | undefined;
   readonly chunkCount: number;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
-/** What is submitted. Without content, a file was too large to be kept. */
+/** A submitted document. A file without content was too large to be stored. */
 export interface Submission {
   readonly knowledgeBaseId: string;
   readonly name: string;
@@ -41,16 +41,16 @@ export interface Submission {
 const columns = `position, id, knowledge_base_id as knowledgeBaseId, name, source, size, status, problem,
   chunk_count as chunkCount, created_at as createdAt, updated_at as updatedAt`;
 
-/** Its source and its problem are JSON. */
+/** With its source and its problem as JSON. */
 interface Row extends Omit<KnowledgeDocument, 'source' | 'problem'> {
   readonly source: string;
   readonly problem: string | null;
 }
 
-/** How often the process may end while a document is processed. */
+/** How often the process may crash while a document is processed. */
 const maxAttempts = 5;
 
-/** The documents of all knowledge bases, and the queue of those that are to be processed. The tables are there before. */
+/** The documents of all knowledge bases, and the queue of those to process. The tables must exist. */
 export class Documents {
   readonly #connection: Connection;
   readonly #insert: Statement<[Record<string, unknown>]>;
@@ -90,7 +90,7 @@ export class Documents {
     this.#content = connection
       .prepare<[number], Buffer | null>('select content from documents where position = ?')
       .pluck();
-    // What a file held is not needed any more.
+    // The content of the file isn't needed any more.
     this.#settle = connection.prepare(`
       update documents set status = @status, problem = @problem, chunk_count = @chunkCount, size = @size,
         frequencies = @frequencies, content = null, updated_at = @now
@@ -102,7 +102,7 @@ export class Documents {
     this.#deleteChunks = connection.prepare('delete from chunks where document = ?');
   }
 
-  /** Stores what is submitted and queues it: a document of its own each time (platform document, Documents). */
+  /** Stores and queues a submission, always as a new document (platform document, Documents). */
   add({ source, content, ...submission }: Submission, now: number): KnowledgeDocument {
     const id = `doc_${randomUUID()}`;
     this.#insert.run({ ...submission, id, source: JSON.stringify(source), content: content ?? null, now });
@@ -118,14 +118,14 @@ export class Documents {
     return pageOf(this.#list.all(knowledgeBaseId, after, size + 1), size, documentOf);
   }
 
-  /** Deletes a document with its chunks; what is being made of it comes to nothing. */
+  /** Deletes a document with its chunks, and any processing in progress. */
   delete({ id }: KnowledgeDocument): void {
     this.#delete.run(id);
   }
 
   /**
-   * Puts back what was being processed when the process ended, whatever ended it, without the chunks that were stored. What was
-   * begun too often has failed: it may be the document that ends the process.
+   * Requeues the documents that were being processed when the process ended, without their stored chunks. A document
+   * that was attempted too often has failed: it may be what crashes the process.
    */
   resume(now: number): void {
     const problem = {
@@ -149,7 +149,7 @@ export class Documents {
     })();
   }
 
-  /** Begins with the document that has waited for the longest; undefined if none waits. */
+  /** Begins the longest-waiting document; undefined if none waits. */
   begin(now: number): KnowledgeDocument | undefined {
     const row = this.#next.get();
     if (!row) return undefined;
@@ -157,20 +157,20 @@ export class Documents {
     return documentOf(row);
   }
 
-  /** Called when the processing thread takes a document: what still waits for the thread doesn't end the process. */
+  /** Called when the processing thread takes a document: one that still waits can't crash the process. */
   countAttempt({ position }: KnowledgeDocument): void {
     this.#countAttempt.run(position);
   }
 
-  /** What a file holds; undefined if it was too large to be kept. */
+  /** The content of a file; undefined if it was too large to be stored. */
   contentOf({ position }: KnowledgeDocument): Uint8Array<ArrayBuffer> | undefined {
     const content = this.#content.get(position);
     return content ? new Uint8Array(content) : undefined;
   }
 
   /**
-   * Stores some chunks of a document that is being processed; nobody finds them before it is completed. Returns their ids, or
-   * undefined if it was deleted.
+   * Stores some chunks of a document in progress, which searches don't find before it is completed. Returns their ids;
+   * undefined if the document was deleted.
    */
   addChunks(
     { position }: KnowledgeDocument,
@@ -187,7 +187,7 @@ export class Documents {
     })();
   }
 
-  /** Lets a document be found whose chunks are all stored. Returns whether it is still there. */
+  /** Completes a document whose chunks are all stored. Returns whether it still exists. */
   complete(
     { position }: KnowledgeDocument,
     { chunks, frequencies }: ProcessedDocument,

@@ -1,20 +1,17 @@
-/** The fields of a knowledge base (platform document, KnowledgeBase), as a seed and the API give them. */
+/** The fields of a knowledge base (platform document, KnowledgeBase) in seeds and in the API. */
 import { z } from 'zod';
 import { chunkingStrategies } from './chunking/chunk.ts';
 
-/**
- * The document says that there are five, in an order, but doesn't name them: these stand for their names. They are names and
- * nothing else: all of them search the same index.
- */
+/** Placeholders: the document mentions five, in an order, but not their names. All of them search the same index. */
 const vectorBackends = ['vector_db_1', 'vector_db_2', 'vector_db_3', 'vector_db_4', 'vector_db_5'] as const;
 
 /** Platform document, EmbeddingModelType. */
 const embeddingModels = ['text-embedding-3-small', 'text-embedding-3-large'] as const;
 
-/** The most tokens that the embedding models take. */
+/** The most tokens that the embedding models accept. */
 const maxChunkSize = 8_191;
 
-/** The most characters of a language: the time that reading one takes grows with the square of them, and BCP 47 expects up to 35. */
+/** The longest language tag: parsing one takes quadratic time, and BCP 47 expects up to 35 characters. */
 const maxLanguage = 100;
 
 const text = z.string('text');
@@ -39,25 +36,25 @@ const shared = {
 
 const embeddingModel = z.enum(embeddingModels, `one of ${embeddingModels.join(', ')}`);
 
-/** What a client gives to create one: the default of the model differs from that of older ones (platform document). */
+/** The body that creates one. The default model differs from that of older ones (platform document). */
 export const newKnowledgeBaseSchema = z
   .object({ ...shared, embedding_model: embeddingModel.default('text-embedding-3-large') }, 'an object')
   .superRefine(refuseOverlap);
 
-/** What a client gives to replace one. The model is fixed at creation time (platform document). */
+/** The body that replaces one. The model is fixed at creation time (platform document). */
 export const changedKnowledgeBaseSchema = z
   .object({ ...shared, embedding_model: embeddingModel.optional() }, 'an object')
   .superRefine(refuseOverlap);
 
-/** A document of a seed: its text, as a file of that name would have it. */
+/** A document of a seed: the name and the text of a file. */
 const documentSeedSchema = z.strictObject({
   name: name.describe('The name of a file; its ending says what it is: .txt, .md or .html.'),
   text: text.min(1, 'text that is not empty'),
 });
 
 /**
- * A knowledge base in a seed: the fields of the platform's document with its defaults. One without `user_id` belongs to every
- * user of its organization. The default of the times is the time of the seeding.
+ * A knowledge base in a seed: the fields of the platform's document with its defaults. Without `user_id`, it belongs to
+ * every user of its organization. The times default to the time of the seeding.
  *
  * @example { "id": "kb_1", "organization_id": "org_1", "name": "Handbook" }
  */
@@ -78,10 +75,10 @@ export const knowledgeBaseSeedSchema = z.strictObject({
 /** A knowledge base of a seed, with its defaults filled in. */
 export type KnowledgeBaseSeed = z.output<typeof knowledgeBaseSeedSchema>;
 
-/** What a client may set. */
+/** The fields that a client may set. */
 export type KnowledgeBaseFields = z.output<typeof newKnowledgeBaseSchema>;
 
-/** Whether a chunk has more tokens than the next one repeats of it. */
+/** Whether a chunk has more tokens than the next one repeats. */
 export function advances(fields: ChunkFields): boolean {
   return fields.chunk_overlap < fields.chunk_size;
 }
@@ -91,7 +88,7 @@ interface ChunkFields {
   readonly chunk_overlap: number;
 }
 
-/** An issue of the whole: either field may be the one that was not given. */
+/** An issue of the whole object, because either field may have been omitted. */
 function refuseOverlap(fields: ChunkFields, context: z.RefinementCtx): void {
   if (context.issues.length > 0 || advances(fields)) return;
   context.addIssue({ code: 'custom', message: 'an object whose chunk_overlap is less than its chunk_size' });

@@ -12,12 +12,11 @@ import { documentTypeOf } from './reading/document-types.ts';
 import type { Material } from './reading/read-document.ts';
 import { type Search, otherEmbedder } from './search.ts';
 
-/** What documents are processed with. */
 export interface IngestionParts {
   readonly documents: Documents;
   readonly search: Search;
   readonly thread: ProcessingThread;
-  /** The fields of a document's knowledge base, as they are when it is processed; undefined if it was deleted. */
+  /** The current fields of a document's knowledge base; undefined if it was deleted. */
   readonly fieldsOf: (knowledgeBaseId: string) => KnowledgeBaseFields | undefined;
   readonly getPage: GetPage;
   readonly failures: Failures;
@@ -27,21 +26,21 @@ export interface IngestionParts {
   readonly stopping: AbortSignal;
 }
 
-/** The name under which a test makes ingestions fail. */
+/** The name by which tests make ingestions fail. */
 export const ingestOperation = 'knowledge-bases.ingest';
 
-/** How long the pages of a document may take altogether, in milliseconds. */
+/** How long all pages of a document may take, in milliseconds. */
 const crawlTimeout = 60_000;
 
-/** How many chunks are stored before other work has its turn. */
+/** How many chunks are stored before other work gets a turn. */
 const chunksAtOnce = 200;
 
-/** How many documents are processed at once: while the pages of one arrive, another can be read. */
+/** How many documents are processed at once, so that one is read while another's pages arrive. */
 const concurrency = 4;
 
 /**
- * Processes documents, those that have waited for the longest first: reads, cuts and embeds them, and lets them be found. What
- * is submitted meanwhile waits in the database; what the end of the process has interrupted is begun anew at the next start.
+ * Processes documents, the longest-waiting first: reads, chunks and embeds them, and makes them searchable. New
+ * submissions wait in the database; interrupted documents start over at the next start.
  */
 export class Ingestion {
   readonly #parts: IngestionParts;
@@ -59,7 +58,7 @@ export class Ingestion {
     for (let worker = 0; worker < concurrency; worker += 1) this.submitted();
   }
 
-  /** A document may wait. */
+  /** Called when a document may be waiting. */
   submitted(): void {
     if (!this.#isStarted || this.#working.size >= concurrency) return;
     const working = this.#work()
@@ -68,13 +67,13 @@ export class Ingestion {
     this.#working.add(working);
   }
 
-  /** The database doesn't take what became of a document, on a full disk, say. The document is begun anew at the next start. */
+  /** Reports that the database refuses a result, as on a full disk. The document starts over at the next start. */
   #report(error: unknown): void {
     const fields = { event: 'ingestion_failed', error: messageOf(error) };
     this.#parts.logger.error(fields, 'documents are not processed any more until another is submitted');
   }
 
-  /** Resolves when nothing is processed any more. The sandbox is stopping. */
+  /** Called when the sandbox stops. Resolves when all processing has ended. */
   async stop(): Promise<void> {
     this.#isStarted = false;
     await Promise.all(this.#working);
@@ -90,14 +89,14 @@ export class Ingestion {
     }
   }
 
-  /** Rejects only if the database does: a document that can't be processed harms no other. */
+  /** Rejects only if the database fails: a bad document harms no other. */
   async #process(document: KnowledgeDocument): Promise<void> {
     const { documents, search, thread, fieldsOf, clock, logger, stopping } = this.#parts;
     try {
       await this.#failOnDemand();
       const materials = await this.#materialsOf(document);
       const fields = fieldsOf(document.knowledgeBaseId);
-      // It was deleted with its knowledge base.
+      // The document was deleted with its knowledge base.
       if (!fields) return;
       const processed = await thread.process({ materials, ...settingsIn(fields) }, stopping, () =>
         documents.countAttempt(document),
@@ -109,7 +108,7 @@ export class Ingestion {
       search.add(document, chunkIds, processed);
       logger.debug({ event: 'document_completed', document: document.id }, 'a document can be found');
     } catch (error) {
-      // It is begun anew at the next start.
+      // It starts over at the next start.
       if (stopping.aborted) return;
       this.#fail(document, error);
     }
@@ -125,7 +124,7 @@ export class Ingestion {
     else logger.error({ ...fields, error: messageOf(error) }, 'a document has failed unexpectedly');
   }
 
-  /** In steps: to store thousands of chunks takes longer than an answer may. Returns their ids; undefined if it was deleted. */
+  /** In steps, because storing thousands of chunks would delay answers. Undefined if the document was deleted. */
   async #storeChunks(
     document: KnowledgeDocument,
     { chunks, vectors }: ProcessedDocument,

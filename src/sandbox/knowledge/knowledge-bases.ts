@@ -4,7 +4,7 @@ import { type Database, type Page, pageOf } from '../database.ts';
 import { type Caller, isoTime } from '../model.ts';
 import type { KnowledgeBaseFields, KnowledgeBaseSeed } from './fields.ts';
 
-/** What is stored of a knowledge base: the rest follows from its documents. */
+/** The stored fields of a knowledge base; the others follow from its documents. */
 export interface StoredKnowledgeBase extends KnowledgeBaseFields {
   readonly id: string;
   readonly organization_id: string;
@@ -14,7 +14,7 @@ export interface StoredKnowledgeBase extends KnowledgeBaseFields {
   readonly updated_at: string;
 }
 
-/** A knowledge base as the platform answers it: every field is there (platform document, KnowledgeBase). */
+/** A knowledge base in an answer, with every field (platform document, KnowledgeBase). */
 export interface KnowledgeBase extends StoredKnowledgeBase {
   readonly document_count: number;
   readonly status: 'processing' | 'completed' | 'failed' | null;
@@ -23,7 +23,7 @@ export interface KnowledgeBase extends StoredKnowledgeBase {
 /** A knowledge base belongs to one organization and one user (platform document, Tenancy). */
 const owned = 'organization_id = @organizationId and (user_id is null or user_id = @userId)';
 
-/** How the documents of a knowledge base stand, counted. */
+/** With counts of the documents by status. */
 const columns = `
   position, body,
   (select count(*) from documents where knowledge_base_id = knowledge_bases.id) as documents,
@@ -42,7 +42,7 @@ interface Row {
 
 type Id = Caller & { readonly id: string };
 
-/** The knowledge bases of every tenant. The tables are there before. */
+/** The knowledge bases of every tenant. The tables must exist. */
 export class KnowledgeBases {
   readonly #insert: Statement<[Record<string, unknown>]>;
   readonly #find: Statement<[Id], Row>;
@@ -88,13 +88,13 @@ export class KnowledgeBases {
     return { ...stored, document_count: 0, status: null };
   }
 
-  /** The knowledge base with that id that the caller owns. */
+  /** The knowledge base with that id, if the caller owns it. */
   find({ organizationId, userId }: Caller, id: string): KnowledgeBase | undefined {
     const row = this.#find.get({ id, organizationId, userId });
     return row && knowledgeBaseOf(row);
   }
 
-  /** What is set of any tenant's knowledge base. */
+  /** The fields of any tenant's knowledge base. */
   fieldsOf(id: string): KnowledgeBaseFields | undefined {
     const body = this.#body.get(id);
     return body === undefined ? undefined : (JSON.parse(body) as StoredKnowledgeBase);
@@ -118,7 +118,7 @@ export class KnowledgeBases {
     return { ...found, ...body };
   }
 
-  /** Its documents go with it. */
+  /** Deletes its documents, too. */
   delete({ organizationId, userId }: Caller, id: string): void {
     this.#delete.run({ id, organizationId, userId });
   }

@@ -10,7 +10,7 @@ export interface Found {
   readonly documentId: string;
   readonly documentName: string;
   readonly text: string;
-  /** The cosine of the angle between the vectors of question and chunk: 1 for the same direction. */
+  /** The cosine similarity of question and chunk: 1 for the same direction. */
   readonly score: number;
 }
 
@@ -19,11 +19,11 @@ interface DocumentRow {
   readonly frequencies: Buffer;
 }
 
-/** Said of documents and questions alike. */
+/** Used for documents and questions alike. */
 export const otherEmbedder =
   'The knowledge base was filled with the embeddings of another model or service: use that one, or a new knowledge base';
 
-/** How many chunks are read at once. */
+/** How many chunks are read in one step. */
 const chunksAtOnce = 200;
 
 interface FoundRow {
@@ -33,8 +33,8 @@ interface FoundRow {
 }
 
 /**
- * Finds chunks by their vectors. Those of a knowledge base are read when it is first searched, and follow its documents from
- * then on. The tables are there before.
+ * Finds chunks by their vectors. The vectors of a knowledge base are read at its first search, and follow its documents
+ * from then on. The tables must exist.
  */
 export class Search {
   readonly #embedderFor: (model: string) => Embedder;
@@ -46,7 +46,7 @@ export class Search {
   readonly #chunkIds: Statement<[number], number>;
   readonly #chunk: Statement<[number, string], FoundRow>;
 
-  /** @param embedder What makes vectors for knowledge bases with this `embedding_model` */
+  /** @param embedder returns the embedder of an `embedding_model` */
   constructor({ connection }: Database, embedder: (model: string) => Embedder) {
     this.#embedderFor = embedder;
     this.#nextDocument = connection.prepare(`
@@ -72,7 +72,7 @@ export class Search {
   }
 
   /**
-   * The chunks that are most like a question, the best first.
+   * The chunks most similar to a question, the best first.
    *
    * @throws EmbeddingProblem; the signal's reason
    */
@@ -94,22 +94,19 @@ export class Search {
     if (!vector || vectors.size === 0) return [];
     if (vector.length !== vectors.dimensions) throw new EmbeddingProblem(otherEmbedder);
     return vectors.search(vector, limit).flatMap(({ id: chunk, score }) => {
-      // While the question was embedded, the knowledge base may have been deleted: its ids may then be those of other chunks.
+      // The knowledge base may have been deleted meanwhile, and its chunk ids reused.
       const found = this.#chunk.get(chunk, id);
       return found && score > 0 ? [{ ...found, score }] : [];
     });
   }
 
-  /**
-   * Whether vectors can be compared with those that a knowledge base has. Others come from another embedder, which the sandbox
-   * was started with before.
-   */
+  /** Whether vectors are comparable with a knowledge base's, which an earlier start's embedder may have made. */
   takes(knowledgeBaseId: string, [vector]: readonly Float32Array[]): boolean {
     const bytes = this.#vectorLength.get(knowledgeBaseId);
     return !vector || bytes === undefined || bytes === vector.byteLength;
   }
 
-  /** Lets the chunks of a document be found, once it is completed. */
+  /** Makes the chunks of a completed document searchable. */
   add(
     { knowledgeBaseId, position }: KnowledgeDocument,
     ids: readonly number[],
@@ -118,10 +115,10 @@ export class Search {
     this.#indexes.get(knowledgeBaseId)?.add(position, ids, vectors, frequencies);
   }
 
-  /** Forgets the chunks of a document, before it is deleted. */
+  /** Removes the chunks of a document from the index before it is deleted. */
   remove({ knowledgeBaseId, position }: KnowledgeDocument): void {
     const frequencies = this.#frequenciesOf.get(position);
-    // Otherwise it is not completed.
+    // Without frequencies, the document isn't completed.
     if (frequencies)
       this.#indexes.get(knowledgeBaseId)?.remove(position, this.#chunkIds.all(position), frequencies);
   }
@@ -130,7 +127,7 @@ export class Search {
     this.#indexes.delete(knowledgeBaseId);
   }
 
-  /** Searches that come while an index is read wait for the same one. */
+  /** Concurrent searches wait for the same index to be read. */
   #indexOf(knowledgeBaseId: string): KnowledgeBaseIndex {
     const known = this.#indexes.get(knowledgeBaseId);
     if (known) return known;
@@ -139,7 +136,7 @@ export class Search {
       chunks: (position, after) => this.#nextChunks.all(position, after),
     });
     this.#indexes.set(knowledgeBaseId, index);
-    // The next search tries again.
+    // The next search retries.
     index.isRead.catch(() => this.forget(knowledgeBaseId));
     return index;
   }

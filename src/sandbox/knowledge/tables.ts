@@ -1,4 +1,4 @@
-/** Made before the statements are prepared: those on knowledge bases and on documents read each other's tables. */
+/** Created before any statement is prepared: those on knowledge bases and documents read both tables. */
 export const knowledgeTables = `
   create table if not exists knowledge_bases (
     position integer primary key autoincrement,

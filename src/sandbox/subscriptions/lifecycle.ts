@@ -1,4 +1,4 @@
-/** The states of a subscription, and what moves it from one to another (platform document, States and transitions). */
+/** The states of a subscription and their transitions (platform document, States and transitions). */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Caller, Scope, Subscription } from '../model.ts';
 import type { Settings } from './settings.ts';
@@ -11,7 +11,7 @@ const defaultRetryPolicy = {
   maxRetryAttempts: 3,
   maxRetryDelayMs: 10_000,
 } as const;
-/** For how long after a rotation deliveries are signed with both secrets (docs/sandbox.md). */
+/** How long after a rotation deliveries are signed with both secrets (docs/sandbox.md). */
 const overlap = 72 * 3_600_000;
 
 export function created(caller: Caller, settings: Settings, now: number): Subscription {
@@ -29,7 +29,7 @@ export function created(caller: Caller, settings: Settings, now: number): Subscr
   };
 }
 
-/** Replaces all settings; those that are left out are cleared. A subscription that stays signed keeps its secret. */
+/** Replaces all settings and clears omitted ones. A subscription that stays signed keeps its secret. */
 export function replaced(subscription: Subscription, settings: Settings, now: number): Subscription {
   const { secret = newSecret(), previousSecret } = subscription;
   return {
@@ -58,7 +58,7 @@ function chosen({ isSigned: _isSigned, ...settings }: Settings) {
   return { ...settings, scope: scopeOf(settings) };
 }
 
-/** What a subscription is restricted to, which follows from its lists (platform document, WebhookSubscription). */
+/** The scope, which follows from the lists (platform document, WebhookSubscription). */
 function scopeOf({ agentIds, workspaceIds }: Pick<Settings, 'agentIds' | 'workspaceIds'>): Scope {
   if (agentIds !== undefined) return 'AGENT';
   return workspaceIds === undefined ? 'ORGANIZATION' : 'WORKSPACE';

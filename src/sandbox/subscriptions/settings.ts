@@ -4,7 +4,7 @@ const maxDescription = 1_500;
 
 const id = z.string('Should be an id');
 
-/** Headers whose names and values are valid in HTTP: any other would break every delivery. */
+/** Only names and values that are valid in HTTP: any other would break every delivery. */
 const headers = z.record(
   z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'Should be the name of a header'),
   z.string('Should be text').regex(/^[\t -~]*$/, 'Should be visible ASCII text'),
@@ -12,8 +12,8 @@ const headers = z.record(
 );
 
 /**
- * What a client sends to create or replace a subscription, with the rules of the platform's document
- * (WebhookSubscription; Limits). Unknown fields are ignored.
+ * The body that creates or replaces a subscription, with the rules of the platform's document (WebhookSubscription;
+ * Limits). Unknown fields are ignored.
  */
 export const settingsSchema = z
   .object(
@@ -35,7 +35,7 @@ export const settingsSchema = z
         )
         .default([]),
       headers: headers.optional(),
-      // The platform's document doesn't show the names of the two scope lists: these are documented elsewhere.
+      // The names of the two scope lists are documented elsewhere, not in the platform's document.
       agent_ids: z.array(id, 'Should be a list of ids').optional(),
       workspace_ids: z.array(id, 'Should be a list of ids').optional(),
     },
@@ -57,10 +57,10 @@ export const settingsSchema = z
     message: 'Should not be given together with agent_ids: a subscription has one scope',
   });
 
-/** What a subscription's owner decides about it. */
+/** The settings that a subscription's owner chooses. */
 export type Settings = z.output<typeof settingsSchema>;
 
-/** An empty list, object or text means the same as one that is left out. */
+/** An empty list, object or text counts as omitted. */
 function unlessEmpty<Value extends string | object>(value: Value | undefined): Value | undefined {
   return value === undefined || Object.keys(value).length === 0 ? undefined : value;
 }

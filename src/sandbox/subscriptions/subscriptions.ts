@@ -15,7 +15,7 @@ const tables = `
   ) strict;
 `;
 
-/** A subscription as it is stored: as JSON, beside the fields that are searched for. */
+/** A stored subscription: JSON, beside the fields for searches. */
 interface SubscriptionRow {
   readonly id: string;
   readonly organizationId: string;
@@ -40,7 +40,7 @@ export class Subscriptions {
   constructor(database: Database) {
     database.create(tables);
     const { connection } = database;
-    // The unique index decides who gets a name: of two subscriptions with the same name, only the first is added.
+    // The unique index decides: of two subscriptions with the same name, only the first is added.
     this.#insert = connection.prepare(`
       insert into subscriptions (id, organization_id, name, active, subscription)
       values (@id, @organizationId, @name, @active, @subscription)
@@ -57,7 +57,7 @@ export class Subscriptions {
     this.#count = connection
       .prepare<[string], number>('select count(*) from subscriptions where organization_id = ?')
       .pluck();
-    // Cast, because SQLite would plan this statement, which orders, again for each new value of a bare parameter.
+    // Cast, because SQLite would plan this ordered statement again for each new value of a bare parameter.
     this.#active = connection
       .prepare<[string], string>(
         `select subscription from subscriptions
@@ -67,12 +67,12 @@ export class Subscriptions {
     this.#remove = connection.prepare('delete from subscriptions where id = ?');
   }
 
-  /** Adds a subscription; false when its organization has another of that name. */
+  /** Adds a subscription; false if its organization has another of that name. */
   add(subscription: Subscription): boolean {
     return this.#insert.run(rowOf(subscription)).changes === 1;
   }
 
-  /** Stores a changed subscription; false when its organization has another of that name. */
+  /** Stores a changed subscription; false if its organization has another of that name. */
   update(subscription: Subscription): boolean {
     return this.#update.run(rowOf(subscription)).changes === 1;
   }
@@ -83,7 +83,7 @@ export class Subscriptions {
     return json === undefined ? undefined : subscriptionOf(json);
   }
 
-  /** The subscriptions that an event is delivered to: active ones of its organization that ask for it. */
+  /** The subscriptions that get an event: active ones of its organization that ask for it. */
   wanting(event: SandboxEvent): readonly Subscription[] {
     return this.#active
       .all(event.organizationId)
@@ -112,14 +112,14 @@ function rowOf(subscription: Subscription): SubscriptionRow {
   return { id, organizationId, name, active: Number(active), subscription: JSON.stringify(subscription) };
 }
 
-/** JSON leaves out the fields that are undefined, so they still are. */
+/** JSON omits undefined fields, which are undefined again afterwards. */
 function subscriptionOf(json: string): Subscription {
   return JSON.parse(json) as Subscription;
 }
 
 /**
- * Names are case-sensitive; no names, or `*`, mean every event (platform document, WebhookSubscription). That
- * `Service.*` means all events of a service is this sandbox's choice: the document shows `["*"]` only.
+ * Names are case-sensitive; no names, or `*`, mean every event (platform document, WebhookSubscription). `Service.*`
+ * for all events of a service is the sandbox's choice: the document shows only `["*"]`.
  */
 function wantsName({ events }: Subscription, eventName: string): boolean {
   return events.length === 0 || events.some((pattern) => matches(pattern, eventName));

@@ -2,16 +2,16 @@ import type { Clock } from '../../kit/clock.ts';
 import { type Sitemap, readSitemap, sitemapsInRobots } from './documents.ts';
 import { Website, WebsiteProblem } from './website.ts';
 
-/** How long a website is searched, in milliseconds; the links found until then are returned. */
+/** How long a website is searched, in milliseconds; then the links found so far are returned. */
 const timeout = 10_000;
 const maxSitemaps = 50;
-/** Of all sitemaps together. */
+/** In all sitemaps together. */
 const maxLinks = 50_000;
-/** How deep indexes may be nested: the protocol doesn't allow an index in an index, but websites have them. */
+/** How deep indexes may be nested: the protocol forbids an index in an index, but websites have them. */
 const maxDepth = 3;
 /** The sitemaps protocol's longest address, in characters: fifty documents of longer ones would fill the memory. */
 const maxLinkLength = 2_048;
-/** Where sitemaps are looked for on a website whose robots.txt names none of its own. */
+/** The usual places of sitemaps, for a website whose robots.txt names none. */
 const usualPlaces = ['/sitemap.xml', '/sitemap_index.xml'];
 
 interface Place {
@@ -21,13 +21,13 @@ interface Place {
 }
 
 /**
- * Lists the addresses that a website publishes: those in its sitemaps, which its robots.txt names. The website is
- * an origin on loopback or on one of the hosts, and only documents of that origin are fetched. Broken sitemaps are
- * skipped. Everything is bounded, so that no website, however it is made, takes more than about ten seconds.
+ * Lists the addresses in a website's sitemaps, which its robots.txt names. The website is an origin on loopback or on
+ * one of the hosts, and only documents of that origin are fetched. Broken sitemaps are skipped. Everything is bounded,
+ * so that no website takes more than about ten seconds.
  *
- * @param hosts Which hosts may be looked at besides those on loopback
- * @param signal Ends the search
- * @throws WebsiteProblem when the website may not be looked at, or does not answer
+ * @param hosts hosts outside of loopback that may be visited
+ * @param signal aborts the search
+ * @throws WebsiteProblem when the website may not be visited or doesn't answer
  */
 export async function discoverLinks(
   address: URL,
@@ -51,7 +51,7 @@ async function firstPlaces(website: Website): Promise<readonly Place[]> {
   return named.length > 0 ? named : placesIn(website, usualPlaces, 0);
 }
 
-/** Reads the sitemaps level by level: those that fewer indexes lead to come first. */
+/** Reads the sitemaps breadth-first: those behind fewer indexes come first. */
 async function linksOf(website: Website, places: readonly Place[]): Promise<readonly string[]> {
   const pending = [...places];
   const seen = new Set<string>();
@@ -61,7 +61,7 @@ async function linksOf(website: Website, places: readonly Place[]): Promise<read
     if (seen.has(url.href)) continue;
     seen.add(url.href);
     const { kind, locations } = await sitemapAt(website, url);
-    // One document may list far more addresses than are ever returned or fetched.
+    // A document may list far more addresses than are ever returned or fetched.
     if (kind === 'pages')
       for (const link of locations.slice(0, maxLinks).filter(isWebAddress)) links.add(link);
     else if (depth < maxDepth) pending.push(...placesIn(website, locations.slice(0, maxSitemaps), depth + 1));

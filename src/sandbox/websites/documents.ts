@@ -1,14 +1,14 @@
 /**
- * Reads what a website publishes: its robots.txt and its sitemaps. Written by hand, since the general parsers that
- * there are build the whole tree, or all rules for all robots, before they return: a hostile document within our bounds
- * would block the event loop for many seconds, and fill the memory.
+ * Reads a website's robots.txt and sitemaps. Written by hand, because general parsers build the whole tree, or all
+ * rules for all robots, before they return: even a hostile document within our bounds would block the event loop for
+ * many seconds and fill the memory.
  */
 import { setImmediate } from 'node:timers/promises';
 
 /** How much of a robots.txt is read, in characters; RFC 9309 requires at least this. */
 const maxRobots = 500 * 1024;
 
-/** The addresses of sitemaps that a robots.txt names (RFC 9309, `Sitemap:`), in its order. */
+/** The sitemaps that a robots.txt names (RFC 9309, `Sitemap:`), in order. */
 export function sitemapsInRobots(text: string): readonly string[] {
   const lines = text.slice(0, maxRobots).split(/\r\n|\r|\n/);
   return lines.flatMap((line) => {
@@ -20,7 +20,7 @@ export function sitemapsInRobots(text: string): readonly string[] {
 /** What a sitemap lists: pages or, in an index, further sitemaps. */
 export interface Sitemap {
   readonly kind: 'pages' | 'sitemaps';
-  /** The addresses as they are written, in their order. */
+  /** The addresses as they are written, in order. */
   readonly locations: readonly string[];
 }
 
@@ -39,7 +39,7 @@ const others = [
   ['<!', '>'],
 ] as const;
 
-/** After this many pieces, the event loop runs: deliveries may be due, and receivers' latencies are measured. */
+/** After this many pieces, the event loop gets a turn: deliveries may be due, and latencies are measured. */
 const maxPiecesAtOnce = 10_000;
 
 const roots = new Map<string, Sitemap['kind']>([
@@ -48,9 +48,9 @@ const roots = new Map<string, Sitemap['kind']>([
 ]);
 
 /**
- * Reads a sitemap or an index of sitemaps (the sitemaps protocol); undefined when the document is neither. It is
- * lenient: a document that breaks off lists what came before. Nothing that a document declares is resolved: no DTD, and
- * no entities except XML's own five.
+ * Reads a sitemap or an index of sitemaps (the sitemaps protocol); undefined if the document is neither. Lenient: a
+ * truncated document lists what came before. No declaration of a document is resolved: no DTD, and no entities except
+ * XML's own five.
  */
 export async function readSitemap(document: string): Promise<Sitemap | undefined> {
   let kind: Sitemap['kind'] | undefined;
@@ -67,7 +67,7 @@ export async function readSitemap(document: string): Promise<Sitemap | undefined
     } else if (kind === undefined) {
       kind = piece.kind === 'open' ? roots.get(localName(piece.name)) : undefined;
       if (kind === undefined) return undefined;
-      // Images and videos of a page have their own `loc`, with the prefix of their extension.
+      // Images and videos have their own `loc`, with the prefix of their extension.
       locationTag = `${piece.name.slice(0, -localName(piece.name).length)}loc`;
     } else if (piece.name === locationTag) {
       isInLocation = piece.kind === 'open';
@@ -115,7 +115,7 @@ function localName(name: string): string {
 
 const named: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** Replaces XML's five entities, and character references, with their characters; other entities stay as they are. */
+/** Replaces XML's five entities and character references by their characters; leaves other entities. */
 function decodeEntities(text: string): string {
   return text.replace(/&(#\d{1,7}|#x[\da-f]{1,6}|amp|lt|gt|quot|apos);/gi, (whole, name: string) => {
     if (!name.startsWith('#')) return named[name.toLowerCase()] ?? whole;

@@ -2,18 +2,18 @@ import type { IncomingMessage } from 'node:http';
 
 const maxRedirects = 3;
 
-/** An answer that leads nowhere else, and the address that gave it. */
+/** An answer that isn't a redirect, and the address that gave it. */
 export interface FinalAnswer {
   readonly answer: IncomingMessage;
   readonly address: URL;
 }
 
 /**
- * Follows redirects to the answer behind them. Whoever publishes a page may not send the sandbox to other websites, so each
- * address is asked for only if it may be visited.
+ * Follows redirects to the final answer. Each address is requested only if it may be visited, because a page must not
+ * be able to send the sandbox to other websites.
  *
- * @param get Sends a GET, and resolves once the answer begins
- * @returns Why there is no answer, if redirects lead to what may not be visited, or are more than three
+ * @param get sends a GET, and resolves once the answer begins
+ * @returns why there is no answer, if redirects lead to a forbidden address, or are more than three
  * @throws what `get` throws
  */
 export async function follow(
@@ -33,7 +33,7 @@ export async function follow(
   return 'too_often';
 }
 
-/** Where a redirect leads; null for an answer that is none. */
+/** The target of a redirect; null for other answers. */
 function targetOf({ statusCode = 0, headers }: IncomingMessage, from: URL): URL | null {
   const isRedirect = statusCode >= 300 && statusCode < 400;
   return isRedirect ? URL.parse(headers.location ?? '', from.href) : null;

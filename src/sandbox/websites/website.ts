@@ -8,7 +8,7 @@ import { addressMatcher } from '../../kit/addresses.ts';
 import { readBounded } from '../../kit/http-bodies.ts';
 import { follow } from './follow.ts';
 
-/** Why a website can't be looked at: it is neither on this machine nor on a host that was named, or it gives no answer. */
+/** Why a website can't be read: it is neither on loopback nor on an allowed host, or it doesn't answer. */
 export class WebsiteProblem extends Error {
   readonly kind: 'not_allowed' | 'unreachable';
 
@@ -23,15 +23,15 @@ const maxBytes = 10 * 1024 * 1024;
 
 const unzip = promisify(gunzip);
 
-/** Reads the documents of one website, which is one origin: redirects to other origins are not followed. */
+/** Reads the documents of one website, that is, one origin: redirects to other origins are not followed. */
 export class Website {
   readonly origin: string;
   readonly #hosts: readonly string[];
   readonly #signal: AbortSignal;
 
   /**
-   * @param hosts Which hosts may be looked at besides those on loopback
-   * @param signal Ends whatever is being read
+   * @param hosts hosts outside of loopback that may be visited
+   * @param signal aborts all reading
    */
   constructor(address: URL, hosts: readonly string[], signal: AbortSignal) {
     this.origin = address.origin;
@@ -40,10 +40,10 @@ export class Website {
   }
 
   /**
-   * The text of a document, unpacked if it is packed with gzip. Undefined when there is nothing to read: another
-   * status than 200, a redirect to another origin, too many redirects or bytes, a broken archive.
+   * The text of a document, unpacked from gzip if necessary. Undefined if there is nothing to read: a status other than
+   * 200, a redirect to another origin, too many redirects or bytes, a broken archive.
    *
-   * @throws WebsiteProblem when the website does not answer, or may not be looked at
+   * @throws WebsiteProblem when the website doesn't answer, or may not be visited
    */
   async read(address: URL): Promise<string | undefined> {
     const found = await follow(
@@ -66,7 +66,7 @@ export class Website {
   }
 }
 
-/** The text of an answer; undefined when it breaks off, is too long, or can't be unpacked. */
+/** The text of an answer; undefined if it is truncated, too long, or can't be unpacked. */
 async function textIn(answer: IncomingMessage): Promise<string | undefined> {
   try {
     const bytes = await readBounded(answer, maxBytes);
@@ -81,9 +81,9 @@ async function textIn(answer: IncomingMessage): Promise<string | undefined> {
 const isLoopback = addressMatcher(['loopback']) ?? (() => false);
 
 /**
- * Sends a GET to an address on loopback or on one of the hosts, and resolves once the answer begins; redirects are answers
- * too. Any other address is refused: a client of the sandbox could otherwise explore the sandbox's network. The connection is
- * made to the address that was checked: a name that is resolved again may give another address.
+ * Sends a GET to an address on loopback or on one of the hosts, and resolves once the answer begins, even a redirect.
+ * Any other address is refused: a client could otherwise explore the sandbox's network. It connects to the very address
+ * that was checked, because a second look-up of a name may return another one.
  *
  * @throws WebsiteProblem `not_allowed`; the error of the connection; the signal's reason
  */
@@ -93,12 +93,12 @@ export async function requestAllowed(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const isNamed = hosts.includes(url.hostname);
-  // An IP address is never looked up, so `lookupLoopback` would not check it.
+  // An IP address is never looked up, so `lookupLoopback` wouldn't check it.
   if (!isNamed && isIP(hostOf(url)) !== 0 && !isLoopback(hostOf(url)))
     throw new WebsiteProblem('not_allowed');
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const { request } = url.protocol === 'https:' ? https : http;
-  // An agent of its own: the process's agent may be set to use a proxy, which may be on another machine.
+  // Without the global agent, which may use a proxy on another machine.
   const options = {
     agent: false,
     lookup: isNamed ? lookup : lookupLoopback,
@@ -106,7 +106,7 @@ export async function requestAllowed(
     headers: requestHeaders,
   } as const;
   request(url, options, resolve)
-    // Without this, an answer of 101 would end the connection and say nothing.
+    // Without this, an answer of 101 would end the connection without an event.
     .on('upgrade', (_answer, socket) => {
       socket.destroy();
       reject(new WebsiteProblem('unreachable'));
@@ -129,7 +129,7 @@ const lookupLoopback: LookupFunction = (hostname, options, callback) => {
   });
 };
 
-/** The name or address without the brackets that an address of IPv6 has in a URL. */
+/** The host name, without the brackets of an IPv6 address. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }

@@ -6,12 +6,12 @@ import { tokenWindows } from './token-windows.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import { lines, paragraphs, sentences, unitsUpTo, words } from './units.ts';
 
-/** How new material is cut (platform document, ChunkingStrategy). */
+/** How new material is split into chunks (platform document, ChunkingStrategy). */
 export const chunkingStrategies = ['fixed_size', 'semantic', 'sentence', 'paragraph', 'recursive'] as const;
 
 export type ChunkingStrategy = (typeof chunkingStrategies)[number];
 
-/** How a text is cut into chunks. */
+/** How a text is split into chunks. */
 export interface ChunkOptions {
   readonly strategy: ChunkingStrategy;
   /** The most tokens of a chunk, from 1. */
@@ -23,17 +23,17 @@ export interface ChunkOptions {
 }
 
 /**
- * Cuts text into chunks of up to `size` tokens, in the order of the text:
+ * Splits text into chunks of up to `size` tokens, in order:
  *
  * - `fixed_size`: windows of `size` tokens, wherever they end
  * - `semantic`: sentences, up to where the subject changes
  * - `sentence`, `paragraph`: as many whole ones as fit
- * - `recursive`: paragraphs; lines, sentences, words or tokens of what is larger than a chunk
+ * - `recursive`: paragraphs; lines, sentences, words or tokens where a part is larger than a chunk
  *
- * What is larger than a chunk is cut into smaller parts in every strategy. Every character other than white space is in
- * a chunk; one of more tokens than `size` (an emoji has up to 4) is a chunk of its own, the only one that is too large.
+ * Every strategy splits parts that are larger than a chunk. Every character except white space is in a chunk. A
+ * character of more than `size` tokens (an emoji has up to 4) is its own chunk, the only kind that is too large.
  *
- * @param embed Gives vectors of unit length. It is asked by the semantic strategy only, once or not at all.
+ * @param embed returns vectors of unit length; only called by the semantic strategy, at most once
  */
 export async function chunk(
   text: string,

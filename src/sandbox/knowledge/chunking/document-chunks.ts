@@ -3,13 +3,13 @@ import { type ChunkOptions, chunk } from './chunk.ts';
 import type { Embed } from './semantic.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** The most chunks of a document: each is a vector in the memory of the sandbox. */
+/** The most chunks of a document: each has a vector in memory. */
 const maxChunks = 10_000;
-/** The most characters of all chunks together: with a large overlap, each chunk repeats nearly all of the one before. */
+/** The most characters of all chunks together: with a large overlap, each repeats nearly all of the one before. */
 const maxCharacters = 20_000_000;
 
 /**
- * The chunks of a document with these texts. None spans two of them.
+ * The chunks of a document's texts. None spans two texts.
  *
  * @throws DocumentFailure `too_many_chunks`
  */
@@ -20,7 +20,7 @@ export async function chunksOf(
   embed: Embed,
 ): Promise<readonly string[]> {
   let chunks: readonly string[] = [];
-  // Not `push`: it takes each as an argument, and a long text may have more than a call takes.
+  // Not `push(...)`: a long text may have more chunks than a call can have arguments.
   for (const text of texts) chunks = chunks.concat(await chunk(text, options, tokenizer, embed));
   if (chunks.length > maxChunks) {
     throw tooMany(

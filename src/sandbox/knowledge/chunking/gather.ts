@@ -2,13 +2,13 @@ import type { SourceText, Span } from './source-text.ts';
 import type { Limits } from './token-windows.ts';
 
 interface Unit extends Span {
-  /** With the white space before it. */
+  /** Including the white space before it. */
   readonly tokens: number;
 }
 
 /**
- * Gathers neighbouring units into chunks of up to `size` tokens. A chunk begins with as many whole units of the one before
- * as have up to `overlap` tokens. No unit may have more tokens than `size`.
+ * Gathers neighbouring units into chunks of up to `size` tokens. A chunk begins with the last whole units of the one
+ * before that have up to `overlap` tokens. No unit may have more tokens than `size`.
  */
 export function gather(source: SourceText, spans: readonly Span[], limits: Limits): readonly Span[] {
   const units = measured(source, spans);
@@ -29,7 +29,7 @@ function measured(source: SourceText, spans: readonly Span[]): readonly Unit[] {
   });
 }
 
-/** The chunk whose first new unit is the one at `done`, and how many units are in chunks then. */
+/** The chunk whose first new unit is at `done`, and how many units are in chunks afterwards. */
 function nextChunk(
   source: SourceText,
   units: readonly Unit[],
@@ -45,7 +45,7 @@ function nextChunk(
   let tokens = repeated + tokensAt(done);
   while (tokens + tokensAt(next) <= size) tokens += tokensAt(next++);
   const span = () => ({ start: units[first]?.start ?? 0, end: units[next - 1]?.end ?? 0 });
-  // Together, units can have more tokens than one by one.
+  // Joined units can have more tokens than single ones.
   while (next - first > 1 && source.count(span()) > size) {
     if (next > done + 1) next -= 1;
     else first += 1;

@@ -6,11 +6,11 @@ import { type Split, lines, paragraphs, sentences, unitsUpTo, words } from './un
 const levels: readonly Split[] = [paragraphs, lines, sentences, words];
 
 /**
- * Gathers paragraphs; one that is too large becomes chunks of its own, of its lines, and those that are too large of their
- * sentences, their words and at last their tokens. Every chunk repeats whole words of the text before it.
+ * Gathers paragraphs. A paragraph that is too large becomes its own chunks, of its lines, and these if necessary of
+ * their sentences, words and at last tokens. With an overlap, every chunk repeats whole words of the text before it.
  */
 export function recursive(source: SourceText, { size, overlap }: Limits): readonly Span[] {
-  // Paragraphs are mostly larger than the overlap: whole ones could not be repeated, so room is left for words.
+  // Most paragraphs are larger than the overlap and couldn't be repeated whole, so room is left for words.
   const chunks = [...cut(source, source.whole, size - overlap, levels)];
   return overlap === 0 ? chunks : extended(source, chunks, { size, overlap });
 }
@@ -38,7 +38,7 @@ function* cut(
   yield* gather(source, together, { size, overlap: 0 });
 }
 
-/** The chunks, each with the last words before it: as many as have up to `overlap` tokens. */
+/** Extends each chunk by the last words before it, up to `overlap` tokens. */
 function extended(source: SourceText, chunks: readonly Span[], { size, overlap }: Limits): readonly Span[] {
   const starts = unitsUpTo(source, source.whole, overlap, [words]).map(({ start }) => start);
   let before = 0;
@@ -52,7 +52,7 @@ function extended(source: SourceText, chunks: readonly Span[], { size, overlap }
       if (tokens > overlap) break;
       first -= 1;
     }
-    // Together, words can have more tokens than one by one.
+    // Joined words can have more tokens than single ones.
     while (first < before && source.count({ start: startAt(first), end: chunk.end }) > size) first += 1;
     return { start: startAt(first), end: chunk.end };
   });

@@ -6,15 +6,15 @@ import { lines, sentences, unitsUpTo, words } from './units.ts';
 /** Turns texts into vectors of unit length. */
 export type Embed = (texts: readonly string[]) => Promise<readonly Float32Array[]>;
 
-/** How many sentences on either side of a gap are compared: one alone is too short to say what it is about. */
+/** How many sentences on either side of a gap are compared: one alone says too little about its subject. */
 const groupSize = 3;
 
-/** A text is cut in this share of the gaps between its sentences, or fewer; in the deepest, if they are few. */
+/** At most this share of the gaps between sentences is split: the deepest ones. */
 const share = 0.1;
 
 /**
- * Cuts between two sentences where what comes before and after is least alike, and where `size` demands it. Only there
- * does a chunk repeat sentences of the one before: across a change of subject they would mix both.
+ * Splits between two sentences where the text before and after is least similar, and where `size` requires it. Only in
+ * the latter case does a chunk repeat sentences of the one before: across a change of subject they would mix both.
  */
 export async function semantic(source: SourceText, limits: Limits, embed: Embed): Promise<readonly Span[]> {
   const units = unitsUpTo(source, source.whole, limits.size, [sentences, lines, words]);
@@ -24,7 +24,7 @@ export async function semantic(source: SourceText, limits: Limits, embed: Embed)
   );
 }
 
-/** How alike the groups of sentences before and after each gap are: from -1 to 1. */
+/** The similarity of the groups of sentences before and after each gap, from -1 to 1. */
 async function similarities(
   source: SourceText,
   units: readonly Span[],
@@ -39,7 +39,7 @@ async function similarities(
     indexes.set(text, index);
     return index;
   };
-  /** The last unit of a group that grows from one in a direction, while it is no larger than a chunk: models have limits. */
+  /** The last unit of a group that grows in a direction, up to the size of a chunk: models have limits. */
   const reach = (from: number, step: 1 | -1): number => {
     let last = from;
     let sum = tokens[from] ?? 0;
@@ -58,7 +58,7 @@ async function similarities(
   return pairs.map(([before, after]) => dot(vectors[before], vectors[after]));
 }
 
-/** The gaps that are among the least alike of all, and no more alike than those beside them. */
+/** The gaps that are among the least similar of all, and no more similar than their neighbours. */
 function dips(alike: readonly number[]): readonly number[] {
   const threshold = percentile(alike, share);
   return [...alike.keys()].filter((gap) => {
@@ -67,7 +67,7 @@ function dips(alike: readonly number[]): readonly number[] {
   });
 }
 
-/** The number below which this share of the numbers lies; between two of them, it is interpolated. */
+/** The number below which this share of the numbers lies, interpolated. */
 function percentile(numbers: readonly number[], below: number): number {
   const sorted = numbers.toSorted((left, right) => left - right);
   const position = (sorted.length - 1) * below;

@@ -1,15 +1,15 @@
 import type { Tokenizer } from './tokenizer.ts';
 
-/** A part of a text, from one offset to before another. */
+/** A part of a text, from the offset `start` to before `end`. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** No character that people use is longer, in UTF-16 code units. */
+/** Longer than any character in use, in UTF-16 code units. */
 const nearby = 64;
 
-/** A text that is cut, with what measures it. Its parts are spans, so that nothing of it can be lost or changed. */
+/** A text to split, with its tokenizer. Its parts are spans, so that nothing of it can be lost or changed. */
 export class SourceText {
   readonly text: string;
   /** BCP 47: the rules for sentences and words differ. */
@@ -24,7 +24,7 @@ export class SourceText {
     this.#characters = new Intl.Segmenter(language, { granularity: 'grapheme' });
   }
 
-  /** The whole text without the white space around it. */
+  /** The whole text without surrounding white space. */
   get whole(): Span {
     return this.trimmed({ start: 0, end: this.text.length });
   }
@@ -38,18 +38,18 @@ export class SourceText {
     return this.#tokenizer.count(this.textOf(span));
   }
 
-  /** The span without the white space around it; empty when there is nothing else. */
+  /** The span without surrounding white space; may be empty. */
   trimmed(span: Span): Span {
     const text = this.textOf(span).trimEnd();
     return { start: span.start + text.length - text.trimStart().length, end: span.start + text.length };
   }
 
   /**
-   * The last offset up to this one that lies between two characters as people see them, with their accents and joiners;
-   * between two code points, where a character is too long to see its beginning.
+   * The last offset up to this one between two user-perceived characters, with their accents and joiners; between two
+   * code points if a character is too long to find its beginning.
    */
   characterBoundary(offset: number): number {
-    // Only what is near is looked at: finding the beginning of a character can take as long as all of the text before it.
+    // Looks only nearby: finding the beginning of a character can take as long as all of the text before it.
     const from = this.codePointBoundary(Math.max(0, offset - nearby));
     const near = this.#characters.segment(this.text.slice(from, offset + nearby));
     const character = near.containing(offset - from);
@@ -62,7 +62,7 @@ export class SourceText {
     return (this.text.codePointAt(offset - 1) ?? 0) > 0xff_ff ? offset - 1 : offset;
   }
 
-  /** The parts between the matches of a pattern, without the white space around them and without empty ones. */
+  /** The parts between the matches of a pattern, trimmed and without empty ones. */
   between(span: Span, separator: RegExp): readonly Span[] {
     const parts: Span[] = [];
     let start = 0;
@@ -75,7 +75,7 @@ export class SourceText {
     return this.filled(parts);
   }
 
-  /** The spans without the white space around them, and without those that hold nothing else. */
+  /** The trimmed spans, without empty ones. */
   filled(spans: readonly Span[]): readonly Span[] {
     return spans.map((span) => this.trimmed(span)).filter(({ start, end }) => start < end);
   }

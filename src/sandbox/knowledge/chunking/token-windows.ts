@@ -1,7 +1,7 @@
 import { pieceEnds } from './tokenizer.ts';
 import type { SourceText, Span } from './source-text.ts';
 
-/** How large chunks may be, and how much the next one repeats of the last, in tokens. */
+/** The largest chunk, and how much of it the next one repeats, in tokens. */
 export interface Limits {
   readonly size: number;
   readonly overlap: number;
@@ -9,7 +9,7 @@ export interface Limits {
 
 /**
  * Windows of as many tokens as fit into `size`, each beginning with up to `overlap` tokens of the one before. They are
- * cut between characters. One with more tokens than `size` is a window of its own: an emoji may have several.
+ * split between characters. A character of more than `size` tokens is its own window: an emoji may have several.
  */
 export function* tokenWindows(
   source: SourceText,
@@ -20,7 +20,7 @@ export function* tokenWindows(
   let done = start;
   while (done < last) {
     let end = windowEnd(source, { start, end: last }, size);
-    // Tokens of a beginning can be others than within the whole: the window must bring something new.
+    // A prefix can have other tokens than the whole; the window must bring something new.
     if (end <= done) {
       start = done;
       end = windowEnd(source, { start, end: last }, size);
@@ -32,16 +32,16 @@ export function* tokenWindows(
   }
 }
 
-/** Where the window ends that begins with the span: at the last character up to which there are no more than `size` tokens. */
+/** The end of the window at the start of the span: after the last character with at most `size` tokens up to it. */
 function windowEnd(source: SourceText, span: Span, size: number): number {
   for (let tokens = size; ; tokens -= 1) {
     const end = prefixEnd(source, span, tokens);
-    // Cut off from what follows, and without white space, a text can have more tokens.
+    // Separated from the rest, and without white space, a text can have more tokens.
     if (tokens === 0 || source.count(source.trimmed({ start: span.start, end })) <= size) return end;
   }
 }
 
-/** Where the next window begins: up to `overlap` tokens before the end of this one, and after its beginning. */
+/** The start of the next window: up to `overlap` tokens before the end of this one, and after its start. */
 function overlapStart(source: SourceText, { start, end }: Span, { size, overlap }: Limits): number {
   let next = prefixEnd(source, { start, end }, size - overlap);
   while (next < end && source.count(source.trimmed({ start: next, end })) > overlap) {
@@ -50,7 +50,7 @@ function overlapStart(source: SourceText, { start, end }: Span, { size, overlap 
   return next;
 }
 
-/** The end of the longest beginning of a span with up to so many tokens, but at least of its first character. */
+/** The end of the longest prefix of a span with up to `tokens` tokens, but at least one character. */
 function prefixEnd(source: SourceText, { start, end }: Span, tokens: number): number {
   let left = tokens;
   let reached = start;
@@ -65,7 +65,7 @@ function prefixEnd(source: SourceText, { start, end }: Span, tokens: number): nu
   return reached;
 }
 
-/** The last boundary between two characters of a piece before which there are up to so many tokens. */
+/** The last boundary between two characters of a piece with up to `tokens` tokens before it. */
 function cutWithin(source: SourceText, piece: Span, tokens: number, first: number): number {
   let fits = piece.start;
   let tooFar = piece.end;
@@ -76,7 +76,7 @@ function cutWithin(source: SourceText, piece: Span, tokens: number, first: numbe
   }
   const boundary = source.characterBoundary(fits);
   if (boundary > first) return boundary;
-  // One character with its accents and joiners has more tokens than there may be: it is cut, but no code point is.
+  // A character with accents and joiners exceeds the limit: it is split, but between code points.
   const codePoint = source.codePointBoundary(fits);
   return codePoint > first
     ? codePoint

@@ -1,17 +1,17 @@
 import { importOptional } from '../../../errors/optional-package.ts';
 
-/** Counts the tokens of texts. It gives no tokens away: cutting between two can cut a character in halves. */
+/** Counts the tokens of texts. It doesn't expose tokens: splitting between two can split a character. */
 export interface Tokenizer {
   /** How many tokens a text has. */
   count(text: string): number;
 }
 
-/** What looks like a special token, such as `<|endoftext|>`, is text like any other. */
+/** Treats special tokens, such as `<|endoftext|>`, as ordinary text. */
 const plainText = { disallowedSpecial: new Set<string>() };
 
 /**
- * The tokenizer of the models text-embedding-3-small and -large: the encoding cl100k_base. Only of a run of more than 128
- * letters, signs or spaces may it count a few tokens more.
+ * The tokenizer of text-embedding-3-small and -large, with the encoding cl100k_base. It may count a few tokens too many
+ * only in runs of more than 128 letters, signs or spaces.
  *
  * @throws ConfigError `package_missing`
  */
@@ -35,14 +35,14 @@ export async function tokenizer(): Promise<Tokenizer> {
 }
 
 /**
- * The most characters of a piece: merging the bytes of one takes time in the square of its length, and a text without
- * a space may be a megabyte long. No word of a language comes near.
+ * The most characters of a piece: merging its bytes takes quadratic time, and a text without a space may be a megabyte
+ * long. No real word comes near.
  */
 const longest = 128;
 
 /**
- * Tokens of the encoding cl100k_base never reach across pieces: a word with the space before it, three digits, a run
- * of punctuation, white space. The pattern is the encoding's own, but for the limit.
+ * Tokens of cl100k_base never cross pieces: a word with the space before it, three digits, a run of punctuation, white
+ * space. The pattern is the encoding's own, except for the limit.
  */
 const piece = new RegExp(
   [
@@ -58,9 +58,9 @@ const piece = new RegExp(
   'gu',
 );
 
-/** The offsets where the pieces of a text end, one after the other, from an offset on. */
+/** The end offsets of a text's pieces, from an offset on. */
 export function* pieceEnds(text: string, from = 0): Generator<number, void, undefined> {
-  // A pattern of its own: the caller may begin with another text before this one is through.
+  // Its own pattern, because the caller may interleave texts.
   const pattern = new RegExp(piece);
   pattern.lastIndex = from;
   while (pattern.test(text)) yield pattern.lastIndex;

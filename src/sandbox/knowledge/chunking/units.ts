@@ -1,20 +1,20 @@
-/** The parts that a text has by itself. Between two neighbours there is only white space. */
+/** The natural parts of a text, with only white space between neighbours. */
 import type { SourceText, Span } from './source-text.ts';
 import { tokenWindows } from './token-windows.ts';
 
-/** Cuts a span into smaller ones. */
+/** Splits a span into smaller ones. */
 export type Split = (source: SourceText, span: Span) => readonly Span[];
 
-/** Paragraphs: blank lines lie between them. */
+/** Paragraphs, separated by blank lines. */
 export const paragraphs: Split = (source, span) => source.between(span, /\n[^\S\n]*\n\s*/g);
 
 export const lines: Split = (source, span) => source.between(span, /\n/g);
 
-/** Sentences. The end of a line ends none, because documents break lines within sentences; a blank line does. */
+/** Sentences. A line break doesn't end a sentence, because documents wrap lines; a blank line does. */
 export const sentences: Split = (source, span) => {
   const segmenter = new Intl.Segmenter(source.language, { granularity: 'sentence' });
   return paragraphs(source, span).flatMap((paragraph) => {
-    // As long as before, so that the offsets stay right.
+    // Of the same length, so that the offsets stay right.
     const unbroken = source.textOf(paragraph).replaceAll(/[\r\n]/g, ' ');
     const found: Span[] = [];
     for (const { index, segment } of segmenter.segment(unbroken)) {
@@ -25,7 +25,7 @@ export const sentences: Split = (source, span) => {
   });
 };
 
-/** Words, each with the punctuation right after it. Languages that write no spaces have words too. */
+/** Words, each with the punctuation right after it, even in languages without spaces. */
 export const words: Split = (source, span) => {
   const segmenter = new Intl.Segmenter(source.language, { granularity: 'word' });
   const found: { start: number; end: number }[] = [];
@@ -40,10 +40,7 @@ export const words: Split = (source, span) => {
   return source.filled(found);
 };
 
-/**
- * The parts of a span by the first split; those of more than `size` tokens by the next one, and so on, and in the end by
- * tokens.
- */
+/** Splits a span by the first split, larger parts by the next one, and so on, at last by tokens. */
 export function unitsUpTo(
   source: SourceText,
   span: Span,

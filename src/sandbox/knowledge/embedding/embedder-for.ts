@@ -11,9 +11,9 @@ export interface EmbeddingService {
 }
 
 /**
- * What embeds for knowledge bases of a model.
+ * The embedder for knowledge bases with a model.
  *
- * @param service Asked for the model by its name; without one, the embedder is the same for every model
+ * @param service called with the model's name; without one, the embedder is the same for every model
  */
 export function embedderFor(model: string, service: EmbeddingService | undefined): Embedder {
   return service

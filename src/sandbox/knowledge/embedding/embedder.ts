@@ -1,27 +1,27 @@
 import type { Frequencies } from './frequencies.ts';
 
-/** What texts are embedded for, and what helps with it. */
+/** Options of an embedding. */
 export interface EmbedOptions {
   /** Documents and queries are weighted differently. */
   readonly purpose: 'document' | 'query';
-  /** What the chunks that are searched contain: an embedder without a model needs it to tell rare words from common ones. */
+  /** The frequencies of features in the searched chunks, by which an embedder without a model recognizes rare words. */
   readonly frequencies?: Frequencies;
-  /** Ends a request that is in flight. */
+  /** Aborts a request in flight. */
   readonly signal?: AbortSignal;
 }
 
-/** Turns texts into vectors: the more alike two texts are, the larger is the dot product of theirs. */
+/** Turns texts into vectors. The more similar two texts are, the larger is their dot product. */
 export interface Embedder {
-  /** Vectors of unit length, in the order of the texts. One of nothing but zeros is for a text that says nothing. */
+  /** Vectors of unit length, in the order of the texts; a zero vector for a text without features. */
   embed(texts: readonly string[], options: EmbedOptions): Promise<readonly Float32Array[]>;
 }
 
-/** How far a length may be from 1: numbers of 32 bits are no more exact. */
+/** How far a length may be from 1, within the precision of 32-bit numbers. */
 const rounding = 1e-6;
 
 /**
- * Makes a vector one of unit length; one of nothing but zeros stays so. With loops, because an index does it for thousands of
- * vectors while the sandbox waits: functions that are called for each number take twenty times as long.
+ * Scales a vector to unit length; a zero vector stays. Uses loops, because an index does this for thousands of vectors
+ * while the sandbox waits, and callbacks for each number take twenty times as long.
  */
 export function toUnitLength(vector: Float32Array): Float32Array {
   let sum = 0;

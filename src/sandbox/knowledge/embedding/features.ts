@@ -1,7 +1,7 @@
-/** How much the kinds of features count. A word has many n-grams, which tell together about as much as the word. */
+/** The weights of the kinds of features. A word has many n-grams, which together say about as much as the word. */
 const weights = { word: 1, shortWord: 0.1, pair: 0.3, grams: 1 } as const;
 
-/** Most short words (the, of, die, que) are everywhere. Documents must not be full of them: they share places with others. */
+/** Most short words (the, of, die, que) are everywhere, and must not fill the shared positions of a vector. */
 const shortWord = /^\p{Script=Latin}{1,3}$/u;
 
 const gramLengths = [3, 4, 5] as const;
@@ -9,18 +9,18 @@ const gramLengths = [3, 4, 5] as const;
 /** The parts of shorter words say no more than the words. */
 const minWithGrams = 4;
 
-/** Word boundaries need no language where spaces are written; for Chinese, Thai and others there is a dictionary. */
+/** Needs no language where words are separated by spaces; for Chinese, Thai and others it has a dictionary. */
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
-/** One thing that a text contains: a word, two words in a row, or three to five letters in a row. */
+/** A feature of a text: a word, two words in a row, or three to five letters in a row. */
 export interface Feature {
   /** How often the text contains it. */
   count: number;
-  /** How much it counts beside features of other kinds. */
+  /** Its weight compared to other kinds of features. */
   readonly weight: number;
 }
 
-/** The features of a text by their hashes of 32 bits. Two features may have the same. */
+/** The features of a text by their 32-bit hashes, which may collide. */
 export function featuresOf(text: string): ReadonlyMap<number, Feature> {
   const features = new Map<number, Feature>();
   const add = (feature: string, weight: number): void => {
@@ -47,12 +47,12 @@ function* wordsOf(text: string): Generator<string, void, undefined> {
     .replaceAll(/[\u0300-\u036f]/g, '')
     .toLowerCase();
   for (const { segment, isWordLike } of segmenter.segment(folded)) {
-    // For the segmenter, `chunk_size` and `example.com` are one word; a question names one part of them.
+    // The segmenter takes `chunk_size` and `example.com` for one word; a question may name one part of them.
     if (isWordLike === true) yield* segment.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
   }
 }
 
-/** Three to five neighbouring letters of a word, its beginning and its end marked, so that `run` is like `runs` and not like `prune`. */
+/** Three to five neighbouring letters of a word with marked ends, so that `run` resembles `runs` and not `prune`. */
 function gramsOf(word: string): readonly string[] {
   const letters = Array.from(`<${word}>`);
   if (letters.length < minWithGrams + 2) return [];
@@ -63,7 +63,7 @@ function gramsOf(word: string): readonly string[] {
   );
 }
 
-/** FNV-1a with the last steps of MurmurHash3, which spread what differs in few letters over all bits. */
+/** FNV-1a with the final mixing of MurmurHash3, which spreads small differences over all bits. */
 function hashOf(text: string): number {
   let hash = 0x81_1c_9d_c5;
   for (let index = 0; index < text.length; index += 1) {

@@ -1,9 +1,9 @@
 import { featuresOf } from './features.ts';
 
-/** How many counters there are. Features share them: there are more features than that in a large knowledge base. */
+/** The number of counters, which features share: a large knowledge base has more features. */
 const counters = 65_536;
 
-/** In how many chunks each feature occurs: what occurs in few of them says more about what a question is after. */
+/** In how many chunks each feature occurs: rare features say more about what a question is after. */
 export class Frequencies {
   #chunks = 0;
   readonly #counts = new Uint32Array(counters);
@@ -14,9 +14,9 @@ export class Frequencies {
     for (const index of countersOf(text)) this.#counts[index] = (this.#counts[index] ?? 0) + 1;
   }
 
-  /** Adds what was counted elsewhere, given as `toBytes` gives it, or takes it away again. */
+  /** Adds counts in the form of `toBytes`, or subtracts them. */
   merge(bytes: Uint8Array, sign: 1 | -1 = 1): void {
-    // Not `slice`: for a Buffer, that is no copy, and what it lies in may be larger.
+    // Not `slice`, which doesn't copy a Buffer: its memory may be larger.
     const numbers = new Uint32Array(new Uint8Array(bytes).buffer);
     this.#chunks += sign * (numbers[0] ?? 0);
     for (let place = 1; place + 1 < numbers.length; place += 2) {
@@ -31,7 +31,7 @@ export class Frequencies {
     return Math.log((this.#chunks + 1) / (Math.min(count, this.#chunks) + 0.5) + 1);
   }
 
-  /** The number of chunks, and of each counter that is not 0 its place and count: few for a short document. */
+  /** The number of chunks, then index and count of each nonzero counter: short for a short document. */
   toBytes(): Uint8Array<ArrayBuffer> {
     const numbers = [this.#chunks];
     for (const [index, count] of this.#counts.entries()) if (count > 0) numbers.push(index, count);
@@ -46,7 +46,7 @@ function countersOf(text: string): ReadonlySet<number> {
   return found;
 }
 
-/** Not by the last bits, which give features their places in vectors: those that share one there should not share both. */
+/** Not the lowest bits, which determine vector positions: features that collide there shouldn't collide here. */
 function counterOf(hash: number): number {
   return (hash >>> 12) % counters;
 }

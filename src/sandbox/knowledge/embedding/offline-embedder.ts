@@ -1,16 +1,16 @@
 import { type EmbedOptions, type Embedder, toUnitLength } from './embedder.ts';
 import { featuresOf } from './features.ts';
 
-/** How long the vectors are: of 512, 768 and 1024, this found the most for labelled questions about the project's documentation. */
+/** The length of the vectors: of 512, 768 and 1024, it answered the most labelled questions about our docs. */
 const dimensions = 1024;
 
 /**
- * An embedder without a model, a network or a download. It compares words: whole ones, pairs, and their parts, so that
- * another ending or a slip of the pen still fits. It knows no meaning: a question in other words than the answer's, or in
- * another language, finds nothing, and its scores are not those of a model. The same text always gets the same vector.
+ * An embedder without a model, a network or a download. It compares words: whole words, pairs, and parts of words, so
+ * that other endings and typos still match. It knows no meaning: a paraphrase or a question in another language finds
+ * nothing, and its scores differ from a model's. The same text always gets the same vector.
  *
- * The weights are those of tf-idf (lnc.ltc): in documents the logarithm of how often a word occurs, in queries that times
- * how rare it is in all chunks. Without frequencies, all words count alike.
+ * The weights are tf-idf (lnc.ltc): in documents the logarithm of a word's count, in queries that times the word's
+ * rarity in all chunks. Without frequencies, all words are equally rare.
  */
 export function offlineEmbedder(): Embedder {
   return {
@@ -22,7 +22,7 @@ function vectorOf(text: string, { purpose, frequencies }: EmbedOptions): Float32
   const vector = new Float32Array(dimensions);
   for (const [hash, { count, weight }] of featuresOf(text)) {
     const rarity = purpose === 'query' ? (frequencies?.rarity(hash) ?? 1) : 1;
-    // Some features share a place: with a random sign, they cancel out instead of adding up.
+    // Some features share a position: with random signs, they cancel out instead of adding up.
     const sign = hash >>> 31 === 0 ? 1 : -1;
     const place = hash % dimensions;
     vector[place] = (vector[place] ?? 0) + sign * weight * (1 + Math.log(count)) * rarity;

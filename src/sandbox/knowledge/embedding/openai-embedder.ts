@@ -3,7 +3,7 @@ import { causeIn, codeOf } from '../../../kit/error-text.ts';
 import { jsonOrText, readBounded } from '../../../kit/http-bodies.ts';
 import { type Embedder, toUnitLength } from './embedder.ts';
 
-/** Where an OpenAI-compatible service is, and what it is to embed with. */
+/** An OpenAI-compatible service, and its model. */
 export interface OpenaiEmbedderOptions {
   /** The address before `/embeddings`, such as `http://127.0.0.1:11434/v1`. */
   readonly url: string;
@@ -11,7 +11,7 @@ export interface OpenaiEmbedderOptions {
   readonly model: string;
 }
 
-/** Why a service has embedded nothing. It holds neither the key nor anything of the texts or the answer. */
+/** Why a service embedded nothing. Contains neither the key nor parts of the texts or the answer. */
 export class EmbeddingProblem extends Error {
   override readonly name = 'EmbeddingProblem';
   /** The status of the answer; undefined when there was none. */
@@ -23,17 +23,16 @@ export class EmbeddingProblem extends Error {
   }
 }
 
-/** How many texts go into one request. */
 const batchSize = 100;
 
-/** The most bytes of an answer for each text: a vector of 3,072 numbers, written in full, is seventy thousand. */
+/** The most bytes of an answer per text: a vector of 3,072 numbers, written in full, has seventy thousand. */
 const maxBytes = 320 * 1024;
 
 const answerSchema = z.object({
   data: z.array(z.object({ index: z.int(), embedding: z.array(z.number()).min(1) })),
 });
 
-/** Embeds with the model of an OpenAI-compatible service. A request that fails is not repeated, and no redirect is followed. */
+/** Embeds with a model of an OpenAI-compatible service, without retries and redirects. */
 export function openaiEmbedder(options: OpenaiEmbedderOptions): Embedder {
   return {
     /** @throws EmbeddingProblem; the signal's reason */
@@ -71,7 +70,7 @@ async function embedBatch(
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof EmbeddingProblem) throw error;
-    // The error of a key that can't be in a header tells the key.
+    // The error about a key that is invalid in a header quotes the key.
     const code = codeOf(causeIn(error));
     throw new EmbeddingProblem(`The embedding service can't be asked${code && `: ${code}`}`);
   }
@@ -84,7 +83,7 @@ function vectorsIn(answer: unknown, count: number): readonly Float32Array[] {
   const isComplete = sorted.length === count && sorted.every(({ index }, position) => index === position);
   if (!success || !isComplete) throw notEmbeddings();
   const vectors = sorted.map(({ embedding }) => toUnitLength(Float32Array.from(embedding)));
-  // JSON has larger numbers than vectors can hold.
+  // JSON may have larger numbers than 32-bit floats.
   if (!vectors.every((vector) => vector.every(Number.isFinite))) throw notEmbeddings();
   return vectors;
 }

@@ -7,32 +7,32 @@ export interface StoredChunk {
   readonly vector: Buffer;
 }
 
-/** Reads what is stored of the documents of a knowledge base that are completed. */
+/** Reads the stored data of a knowledge base's completed documents. */
 export interface StoredDocuments {
-  /** The first document behind a position. */
+  /** The first document after a position. */
   readonly next: (after: number) => { readonly position: number; readonly frequencies: Buffer } | undefined;
-  /** Some chunks of a document, those with the smallest ids behind one; none when there are no more. */
+  /** The next chunks of a document, in order of their ids after `after`; none at the end. */
   readonly chunks: (position: number, after: number) => readonly StoredChunk[];
 }
 
-/** How long documents are read before other work has its turn, in milliseconds. */
+/** How long documents are read before other work gets a turn, in milliseconds. */
 const share = 10;
 
-/** What is searched of a knowledge base: in memory, because the vectors of 50,000 chunks are read in no time from there. */
+/** The searchable data of a knowledge base, in memory, where 50,000 vectors are read in no time. */
 export class KnowledgeBaseIndex {
   readonly vectors = new VectorIndex();
   readonly frequencies = new Frequencies();
-  /** Resolves when all documents are there that were completed when it was made. */
+  /** Resolves when all documents are loaded that were completed at the start. */
   readonly isRead: Promise<void>;
-  /** The position of the document that was read last. */
+  /** The position of the last loaded document. */
   #position = 0;
 
-  /** Reads what is stored, document by document in their order, in steps between which other work has its turn. */
+  /** Loads the stored documents in order, with turns for other work in between. */
   constructor(stored: StoredDocuments) {
     this.isRead = this.#read(stored);
   }
 
-  /** Adds a document that was just completed. One that is still to be read is added when its turn comes. */
+  /** Adds a document that was just completed, unless loading will still reach it. */
   add(
     position: number,
     ids: readonly number[],
@@ -44,7 +44,7 @@ export class KnowledgeBaseIndex {
     this.frequencies.merge(frequencies);
   }
 
-  /** Takes a document out that is about to be deleted. One that is still to be read will not be there. */
+  /** Removes a document that is about to be deleted, unless it isn't loaded yet. */
   remove(position: number, ids: Iterable<number>, frequencies: Uint8Array): void {
     if (position > this.#position) return;
     for (const id of ids) this.vectors.remove(id);
@@ -69,7 +69,7 @@ export class KnowledgeBaseIndex {
   }
 }
 
-/** SQLite's bytes needn't lie where numbers may begin. */
+/** Copied, because SQLite's bytes may be misaligned for floats. */
 function vectorOf(bytes: Buffer): Float32Array {
   const copy = new Uint8Array(bytes);
   return new Float32Array(copy.buffer, 0, copy.byteLength / Float32Array.BYTES_PER_ELEMENT);

@@ -1,20 +1,20 @@
 import { toUnitLength } from '../embedding/embedder.ts';
 
-/** A vector that was found, and how alike it is: its cosine with the one that was searched for, from -1 to 1. */
+/** A found vector, and its cosine similarity to the query, from -1 to 1. */
 export interface Match {
   readonly id: number;
   readonly score: number;
 }
 
-/** How many vectors are compared at once: one by one, it was seen to take 1.7 to 3.4 times as long. */
+/** How many vectors are compared at once: one by one took 1.7 to 3.4 times as long. */
 const together = 4;
 
-/** How many vectors lie one after the other in memory: a multiple of `together`. */
+/** How many vectors share a block of memory: a multiple of `together`. */
 const blockSize = 1_024;
 
 /**
- * Finds the most similar vectors, exactly: it compares all of them. They lie in blocks, which stay where they are: one that
- * grew with them would be copied again and again, which takes a tenth of a second and twice the memory when there are many.
+ * Finds the most similar vectors exactly, by comparing all of them. They are stored in blocks: a single growing array
+ * would be copied repeatedly, which takes a tenth of a second and twice the memory for many vectors.
  */
 export class VectorIndex {
   /** The length of every vector; unknown before the first one. */
@@ -35,9 +35,9 @@ export class VectorIndex {
   }
 
   /**
-   * Adds a vector, instead of the one with the same id if there is one. All vectors have the same length.
+   * Adds a vector, or replaces the one with the same id. All vectors have the same length.
    *
-   * @throws RangeError if it is longer or shorter than those that are there
+   * @throws RangeError if its length differs
    */
   add(id: number, vector: Float32Array): void {
     if (this.size === 0) this.#begin(vector);
@@ -53,7 +53,7 @@ export class VectorIndex {
     const position = this.#positions.get(id);
     const lastId = this.#ids.at(-1);
     if (position === undefined || lastId === undefined) return;
-    // The last one takes its place, so that there is no gap.
+    // The last one moves into its place, so that there is no gap.
     this.#write(position, this.#read(this.size - 1));
     this.#ids[position] = lastId;
     this.#positions.set(lastId, position);
@@ -62,9 +62,9 @@ export class VectorIndex {
   }
 
   /**
-   * Up to `limit` vectors, the most similar first; of the same score, the smaller id.
+   * The `limit` most similar vectors, the best first; of equal scores, the smaller id first.
    *
-   * @throws RangeError if the vector is longer or shorter than those that are there
+   * @throws RangeError if the vector's length differs
    */
   search(vector: Float32Array, limit: number): readonly Match[] {
     if (this.size === 0 || limit < 1) return [];
@@ -80,7 +80,7 @@ export class VectorIndex {
     return best;
   }
 
-  /** The scores of the vectors at a position and after it. */
+  /** The scores of the `together` vectors from a position on. */
   #scoresFrom(position: number, query: Float32Array): readonly [number, number, number, number] {
     const vectors = this.#blockOf(position);
     const first = (position % blockSize) * this.#dimensions;
@@ -104,7 +104,7 @@ export class VectorIndex {
     }
   }
 
-  /** The first vector says how long all others are. */
+  /** The first vector determines the length of all others. */
   #begin({ length }: Float32Array): void {
     if (length !== this.#dimensions) this.#blocks.length = 0;
     this.#dimensions = length;
@@ -119,7 +119,7 @@ export class VectorIndex {
     this.#blockOf(position).set(vector, (position % blockSize) * this.#dimensions);
   }
 
-  /** The block in which a vector is or will be. */
+  /** The block of a vector, created if necessary. */
   #blockOf(position: number): Float32Array {
     return (this.#blocks[Math.floor(position / blockSize)] ??= new Float32Array(
       blockSize * this.#dimensions,
@@ -139,7 +139,7 @@ function comesBefore(left: Match, right: Match): boolean {
   return left.score === right.score ? left.id < right.id : left.score > right.score;
 }
 
-/** Inserts a match at its place among sorted ones. */
+/** Inserts a match into a sorted list. */
 function insert(sorted: Match[], match: Match): void {
   let low = 0;
   let high = sorted.length;

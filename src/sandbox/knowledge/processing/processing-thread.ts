@@ -7,23 +7,23 @@ import { DocumentFailure, type DocumentProblem, UnreadableDocument } from '../do
 import type { EmbeddingService } from '../embedding/embedder-for.ts';
 import type { Material } from '../reading/read-document.ts';
 
-/** How long reading a document may take, in milliseconds, with the start of the thread. */
+/** How long reading a document may take, including the start of the thread, in milliseconds. */
 const readingTimeout = 60_000;
-/** How long cutting and embedding may take, in milliseconds: an embedding service is asked many times. */
+/** How long chunking and embedding may take, in milliseconds: an embedding service is called many times. */
 const embeddingTimeout = 600_000;
-/** The most memory of the thread, in bytes, on its heap and beside it. */
+/** The most memory of the thread, in bytes, on and off its heap. */
 const maxMemory = 1024 * 1024 * 1024;
-/** How often the memory is looked at, in milliseconds. */
+/** How often the memory is checked, in milliseconds. */
 const memoryInterval = 50;
 
 const resourceLimits = { maxOldGenerationSizeMb: maxMemory / 1024 ** 2, maxYoungGenerationSizeMb: 64 };
 
-/** What the thread begins with. */
+/** The thread's `workerData`. */
 export interface ThreadData {
   readonly service: EmbeddingService | undefined;
 }
 
-/** One document: a file, or pages in their order. */
+/** One document: a file, or pages in order. */
 export interface ProcessingJob {
   readonly materials: readonly Material[];
   readonly chunking: ChunkOptions;
@@ -31,16 +31,16 @@ export interface ProcessingJob {
   readonly model: string;
 }
 
-/** What is stored of a document. */
+/** The stored result of a document. */
 export interface ProcessedDocument {
   readonly chunks: readonly string[];
   /** One for each chunk. */
   readonly vectors: readonly Float32Array[];
-  /** Those of the chunks, as `Frequencies` writes them. */
+  /** The frequencies in the chunks, as `Frequencies` writes them. */
   readonly frequencies: Uint8Array;
 }
 
-/** What the thread tells: that a document is read, and how its processing has ended. */
+/** The thread's messages: that a document is read, and how its processing has ended. */
 export type ProcessingMessage =
   | { readonly kind: 'read' }
   | { readonly kind: 'processed'; readonly document: ProcessedDocument }
@@ -48,8 +48,8 @@ export type ProcessingMessage =
   | { readonly kind: 'unexpected'; readonly cause: string };
 
 /**
- * Processes documents on a thread, one at a time: a document is whatever a stranger has made, and must not block the sandbox,
- * nor fill its memory. The thread is started for the first document; one on which a document failed is ended, whatever it does.
+ * Processes documents on a thread, one at a time, because an untrusted document must not block the sandbox or fill its
+ * memory. The thread is started for the first document, and terminated after a failed one.
  */
 export class ProcessingThread {
   readonly #data: ThreadData;
@@ -63,10 +63,10 @@ export class ProcessingThread {
   }
 
   /**
-   * Processes a document after those that were given before. Its bytes are copied.
+   * Processes a document after all earlier ones. Its bytes are copied.
    *
-   * @param signal Ends the processing, which then rejects with the signal's reason
-   * @param begins Called when it is the document's turn
+   * @param signal aborts the processing, which then rejects with the signal's reason
+   * @param begins called when it is the document's turn
    * @throws DocumentFailure
    */
   process(job: ProcessingJob, signal: AbortSignal, begins = () => {}): Promise<ProcessedDocument> {
@@ -79,11 +79,11 @@ export class ProcessingThread {
     return processing;
   }
 
-  /** Ends the thread. It is started again if another document is given. */
+  /** Ends the thread; another document starts a new one. */
   async end(): Promise<void> {
     const worker = this.#worker;
     this.#worker = undefined;
-    // Until the thread has ended, it takes memory that the next one may need.
+    // Awaited, because the thread keeps memory that the next one may need.
     await worker?.terminate();
   }
 
@@ -104,7 +104,7 @@ export class ProcessingThread {
       exit: () => reject(new UnreadableDocument('broken')),
     };
     for (const [event, listener] of Object.entries(listeners)) worker.on(event, listener);
-    // A thread that waits for documents doesn't keep the process alive.
+    // An idle thread doesn't keep the process alive.
     worker.ref();
     try {
       worker.postMessage(job, []);
@@ -125,7 +125,7 @@ export class ProcessingThread {
       workerData: this.#data,
       resourceLimits,
     });
-    // One that ends between two documents ends nothing else, and the next document gets another one.
+    // A thread that dies between two documents is replaced for the next one.
     worker.on('error', () => {});
     worker.on('exit', () => {
       if (this.#worker === worker) this.#worker = undefined;
@@ -134,7 +134,7 @@ export class ProcessingThread {
   }
 }
 
-/** Gives up a document that takes too long or too much memory. */
+/** Gives up a document that takes too much time or memory. */
 class Watch {
   readonly #worker: Worker;
   readonly #clock: Clock;
@@ -162,7 +162,7 @@ class Watch {
     this.#cancelLook();
   }
 
-  /** The limit of a thread's heap doesn't count what lies beside it, such as the bytes that a stream unpacks to. */
+  /** The thread's heap limit doesn't count memory off the heap, such as the unpacked bytes of a stream. */
   #lookAtMemory(): void {
     this.#cancelLook = this.#clock.after(memoryInterval, () => {
       void this.#checkMemory();
@@ -174,7 +174,7 @@ class Watch {
     if ((await this.#memory()) > maxMemory) this.#giveUp(new UnreadableDocument('too_large'));
   }
 
-  /** In bytes; 0 before the thread runs, after it has ended, and on a Node that can't tell (before 22.16). */
+  /** In bytes; 0 before the thread runs, after it has ended, and on Node before 22.16, which can't report it. */
   async #memory(): Promise<number> {
     try {
       const { used_heap_size, external_memory } = await this.#worker.getHeapStatistics();
@@ -187,7 +187,7 @@ class Watch {
 
 const tooSlow = { code: 'too_slow', message: 'Cutting and embedding the document takes too long' } as const;
 
-/** Whatever else ends a thread is not due to the document, such as options of Node that a thread refuses. */
+/** Other ends of a thread, such as by Node options that a thread refuses, aren't due to the document. */
 function reasonFor(error: unknown): unknown {
   if (codeOf(error) !== 'ERR_WORKER_OUT_OF_MEMORY') return error;
   return new UnreadableDocument('too_large', { cause: error });

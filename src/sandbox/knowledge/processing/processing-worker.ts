@@ -1,4 +1,4 @@
-/** The processing thread: it reads, cuts and embeds one document after another. */
+/** The processing thread: reads, chunks and embeds one document at a time. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { ConfigError } from '../../../errors/errors.ts';
 import { messageOf } from '../../../kit/error-text.ts';
@@ -12,7 +12,7 @@ import { type Material, readDocument } from '../reading/read-document.ts';
 import type { ProcessedDocument, ProcessingJob, ProcessingMessage, ThreadData } from './processing-thread.ts';
 
 const { service } = workerData as ThreadData;
-// What a library throws outside of what it was called for is due to the document too.
+// An error that a library throws outside of a call is due to the document, too.
 process.on('uncaughtException', (error) =>
   tell(failureOf(new UnreadableDocument('broken', { cause: error }))),
 );
@@ -23,12 +23,12 @@ parentPort?.on('message', (job: ProcessingJob) => {
   );
 });
 
-/** @param moved What belongs to the other thread from then on, and is not copied. */
+/** @param moved buffers that are transferred to the other thread, not copied */
 function tell(message: ProcessingMessage, moved: readonly ArrayBuffer[] = []): void {
   parentPort?.postMessage(message, [...moved]);
 }
 
-/** A document whose vectors lie in one piece of memory: to copy thousands of them would hold up the sandbox. */
+/** A document with all vectors in one buffer: copying thousands of them would block the sandbox. */
 interface Processed {
   readonly document: ProcessedDocument;
   readonly memory: ArrayBuffer;
@@ -63,7 +63,7 @@ async function textsOf(materials: readonly Material[]): Promise<readonly string[
   let characters = 0;
   for (const material of materials) {
     const text = await readDocument(material).catch((error: unknown) => {
-      // A parser may throw anything at what it can't read.
+      // A parser may throw anything for an unreadable document.
       const isTold = error instanceof DocumentFailure || error instanceof ConfigError;
       throw isTold ? error : new UnreadableDocument('broken', { cause: error });
     });
@@ -74,7 +74,7 @@ async function textsOf(materials: readonly Material[]): Promise<readonly string[
   return texts;
 }
 
-/** Errors lose their class on the way between threads. */
+/** Errors lose their class between threads. */
 function failureOf(error: unknown): ProcessingMessage {
   if (error instanceof DocumentFailure || error instanceof ConfigError) {
     return { kind: 'failed', problem: { code: error.code, message: error.message } };

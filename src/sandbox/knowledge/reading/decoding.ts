@@ -4,7 +4,7 @@ import { UnreadableDocument } from '../document-problem.ts';
 const maxBeforeEncoding = 1_024;
 
 /**
- * Decodes UTF-8, or UTF-16 if there is a byte order mark. The mark is not in the text.
+ * Decodes UTF-8, or UTF-16 with a byte order mark, which is removed.
  *
  * @throws UnreadableDocument `broken`
  */
@@ -13,7 +13,7 @@ export function decodeText(bytes: Uint8Array): string {
 }
 
 /**
- * Decodes a page. What is not UTF-8 is in the encoding that the page declares, else in the one that browsers take.
+ * Decodes a page. If it isn't UTF-8, uses the encoding that it declares, else the browsers' default.
  *
  * @throws UnreadableDocument `broken`
  */
@@ -41,7 +41,7 @@ function declaredEncoding(bytes: Uint8Array): string | undefined {
 
 function decode(bytes: Uint8Array, encoding: string): string {
   const text = decodeStrictly(bytes, encoding);
-  // No text has it, but many files that are not text do.
+  // Text has no NUL, but many other files do.
   if (text.includes('\0')) throw new UnreadableDocument('broken');
   return text;
 }

@@ -1,6 +1,6 @@
 import { UnreadableDocument } from '../document-problem.ts';
 
-/** The kinds of documents that can be read. */
+/** The readable types of documents. */
 export type DocumentType = 'text' | 'markdown' | 'html' | 'pdf' | 'docx';
 
 const contentTypes: ReadonlyMap<string, DocumentType> = new Map([
@@ -13,7 +13,7 @@ const contentTypes: ReadonlyMap<string, DocumentType> = new Map([
   ['application/vnd.openxmlformats-officedocument.wordprocessingml.document', 'docx'],
 ]);
 
-/** Content types that say nothing about a document: clients send them when they don't know better. */
+/** Content types that say nothing, which clients send by default. */
 const unspecific: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
 
 const endings: ReadonlyMap<string, DocumentType> = new Map([
@@ -29,8 +29,8 @@ const endings: ReadonlyMap<string, DocumentType> = new Map([
 ]);
 
 /**
- * The type of a document by its content type, else by the ending of its name; undefined for others. Markdown has a
- * content type that few clients know: they send `text/plain`, and then the name counts.
+ * The type of a document by its content type, else by its extension; undefined for others. Few clients know Markdown's
+ * content type: for `text/plain`, the extension counts.
  */
 export function documentTypeOf(document: {
   readonly name: string;
@@ -43,16 +43,16 @@ export function documentTypeOf(document: {
   return type === 'text' && byName === 'markdown' ? byName : type;
 }
 
-/** How far into a file the mark of a PDF may be: many have something before it, and readers accept that. */
+/** How far into a file the signature of a PDF may be: many have something before it, and readers accept that. */
 const maxBeforePdf = 1_024;
 
 const startOfZip = Buffer.from('PK\u0003\u0004', 'latin1');
-/** Older Office documents begin so, and documents with a password. */
+/** Older and password-protected Office documents begin like this. */
 const startOfCompoundFile = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 const encryptedPackage = Buffer.from('EncryptedPackage', 'utf16le');
 
 /**
- * Checks by its first bytes that a document is what its type says.
+ * Checks the first bytes of a document against its type.
  *
  * @throws UnreadableDocument `broken`, or `encrypted` for a Word document with a password
  */

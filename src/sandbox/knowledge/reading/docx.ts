@@ -11,8 +11,8 @@ interface DocumentPart {
 }
 
 /**
- * The text of a Word document: headings and paragraphs with blank lines between, and the rows of tables as lines. Without
- * footnotes and comments.
+ * The text of a Word document: headings and paragraphs separated by blank lines, and the rows of tables as lines,
+ * without footnotes and comments.
  *
  * @throws UnreadableDocument `too_large`, `encrypted`, `broken`
  * @throws ConfigError `package_missing`
@@ -23,10 +23,10 @@ export async function readDocx(bytes: Uint8Array<ArrayBuffer>): Promise<string> 
     'reading DOCX documents',
     () => import('mammoth'),
   );
-  // Pictures and fonts have no text.
+  // Without pictures and fonts.
   const files = unpack(Buffer.from(bytes.buffer), (name) => /\.(?:xml|rels)$/i.test(name), maxUnpackedBytes);
   const text = new TextBlocks();
-  // Its own raw text has no blanks for line breaks, and the cells of tables are paragraphs without an order.
+  // Mammoth's raw text has no spaces for line breaks, and turns the cells of tables into unordered paragraphs.
   const transformDocument = (document: DocumentPart): DocumentPart => {
     addText(text, document, false);
     return { ...document, children: [] };
@@ -46,7 +46,7 @@ function addText(text: TextBlocks, part: DocumentPart, isInCell: boolean): void 
   if (type === 'paragraph' || type === 'table') endBlock(text, isInCell);
 }
 
-/** Within the cell of a table, nothing ends the line. */
+/** Within a table cell, nothing ends the line. */
 function breakLine(text: TextBlocks, isInCell: boolean): void {
   if (isInCell) text.add(' ');
   else text.breakLine();

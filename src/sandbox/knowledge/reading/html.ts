@@ -3,15 +3,15 @@ import { decodeHtml } from './decoding.ts';
 import { type PageNode, textOfPage } from './page-text.ts';
 import { maxDepth, maxElements } from '../document-problem.ts';
 
-/** What is used of a page's document. */
+/** The used parts of a page's document. */
 interface PageDocument {
   readonly documentElement: PageNode;
   querySelector(selector: string): { readonly textContent: string | null } | null;
 }
 
 /**
- * The title of a page, and the text of its main content: without menus and the like. Where that can't be found, all of
- * its text.
+ * The title of a page, and the text of its main content, without menus and the like; all of its text if no main content
+ * is found.
  *
  * @throws UnreadableDocument `broken`
  * @throws ConfigError `package_missing`
@@ -28,7 +28,7 @@ export async function readHtml(bytes: Uint8Array): Promise<string> {
   const page = document as PageDocument;
   const title = collapsed(page.querySelector('title')?.textContent ?? '');
   const whole = textOfPage(page.documentElement);
-  // Looking for the main content changes the document, so that it comes last.
+  // Last, because Readability changes the document.
   const findContent = () => new Readability<PageNode>(document, options).parse()?.content;
   const text = (whole.depth <= maxDepth ? mainTextOf(findContent) : undefined) ?? whole.text;
   const startsWithTitle = text === title || text.startsWith(`${title}\n`);
@@ -37,7 +37,7 @@ export async function readHtml(bytes: Uint8Array): Promise<string> {
 
 const options = { maxElemsToParse: maxElements, serializer: (node: unknown) => node as PageNode };
 
-/** Undefined when there is none, or the page is too large for it to be looked for. */
+/** Undefined if there is no main content, or the page is too large for the search. */
 function mainTextOf(findContent: () => PageNode | null | undefined): string | undefined {
   try {
     const content = findContent();
@@ -48,10 +48,7 @@ function mainTextOf(findContent: () => PageNode | null | undefined): string | un
   }
 }
 
-/**
- * The parser adds no `html`, `head` or `body` that a page leaves out, as pages may: without them it loses what they would hold.
- * So that all of them are there, the whole page lies in a body.
- */
+/** Puts the page into a body: pages may omit `html`, `head` and `body`, and the parser would lose content. */
 function completed(html: string): string {
   return `<!doctype html><html><head></head><body>${html}`;
 }

@@ -1,4 +1,4 @@
-/** Reads Markdown by hand: its text is kept as it is written, and only what disturbs a search is taken out. */
+/** Reads Markdown by hand: keeps the text as it is written, and removes only what disturbs a search. */
 import { decodeText } from './decoding.ts';
 
 const newLine = /\r\n|\r|\n/;
@@ -8,14 +8,14 @@ const listItem = /^\s*(?:[-*+]|\d{1,9}[.)])\s/;
 const linkDefinition = /^ {0,3}\[[^\]\n]{1,200}\]:\s*\S+/;
 
 /**
- * The text of a Markdown document, with its headings and lists. Without the targets of links and images, the marks of
- * emphasis, the fences of code, and front matter. Code is kept as it is.
+ * The text of a Markdown document with its headings, lists and code, but without link and image targets, emphasis
+ * marks, code fences and front matter.
  *
  * @throws UnreadableDocument `broken`
  */
 export function readMarkdown(bytes: Uint8Array): string {
   const output: string[] = [];
-  // Text is collected until code begins: a link or an emphasis may go over several lines.
+  // Text is collected until code begins, because a link or an emphasis may span several lines.
   let text: string[] = [];
   const endText = (): void => {
     if (text.length > 0) output.push(withoutSyntax(text.join('\n')));
@@ -40,7 +40,7 @@ export function readMarkdown(bytes: Uint8Array): string {
         endText();
         output.push(line);
       } else if (!linkDefinition.test(line)) text.push(line);
-      // What is indented below an item of a list belongs to it, and is not code.
+      // Indented text below a list item belongs to it, and isn't code.
       if (listItem.test(line)) isInList = true;
       else if (/^\S/.test(line)) isInList = false;
     }
@@ -61,7 +61,7 @@ function isClosing(line: string, open: string): boolean {
   return mark[0] === open[0] && mark.length >= open.length && rest.trim() === '';
 }
 
-// Each part is bounded, so that no text, however it is made, takes more than one pass with short looks ahead.
+// Each part is bounded, so that every text takes one pass with short look-aheads.
 const codeSpan = /(?<!`)(`{1,9})(?!`)((?:[^`\n]|\n(?!\s*\n)){1,1000})(?<!`)\1(?!`)/g;
 const image =
   /!\[((?:[^[\]\n]|\n(?!\s*\n)){0,1000})\](?:\((?:[^()\n]|\([^()\n]{0,500}\)){0,2000}\)|\[[^\]\n]{0,200}\])/g;
@@ -69,7 +69,7 @@ const link =
   /\[((?:[^[\]\n]|\n(?!\s*\n)){0,1000})\](?:\((?:[^()\n]|\([^()\n]{0,500}\)){0,2000}\)|\[[^\]\n]{0,200}\])/g;
 const addressInBrackets = /<(https?:\/\/[^\s<>]{1,2000}|[\w.+-]{1,64}@[\w.-]{1,255})>/g;
 const strong = /(\*{2,3}|~~)(?=[^\s*~])((?:[^*~\n]|\*(?!\*)|~(?!~)|\n(?!\s*\n)){1,1000}?)(?<=\S)\1/g;
-// Between letters or digits, these marks are a part of the text, as in formulas, names of files and variables.
+// Between letters or digits, these marks are part of the text, as in formulas and the names of files or variables.
 const emphasis = /(?<![\w*])\*(?=[^\s*])([^*\n]{1,1000})(?<=\S)\*(?![\w*])/g;
 const underscores =
   /(?<!\w)(_{1,3})(?=[^\s_])((?:[^_\n]|(?<=\w)_(?=\w)|\n(?!\s*\n)){1,1000}?)(?<=[^\s_])\1(?!\w)/g;

@@ -1,6 +1,6 @@
 import { TextBlocks } from './text-blocks.ts';
 
-/** A node of a page: what is used of the DOM's. */
+/** The used parts of a DOM node. */
 export interface PageNode {
   readonly nodeType: number;
   readonly localName?: string;
@@ -25,16 +25,16 @@ const blocks: ReadonlySet<string> = new Set(
     'summary table tbody tfoot thead ul'
   ).split(' '),
 );
-/** A table that holds one of these arranges the page, and has no data. */
+/** A table with one of these is for layout, not for data. */
 const inLayout = 'table, h1, h2, h3, h4, ul, ol, form, article, section';
 
 /**
- * The text of a page, or a part of it: block by block, with blank lines between, and the rows of tables as lines. And how
- * deep its elements are nested.
+ * The text of a page or a part of it, and the depth of its elements. Blocks are separated by blank lines, and the rows
+ * of tables are lines.
  */
 export function textOfPage(root: PageNode): { readonly text: string; readonly depth: number } {
   const page = new PageText();
-  // Without recursion: pages may be nested deeper than the stack is.
+  // Without recursion: pages may be nested deeper than the stack.
   let node: PageNode = root;
   let depth = 0;
   let greatestDepth = 0;
@@ -62,10 +62,10 @@ class PageText {
   readonly #dataTables = new Set<PageNode>();
   #preformatted = 0;
   #cells = 0;
-  /** Whether an item of a list has begun that has no text yet: its first block may begin later. */
+  /** Whether a list item has begun but has no text yet: its first block may begin later. */
   #isItem = false;
 
-  /** Whether the children are to be looked at. */
+  /** Returns whether to visit the children. */
   enter(node: PageNode): boolean {
     if (textTypes.has(node.nodeType)) this.#add(node.data ?? '');
     if (node.nodeType !== elementType) return false;
@@ -119,7 +119,7 @@ class PageText {
     else this.#text.endBlock();
   }
 
-  /** Within a cell of a table with data, nothing ends the line. */
+  /** Within a cell of a data table, nothing ends the line. */
   #endBlock(): void {
     if (this.#cells === 0) this.#text.endBlock();
     else this.#text.add(' ');

@@ -1,13 +1,13 @@
 import { importOptional } from '../../../errors/optional-package.ts';
 import { UnreadableDocument, maxCharacters } from '../document-problem.ts';
 
-/** From this distance between two lines, in heights of the text, a new paragraph begins. */
+/** The distance of two lines from which a new paragraph begins, in heights of the text. */
 const paragraphDistance = 1.7;
 
-/** A piece of text on a page, as PDF.js reports it; between them are marks, which have no text. */
+/** A piece of text on a page, as PDF.js reports it. */
 interface TextItem {
   readonly str: string;
-  /** The last two numbers are its place on the page. */
+  /** The last two numbers are its position on the page. */
   readonly transform: readonly number[];
   readonly height: number;
   /** Whether a line ends with it. */
@@ -15,7 +15,7 @@ interface TextItem {
 }
 
 /**
- * The text of all pages of a PDF. What is only in images is not read.
+ * The text of all pages of a PDF. Text in images isn't read.
  *
  * @throws UnreadableDocument `encrypted`, `too_large`
  * @throws ConfigError `package_missing`
@@ -60,7 +60,7 @@ function textOfPage(items: readonly TextItem[]): string {
   return text;
 }
 
-/** A text that goes on further up is in another column, or another part of the page. */
+/** Text that continues further up is in another column, or another part of the page. */
 function isParagraphBetween(above: TextItem, below: TextItem): boolean {
   const distance = (above.transform[5] ?? 0) - (below.transform[5] ?? 0);
   return distance < 0 || distance > paragraphDistance * Math.max(above.height, below.height);

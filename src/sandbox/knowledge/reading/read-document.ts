@@ -1,7 +1,7 @@
 import { type DocumentType, checkFirstBytes } from './document-types.ts';
 import { UnreadableDocument, maxBytes, maxCharacters } from '../document-problem.ts';
 
-/** A document as it was uploaded, or a page as it was found. */
+/** An uploaded document, or a fetched page. */
 export interface Material {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly type: DocumentType;
@@ -9,7 +9,7 @@ export interface Material {
 
 type Reader = (bytes: Uint8Array<ArrayBuffer>) => string | Promise<string>;
 
-/** A reader is loaded only for documents of its type. */
+/** Each reader is loaded only for its type. */
 const readers: Readonly<Record<DocumentType, () => Promise<Reader>>> = {
   text: async () => (await import('./decoding.ts')).decodeText,
   markdown: async () => (await import('./markdown.ts')).readMarkdown,
@@ -19,10 +19,10 @@ const readers: Readonly<Record<DocumentType, () => Promise<Reader>>> = {
 };
 
 /**
- * The text of a document: paragraphs, headings and rows are separated by blank lines or line breaks. A document is whatever a
- * stranger has made, and the parsers block the thread and take memory: only a processing thread calls this.
+ * The text of a document: paragraphs, headings and rows separated by blank lines or line breaks. Documents are
+ * untrusted, and parsers block the thread and need memory, so only a processing thread calls this.
  *
- * @throws UnreadableDocument, ConfigError `package_missing`, and whatever a parser throws at a broken document
+ * @throws UnreadableDocument, ConfigError `package_missing`, and any error of a parser
  */
 export async function readDocument({ bytes, type }: Material): Promise<string> {
   if (bytes.byteLength === 0) throw new UnreadableDocument('empty');
@@ -35,13 +35,13 @@ export async function readDocument({ bytes, type }: Material): Promise<string> {
   return text;
 }
 
-/** With uniform line breaks, without blanks at the ends of lines, and at most one blank line in a row. */
+/** Unifies line breaks, and removes trailing spaces and repeated blank lines. */
 function tidied(text: string): string {
   return (
     text
       .toWellFormed()
       .replace(/\r\n?/g, '\n')
-      // Looking back makes it take one pass: a run of blanks would be tried from each of them.
+      // The look-behind makes it one pass: otherwise it would start again at each space of a run.
       .replace(/(?<![^\S\n])[^\S\n]+$/gm, '')
       .replace(/\n{3,}/g, '\n\n')
       .replace(/^\n+/, '')

@@ -1,8 +1,8 @@
-/** A text that is put together from pieces: they form lines, and the lines form blocks with blank lines between. */
+/** Assembles a text from pieces: pieces form lines, and lines form blocks separated by blank lines. */
 export class TextBlocks {
   readonly #blocks: string[] = [];
   #pieces: string[] = [];
-  /** Whether a blank would follow another, or begin a line. */
+  /** Whether a space would follow another, or begin a line. */
   #isAfterBlank = true;
   #isAtStartOfLine = true;
 
@@ -11,7 +11,7 @@ export class TextBlocks {
     return this.#isAtStartOfLine;
   }
 
-  /** Adds text to the line. White space counts as one blank, unless the text is preformatted. */
+  /** Adds text to the line. Runs of white space become one space unless the text is preformatted. */
   add(text: string, isPreformatted = false): void {
     const piece = isPreformatted ? text : text.replace(/[\s\u00a0]+/g, ' ');
     const added = this.#isAfterBlank && !isPreformatted ? piece.replace(/^ /, '') : piece;

@@ -1,12 +1,12 @@
 /**
- * Reads and writes ZIP archives, as far as Word documents need them (APPNOTE.TXT 4.3). An archive is unpacked here before
- * a parser gets it, and packed anew: what an archive declares about its sizes may be wrong, and a parser believes it.
+ * Reads and writes ZIP archives, as far as Word documents need them (APPNOTE.TXT 4.3). Archives are unpacked here and
+ * repacked for the parser, which would trust their declared sizes.
  */
 import { crc32, inflateRawSync } from 'node:zlib';
 import { codeOf } from '../../../kit/error-text.ts';
 import { UnreadableDocument } from '../document-problem.ts';
 
-/** A file in an archive, unpacked. */
+/** An unpacked file of an archive. */
 export interface ArchivedFile {
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -28,9 +28,9 @@ const maxComment = 0xff_ff;
 const maxEntries = 10_000;
 
 /**
- * Unpacks those files of an archive whose names are wanted.
+ * Unpacks the wanted files of an archive.
  *
- * @param maxBytes How many bytes they may have together.
+ * @param maxBytes the most bytes in all
  * @throws UnreadableDocument `broken`, `too_large`, `encrypted`
  */
 export function unpack(
@@ -68,7 +68,7 @@ function entriesOf(archive: Buffer): readonly Entry[] {
   });
 }
 
-/** The record at the end of an archive says where the others are; a comment may follow it. */
+/** Finds the record at the end of an archive, which locates the others. A comment may follow it. */
 function endRecordAt(archive: Buffer): number {
   const first = Math.max(0, archive.length - headerSizes.end - maxComment);
   for (let at = archive.length - headerSizes.end; at >= first; at -= 1) {
@@ -106,14 +106,14 @@ function isHeader(archive: Buffer, at: number, kind: keyof typeof signatures): b
   return isWithin && archive.readUInt32LE(at) === signatures[kind];
 }
 
-/** An archive of these files, not compressed. */
+/** Makes an uncompressed archive of these files. */
 export function pack(files: readonly ArchivedFile[]): Buffer {
   const locals: Buffer[] = [];
   const centrals: Buffer[] = [];
   let size = 0;
   for (const { name, bytes } of files) {
     const central = centralHeader(name, bytes, size);
-    // The local header has the same fields, without those that only the directory has.
+    // The local header has the same fields, except those of the directory only.
     const local = Buffer.alloc(headerSizes.local);
     local.writeUInt32LE(signatures.local, 0);
     central.copy(local, 4, 6, 32);
