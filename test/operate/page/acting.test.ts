@@ -5,7 +5,7 @@ import { browserForTests } from '../../support/browser.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../../support/deliveries.ts';
 import { operated } from '../../support/operated.ts';
-import { Discard } from '../../support/public.ts';
+import { type Action, Discard } from '../../support/public.ts';
 import { started } from '../../support/receiver.ts';
 
 const { open } = browserForTests();
@@ -329,6 +329,18 @@ test('whoever may only read is shown nothing to change, and the API refuses it, 
     return { status: answer.status };
   });
   expect(status).toBe(403);
+});
+
+test('only whoever may change nothing is told that the page is read only', async () => {
+  const { receiver } = await operated();
+  const seen = async (access: 'read' | readonly Action[]) => {
+    const { page, goTo } = await open(receiver, () => access);
+    await goTo('/');
+    return page.locator('.who').textContent();
+  };
+  expect(await seen('read')).toBe('read only');
+  expect(await seen(['look', 'pause'])).toBe('');
+  expect(await seen(['look', 'erase'])).toBe('');
 });
 
 describe('what an event says', () => {

@@ -27,6 +27,8 @@ const entries: readonly Entry[] = [
   { view: 'audit', label: 'Audit' },
 ];
 
+const changes = ['replay', 'dismiss', 'quarantine', 'erase', 'pause'] as const;
+
 export function Navigation({ view }: { readonly view: string }) {
   const { mayDo, by } = useAccess();
   const { data: counts } = useResource<Counts>('/counts', ['events', 'quarantine', 'failures', 'handlers']);
@@ -57,7 +59,7 @@ export function Navigation({ view }: { readonly view: string }) {
         </nav>
         <p class="who faint">
           {by !== undefined && <span dir="auto">{by}</span>}
-          {!mayDo('replay') && !mayDo('dismiss') && !mayDo('quarantine') && <span>read only</span>}
+          {!changes.some(mayDo) && <span>read only</span>}
         </p>
       </div>
     </header>
