@@ -1,5 +1,6 @@
 // @module-tag long
 /** What a database is set to, beyond what every test's server is: what can't hold an inbox is refused, all else makes no difference. */
+import { types } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { postgres } from '../../../src/store/postgres/index.ts';
 import { bodyOf, secret } from '../../support/deliveries.ts';
@@ -48,3 +49,47 @@ test('a backslash in a string may be an escape: calls are listed all the same', 
     expect(rows).toEqual([{ call_id: 'call-1', transfer_destination: 'a\ue0000000b\\u0000c' }]);
   });
 });
+
+const oids = {
+  bool: 16,
+  bytea: 17,
+  int8: 20,
+  int4: 23,
+  json: 114,
+  'int4[]': 1007,
+  'int8[]': 1016,
+  'text[]': 1009,
+};
+
+test('an app that has the driver read types in its own way is served as any other', async () => {
+  for (const oid of Object.values(oids)) {
+    const before: unknown = types.getTypeParser(oid);
+    onTestFinished(() => types.setTypeParser(oid, before as (text: string) => unknown));
+    types.setTypeParser(oid, (text: string) => `its own: ${text}`);
+  }
+  await expectRetried(await testDatabase());
+});
+
+test('bytes are read wherever `bytea_output` is `escape`', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const url = new URL(connectionString);
+  url.searchParams.set('options', '-c bytea_output=escape');
+  await expectRetried({ connectionString: url.href, schema });
+});
+
+/** The second attempt has what the database keeps. */
+async function expectRetried(place: { readonly connectionString: string; readonly schema: string }) {
+  const receiver = receiverOn(place.connectionString, place.schema);
+  const seen: unknown[] = [];
+  receiver.on('*', { name: 'failing', retry: { base: 1 } }, ({ payload }, { attempt }) => {
+    seen.push(payload);
+    if (attempt === 1) throw new Error('tried');
+  });
+  await receiver.start();
+  const payload = { note: 'a\\bé\\101\u0000' };
+  await deliverUntilTaken(receiver, bodyOf({ traceId: 'trace-1', payload }));
+  const runs = async () => (await receiver.events.get('trace-1'))?.runs ?? [];
+  const failing = { handler: 'failing', state: 'done', attempts: 2 };
+  await expect.poll(runs).toContainEqual(expect.objectContaining(failing));
+  expect(seen).toMatchObject([payload, payload]);
+}

@@ -12,25 +12,35 @@ export interface Statement {
   readonly query_timeout: number;
 }
 
-/** The types of 8-byte integers and of lists of them. */
-const bigint = 20;
-const bigints = 1016;
+const numbersOf = (text: string): number[] => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number));
+
+/** Written as hex digits or, where `bytea_output` is `escape`, with octal escapes. */
+function bytesOf(text: string): Buffer {
+  if (text.startsWith('\\x')) return Buffer.from(text.slice(2), 'hex');
+  const unescaped = text.replace(/\\(\\|[0-7]{3})/g, (_, code: string) =>
+    code === '\\' ? code : String.fromCharCode(Number.parseInt(code, 8)),
+  );
+  return Buffer.from(unescaped, 'latin1');
+}
+
+/** How values are read that are not texts, by the number of their type in Postgres. */
+const parsers = new Map<number, (text: string) => unknown>([
+  [16, (text) => text === 't'],
+  [17, bytesOf],
+  // 8-byte integers as numbers: sequences and milliseconds stay below 2^53.
+  [20, Number],
+  [23, Number],
+  [114, (text) => JSON.parse(text) as unknown],
+  [701, Number],
+  [1007, numbersOf],
+  [1016, numbersOf],
+]);
 
 /**
- * How values are read: 8-byte integers as numbers, because sequences and milliseconds stay below 2^53. It is given with each
- * statement, and never set for the driver as a whole: that would change what the user's own queries return.
+ * Given with each statement, and never set for the driver as a whole: that would change what the user's own queries return. The
+ * driver's are not used either, because the user may have set others.
  */
-function typesOf({ types }: typeof pg): pg.CustomTypesConfig {
-  const listOfNumbers = (text: string): number[] =>
-    text === '{}' ? [] : text.slice(1, -1).split(',').map(Number);
-  return {
-    getTypeParser(oid: number, format?: 'text' | 'binary') {
-      if (format !== 'binary' && oid === bigint) return Number;
-      if (format !== 'binary' && oid === bigints) return listOfNumbers;
-      return types.getTypeParser(oid, format);
-    },
-  };
-}
+const types: pg.CustomTypesConfig = { getTypeParser: (oid) => parsers.get(oid) ?? String };
 
 /**
  * The driver, an optional peer dependency: it is loaded when a store on Postgres is made.
@@ -57,18 +67,18 @@ export function driver(): typeof pg {
  */
 export class Statements {
   readonly schema: string;
-  readonly #types: pg.CustomTypesConfig;
 
   constructor(schema: string) {
     this.schema = quoted(schema);
-    this.#types = typesOf(driver());
+    // A store that was given a pool would otherwise miss the package only later.
+    driver();
   }
 
   of(text: string, values: readonly unknown[], timeout = 0): Statement {
     return {
       text: this.inSchema(text),
       values: [...values],
-      types: this.#types,
+      types,
       query_timeout: timeout,
     };
   }

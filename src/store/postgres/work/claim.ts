@@ -50,7 +50,7 @@ export async function claimEvents(
  */
 const eventsClaimed = `
   select ${fields},
-    array(select handler from ringback.runs r where r.sequence = e.sequence) as stored_handlers,
+    array_to_json(array(select handler from ringback.runs r where r.sequence = e.sequence)) as stored_handlers,
     (select coalesce(json_agg(before), '[]') from (
       select r.handler, bool_or(r.attempts = 0 and r.state <> 'blocked') as unbegun from ringback.runs r
       where r.call_id = e.call_id and r.sequence < e.sequence and r.state in ('due', 'claimed', 'blocked')
