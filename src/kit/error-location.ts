@@ -19,13 +19,16 @@ export function placeOf(error: unknown): string | undefined {
 
 /**
  * The same for what a handler has thrown, for the log. It doesn't search the message, which may hold anything, even
- * text that looks like a place. Never throws, whatever it is given.
+ * text that looks like a place. If the stack has another message, as of an error whose message was changed, nobody knows where
+ * that one ends. Never throws, whatever it is given.
  */
 export function placeThrownAt(error: unknown): string | undefined {
   try {
     if (!isError(error)) return undefined;
     const { stack = '', message } = error;
-    const [, ...frames] = stack.slice(stack.indexOf(message) + message.length).split('\n');
+    const at = stack.indexOf(`${message}\n`);
+    if (at === -1) return undefined;
+    const [, ...frames] = stack.slice(at + message.length).split('\n');
     const end = frames.findIndex((line) => !/^\s+at /.test(line));
     // The text after the frames may be another error's message, with anything in it.
     return firstPlaceIn(end === -1 ? frames : frames.slice(0, end));

@@ -136,3 +136,21 @@ test('the place of a failure is that of its own frames, whatever stands behind t
   const [line] = await logs.until('run_retry');
   expect(JSON.stringify(line)).not.toContain('5551234567');
 });
+
+test.each(['not saved', 'Error'])(
+  'no place of a failure comes from what its message was before: %s',
+  async (message) => {
+    const { logs, receiver } = await started({}, (r) =>
+      r.on('*', () => {
+        const error = new Error('said:\n    at /srv/+15551234567:3:4');
+        // The stack is written when it is first asked for.
+        expect(error.stack).toContain('5551234567');
+        error.message = message;
+        throw error;
+      }),
+    );
+    await deliver(receiver, bodyOf());
+    const [line] = await logs.until('run_retry');
+    expect(JSON.stringify(line)).not.toContain('5551234567');
+  },
+);
