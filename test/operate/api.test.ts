@@ -292,7 +292,15 @@ describe('who may do what', () => {
       throw new Error('the session store is down');
     });
     expect(await ask('GET', '/counts')).toMatchObject({ status: 500, json: { error: { code: 'failed' } } });
-    expect(logs.of('api_failed')).toMatchObject([{ cause: 'the session store is down' }]);
+    const cause = expect.stringMatching(/^authorize failed: Error \(test\/operate\/api\.test\.ts:\d+:\d+\)$/);
+    expect(logs.of('api_failed')).toMatchObject([{ cause }]);
+  });
+
+  test('the log has nothing of a token that authorize could not read', async () => {
+    const { ask, logs } = await inbox(() => JSON.parse('token-4711') as 'read');
+    expect(await ask('GET', '/counts')).toMatchObject({ status: 500 });
+    expect(await logs.until('api_failed')).toMatchObject([{ cause: expect.stringContaining('SyntaxError') }]);
+    expect(JSON.stringify(logs.of('api_failed'))).not.toContain('token-4711');
   });
 
   test.each([null, '', ' ', 5])('nobody gets in without a name where one is told: %j', async (by) => {

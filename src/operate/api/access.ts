@@ -1,5 +1,7 @@
 /** Who may do what over the API: the app that mounts it decides for every request. */
-import { configError } from '../../errors/errors.ts';
+import { RingbackError, configError } from '../../errors/errors.ts';
+import { placeThrownAt } from '../../kit/error-location.ts';
+import { classOf } from '../../kit/error-text.ts';
 
 /** What a request can be allowed to do. */
 export const actions = ['look', 'bodies', 'replay', 'dismiss', 'quarantine', 'erase', 'pause'] as const;
@@ -47,11 +49,35 @@ export interface Permission {
 const reading: readonly Action[] = ['look', 'bodies'];
 
 /**
+ * Asks the app what a request may do; undefined if it may do nothing.
+ *
+ * @throws Error with the place where `authorize` failed, for the log, and without its message, which may quote a header, such as
+ * a token that it could not read
+ */
+export async function askedPermission(
+  authorize: Authorize,
+  request: Request,
+  source: unknown,
+): Promise<Permission | undefined> {
+  let allowed: unknown;
+  try {
+    allowed = await authorize(request, source);
+  } catch (error) {
+    const { aborted, reason } = request.signal;
+    if (error instanceof RingbackError || (aborted && error === reason)) throw error;
+    const place = placeThrownAt(error);
+    const found = place === undefined ? classOf(error) : `${classOf(error)} (${place})`;
+    throw new Error(`authorize failed: ${found}`, { cause: error });
+  }
+  return permissionOf(allowed);
+}
+
+/**
  * What the app's answer allows; undefined if it allows nothing or isn't a valid answer.
  *
  * @throws TypeError if it allows something under an invalid name, which would be missing in the audit list
  */
-export function permissionOf(allowed: unknown): Permission | undefined {
+function permissionOf(allowed: unknown): Permission | undefined {
   if (isNamed(allowed)) {
     const permission = permissionOf(allowed.access);
     return permission && { ...permission, by: nameIn(allowed.by) };

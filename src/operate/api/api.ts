@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { ConfigError } from '../../errors/errors.ts';
 import { parseStrictly } from '../../errors/option-problems.ts';
-import { type Authorize, type Permission, permissionOf, requireAuthorize } from './access.ts';
+import { type Authorize, type Permission, askedPermission, requireAuthorize } from './access.ts';
 import { readJson } from './json-body.ts';
 import type { Changes } from './changes.ts';
 import { openApiDocument } from './openapi.ts';
@@ -38,7 +38,7 @@ export function apiHandler({ operations, changes, authorize, onFailed }: ApiPart
   requireAuthorize(authorize, 'receiver.api');
   return async (request, path, source) => {
     try {
-      const permission = permissionOf(await authorize(request, source));
+      const permission = await askedPermission(authorize, request, source);
       if (!permission)
         throw new ApiProblem(403, 'forbidden', 'You may not use this API: authorize has not let you in.');
       if (request.method === 'GET' && path === changesPath) return stream(changes, request, permission);

@@ -1,5 +1,5 @@
 /** The operators' page: one document with its script and style, and the API that it uses below `api/`. */
-import { permissionOf, requireAuthorize } from '../api/access.ts';
+import { askedPermission, requireAuthorize } from '../api/access.ts';
 import { type ApiHandler, type ApiParts, apiHandler } from '../api/api.ts';
 import { assets } from './assets.ts';
 
@@ -37,7 +37,7 @@ export function pageHandler(parts: ApiParts): ApiHandler {
   return async (request, path, source) => {
     if (path === '/api' || path.startsWith('/api/')) return api(request, path.slice('/api'.length), source);
     try {
-      if (!permissionOf(await authorize(request, source)))
+      if (!(await askedPermission(authorize, request, source)))
         return text(403, 'You may not use this page: authorize has not let you in.');
       return await fileAt(request, path, source);
     } catch (error) {
