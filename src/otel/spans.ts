@@ -14,7 +14,7 @@ import {
 import { causeOf } from '../dispatch/outcomes.ts';
 import { classOf, codeOf } from '../kit/error-text.ts';
 import { type AttemptSpan, type TracedAttempt, type Tracer, untraced } from '../kit/tracing.ts';
-import { beginSpan, endSpan } from './without-throwing.ts';
+import { beginSpan, endSpan, withoutThrowing } from './without-throwing.ts';
 import { isSampled } from './sampling.ts';
 
 /** Spans of deliveries and attempts, named as the conventions for messaging are. */
@@ -29,7 +29,10 @@ export function tracerOf(tracer: OtelTracer): Tracer {
       );
       try {
         const taken = await context.with(trace.setSpan(context.active(), span), take);
-        span.setAttributes({ 'messaging.message.id': taken.traceId, 'ringback.outcome': taken.status });
+        const { traceId, status } = taken;
+        withoutThrowing(() =>
+          span.setAttributes({ 'messaging.message.id': traceId, 'ringback.outcome': status }),
+        );
         return taken;
       } catch (error) {
         fail(span, codeOf(error) || classOf(error));
@@ -79,7 +82,7 @@ function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAtte
       }
     },
     end(outcome, cause) {
-      span.setAttribute('ringback.outcome', outcome);
+      withoutThrowing(() => span.setAttribute('ringback.outcome', outcome));
       if (cause !== undefined) fail(span, cause);
       endSpan(span);
     },
@@ -106,8 +109,10 @@ function attributesOf({ traceId, callId, eventName, handler, attempt }: Omit<Tra
 
 /** Its class or code only: a message may hold anything of an event. */
 function fail(span: Span, cause: string): void {
-  span.setAttribute('error.type', cause);
-  span.setStatus({ code: SpanStatusCode.ERROR });
+  withoutThrowing(() => {
+    span.setAttribute('error.type', cause);
+    span.setStatus({ code: SpanStatusCode.ERROR });
+  });
 }
 
 /** Inside the span of an HTTP server there is one already; else the sender may have sent its own. */

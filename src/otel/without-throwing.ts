@@ -25,7 +25,11 @@ export function withoutThrowing<T>(work: () => T): T | undefined {
   try {
     return work();
   } catch (error) {
-    diag.error('ringback: what happened could not be traced or measured', error);
+    try {
+      diag.error('ringback: what happened could not be traced or measured', error);
+    } catch {
+      // That logger is the only place to report it.
+    }
     return undefined;
   }
 }

@@ -76,6 +76,8 @@ function broken(): never {
   throw new Error('the exporter is broken');
 }
 
+const brokenSetters = { setAttribute: broken, setAttributes: broken, setStatus: broken };
+
 // The context manager is global: others that run in this process don't get it.
 afterEach(() => {
   context.disable();
@@ -86,9 +88,14 @@ describe('traces', () => {
   test.each<[string, Partial<SpanProcessor>]>([
     ['at the start of a span', { onStart: broken }],
     ['at the end of a span', { onEnd: broken }],
+    ['as a span gets attributes', { onStart: (span) => void Object.assign(span, brokenSetters) }],
   ])('that fail %s keep nothing from being taken and handled', async (_when, processor) => {
     const noted: unknown[] = [];
-    const note = (...words: unknown[]) => void noted.push(...words);
+    const note = (...words: unknown[]) => {
+      noted.push(...words);
+      // The SDK has words of its own, as it is registered again.
+      if (String(words[0]).startsWith('ringback')) throw new Error('and the log is full');
+    };
     const quiet = () => {};
     diag.setLogger({ error: note, warn: quiet, info: quiet, debug: quiet, verbose: quiet });
     onTestFinished(() => diag.disable());
