@@ -16,7 +16,11 @@ export type TrustProxySetting = boolean | number | string | readonly string[] | 
  * list the addresses, CIDR ranges and named ranges in it, `true` everybody.
  */
 export function compileTrustProxy(setting: unknown): TrustProxy | undefined {
-  if (typeof setting === 'function') return setting as TrustProxy;
+  // Only true counts: the promise of an asynchronous function would trust everybody.
+  if (typeof setting === 'function') {
+    const trusts = setting as (...of: Parameters<TrustProxy>) => unknown;
+    return (address, distance) => trusts(address, distance) === true;
+  }
   if (typeof setting === 'boolean') return () => setting;
   if (typeof setting === 'number')
     return isHops(setting) ? (_address, distance) => distance < setting : undefined;

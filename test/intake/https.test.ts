@@ -12,6 +12,7 @@ async function statusOf(https: Https, parts: Parameters<typeof deliveryOf>[0]): 
 }
 
 const plain = { encrypted: false };
+const refusesLater = (async () => false) as unknown as TrustProxySetting;
 
 describe('HTTPS holds', () => {
   test('when the socket is TLS, whatever headers say', async () => {
@@ -56,6 +57,7 @@ describe('HTTPS does not hold', () => {
     ['the proxy is outside the range', '10.0.0.0/8', '11.0.0.1', { 'x-forwarded-proto': 'https' }],
     ['no hop is trusted', 0, '127.0.0.1', { 'x-forwarded-proto': 'https' }],
     ['nobody is trusted', false, '127.0.0.1', { 'x-forwarded-proto': 'https' }],
+    ['it takes time to say no', refusesLater, '192.0.2.1', { 'x-forwarded-proto': 'https' }],
     ['one header contradicts itself', true, '127.0.0.1', { 'x-forwarded-proto': 'https, http' }],
     [
       'two headers contradict each other',
