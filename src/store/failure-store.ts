@@ -5,6 +5,11 @@ export const maxFailures = 20;
 
 /** How many groups are kept. Beyond that, those go of which no run is left. */
 export const maxGroups = 1_000;
+/**
+ * At how many of those it is looked for each new group, from a random one on: where there are many, most have runs, and to look at
+ * all of them for each new one would keep everything else from being written.
+ */
+export const groupsLookedAt = 20;
 
 /** A failed attempt, as it is settled. */
 export interface Failure {

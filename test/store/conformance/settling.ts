@@ -11,6 +11,7 @@ import {
   dueAt,
   endOf,
   eventOf,
+  failureOf,
   handlerOf,
   only,
   presentTime,
@@ -55,6 +56,24 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
         settledAt: presentTime,
       });
     });
+
+    test(
+      'beyond a thousand groups of failures, those go that no run has failed in last',
+      { tags: 'long' },
+      async () => {
+        const store = await opened();
+        const groups = Array.from({ length: 1_100 }, (_, index) => `group-${index}`);
+        let run = await claimedRun(store, eventOf('a'));
+        for (const group of groups) {
+          await store.settle(run, endOf(dueAt(0), { failure: { ...failureOf('m'), group } }));
+          run = only(await claimDue(store));
+        }
+        const kept = (await store.failures.named(groups)).map(({ id }) => id);
+        expect(kept).toContain('group-1099');
+        expect(kept.length).toBeGreaterThanOrEqual(1_000);
+        expect(kept.length).toBeLessThan(1_050);
+      },
+    );
 
     test('a new event is claimed, or waits for a process that claims it', async () => {
       const store = await opened();

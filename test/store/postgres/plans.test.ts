@@ -1,7 +1,7 @@
 // @module-tag long
 import type { Pool, PoolClient } from 'pg';
 import { expect, test } from 'vitest';
-import { claimDue, done, endOf, eventOf, handlerOf, record } from '../parts.ts';
+import { claimDue, claimedRun, dead, done, endOf, eventOf, failureOf, handlerOf, record } from '../parts.ts';
 import { openedOnPool } from './opened-postgres.ts';
 
 /** How many rows and entries of indexes have been read of a table. */
@@ -157,4 +157,25 @@ test.for([
   );
   expect(events.length).toBeGreaterThan(0);
   expect((await readOf(opened, 'events')) - before).toBeLessThan(1_000);
+});
+
+test('of many groups of failures that have runs, few are looked at for a new one', async () => {
+  const opened = await openedOnPool();
+  const { store, pool, schema } = opened;
+  await record(store, eventOf('a', { callId: 'call-0' }));
+  await addEvents(opened, null);
+  await pool.query(
+    `insert into ${schema}.runs (sequence, handler, call_id, state, attempts, settled_at, failure)
+     select sequence, 'handler', call_id, 'dead', 1, 0, sequence::text from ${schema}.events where sequence > 100`,
+  );
+  await pool.query(
+    `insert into ${schema}.failure_groups (fingerprint, handler, cause, message, first_seen_at)
+     select failure, handler, 'Error', 'no customer', 0 from ${schema}.runs`,
+  );
+  await pool.query(`analyze ${schema}.runs`);
+  await pool.query(`analyze ${schema}.failure_groups`);
+  const run = await claimedRun(store, eventOf('b'));
+  const before = await readOf(opened, 'runs');
+  await store.settle(run, endOf(dead, { failure: failureOf('no order') }));
+  expect((await readOf(opened, 'runs')) - before).toBeLessThan(1_000);
 });

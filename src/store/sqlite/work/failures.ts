@@ -4,6 +4,7 @@ import {
   type FailureGroup,
   type FailureQuery,
   type NamedGroup,
+  groupsLookedAt,
   maxFailures,
   maxGroups,
 } from '../../failure-store.ts';
@@ -26,8 +27,12 @@ export function prepareFailures(database: Database.Database) {
     values (@group, @handler, @cause, @place, @message, @at)
     on conflict do update set message = excluded.message where message = ''`);
   const removeGroups = database.prepare(`
-    delete from failure_groups where id <= (select max(id) from failure_groups) - ${maxGroups}
-      and not exists (select 1 from runs where failure = fingerprint)`);
+    delete from failure_groups where id in (
+      select id from failure_groups
+      where id <= (select max(id) from failure_groups) - ${maxGroups}
+        and id > (select abs(random() % (max(id) - ${maxGroups})) from failure_groups)
+      order by id limit ${groupsLookedAt}
+    ) and not exists (select 1 from runs where failure = fingerprint)`);
   const ofGroup = 'runs indexed by runs_failed where failure = fingerprint and';
   const countOf = (some: string) =>
     `(select count(*) from (select 1 from ${ofGroup} state in (${some}) limit ${maxCountedOfGroup}))`;
