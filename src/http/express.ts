@@ -12,8 +12,8 @@ interface ExpressRequest extends IncomingMessage {
 export type Middleware = (request: IncomingMessage, response: ServerResponse, next?: unknown) => void;
 
 /**
- * The receiver as Express middleware. Unless the receiver has a setting of its own, the app's `trust proxy`
- * says which proxies may speak for the sender.
+ * The receiver as Express middleware. Without a setting of the receiver's own, the app's `trust proxy` decides which
+ * proxies are trusted.
  *
  * @example app.use('/webhooks/calls', receiver.middleware())
  */

@@ -6,8 +6,8 @@ import type { BodySource, Delivery, Take } from '../events/model.ts';
 /** What the server knows about a request's connection, which a Request itself doesn't contain. */
 export interface FetchConnection {
   /**
-   * The address of the socket's peer, never what a header says. Without it, no address in `https.trustProxy` can match:
-   * only a number of hops or `true`.
+   * The address of the socket's peer; never take it from a header. Without it, no address in `https.trustProxy` can
+   * match, only a number of hops or `true`.
    */
   readonly peerAddress?: string | undefined;
   /** Whether the socket itself is TLS. @default whether the URL begins with `https:` */
@@ -15,7 +15,7 @@ export interface FetchConnection {
 }
 
 /**
- * The receiver for anything that speaks Request and Response.
+ * The receiver for servers that use the web's Request and Response.
  *
  * @example const response = await receiver.fetch(request, { peerAddress: socket.remoteAddress })
  */
@@ -26,13 +26,13 @@ export function fetchHandler(
     if (typeof request?.headers?.get !== 'function') throw noRequest(request);
     const delivery = deliveryOf(request, connection);
     const { status, headers, body } = await take(delivery);
-    // The rest of a refused body must not be read on: an endless one would be read forever.
+    // Stop reading a refused body: an endless one would otherwise be read forever.
     if (delivery.body.kind === 'stream') delivery.body.stream.destroy();
     return new Response(body, { status, headers });
   };
 }
 
-/** A framework's own request is easily taken for a Request, and what it lacks would be a TypeError in our files. */
+/** For a framework's own request object, passed by mistake: it would cause a TypeError inside the library. */
 function noRequest(request: unknown) {
   return configError('option_invalid', {
     option: 'fetch(request)',
@@ -43,7 +43,7 @@ function noRequest(request: unknown) {
 }
 
 function deliveryOf(request: Request, connection: FetchConnection | undefined): Delivery {
-  // Servers that are given the function itself pass other things of their own here.
+  // A server that was given the function itself may pass something else here.
   const { peerAddress, encrypted } = connection ?? {};
   const url = new URL(request.url);
   return {
@@ -61,8 +61,8 @@ function bodyOf(request: Request): BodySource {
   if (request.bodyUsed || request.body?.locked) return { kind: 'parsed' };
   if (!request.body) return { kind: 'bytes', bytes: new Uint8Array() };
   const stream = Readable.fromWeb(request.body);
-  // A sender may break off its upload, even one that is refused unread. Without a listener the error would end the
-  // process.
+  // The sender may abort its upload, even of a body that is refused unread. Without a listener the error would end
+  // the process.
   stream.on('error', () => {});
   return { kind: 'stream', stream };
 }

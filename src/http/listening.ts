@@ -4,9 +4,9 @@ import { ringbackError } from '../errors/errors.ts';
 import { messageOf } from '../kit/error-text.ts';
 
 /**
- * How many connections may wait until they are accepted; the system may allow fewer. Node accepts one in each turn of
- * its event loop, so that a burst soon fills its own default of 511. The system then drops what comes, and the senders
- * try again after a second, which is all the time that the platform gives.
+ * How many connections may wait to be accepted; the system may allow fewer. Node accepts one per turn of its event
+ * loop, so a burst soon fills its default of 511. The system then drops new connections, which the senders try again
+ * after a second: all the time that the platform gives.
  */
 const backlog = 4_096;
 
@@ -33,7 +33,7 @@ export function listen(
   });
 }
 
-/** The URL at which a server listens, without a path, and with the real port even if port 0 was asked for. */
+/** The URL at which a server listens, without a path. If port 0 was requested, it has the actual port. */
 export function urlOf(server: Server): string {
   const { address, family, port } = server.address() as AddressInfo;
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;

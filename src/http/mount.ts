@@ -6,10 +6,10 @@ import { pipeline } from 'node:stream/promises';
 import { BodyReadBefore, closeAfterLingering, hasGone } from '../kit/http-bodies.ts';
 import type { Middleware } from './express.ts';
 
-/** Answers a request at a path below the place where it is mounted. `source` is the request as its server knows it. */
+/** Answers a request. `path` is relative to the mount point; `source` is the server's own request object. */
 export type WebHandler = (request: Request, path: string, source: unknown) => Promise<Response>;
 
-/** What Express leaves on a request: the part of the path that has been matched is gone from its `url`. */
+/** Express takes the matched part of the path out of `url`; body parsers leave what they read in `body`. */
 interface ExpressRequest extends IncomingMessage {
   readonly body?: unknown;
 }
@@ -18,9 +18,9 @@ interface ExpressRequest extends IncomingMessage {
 export interface Mounted {
   /** For Express 4 and 5. It answers every request that reaches it. */
   middleware(): Middleware;
-  /** For node:http. `prefix` is the part of the path that it is mounted below. */
+  /** For node:http. `prefix` is the path that it is mounted below. */
   nodeHandler(prefix?: string): Middleware;
-  /** For anything that speaks Request and Response. */
+  /** For servers that use the web's Request and Response. */
   fetch(request: Request, prefix?: string): Promise<Response>;
 }
 
@@ -44,10 +44,10 @@ async function write(
 ): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => {
-    // Over HTTP/2, what was never ended counts as finished, too, when its stream has gone.
+    // Over HTTP/2, a response whose stream was closed counts as finished even if it was never ended.
     if (!response.writableEnded || !response.writableFinished) gone.abort();
   });
-  // While the app in front of us decided, the sender may have gone: that is not told again.
+  // The client may have gone while the app's middleware ran; `close` is not emitted again.
   if (hasGone(response)) gone.abort();
   const request = requestOf(incoming, gone.signal);
   if (!request) return void response.writeHead(400).end();
@@ -55,7 +55,7 @@ async function write(
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
   if (answer.body === null) response.end();
   else await send(answer.body, response);
-  // What nobody has read of the body would keep the connection from its next request; one without an end is broken off.
+  // An unread rest of the body would block the connection's next request; an endless one is cut off.
   incoming.resume();
   closeAfterLingering(incoming);
 }
@@ -87,13 +87,13 @@ const unknownMethods: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK'
  */
 const plainMethod = /^[A-Z-]+$/;
 
-/** The request, or undefined if it can't be meant for us. The signal is aborted when its sender has gone. */
+/** The request, or undefined if its target or method is refused. `signal` is aborted when the client goes away. */
 function requestOf(incoming: ExpressRequest, signal: AbortSignal): Request | undefined {
   const { method = 'GET', url: target = '/' } = incoming;
   if (unclear.test(target) || !plainMethod.test(method) || unknownMethods.has(method)) return undefined;
   const headers = new Headers();
   for (const [name, item] of headersOf(incoming)) headers.append(name, item);
-  // The host is whatever the sender says, and nothing is decided by it.
+  // Not from the Host header: the sender chooses that, and nothing depends on the host.
   const url = new URL(target, 'http://localhost');
   const hasBody = method !== 'GET' && method !== 'HEAD';
   const body = hasBody && ({ body: bodyOf(incoming), duplex: 'half' } as const);
@@ -102,7 +102,7 @@ function requestOf(incoming: ExpressRequest, signal: AbortSignal): Request | und
 
 type HeadersOfRequest = Pick<IncomingMessage, 'headers'> & Partial<Pick<IncomingMessage, 'headersDistinct'>>;
 
-/** Each header as often as it came. The requests of HTTP/2 have them in one form only, and pseudo-headers among them. */
+/** All header lines, repeated ones included. HTTP/2 requests have only `headers`, which include pseudo-headers. */
 function headersOf({ headers, headersDistinct }: HeadersOfRequest): [string, string][] {
   return Object.entries(headersDistinct ?? headers).flatMap(([name, value = []]) =>
     name.startsWith(':') ? [] : [value].flat().map((item): [string, string] => [name, item]),
@@ -119,23 +119,23 @@ function bodyOf(incoming: ExpressRequest): NonNullable<RequestInit['body']> {
   if (isRead && (typeof body === 'string' || body instanceof Uint8Array)) return Buffer.from(body);
   if (isRead && body === undefined) return hasDeclaredBody(incoming) ? unreadable() : '';
   if (isRead) return JSON.stringify(body);
-  // It is begun with the first read, and left as it is after the last: the answer still goes over its connection.
+  // Read lazily, and not destroyed at the end: the answer still goes over the same connection.
   return ReadableStream.from<Uint8Array>(incoming.iterator({ destroyOnReturn: false }));
 }
 
-/** Over HTTP/2 a body needs no header: its stream tells whether anything came after them. */
+/** Over HTTP/2 a body needs no header; the stream knows whether data follows the headers. */
 function hasDeclaredBody(incoming: IncomingMessage | Http2ServerRequest): boolean {
   if ('stream' in incoming) return !incoming.stream.endAfterHeaders;
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = incoming.headers;
   return length !== '0' || encoding !== undefined;
 }
 
-/** It fails when it is read, and not before: whoever may not do what they ask for is told only that. */
+/** Fails only when it is read, so that an unauthorized request is refused as unauthorized. */
 function unreadable(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.error(new BodyReadBefore()) });
 }
 
-/** What is not below the prefix is not ours: whoever guards that path in front of us has let it pass unseen. */
+/** Answers 404 outside the prefix: a guard in front of us may protect only paths below it. */
 async function answered(
   handle: WebHandler,
   request: Request,
@@ -146,10 +146,10 @@ async function answered(
   return path === undefined ? new Response(null, { status: 404 }) : handle(request, path, source);
 }
 
-/** The path below the prefix, empty for the prefix itself. It is not taken apart: `%2F` within a name is no slash. */
+/** The path below the prefix, empty for the prefix itself. It is not decoded: `%2F` within a name is no slash. */
 function pathBelow(request: Request, given: string): string | undefined {
   const { pathname } = new URL(request.url);
-  // Both ways to write it are meant alike: with the slash, only the document of the page would be found.
+  // The prefix may end with a slash. If that were kept, only the page's document would be found.
   const prefix = given.endsWith('/') ? given.slice(0, -1) : given;
   if (prefix !== '' && pathname === prefix) return '';
   if (prefix !== '' && !pathname.startsWith(`${prefix}/`)) return undefined;

@@ -3,7 +3,7 @@ import { closeAfterLingering, hasGone } from '../kit/http-bodies.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
 import type { BodySource, Delivery, LostBytes, Reply, Take } from '../events/model.ts';
 
-/** What body parsers and hosts of serverless functions leave on a request. */
+/** What body parsers and serverless hosts leave on a request. */
 interface ParsedRequest extends IncomingMessage {
   readonly body?: unknown;
   readonly rawBody?: unknown;
@@ -18,7 +18,6 @@ export function nodeHandler(take: Take): (request: IncomingMessage, response: Se
   return (request, response) => answer(take, request, response, undefined);
 }
 
-/** Takes the delivery out of the request, and writes the reply. */
 export function answer(
   take: Take,
   request: IncomingMessage,
@@ -45,23 +44,23 @@ function deliveryOf(
   };
 }
 
-/** If other code has read the body and kept its bytes, those count; a body that was read and not kept is lost. */
+/** If other code has read the body, the raw bytes that it kept are used; without them, the body is lost. */
 function bodyOf(request: ParsedRequest, response: ServerResponse): BodySource {
   if (request.rawBody instanceof Uint8Array) return { kind: 'bytes', bytes: request.rawBody };
   if (request.body instanceof Uint8Array) return { kind: 'bytes', bytes: request.body };
   if (hasBrokenOff(request, response)) return { kind: 'stream', stream: request.destroy() };
   const found = foundIn(request, response);
-  // A stream with an encoding gives text, from which the bytes that were signed can't be recovered.
+  // A stream with an encoding gives text, from which the signed bytes can't be recovered.
   const isLost = request.readableDidRead || request.readableEnded || request.readableEncoding !== null;
   return isLost ? { kind: 'parsed', found } : { kind: 'stream', stream: request, found };
 }
 
-/** Over HTTP/2, a body that nobody has read ends when its sender goes away, as if somebody had read it. */
+/** Over HTTP/2, an unread body ends when its sender goes away, as if it had been read. */
 function hasBrokenOff(request: IncomingMessage, response: ServerResponse): boolean {
   return hasGone(response) && !response.headersSent && !request.readableDidRead;
 }
 
-/** Once the app has answered, node:http drops what nobody has read of the body. */
+/** Once the app has answered, node:http discards the unread part of the body. */
 function foundIn({ rawBody }: ParsedRequest, { headersSent }: ServerResponse): LostBytes | undefined {
   if (headersSent) return 'answer';
   return typeof rawBody === 'string' ? 'text' : undefined;
@@ -76,7 +75,7 @@ function writeReply(
   if (response.headersSent || hasGone(response)) return;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // The head is not written separately: node:http then adds the length itself and sends both in one piece.
+  // Without writeHead, node:http adds the length itself and sends head and body in one piece.
   response.end(body);
   closeAfterLingering(request);
 }
