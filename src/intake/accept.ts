@@ -1,7 +1,7 @@
 import { Refusal, refusal } from '../errors/refusals.ts';
 import type { Delivery } from '../events/model.ts';
 
-/** Checks what can be checked before the body is read: method, media type and declared length. */
+/** Checks method, media type, encoding and declared length before the body is read. */
 export function accept({ method, headers }: Delivery, maxBytes: number): void {
   if (method !== 'POST') throw new Refusal('method', 'method_not_post');
   if (!isJson(headers['content-type'])) throw refusal('media_type', 'media_type_not_json');
@@ -12,9 +12,8 @@ export function accept({ method, headers }: Delivery, maxBytes: number): void {
 }
 
 /**
- * A missing media type is accepted, and so is an empty one: the signature and the reading will show what the bytes are. Of a
- * header that came twice, once from the subscription's own headers, say, node:http passes on the first value, and a Request a
- * list of both.
+ * A missing or empty media type is accepted: verifying and reading will show what the bytes are. If the header came twice,
+ * for example once from the subscription's own headers, node:http gives the first value, and a Request both, as a list.
  */
 function isJson(value: Delivery['headers'][string]): boolean {
   if (value === undefined || value === 'application/json') return true;
@@ -27,7 +26,7 @@ function isJson(value: Delivery['headers'][string]): boolean {
   );
 }
 
-/** An empty list says that there is no coding, like a missing one (RFC 9110, 5.6.1). */
+/** An empty list means no coding, like a missing header (RFC 9110, 5.6.1). */
 function isEncoded(value: Delivery['headers'][string]): boolean {
   const codings = String(value ?? '').split(',');
   return codings.some((coding) => !['', 'identity'].includes(coding.trim().toLowerCase()));

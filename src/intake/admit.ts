@@ -7,14 +7,14 @@ import type { Delivery } from '../events/model.ts';
 /** Which deliveries are let in. */
 export interface Admission {
   readonly isHttpsRequired: boolean;
-  /** The receiver's own setting; without one, that of the app it is mounted in. */
+  /** The receiver's own setting. If undefined, the Express app's setting applies. */
   readonly trustProxy: TrustProxy | undefined;
   readonly hosts: readonly string[] | undefined;
   /** The subscription's own headers. */
   readonly headers: RequiredHeaders;
 }
 
-/** Checks HTTPS, host and the subscription's headers. What a peer says of the client counts only if it is trusted. */
+/** Checks HTTPS, host and the subscription's headers. Forwarded headers count only from a trusted peer. */
 export function admit(delivery: Delivery, admission: Admission): void {
   if (admission.isHttpsRequired && !delivery.encrypted) requireHttps(delivery, admission);
   requireHost(delivery, admission);
@@ -33,13 +33,13 @@ function requireHttps(delivery: Delivery, admission: Admission): void {
   const isTrusted = isPeerTrusted(delivery, admission);
   if (!protocols.includes('https')) throw notHttps(peer, isTrusted ? protocols : undefined);
   if (!isTrusted) throw refusal('https_required', 'proxy_not_trusted', { peer });
-  // A proxy that passes a client's own header on next to its own proves nothing.
+  // A proxy that passes on the client's own header beside its own proves nothing.
   if (protocols.some((protocol) => protocol !== 'https')) {
     throw refusal('https_required', 'https_contradicted', { peer });
   }
 }
 
-/** The refusal of plain HTTP. With a trusted proxy in front, its fix says what that proxy has to change. */
+/** The refusal of plain HTTP. Behind a trusted proxy, its fix says what the proxy must change. */
 function notHttps(peer: string | undefined, saidByProxy: readonly string[] | undefined): Refusal {
   if (saidByProxy === undefined) return refusal('https_required', 'not_https', { peer });
   if (saidByProxy.length === 0) return refusal('https_required', 'proxy_silent', { peer });
@@ -55,7 +55,7 @@ function requireHost(delivery: Delivery, admission: Admission): void {
     if (!hosts.includes(host)) throw refusal('host_not_allowed', 'host_not_listed');
     return;
   }
-  // Without HTTPS this is development on loopback, where the host may well be an IP address.
+  // Plain HTTP is for development on loopback, where the host may be an IP address.
   if (isHttpsRequired && isAddressLiteral(host)) throw refusal('host_not_allowed', 'host_is_address');
 }
 
@@ -68,8 +68,8 @@ function passedOnHost(delivery: Delivery, admission: Admission): string | undefi
 }
 
 /**
- * Who sends a delivery, for what each sender may take: the socket's peer, or the client that a trusted proxy names. It
- * is no proof of anything. The same name for all where there is no peer, as in `receiver.fetch` without one.
+ * Names the sender of a delivery, to divide the bytes in flight among senders: the network of the socket's peer, or of the
+ * client that a trusted proxy names. It proves nothing. Without a peer (`receiver.fetch`), all senders share one name.
  */
 export function senderOf(delivery: Delivery, trustProxy: TrustProxy | undefined): string {
   const { peerAddress = '', headers, appTrustProxy } = delivery;

@@ -6,35 +6,35 @@ import type { Delivery } from '../events/model.ts';
 export interface BodyLimits {
   /** Bytes of one body. */
   readonly body: number;
-  /** Milliseconds until a body must have arrived completely. */
+  /** How long a body may take to arrive, in milliseconds. */
   readonly bodyTimeout: number;
 }
 
-/** Counts the bytes of a body until its delivery is answered: an `InflightBody`, as far as it concerns this stage. */
+/** The part of `InflightBody` that this stage uses. It counts a body's bytes until the delivery is answered. */
 export interface InflightBytes {
-  /** Counts bytes that have come; throws a refusal when all deliveries together hold too many. */
+  /** Counts received bytes; throws a refusal when all deliveries together hold too many. */
   grow(bytes: number): void;
-  /** While the body is unfinished: refuses it, because another needs its room. */
+  /** Refuses the body to make room for another. Set only while the body is unfinished. */
   displace: ((refusal: Refusal) => void) | undefined;
 }
 
-/** A declared length up to which the body mostly arrives together with its head. */
+/** Bodies up to this length mostly arrive together with their head. */
 const smallBody = 64 * 1024;
 
-/** How much room is made for bytes that come in small pieces. */
+/** The size of a block for bytes that arrive in small pieces. */
 const blockBytes = 16 * 1024;
 
 /**
- * The bytes of one body while it arrives, in blocks. With a list of chunks, a sender who writes byte by byte could take
- * hundreds of times the body's size: each chunk is an object, and keeps the buffer alive that it was read into. With one
- * buffer that doubles, a body could take twice what it counts.
+ * Collects the bytes of a body in blocks. With a list of chunks, a sender that writes byte by byte could take hundreds
+ * of times the body's size: each chunk is an object, and keeps alive the buffer that it was read into. With one buffer
+ * that doubles, a body could take twice the memory that is counted.
  */
 class ArrivingBytes {
   readonly #maxBytes: number;
   readonly #inflight: InflightBytes;
   readonly #full: Buffer[] = [];
   #last = Buffer.alloc(0);
-  /** How many bytes of the last block are taken. */
+  /** How many bytes of the last block are used. */
   #taken = 0;
   #size = 0;
 
@@ -65,7 +65,7 @@ class ArrivingBytes {
     this.#taken += bytes.byteLength;
   }
 
-  /** Makes room for so many bytes: the last block is full. */
+  /** Makes room for more bytes when the last block is full. */
   #addRoom(bytes: number): void {
     const { byteLength } = this.#last;
     if (byteLength >= blockBytes) {
@@ -80,7 +80,7 @@ class ArrivingBytes {
   }
 }
 
-/** The raw bytes of the body, as they came, bounded in size and time. */
+/** Reads the raw bytes of the body, bounded in size and time. */
 export async function assemble(
   { body, headers }: Delivery,
   limits: BodyLimits,
@@ -98,11 +98,11 @@ export async function assemble(
   const declared = Number(headers['content-length']);
   if (declared > 0 && declared <= smallBody && !isReadAlong(stream)) {
     stream.on('error', ignore);
-    // A small body mostly arrives with its head, and the parser calls us at the end of the head. By the next microtask
-    // it has gone through the rest of what the socket had.
+    // A small body mostly arrives with its head. The parser calls us at the end of the head, and by the next microtask
+    // it has parsed the rest of what the socket had.
     await Promise.resolve();
-    // If other code has begun to read the body meanwhile, we get no bytes; an empty body would be refused as not
-    // authentic, which would hide the cause.
+    // If other code has begun to read the body meanwhile, we get no bytes. Refusing an empty body as unauthenticated
+    // would hide the cause.
     if (stream.readableDidRead || stream.readableEncoding !== null)
       throw refusal('body_already_parsed', 'body_already_parsed', found);
     if (stream.readableLength === declared && !stream.destroyed) return readArrived(stream, inflight);
@@ -111,18 +111,18 @@ export async function assemble(
 }
 
 /**
- * Whether other code, such as a log of requests, already reads the body too. `collect` then reads it so that both get
+ * Whether other code, such as a request logger, is already reading the body. `collect` then reads it so that both get
  * the bytes. Code that begins to listen later gets nothing.
  */
 function isReadAlong(stream: Readable): boolean {
   return stream.readableFlowing === true || stream.listenerCount('readable') > 0;
 }
 
-/** Reads a body of which all bytes have arrived: this needs no listeners and no timer. */
+/** Reads a body that has arrived completely, which needs no listeners and no timer. */
 function readArrived(stream: Readable, inflight: InflightBytes): Uint8Array {
   const bytes = stream.read() as Uint8Array;
   inflight.grow(bytes.byteLength);
-  // The end of the stream has to be read too, or the connection would take no further request.
+  // Read to the end of the stream, or the connection would take no further request.
   stream.resume();
   return bytes;
 }
@@ -130,8 +130,8 @@ function readArrived(stream: Readable, inflight: InflightBytes): Uint8Array {
 const ignore = () => {};
 
 /**
- * Reads a body as it arrives. It listens instead of iterating: leaving an iteration early destroys the request, and
- * with it the socket that the answer still has to go through.
+ * Reads a body as it arrives. It uses listeners because leaving a `for await` loop early destroys the request, and with it
+ * the socket that the answer needs.
  */
 function collect(
   stream: Readable,
@@ -147,7 +147,7 @@ function collect(
       inflight.displace = undefined;
       stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
       stream.off('readable', readOn);
-      // After a refusal the rest is still read, and dropped, or the sender would never see the answer.
+      // After a refusal the rest is read and dropped, or the sender would never see the answer.
       stream.on('error', ignore);
       stream.resume();
     };
@@ -157,7 +157,7 @@ function collect(
     };
     const onData = (chunk: Uint8Array | string) => {
       try {
-        // Other code has set an encoding: the bytes that were signed can't be recovered from text.
+        // Other code has set an encoding: the signed bytes can't be recovered from text.
         if (typeof chunk === 'string') throw refusal('body_already_parsed', 'body_already_parsed');
         body.append(chunk);
       } catch (problem) {
@@ -179,9 +179,9 @@ function collect(
     if (stream.destroyed) return onBroken();
     inflight.displace = refuse;
     stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
-    // While other code listens for `readable`, the stream doesn't flow. So it is read here too, and both get the bytes.
+    // While other code listens for `readable`, the stream doesn't flow. Reading it here as well gives both the bytes.
     if (stream.listenerCount('readable') > 0) stream.on('readable', readOn);
-    // A middleware may have paused the stream while it looked something up, and need not resume it.
+    // A middleware may have paused the stream during a lookup and not resumed it.
     stream.resume();
   });
 }

@@ -14,10 +14,10 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** What signatures are checked against. */
 export interface AuthenticateParts {
-  /** Undefined for an unsigned subscription, whose deliveries `admit` has already recognised by their headers. */
+  /** Undefined for an unsigned subscription: `admit` has already checked the headers of its deliveries. */
   readonly secrets: SecretSource | undefined;
   readonly schemes: readonly PreparedScheme[];
-  /** Whether the scheme was set as an option, so that none is searched for or pinned. */
+  /** Whether the scheme was set as an option, so that none is detected or pinned. */
   readonly isSchemeGiven: boolean;
   readonly tolerance: number;
   readonly store: Pick<Store, 'pinnedScheme' | 'pinScheme'>;
@@ -25,10 +25,10 @@ export interface AuthenticateParts {
   readonly clock: Clock;
 }
 
-/** Milliseconds between two looks at the pin after refusals: a flood of them must not cost a read each. */
+/** The least time between two reads of the pin, in milliseconds, so that a flood of refusals doesn't cost a read each. */
 const minPause = 1_000;
 
-/** How a delivery was found to be authentic. Both fields are undefined for an unsigned subscription. */
+/** How a delivery was authenticated. Both fields are undefined for an unsigned subscription. */
 export interface Proof {
   /** Fingerprint of the secret, for the log. */
   readonly secret: string | undefined;
@@ -39,13 +39,13 @@ export interface Proof {
 /**
  * Checks the signature over the raw bytes, before anything is parsed or looked up.
  *
- * Unless a scheme was set as an option, the first new event pins its scheme: from then on a delivery must carry the
- * same proof, in whatever spelling (`signature/proofs.ts`). The spelling of the latest new event is tried first.
+ * Unless a scheme was set as an option, the first new event pins its scheme. From then on only schemes with the same
+ * proof are accepted (`signature/proofs.ts`). The scheme of the latest new event is tried first.
  */
 export class Authenticator {
   readonly #parts: AuthenticateParts;
   #schemes: readonly PreparedScheme[];
-  /** The scheme that counts, with all others that have its proof; undefined while every known one does. */
+  /** The scheme whose proof is required; undefined while every known scheme is accepted. */
   #pinned: Scheme | undefined;
   /** The scheme that is pinned in the store, as far as this process knows. */
   #stored: Scheme | undefined;
@@ -57,16 +57,16 @@ export class Authenticator {
     this.#schemes = parts.schemes;
   }
 
-  /** Asks for the secrets, and reads from the store which scheme an earlier event has pinned. */
+  /** Loads the secrets, and reads from the store which scheme an earlier event has pinned. */
   async load(): Promise<void> {
     await this.#parts.secrets?.load();
     await this.#readPin();
   }
 
   /**
-   * Returns at once, unless the secrets have to be asked for again or the delivery is refused.
+   * Returns a promise only if the secrets must be loaded again or the signature doesn't verify.
    *
-   * @throws Refusal `not_authentic`, or rejects with it
+   * @throws Refusal `not_authentic`, as a rejection
    */
   authenticate(bytes: Uint8Array, headers: Headers): Proof | Promise<Proof> {
     const { secrets } = this.#parts;
@@ -86,7 +86,7 @@ export class Authenticator {
     return this.#authenticateRenewed(bytes, headers, secrets, verification.reason);
   }
 
-  /** Checks a delivery again if there are other secrets by now, or if another process has changed the pin. */
+  /** Checks a delivery again if the secrets have been renewed, or if another process has changed the pin. */
   async #authenticateRenewed(
     bytes: Uint8Array,
     headers: Headers,
@@ -101,14 +101,14 @@ export class Authenticator {
     return verification;
   }
 
-  /** The option to set for the scheme that an event has pinned, in this process or an earlier one; else undefined. */
+  /** The pinned scheme, as a value of the option `signature`. */
   get pinned(): string | undefined {
     return this.#pinned && describeScheme(this.#pinned);
   }
 
   /**
-   * Checks a delivery that was refused against the present secrets and schemes, as of its arrival. Without secrets it
-   * refuses every delivery: one that was refused while secrets were set may be anybody's.
+   * Checks a refused delivery against the current secrets and schemes, as of its arrival. Without secrets it refuses every
+   * delivery: one that was refused while secrets were set may come from anybody.
    *
    * @throws Refusal `not_authentic`
    */
@@ -123,8 +123,8 @@ export class Authenticator {
   }
 
   /**
-   * For a refused delivery: in which known scheme, one with another proof than the scheme in force, it verifies as of its
-   * arrival; undefined if in none.
+   * Checks a refused delivery, as of its arrival, against the known schemes with another proof than the scheme in force.
+   * Undefined if it verifies in none of them.
    */
   authenticateOtherwise(bytes: Uint8Array, headers: Headers, receivedAt: number): Proof | undefined {
     const { secrets, tolerance, isSchemeGiven, schemes } = this.#parts;
@@ -137,25 +137,25 @@ export class Authenticator {
   }
 
   /**
-   * Pins the scheme of a NEW event, which must be on disk: a duplicate may be an old delivery that somebody has sent
-   * again, and proves nothing about how the platform signs now. An attacker can also cut up a delivery that was signed
-   * in one scheme so that it verifies in another, but what is then left as its body is no event.
+   * Pins the scheme of a NEW event, which must be on disk. A duplicate may be an old delivery that somebody replays, and
+   * proves nothing about how the platform signs now. An attacker can also cut up a delivery that was signed in one scheme
+   * so that it verifies in another, but what is left as its body is no event.
    *
-   * Of the schemes with the proof that is pinned, the one of the latest new event is kept: whoever re-spells one
-   * delivery decides only until the next event which scheme is tried first, and which option the log names.
+   * Among the schemes with the pinned proof, the latest new event's is kept: a delivery whose signature an attacker has
+   * rewritten decides only until the next event which scheme is tried first, and which option the log names.
    *
-   * Never rejects: without a pin every known scheme counts, and the next new event pins again.
+   * Never rejects: without a pin every known scheme is accepted, and the next new event pins again.
    */
   async pin({ scheme }: Proof): Promise<void> {
     if (scheme === undefined || scheme === this.#stored || this.#parts.isSchemeGiven) return;
-    // A burst of first events makes one write. And if another proof was pinned while this event was being recorded, the
-    // event counts, but its scheme no longer does.
+    // One write for a burst of first events. If another proof was pinned while this event was being recorded, the event
+    // stays valid but doesn't change the pin.
     if (this.#isPinning || (this.#pinned && !isSameProof(this.#pinned, scheme))) return;
     this.#use(scheme);
     await this.#writePin(scheme);
   }
 
-  /** Pins the scheme of an event in place of the one that is pinned, whatever its proof. Never rejects. */
+  /** Replaces the pinned scheme by this one, even if its proof differs. Never rejects. */
   async pinInstead({ scheme }: Proof): Promise<void> {
     if (scheme !== undefined && !this.#parts.isSchemeGiven) await this.#writePin(scheme);
   }
@@ -177,12 +177,12 @@ export class Authenticator {
     }
   }
 
-  /** Looks at the pin again after a refusal, unless that was done a moment ago. Resolves to whether it has changed. */
+  /** Reads the pin again, unless it was read a moment ago. Resolves to whether it has changed. */
   async #isPinChanged(): Promise<boolean> {
     const { clock } = this.#parts;
     if (clock.elapsed() - this.#readAt < minPause) return false;
     const before = this.#stored;
-    // If the store can't be read in time, what is known counts.
+    // If the store can't be read in time, the known pin stays in force.
     await recordedInTime(clock, this.#readPin()).catch(() => {});
     return this.#stored !== before;
   }
@@ -192,7 +192,7 @@ export class Authenticator {
     if (isSchemeGiven) return;
     this.#readAt = clock.elapsed();
     const pinned = await store.pinnedScheme();
-    // While this process has pinned a scheme and the store doesn't know it yet, there is nothing to learn from it.
+    // If this process has pinned a scheme that is not in the store yet, keep it.
     if (pinned !== undefined || this.#stored !== undefined) this.#learn(pinned);
   }
 
@@ -201,7 +201,7 @@ export class Authenticator {
     this.#use(this.#stored);
   }
 
-  /** From now on only the proof of this scheme counts; if it is undefined, any. */
+  /** From now on accepts only schemes with this one's proof; any known scheme if it is undefined. */
   #use(scheme: Scheme | undefined): void {
     if (scheme === this.#pinned) return;
     this.#pinned = scheme;

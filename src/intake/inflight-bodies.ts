@@ -10,27 +10,27 @@ export interface InflightLimits {
 }
 
 /**
- * The first bytes of each body, which don't count: unauthenticated senders who stall with large bodies may use
- * `inflight` up, and small genuine bodies must still get through.
+ * The first bytes of each body, which don't count: small genuine bodies must get through even while unauthenticated
+ * senders use up `inflight` with large bodies that stall.
  */
 const uncountedBytes = 64 * 1024;
 
-/** A sender with at least one body that counts. */
+/** A sender with at least one counted body. */
 interface Sender {
   readonly name: string;
   readonly bodies: Set<InflightBody>;
-  /** The sum of what they count. */
+  /** The sum of their counted bytes. */
   counted: number;
 }
 
 /**
- * Counts the bytes in flight, so that many slow or large bodies at once can't exhaust the process's memory, and makes
- * room when there is none: the slowest unfinished body is refused. A sender of bodies without end must therefore keep
- * up with the genuine ones, instead of holding all room until `bodyTimeout`.
+ * Bounds the bytes in flight, so that many slow or large bodies at once can't exhaust the process's memory. When there is
+ * no room, the slowest unfinished body is refused. A sender of endless bodies must therefore keep up with the genuine
+ * ones, instead of holding all room until `bodyTimeout`.
  *
- * When all room is taken, a sender that holds more than its share gets more only at the expense of its own bodies, and
- * others get theirs at the expense of such senders. While there is room, shares mean nothing: the platform may send
- * many large bodies at once from one address.
+ * When all room is taken, a sender above its share gets more only at the expense of its own bodies, and others get
+ * theirs at the expense of such senders. While there is room, shares don't matter: the platform may send many large
+ * bodies at once from one address.
  */
 export class InflightBodies {
   readonly #limits: InflightLimits;
@@ -43,7 +43,7 @@ export class InflightBodies {
     this.#clock = clock;
   }
 
-  /** Begins a body. `sender` is asked for only when the body counts, which most bodies never do. */
+  /** Begins a body. `sender` is called only when bytes of the body count, which is rare. */
   begin(sender: () => string): InflightBody {
     return new InflightBody(this, sender, this.#clock.elapsed());
   }
@@ -87,10 +87,10 @@ export class InflightBodies {
     return true;
   }
 
-  /** The senders whose bodies make room for a body of this one. */
+  /** The senders whose bodies may be refused to make room for a body of this sender. */
   #yielding(sender: Sender, bytes: number): readonly Sender[] {
     const { inflight, body } = this.#limits;
-    // At least one body, or many addresses that hold a little each would leave too small a share for a large one.
+    // At least one body, or many addresses with a little each would leave too small a share for a large body.
     const share = Math.max(inflight / this.#senders.size, body);
     if (sender.counted + bytes > share) return [sender];
     const senders = [...this.#senders.values()];
@@ -119,9 +119,9 @@ export class InflightBody {
   #received = 0;
   readonly senderName: () => string;
   sender: Sender | undefined;
-  /** How many of its bytes count. */
+  /** How many of its bytes are counted. */
   counted = 0;
-  /** Refuses the body while it is unfinished, because it makes room for another; undefined once it is whole. */
+  /** Refuses the body to make room for another. Set only while the body is unfinished. */
   displace: ((refusal: Refusal) => void) | undefined;
 
   constructor(bodies: InflightBodies, senderName: () => string, begunAt: number) {
@@ -131,7 +131,7 @@ export class InflightBody {
   }
 
   /**
-   * Counts bytes that have come.
+   * Counts received bytes.
    *
    * @throws Refusal `unavailable` when there is no room for them
    */
@@ -141,12 +141,12 @@ export class InflightBody {
     if (more > 0) this.#bodies.count(this, more);
   }
 
-  /** The delivery has been answered. */
+  /** Call it when the delivery has been answered. */
   release(): void {
     this.#bodies.end(this);
   }
 
-  /** The progress since it began: bytes in a millisecond. */
+  /** The mean speed since the body began, in bytes per millisecond. */
   speed(now: number): number {
     return this.#received / Math.max(1, now - this.#begunAt);
   }

@@ -34,20 +34,20 @@ export interface IntakeParts {
   readonly intakeState: () => 'open' | 'closed' | 'unstarted';
   /** Called when recording a delivery has failed or was given up. */
   readonly onNotRecorded: () => void;
-  /** Whether an event that came now could not be written within its sender's second. */
+  /** Whether an event that arrived now could not be written within the second that its sender waits. */
   readonly isOverloaded: () => boolean;
 }
 
 /**
- * How long deliveries may be verified and read in one turn of the event loop, in milliseconds, and how long one may
- * wait for that: in an app whose turns are long, its sender would give up meanwhile.
+ * How long one turn of the event loop may verify and read deliveries, and how long a delivery may wait for that, in
+ * milliseconds. Without the second limit, senders would give up in an app whose turns are long.
  */
 const share = { ofTurn: 2, maxWait: 30 };
 
-/** Made once: under an overload it is thrown thousands of times a second, and the trace of a new one is expensive. */
+/** Made once: an overload throws it thousands of times a second, and the stack trace of a new error is expensive. */
 const overloaded = new Refusal('unavailable', 'inbox_behind');
 
-/** How many fixes of one reason are logged at the most: some name what a sender wrote, who must not fill the log. */
+/** How many different fixes are logged per reason. Some quote what was sent, and a sender must not fill the log. */
 const maxExplained = 3;
 
 /** The log event for each status. */
@@ -64,7 +64,7 @@ export class Intake {
   readonly #rotation: RotationWatch;
   readonly #refusals: RefusalLog;
   readonly #share: EventLoopShare;
-  /** The fixes that have been logged, by reason: whoever causes one must not use up the room of another. */
+  /** The fixes that have been logged, by reason, so that a flood for one reason leaves room for the others. */
   readonly #explained = new Map<string, Set<string>>();
   /** The deliveries that have not been answered. */
   readonly #unanswered = new Set<InflightBody>();
@@ -78,7 +78,7 @@ export class Intake {
     this.#rotation = new RotationWatch(parts.telemetry, () => parts.authenticator.pinned);
   }
 
-  /** Whether the platform's deliveries seem to be refused: see `RotationWatch`. */
+  /** See `RotationWatch`. */
   takeSuspicion(): boolean | undefined {
     return this.#rotation.takeSuspicion();
   }
@@ -104,15 +104,15 @@ export class Intake {
   }
 
   /**
-   * Resolves when every delivery that came in has been answered. Bodies that are unfinished after `timeout` milliseconds are
-   * refused: anybody could otherwise hold up a stop for as long as `limits.bodyTimeout`.
+   * Resolves when every delivery has been answered. Bodies that are unfinished after `timeout` milliseconds are refused:
+   * otherwise anybody could delay a stop by `limits.bodyTimeout`.
    */
   async drained(timeout: number): Promise<void> {
     if (this.#unanswered.size === 0) return;
     const refuse = (): void => {
       for (const body of this.#unanswered) body.displace?.(new Refusal('unavailable', 'not_open'));
     };
-    // Without a timeout no clock is asked: a manual one may never be moved again.
+    // A timeout of 0 uses no timer: a manual clock may never be advanced again.
     const cancel = timeout > 0 ? this.#parts.clock.after(timeout, refuse) : refuse();
     await new Promise<void>((resolve) => this.#onDrained.push(resolve));
     cancel?.();
@@ -139,15 +139,15 @@ export class Intake {
     admit(delivery, admission);
     const bytes = await assemble(delivery, limits, inflight, clock);
     const wait = this.#share.whenFree();
-    // Not awaited without need: an await would let others use the time that was just given to this delivery.
+    // Awaited only if there is something to wait for: an await would let others use the time just given to this delivery.
     if (wait) await wait;
-    // Refused before it is verified: in an overload, verifying would take the time that the answers need. But after the body:
-    // if it were left unread, the connection might be lost.
+    // Checked before verifying, which in an overload would take the time that the answers need, but after reading the body:
+    // leaving it unread might cost the connection.
     if (this.#parts.isOverloaded()) throw overloaded;
     const proof = await this.#authenticate(bytes, delivery, receivedAt);
     const headers = withoutUnsignedId(delivery.headers, proof.scheme);
     const read = readBytes(decoder, { body: bytes, headers, receivedAt });
-    // Awaited only for a large body: a small one is recorded in the turn in which it was found that the inbox has room.
+    // Awaited only for a large body: a small one is recorded in the same turn as the check for overload.
     const reading = read instanceof Promise ? await read : read;
     if (reading.ok && reading.traceIdDiffers)
       telemetry.report('trace_id_differs', { traceId: reading.event.traceId });
@@ -157,7 +157,7 @@ export class Intake {
     const reason = reading.ok ? undefined : reading.reason;
     const { status, traceId, quarantineId } = recorded;
     telemetry.report(reportedAs[status], { traceId, secret: proof.secret, reason, quarantineId });
-    // An event whose scheme is not the pinned one is answered once that is written; all others at once.
+    // Waits for a write only if the event's scheme is not the pinned one.
     if (reading.ok && status === 'accepted') await authenticator.pin(proof);
     return recorded;
   }
@@ -168,7 +168,7 @@ export class Intake {
     if (state === 'closed') throw new Refusal('unavailable', 'not_open');
   }
 
-  /** A delivery that is not authentic is kept in quarantine, for a person, and is refused. */
+  /** Authenticates a delivery. An unauthenticated one is kept in quarantine and refused. */
   #authenticate(bytes: Uint8Array, { headers }: Delivery, receivedAt: number): Proof | Promise<Proof> {
     const refuse = (problem: unknown) => this.#refuseUnauthenticated(problem, bytes, headers, receivedAt);
     try {
@@ -179,7 +179,7 @@ export class Intake {
     }
   }
 
-  /** @throws the problem that was found */
+  /** @throws the problem; a refusal, with its number in quarantine if the delivery was kept */
   async #refuseUnauthenticated(
     problem: unknown,
     bytes: Uint8Array,
@@ -200,7 +200,7 @@ export class Intake {
   #refuse(problem: unknown): Reply {
     const { telemetry } = this.#parts;
     if (!(problem instanceof Refusal)) {
-      // The fault is ours, not the sender's: with 503 the platform sends the delivery again.
+      // Not the sender's fault: after 503 the platform sends the delivery again.
       telemetry.report('delivery_failed', { cause: messageOf(problem) });
       return replyRefused('unavailable');
     }

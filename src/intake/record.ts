@@ -9,11 +9,11 @@ import { type EventRecord, recordOf } from '../store/event-record.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
-/** What the one durable write decided. */
+/** The result of a delivery's durable write. */
 export interface Recorded {
   readonly status: 'accepted' | 'duplicate' | 'quarantined';
   readonly traceId: string;
-  /** Under which number it is in quarantine. */
+  /** Its number in quarantine. */
   readonly quarantineId?: number;
 }
 
@@ -27,26 +27,25 @@ export interface Received {
   readonly isIdSigned: boolean;
 }
 
-/** How many deliveries that are not authentic are kept: each costs a write. */
+/** How many unauthenticated deliveries are kept: each costs a write. */
 const countLimits = { atOnce: 100, perSecond: 10 };
 /**
- * How many bytes of large ones are kept: each second that they are written, events wait. The platform's own
- * large deliveries come more slowly than that, so that all of them can be released after a rotated secret.
+ * How many bytes of large unauthenticated deliveries are kept: events wait while they are written. The platform's own large
+ * deliveries come more slowly than that, so all of them can be released after a secret was rotated.
  */
 const largeLimits = { atOnce: 8 * 1024 ** 2, perSecond: 1024 ** 2 };
-/** A body up to this size is always kept whole: the limits on the count bound these bodies' bytes as well. */
+/** A body up to this size is always kept whole: `countLimits` bounds the bytes of these, too. */
 const maxSmall = 64 * 1024;
-/** How much is kept of a body that is not kept whole: what a person needs to see what it was. */
+/** How much is kept of any other body: enough for a person to see what it was. */
 const headBytes = 4 * 1024;
 /** The shortest time between two log lines about dropped deliveries, in milliseconds. */
 const dropsReportPeriod = 60_000;
 
-/** Headers that are kept with the bytes: what the platform says about an event, and the signature. */
+/** Headers that are kept with the bytes: the platform's own, and the signature. */
 const keptHeaders = /^(x-webhook-|webhook-|content-type$|user-agent$)/;
 
-/** What writes deliveries. */
 export interface RecorderParts {
-  /** Records an event, and has it handled if it is new. */
+  /** Records an event, and dispatches it if it is new. */
   readonly recordAndDispatch: (record: EventRecord, event: CallEvent) => Promise<'new' | 'duplicate'>;
   readonly quarantine: Pick<Store['quarantine'], 'keep'>;
 }
@@ -61,14 +60,14 @@ export class Recorder {
   readonly #traceparent: () => string | undefined;
   readonly #count: Allowance;
   readonly #largeBytes: Allowance;
-  /** How many were dropped since the last one kept; written with the next one kept, to save a write for each. */
+  /** How many were dropped since the last one that was kept. Written with the next one, to save a write for each. */
   #skipped = 0;
   #unreported = 0;
   #reportedAt = -Infinity;
 
   /**
-   * `signatureHeaders` are kept besides the platform's own; `credentials` never are. `traceparent` is kept in the place of what
-   * came: later attempts are linked to it.
+   * `signatureHeaders` are kept besides the platform's own; `credentials` never are. `traceparent` replaces the header that
+   * came, so that later attempts are linked to it.
    */
   constructor(
     parts: RecorderParts,
@@ -91,7 +90,7 @@ export class Recorder {
     this.#traceparent = headers.traceparent;
   }
 
-  /** The one durable write of an authentic delivery. Only when it is on disk may the answer be a success. */
+  /** Writes an authentic delivery. It may be answered with success only when it is on disk. */
   async record(reading: Reading, { bytes, headers, receivedAt, isIdSigned }: Received): Promise<Recorded> {
     const traceparent = this.#traceparent();
     const own = this.#headersToKeep(headers);
@@ -121,7 +120,7 @@ export class Recorder {
   }
 
   /**
-   * Keeps a delivery that is not authentic in quarantine, unless too many have come lately. Resolves to its number there;
+   * Keeps an unauthenticated delivery in quarantine, unless too many have come lately. Resolves to its number there, or
    * undefined if it was not kept.
    */
   async keepUnauthenticated(
@@ -150,7 +149,7 @@ export class Recorder {
     }
   }
 
-  /** Without any signature, a delivery can never be released, and nobody needs all of its body. */
+  /** A delivery without any signature can never be released, so its whole body is not needed. */
   #mayKeepWhole({ byteLength }: Uint8Array, headers: Headers): boolean {
     if (byteLength <= maxSmall) return true;
     const carriesSignature = Object.keys(headers).some(

@@ -2,7 +2,7 @@ import type { Clock } from '../kit/clock.ts';
 import type { RefusalCode } from '../errors/refusals.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
-/** How many refusals for one reason have lines of their own in a period. */
+/** How many refusals for one reason get a line of their own in a period. */
 const maxLines = 5;
 /** In milliseconds. */
 const periodLength = 1_000;
@@ -24,14 +24,14 @@ interface Period {
 }
 
 /**
- * Logs refusals. Anybody can cause thousands of them a second, and a line for each would fill the disk, and hide the
- * other lines. So after the first few for a reason, one line a second has the number of the others. Metrics still get
- * each of them, from the diagnostics channel.
+ * Logs refusals. Anybody can cause thousands of them a second, and a line for each would fill the disk and hide other
+ * lines. So after the first few for a reason, one line a second counts the rest. Metrics still get each of them, from
+ * the diagnostics channel.
  */
 export class RefusalLog {
   readonly #telemetry: Telemetry;
   readonly #clock: Clock;
-  /** By reason: these are a fixed few, whatever is sent. */
+  /** By reason. Reasons are a fixed set, so senders can't make this grow. */
   readonly #periods = new Map<string, Period>();
 
   constructor(telemetry: Telemetry, clock: Clock) {
@@ -50,7 +50,7 @@ export class RefusalLog {
     this.#telemetry.log('delivery_refused', { ...refused });
   }
 
-  /** Logs the numbers that are pending. */
+  /** Logs the pending counts. */
   flush(): void {
     for (const reason of this.#periods.keys()) this.#end(reason);
   }

@@ -5,10 +5,10 @@ import { describeScheme } from '../signature/schemes.ts';
 import type { SignatureReason } from '../signature/match.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
-/** A streak of this length hardly comes from an unauthenticated sender, but is shorter than two deliveries with their retries. */
+/** Too long for most unauthenticated senders, but shorter than two deliveries with their retries. */
 const longStreak = 5;
 
-/** Why a signature made with another secret, or in another scheme, is refused. */
+/** The reasons for which a signature with another secret, or in another scheme, is refused. */
 const suspicious: ReadonlySet<string> = new Set<SignatureReason>([
   'signature_mismatch',
   'signature_missing',
@@ -17,8 +17,8 @@ const suspicious: ReadonlySet<string> = new Set<SignatureReason>([
 ]);
 
 /**
- * Notices that the platform's own deliveries no longer verify: if a secret was rotated at the platform and not here, or
- * the platform signs in another scheme than the one that is pinned, every event is refused until somebody notices.
+ * Detects that the platform's own deliveries no longer verify. If a secret was rotated at the platform and not here, or
+ * the platform signs in another scheme than the pinned one, every event is refused until somebody notices.
  */
 export class RotationWatch {
   readonly #telemetry: Telemetry;
@@ -29,15 +29,15 @@ export class RotationWatch {
   /** The scheme in which a delivery of this streak verifies with the present secrets. */
   #otherScheme: Scheme | undefined;
 
-  /** `pinned` names the scheme that an event has pinned, maybe before this start. */
+  /** `pinned` returns the pinned scheme, which may have been pinned before this start. */
   constructor(telemetry: Telemetry, pinned: () => string | undefined) {
     this.#telemetry = telemetry;
     this.#pinned = pinned;
   }
 
   /**
-   * Whether the platform's deliveries seem to be refused; undefined if none has verified since this was last asked: then another
-   * process may know more.
+   * Whether the platform's deliveries seem to be refused. Undefined if that isn't known: none has verified since the last
+   * call, and another process may know more.
    */
   takeSuspicion(): boolean | undefined {
     const hasVerifiedSince = this.#hasVerifiedSince;
@@ -54,12 +54,12 @@ export class RotationWatch {
   }
 
   /**
-   * Logs one line per streak, at the refusal that makes it long. `otherScheme` finds the scheme that doesn't count, but
-   * in which the delivery verifies.
+   * Logs one line per streak, at the refusal that makes it long. `otherScheme` finds a scheme, not the one in force, in
+   * which the delivery verifies.
    */
   refused(reason: string, headers: Headers, otherScheme: () => Scheme | undefined): void {
     const wasRight = this.#hasVerified || this.#pinned() !== undefined;
-    // After the alarm nothing is left to find out, and a flood of forgeries must not cost what looking for it does.
+    // After the alarm there is nothing left to find out, and a flood of forgeries must not cost a search each.
     if (!wasRight || this.#streak === longStreak || !suspicious.has(reason) || !looksGenuine(headers)) return;
     this.#streak += 1;
     this.#otherScheme ??= otherScheme();
@@ -93,7 +93,7 @@ function optionFix(found: string): string {
   );
 }
 
-/** Whether the platform's own headers are there, and a signature of whatever scheme. */
+/** Whether the delivery has the platform's own headers and a signature in any scheme. */
 function looksGenuine(headers: Headers): boolean {
   const isNamed = ['x-webhook-event', 'x-webhook-traceid'].every(
     (name) => (headerOf(headers, name) ?? '') !== '',
