@@ -10,7 +10,7 @@ export interface PreparedScheme {
   readonly after: readonly string[];
   /** Which placeholders are signed. */
   readonly signs: { readonly t: boolean; readonly id: boolean; readonly timestamp: boolean };
-  /** The headers where `{id}` and `{timestamp}` are found. */
+  /** The headers that `{id}` and `{timestamp}` are read from. */
   readonly idHeader: string;
   readonly timestampHeader: string;
 }
@@ -48,8 +48,8 @@ export function signsId(scheme: Scheme | undefined): boolean {
 }
 
 /**
- * The headers of a delivery that verified in this scheme, without an id that is not signed beside one that is: whoever
- * holds a delivery could give it another event's id in that header.
+ * The headers of a delivery that verified in this scheme. If the scheme signs the id, an unsigned id in another header
+ * is left out: anybody who holds a delivery could put another event's id there.
  */
 export function withoutUnsignedId(headers: Headers, scheme: Scheme | undefined): Headers {
   if (scheme === undefined || !signsId(scheme)) return headers;

@@ -9,7 +9,7 @@ import { prepareSecrets } from './secrets.ts';
 import type { PreparedSecret, Secrets } from './secrets.ts';
 import { readDigests, readSignatures } from './syntax.ts';
 
-/** A request that was captured: its headers and its raw bytes. */
+/** A captured request: its headers and its raw bytes. */
 export interface Sample {
   readonly headers: AnyHeaders;
   readonly body: Uint8Array | string;
@@ -27,7 +27,7 @@ export interface Detection {
 
 const forms = hashes.flatMap((hash) => encodings.map((encoding) => ({ hash, encoding })));
 
-/** Beyond the contents of the known schemes: the same parts in the orders and with the separators of other services. */
+/** More contents than the known schemes have: the same parts in other orders, with the separators of other services. */
 const separators = ['.', '', ':', '\n'];
 const signedWithBody = [
   '{t}',
@@ -47,7 +47,7 @@ const contents = ['{body}'].concat(
 /**
  * Finds out how captured requests are signed: tries every header, syntax, content, encoding, hash and key, and
  * returns the schemes in which all samples verify. Times are not checked, since captured requests are old.
- * One result is the scheme to set. No result means that the requests have another scheme, or another secret.
+ * A single result is the scheme to set. No result means that the scheme or the secret is another one.
  *
  * @throws ConfigError `secret_malformed` for a malformed secret.
  */
@@ -66,8 +66,8 @@ export function detectScheme(samples: readonly Sample[], secrets: Secrets): read
 }
 
 /**
- * The headers that may carry a signature: those that are named so, else those with a value in the form of one. A bare
- * digest is not enough, since a key or a request's id may have that form as well.
+ * The headers that may carry a signature: those with `signature` in their name, or else those whose value has the form
+ * of one. A bare digest is not enough, since a key or a request id may have that form as well.
  */
 export function signatureHeaders(headers: Headers): readonly string[] {
   const named = Object.keys(headers).filter((name) => name.includes('signature'));
@@ -76,7 +76,7 @@ export function signatureHeaders(headers: Headers): readonly string[] {
   return [...new Set(written.map(({ header }) => header))];
 }
 
-/** Whether a header has the form of a signature in any scheme. A bare digest counts only where it is named so. */
+/** Whether a header has the form of a signature. A bare digest counts only in a header with `signature` in its name. */
 export function carriesSignature(headers: Headers): boolean {
   for (const { header, syntax } of schemesFor(headers)) {
     if (syntax !== 'bare' || header.includes('signature')) return true;
@@ -99,7 +99,7 @@ function* schemesFor(headers: Headers): Generator<Scheme> {
   for (const header of Object.keys(headers)) {
     let isWritten = false;
     for (const syntax of syntaxes) {
-      // In `v1,<signature>`, the part after the comma would be found a second time as a bare signature.
+      // In `v1,<signature>`, the part after the comma would be found again as a bare signature.
       if (syntax === 'bare' && isWritten) continue;
       const items = readSignatures(headerText(headers, header) ?? '', syntax)?.items ?? [];
       for (const { hash, encoding } of forms) {
@@ -107,8 +107,8 @@ function* schemesFor(headers: Headers): Generator<Scheme> {
         if (readDigests(items, { hash, encoding }).length === 0) continue;
         isWritten = true;
         for (const content of contents) {
-          // The syntax v1= can read a header with t= as well. So contents with {t} are tried with t=,v1= only, and the
-          // others never with it: each scheme is found once.
+          // The syntax v1= can also read a header with t=. To find each scheme once, t=,v1= is tried with contents that
+          // have {t}, and the other syntaxes with those that don't.
           if ((syntax === 't=,v1=') !== content.includes('{t}')) continue;
           for (const key of keyKinds) yield { header, syntax, content, encoding, hash, key };
         }

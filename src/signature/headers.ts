@@ -7,7 +7,7 @@ export type AnyHeaders =
   | Iterable<readonly [string, string]>;
 
 /**
- * The headers by lower-case name. Names that differ in case only are one header; all of its lines count.
+ * The headers by lower-case name. Names that differ only in case are one header, and all its lines are kept.
  *
  * @throws ConfigError `option_invalid` when they are not an object
  */
@@ -23,7 +23,7 @@ export function lowerCase(headers: AnyHeaders): Headers {
   return Object.fromEntries(lower);
 }
 
-/** What is no object at all is a mistake of the caller, and not of whoever sent the request. */
+/** Headers that are not an object are the caller's mistake, not the sender's, so this throws. */
 function requireObject(headers: unknown): void {
   if (typeof headers === 'object' && headers !== null) return;
   throw configError('option_invalid', {

@@ -15,7 +15,7 @@ export class HmacKey {
     this.#key = createSecretKey(bytes);
   }
 
-  /** The HMAC of a body between two texts. The body is hashed as bytes: decoding and encoding it could change it. */
+  /** The HMAC of `before`, the body and `after`. The body is hashed as bytes: decoding and encoding could change it. */
   digest(hash: Hash, before: string, body: Uint8Array, after: string): Buffer {
     return createHmac(hash, this.#key).update(before).update(body).update(after).digest();
   }

@@ -2,8 +2,8 @@ import { configError } from '../errors/errors.ts';
 import { closest } from '../kit/closest-name.ts';
 
 /**
- * Refuses unknown options of `verify` and `sign`. `verify` calls its scheme `signature`, and `sign` calls it `scheme`:
- * if the other's name were ignored, the default would be used instead of the scheme that the user meant.
+ * Refuses unknown options of `verify` and `sign`. `verify` calls the scheme `signature`, and `sign` calls it `scheme`:
+ * if the wrong name were ignored, the default would be used instead of the scheme that the user meant.
  *
  * @throws ConfigError `option_unknown`, or `option_invalid` when there are no options at all
  */

@@ -8,8 +8,8 @@ import type { PreparedSecret } from './secrets.ts';
 import { readDigests, readSignatures } from './syntax.ts';
 
 /**
- * Why a signature doesn't count, for the log and the metrics, never for the sender. The order is that of the checks:
- * if several schemes fail for different reasons, the one that is last in this list is reported.
+ * Why a signature is refused; for the log and the metrics, never for the sender. In the order of the checks: if schemes
+ * fail for different reasons, the one that is last in this list is reported.
  */
 export const signatureReasons = [
   'signature_missing',
@@ -22,18 +22,18 @@ export const signatureReasons = [
 
 export type SignatureReason = (typeof signatureReasons)[number];
 
-/** A signature that one of the secrets made. Its time has not been checked yet. */
+/** A signature made with one of the secrets. Its time has not been checked yet. */
 export interface Match {
   readonly secret: PreparedSecret;
   readonly values: Values;
 }
 
-/** The digests already computed for one delivery: several schemes need the same ones. */
+/** The digests already computed for one delivery: several schemes need the same one. */
 export type Digests = Map<HmacKey, Map<string, Buffer>>;
 
 /**
- * Finds the secret that signed these bytes in this scheme, or the reason why there is none. Doesn't check the time
- * of the signature.
+ * Finds the secret that signed these bytes in this scheme, or the reason why there is none. Doesn't check the
+ * signature's time.
  */
 export function matchSignature(
   bytes: Uint8Array,

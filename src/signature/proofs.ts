@@ -1,7 +1,7 @@
 /**
- * What a signature proves, as opposed to how it is written. Whoever holds one genuine delivery can write its signature
- * in another encoding, syntax or header without knowing the secret. So the way it is written proves nothing; the
- * content that is signed, the key and the hash do.
+ * What a signature proves, as opposed to how it is written. Anybody who holds a genuine delivery can rewrite its
+ * signature in another encoding, syntax or header without knowing the secret. So how it is written proves nothing; the
+ * signed content, the key and the hash do.
  */
 import type { Scheme } from '../events/model.ts';
 import { prepareScheme } from './content.ts';
@@ -9,8 +9,8 @@ import type { PreparedScheme } from './content.ts';
 import { knownSchemes } from './schemes.ts';
 
 /**
- * What a signature in this scheme proves, as a key to compare. A signed time is the same proof whether it comes in the
- * signature's own header or in another one: the bytes that are signed are the same, and so is the time that is checked.
+ * What a signature in this scheme proves, as a key to compare. A signed time is the same proof in the signature's own
+ * header and in another one: the signed bytes are the same, and so is the time that is checked.
  */
 export function proofOf({ content, key, hash }: Scheme): string {
   return [hash, key, content.replace('{t}', '{timestamp}')].join(' ');
@@ -27,7 +27,7 @@ export function schemesWithOtherProofs(scheme: Scheme): readonly PreparedScheme[
   return [...knownSchemes.values()].filter((known) => !isSameProof(known, scheme)).map(prepareScheme);
 }
 
-/** Whether the signatures of two schemes can be written as each other. */
+/** Whether a signature in one scheme can be rewritten as one in the other. */
 export function isSameProof(left: Scheme, right: Scheme): boolean {
   return proofOf(left) === proofOf(right);
 }

@@ -9,8 +9,8 @@ import type { PreparedScheme } from './content.ts';
 const platformHeader = 'x-webhook-signature';
 
 /**
- * The ways of signing that the platform may use, most likely first. The platform documents only the header and
- * `v1=`; the rest is what comparable services do.
+ * How the platform may sign, most likely first. It documents only the header and `v1=`; the rest is what comparable
+ * services do.
  */
 const shapes = [
   { name: 't-v1', syntax: 't=,v1=', content: '{t}.{body}' },
@@ -109,7 +109,7 @@ export function resolveSchemes(signature: SignatureOption): readonly PreparedSch
 
 const oneScheme = 'the name of a known scheme, or a scheme object';
 
-/** The one scheme that an option stands for; `option` and `expected` tell of it in the error. */
+/** The one scheme that an option stands for. The error names `option` and `expected`. */
 export function resolveScheme(value: SchemeName | Scheme, option: string, expected = oneScheme): Scheme {
   if (typeof value === 'string') {
     const known = schemeNamed(value);
@@ -126,7 +126,7 @@ export function resolveScheme(value: SchemeName | Scheme, option: string, expect
 const maxSuggested = 5;
 const whereAllAre = 'docs/signature.md#schemes has all.';
 
-/** The value may be the secret, given for the wrong option. So it is quoted only if it is nearly the name of a scheme. */
+/** Quotes the value only if it is close to a scheme's name: it may be the secret, given for the wrong option. */
 function unknownName(value: string): { readonly found: string; readonly fix: string } {
   const meant = meantNames(value);
   if (meant.length === 0)
@@ -138,7 +138,7 @@ function unknownName(value: string): { readonly found: string; readonly fix: str
   return { found: JSON.stringify(value), fix };
 }
 
-/** The closest name, else the names of which this is the beginning. */
+/** The closest name, or else the names that begin with this one. */
 function meantNames(value: string): readonly string[] {
   const names = [...knownSchemes.keys()];
   const nearest = closest(value, names);

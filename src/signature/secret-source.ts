@@ -7,34 +7,34 @@ import { type PreparedSecret, type Secrets, prepareSecrets } from './secrets.ts'
 /** The user's function that returns the secrets. */
 export type SecretsFunction = () => Secrets | Promise<Secrets>;
 
-/** Milliseconds after which the secrets are asked for again, so that a withdrawn one stops counting. */
+/** Milliseconds after which the function is called again, so that a withdrawn secret stops being accepted. */
 const freshFor = 30_000;
 /**
- * Milliseconds after the last answer or failure after which a delivery waits until the secrets were asked for again.
- * Otherwise, if deliveries are rare, the one that makes us ask would still be verified with the old secrets, of which
- * one may have been withdrawn hours ago.
+ * Milliseconds after the last answer or failure from which on a delivery waits for the function. Otherwise, if
+ * deliveries are rare, the one that causes the call would still be verified with the old secrets, of which one may have
+ * been withdrawn hours ago.
  */
 const trustedFor = 60_000;
 /**
- * Milliseconds between two questions after mismatches. A mismatch makes us ask at once, but an unauthenticated sender must not make us
- * ask for each delivery.
+ * The least time between two calls after mismatches, in milliseconds. A mismatch calls the function at once, but an
+ * unauthenticated sender must not cause a call with each delivery.
  */
 const minPause = 1_000;
 /** How long the function may take to answer, in milliseconds. */
 const answerLimit = 5_000;
-/** How long a delivery waits for the answer, in milliseconds: its sender waits only one second. */
+/** How long a delivery waits for the function, in milliseconds: its sender waits only one second. */
 const timeout = 500;
 
 const keepLast = 'Make it return the last known secrets when its source is down.';
 
-/** Where the current secrets come from: a fixed list, or a function that is asked again. */
+/** Where the current secrets come from: a fixed list, or a function that is called again and again. */
 export class SecretSource {
   readonly #ask: SecretsFunction | undefined;
   readonly #clock: Clock;
   readonly #onFailure: (message: string) => void;
   #secrets: readonly PreparedSecret[] = [];
   #askedAt = -Infinity;
-  /** When the last question was answered, or failed. */
+  /** When the last call ended, with an answer or a failure. */
   #settledAt = -Infinity;
   #asking: Promise<void> | undefined;
 
@@ -50,7 +50,7 @@ export class SecretSource {
   }
 
   /**
-   * Asks for the first time. A failure is thrown, because nothing can be verified without a secret.
+   * Calls the function for the first time. A failure is thrown, because nothing can be verified without a secret.
    *
    * @throws ConfigError `secrets_unavailable`, or an error of `prepareSecrets` about the secrets.
    */
@@ -58,24 +58,24 @@ export class SecretSource {
     if (this.#ask) await this.#load(this.#ask);
   }
 
-  /** Whether the secrets must be asked for again before a delivery is verified with them. */
+  /** Whether the function must be called again before a delivery is verified. */
   get isStale(): boolean {
     return this.#ask !== undefined && this.#clock.elapsed() - this.#settledAt >= trustedFor;
   }
 
-  /** Asks for the secrets and returns them. Returns the last known ones if there is no answer in time. */
+  /** Calls the function again. Resolves to its secrets, or to the last known ones if it fails or is too slow. */
   async confirmed(): Promise<readonly PreparedSecret[]> {
     await this.#refresh();
     return this.#secrets;
   }
 
-  /** The last known secrets, without waiting. If they are old, they are asked for again in the background. */
+  /** The last known secrets, without waiting. If they are old, the function is called in the background. */
   current(): readonly PreparedSecret[] {
     if (this.#age() >= freshFor) void this.#refresh();
     return this.#secrets;
   }
 
-  /** Asks again after a mismatch. Undefined when the secrets are a fixed list, or were asked for a moment ago. */
+  /** Calls again after a mismatch. Undefined if the secrets are a fixed list, or were asked for a moment ago. */
   async renewed(): Promise<readonly PreparedSecret[] | undefined> {
     if (!this.#ask || (this.#asking === undefined && this.#age() < minPause)) return undefined;
     return this.confirmed();
@@ -85,7 +85,7 @@ export class SecretSource {
     return this.#ask ? this.#clock.elapsed() - this.#askedAt : 0;
   }
 
-  /** Asks, unless a question is already in flight, and waits for the answer, but no longer than `timeout`. */
+  /** Calls the function unless a call is in flight, and waits for the answer, at most `timeout`. */
   async #refresh(): Promise<void> {
     const ask = this.#ask;
     if (!ask) return;
@@ -106,7 +106,7 @@ export class SecretSource {
     }
   }
 
-  /** Gives up on a function that doesn't answer, so that it can be asked again. A late answer is dropped. */
+  /** Gives up on a function that doesn't answer, so that it can be called again. A late answer is dropped. */
   async #answerOf(ask: SecretsFunction): Promise<Secrets> {
     return inTime(this.#clock, answerLimit, askNow(ask), () =>
       configError('secrets_unavailable', { cause: 'it did not answer within 5 s', fix: keepLast }),
@@ -117,7 +117,7 @@ export class SecretSource {
 async function askNow(ask: SecretsFunction): Promise<Secrets> {
   const secrets = await answered(ask);
   if (typeof secrets === 'string' || Array.isArray(secrets)) return secrets;
-  // An answer of another type is the fault of the function, and not of one secret.
+  // An answer of another type is a mistake in the function, not in one secret.
   throw configError('secrets_unavailable', {
     cause: `it returned something of type ${typeof secrets}`,
     fix: 'Make it return the text of the secret, or a list of such texts.',
@@ -135,20 +135,20 @@ async function answered(ask: SecretsFunction): Promise<Secrets> {
 }
 
 /**
- * The kind of an error and where it was thrown, never its message: the message of a parser quotes the text that it
- * could not read, which may be a secret.
+ * The kind of an error and where it was thrown, never its message: a parser's message quotes the text that it could not
+ * read, which may be a secret.
  */
 function kindOf(error: unknown): string {
   // Ringback's own messages name the file, and contain no secret.
   if (error instanceof RingbackError) return error.message;
   if (!isError(error)) return `it threw something of type ${typeof error}`;
-  // An error of fetch has the reason for a failed connection in its cause.
+  // fetch puts the reason for a failed connection into the error's cause.
   const code = codeOf(error) ?? codeOf(error.cause);
   const place = placeThrownAt(error);
   return [error.name, code, place && `(${place})`].filter((part) => part !== undefined).join(' ');
 }
 
-/** An error's code, if it looks like one that a programmer chose, such as ECONNREFUSED. Others may be anything. */
+/** An error's code if it has the form of ECONNREFUSED. Any other may hold anything. */
 function codeOf(error: unknown): string | undefined {
   const code = (error as { readonly code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? code : undefined;

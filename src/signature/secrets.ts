@@ -5,7 +5,7 @@ import { HmacKey } from './hmac.ts';
 
 const prefix = 'whsec_';
 
-/** A secret made ready for use. It doesn't contain the secret's text, so that logging it by mistake reveals nothing. */
+/** A secret's keys and fingerprint. It doesn't contain the secret's text, so logging it by mistake reveals nothing. */
 export interface PreparedSecret {
   /** Identifies this secret in logs and metrics. */
   readonly fingerprint: string;
@@ -25,8 +25,8 @@ interface SecretPlace {
 export type Secrets = string | readonly string[];
 
 /**
- * Checks secrets and derives their keys, once, so that no delivery pays for it. Repeated secrets count once. `file` is
- * where they were read from: the error about a malformed secret names it.
+ * Checks secrets and derives their keys, once, so that no delivery pays for it. Repeated secrets count once. The error
+ * about a malformed secret names `file`, where the secrets were read from.
  *
  * @throws ConfigError `secret_malformed`, which names the secret by its position (from 1), never by its text;
  * `option_invalid` when the list is empty.
@@ -59,7 +59,7 @@ function checkSecret(secret: unknown, place: SecretPlace): string {
   return secret;
 }
 
-/** What was found, and what to do if that is not to copy the whole secret. */
+/** What was found, and what to do if the fix is not to copy the whole secret. */
 interface Malformed {
   readonly found: string;
   readonly fix?: string;
@@ -98,7 +98,7 @@ function keyOf(bytes: Buffer | undefined): HmacKey | undefined {
   return bytes === undefined || bytes.byteLength === 0 ? undefined : new HmacKey(bytes);
 }
 
-/** Decodes base64 strictly. Node decodes what it can of any text, and a key made from half of it would be weaker. */
+/** Decodes base64 strictly. Node decodes what it can of any text, and a key from half of a secret would be weaker. */
 function fromBase64(text: string): Buffer | undefined {
   const unpadded = text.replace(/={1,2}$/, '');
   const padding = text.length - unpadded.length;

@@ -30,8 +30,8 @@ export interface SignOptions {
 }
 
 /**
- * Signs a body as the platform would, for tests and for tools that deliver. Returns the headers to send, names
- * in lower case: the signature, and the trace id and timestamp where the scheme signs them.
+ * Signs a body as the platform would, for tests and for tools that send deliveries. Returns the headers to send, names
+ * in lower case: the signature, and the trace id and timestamp if the scheme signs them.
  *
  * @param body The bytes that will be sent, or their text. Sign exactly these: JSON serialized again may differ.
  * @throws ConfigError `secret_malformed` for a malformed secret; `option_invalid` for an unknown scheme, a
@@ -96,7 +96,7 @@ function millisecondsOf(timestamp: Date | number | string): number {
   throw configError('option_invalid', { option: 'timestamp', expected, found: 'not a time' });
 }
 
-/** The text of a value. Refuses one that would break out of its header, or a `t` that would be read as two entries. */
+/** The text of a value. Refuses text that would break out of its header, and a `t` that would be read as two entries. */
 function sendable(option: string, value: number | string | undefined): string {
   const text = value === undefined ? '' : String(value);
   const isVisible = /^[ -~]+$/.test(text) && text === text.trim();

@@ -1,7 +1,7 @@
 import type { Scheme } from '../events/model.ts';
 import { digestBytes } from './hmac.ts';
 
-/** Limits far above what two secrets in rotation need, and so low that reading a hostile header costs little. */
+/** Limits far above what two secrets in rotation need, and low enough that reading a hostile header costs little. */
 const maxHeader = 8_192;
 const maxSignatures = 16;
 const maxWords = 2 * maxSignatures;
@@ -20,8 +20,8 @@ export interface Signatures {
 }
 
 /**
- * Reads a signature header, or gives undefined when it isn't of that syntax. Entries may be separated by
- * commas, semicolons or blanks, since the platform doesn't say; unknown keys are ignored.
+ * Reads a signature header. Undefined if it doesn't have that syntax. Entries may be separated by commas, semicolons or
+ * blanks, since the platform doesn't say; unknown keys are ignored.
  */
 export function readSignatures(text: string, syntax: Scheme['syntax']): Signatures | undefined {
   if (text.length > maxHeader) return undefined;
@@ -48,7 +48,7 @@ function valuesOf(key: string, words: readonly string[]): readonly string[] {
   return values;
 }
 
-/** Writes a signature header: the opposite of `readSignatures`. */
+/** Writes a signature header: the inverse of `readSignatures`. */
 export function writeSignatures({ t, items }: Signatures, syntax: Scheme['syntax']): string {
   if (syntax === 'bare') return items.join(',');
   if (syntax === 'v1,') return items.map((item) => `v1,${item}`).join(' ');
@@ -56,7 +56,7 @@ export function writeSignatures({ t, items }: Signatures, syntax: Scheme['syntax
   return (syntax === 't=,v1=' ? [`t=${t}`, ...entries] : entries).join(',');
 }
 
-/** Decodes items as digests, leaving out those that can't be one. Upper-case hex and missing padding are accepted. */
+/** Decodes items as digests, leaving out those that aren't one. Upper-case hex and missing padding are accepted. */
 export function readDigests(
   items: readonly string[],
   scheme: Pick<Scheme, 'encoding' | 'hash'>,

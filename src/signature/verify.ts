@@ -29,17 +29,17 @@ export type Verification =
     }
   | { readonly ok: false; readonly reason: SignatureReason };
 
-/** The time to compare a delivery's time with, and how far from it that may be, both in milliseconds. */
+/** The current time, and how far from it a delivery's time may be, both in milliseconds. */
 export interface Timing {
   readonly now: number;
   readonly tolerance: number;
 }
 
 /**
- * Tells whether one of the secrets signed these bytes in one of the schemes, at a time that is near enough.
- * Header names are in lower case. Never throws, whatever is sent.
+ * Checks whether one of the secrets signed these bytes in one of the schemes, at a time within the tolerance. Header
+ * names are in lower case. Never throws, whatever is sent.
  *
- * Nearly every delivery verifies in the first scheme, so digests are remembered only for the others.
+ * Nearly every delivery verifies in the first scheme, so digests are kept only from the second on.
  */
 export function verifySignature(
   bytes: Uint8Array,
@@ -57,7 +57,7 @@ export function verifySignature(
       digests ??= new Map();
       continue;
     }
-    // Checked only after the signature: for a delivery that isn't authentic, a reason about its time would mislead.
+    // Checked after the signature: a reason about the time of an unauthenticated delivery would mislead.
     const reason = whatIsWrongWithTheTime(prepared, match.values, headers, timing);
     if (reason !== undefined) return { ok: false, reason };
     const { scheme, signs } = prepared;
@@ -75,7 +75,7 @@ function furtherOf(left: SignatureReason, right: SignatureReason): SignatureReas
   return signatureReasons.indexOf(left) < signatureReasons.indexOf(right) ? right : left;
 }
 
-/** A signed time must be readable; every time that is readable, signed or not, must be within the tolerance. */
+/** A signed time must be readable, and every readable time, signed or not, must be within the tolerance. */
 function whatIsWrongWithTheTime(
   { signs }: PreparedScheme,
   values: Values,
@@ -92,7 +92,7 @@ function whatIsWrongWithTheTime(
   return isNear ? undefined : 'timestamp_out_of_tolerance';
 }
 
-/** Checks both directions: a delivery signed for next year could otherwise be captured and sent again until then. */
+/** Checks both directions: otherwise a delivery signed for next year could be captured and replayed until then. */
 function isWithin(instant: Instant | undefined, { now, tolerance }: Timing): boolean {
   if (instant === undefined) return true;
   const distance = (instant.milliseconds - Math.round(now)) * 1e6 + instant.nanoseconds;
