@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type JsonLimits, JsonReader, TooComplex, partLength } from './json-reader.ts';
 import { Semaphore } from '../kit/limiters.ts';
 
-/** Why bytes can't be read as an event. Such a delivery is quarantined: a retry would send the same bytes. */
+/** Why bytes can't be read as an event. The delivery is then quarantined: a retry would send the same bytes. */
 export const unreadables = ['empty', 'not_utf8', 'not_json', 'not_an_object', 'too_complex'] as const;
 
 export type Unreadable = (typeof unreadables)[number];
@@ -13,8 +13,8 @@ export type Decoded =
   | { readonly ok: false; readonly reason: Unreadable };
 
 /**
- * Decodes bodies, within the limits of what one may hold: small ones at once, large ones in parts, each in a turn of the
- * event loop of its own. One large body is decoded at a time: what comes of it may take twenty times its memory.
+ * Decodes bodies within limits: small ones at once, large ones in parts, each in its own turn of the event loop. One
+ * large body is decoded at a time, because its value may take twenty times the memory of its bytes.
  */
 export class BodyDecoder {
   readonly #limits: JsonLimits;
@@ -24,7 +24,7 @@ export class BodyDecoder {
     this.#limits = limits;
   }
 
-  /** The JSON object in a body, or why there is none; for a large body a promise of that. Never throws or rejects. */
+  /** The JSON object in a body, or why there is none; a promise if the body is large. Never throws or rejects. */
   decode(bytes: Uint8Array): Decoded | Promise<Decoded> {
     return bytes.byteLength <= partLength ? decodeBody(bytes, this.#limits) : this.#decodeLarge(bytes);
   }
@@ -40,9 +40,9 @@ export class BodyDecoder {
 }
 
 /**
- * Decodes the JSON object in the bytes of a body. Invalid UTF-8 is not accepted, because a replaced character would
- * silently change a name; a byte order mark is. Integers that a JavaScript number can't hold become strings of the same
- * digits: if they were rounded, two different calls could get the same id.
+ * Decodes the JSON object in a body. Invalid UTF-8 is refused, because a replaced character would silently change a
+ * name; a byte order mark is accepted. Integers that a JavaScript number can't hold become strings of the same digits:
+ * if they were rounded, two different calls could get the same id.
  *
  * @example decodeBody(Buffer.from('{"call_id":1234567890123456789}')) // value.call_id is '1234567890123456789'
  */
@@ -57,7 +57,7 @@ export function decodeBody(bytes: Uint8Array, limits = unlimited): Decoded {
 }
 
 /**
- * The JSON in a text or in bytes, of whatever kind, or undefined if it is none. Integers are as `decodeBody` has them.
+ * Parses JSON of any kind in a text or in bytes, with integers as in `decodeBody`. Undefined if it is not JSON.
  *
  * @example exactJsonIn('[1234567890123456789]', unlimited) // ['1234567890123456789']
  */
@@ -75,8 +75,8 @@ function valueOf(text: string, limits: JsonLimits): unknown {
 }
 
 /**
- * Decodes a large body, part by part. `turn` is awaited before each part, so that whatever else the process has to do is
- * done in between.
+ * Decodes a large body part by part. `turn` is awaited before each part, so that the process can do other work in
+ * between.
  */
 async function decodeInParts(
   bytes: Uint8Array,
@@ -90,7 +90,7 @@ async function decodeInParts(
     const reader = new JsonReader(text, limits);
     do await turn();
     while (!reader.readPart());
-    // What is done with the value next, such as recording the body, copies as much once more.
+    // Whatever uses the value next, such as recording the body, copies as much again.
     await turn();
     return decodedOf(reader.value);
   } catch (error) {
@@ -98,7 +98,7 @@ async function decodeInParts(
   }
 }
 
-/** For a process that only looks at bodies, such as a test's or that of a command: what dies with it is not the app. */
+/** For tests and commands: a body that exhausts their memory doesn't end the app. */
 export const unlimited: JsonLimits = { values: Infinity, fields: Infinity, depth: Infinity };
 const notUtf8: Decoded = { ok: false, reason: 'not_utf8' };
 
@@ -131,12 +131,12 @@ function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A number of 16 digits or more where a JSON value can start. A match inside a string costs only time. */
+/** An integer of 16 digits or more where a JSON value can begin. A match inside a string costs only time. */
 const mayHoldBigInteger = /(?:^|[[:,\s])-?\d{16}/;
 
 /**
- * Whether `JSON.parse` alone will do, as for nearly every delivery: within the limits whatever the text holds, since
- * each value and each name takes two characters, and without an integer that would be rounded.
+ * Whether `JSON.parse` alone is enough, as for nearly every delivery: the text is too short to exceed the limits (each
+ * value and each name takes two characters), and no integer in it would be rounded.
  */
 function isPlain(text: string, { values, fields, depth }: JsonLimits): boolean {
   if (text.length > partLength || text.length > 2 * Math.min(values, fields)) return false;
@@ -145,7 +145,7 @@ function isPlain(text: string, { values, fields, depth }: JsonLimits): boolean {
   return !mayHoldBigInteger.test(text);
 }
 
-/** How often a character is in a text; counts no further than just above `max`. */
+/** How often a character is in a text. Stops counting above `max`. */
 function countUpTo(text: string, character: string, max: number): number {
   let count = 0;
   for (let at = text.indexOf(character); at >= 0 && count <= max; at = text.indexOf(character, at + 1)) {

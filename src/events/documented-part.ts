@@ -1,15 +1,15 @@
 /**
- * A schema's parser copies all that it is given, and makes an issue of each thing that is wrong: of a large body, that
- * would take seconds and gigabytes. So it is given only what the schema says something about.
+ * A schema's parser copies all that it is given, and makes an issue for each fault. For a large body, that would take
+ * seconds and gigabytes. So it is given only the part that the schema describes.
  */
 import type { z } from 'zod';
 import { isRecord } from './decoding.ts';
 
 type Fields = Record<string, unknown>;
 
-/** How many items of a list are compared with its schema: what is wrong with one item is wrong with millions. */
+/** How many items of a list are compared with its schema: a fault in one item is mostly in all. */
 export const maxItems = 1_000;
-/** How many fields the items of a list may have in all to be copied. */
+/** A list is copied only if its items have no more fields than this in all. */
 const maxFields = 10_000;
 
 /** The part of a value that a schema describes: the documented fields of objects, and the first items of lists. */
@@ -36,15 +36,15 @@ function withParsed(value: unknown, parsed: unknown): unknown {
   return isRecord(value) && isRecord(parsed) ? assignParsed(copyOf(value), parsed) : parsed;
 }
 
-/** The same for an object that is the caller's own, and is changed instead of copied. */
+/** The same for an object that belongs to the caller: it is changed instead of copied. */
 export function assignParsed(own: Fields, parsed: Readonly<Fields>): Fields {
   for (const [name, value] of Object.entries(parsed)) own[name] = withParsed(own[name], value);
   return own;
 }
 
 /**
- * A copy of an object, without `__proto__`: JSON may hold it as an ordinary field, and code that copies it further by
- * assignment would change an object's prototype.
+ * A copy of an object without a field `__proto__`: JSON may have one, and code that copies it by assignment would
+ * change an object's prototype.
  */
 export function copyOf(fields: Readonly<Fields>): Fields {
   const copy = { ...fields };

@@ -6,12 +6,12 @@ import { idAliasesOfKnown } from './read-payload.ts';
 import { organizationIdNames } from './read-event.ts';
 import { envelopeOf } from './schemas.ts';
 
-/** How something differs from what is documented. */
+/** How something differs from the platform's document. */
 export type DriftKind = 'unknown_field' | 'type_changed' | 'unknown_event' | 'unknown_value';
 
-/** Something in an event that is not as documented: where it is and of what kind, never its value. */
+/** A difference between an event and the platform's document: where and of what kind, never the value. */
 export interface Drift {
-  /** `*` for a name that doesn't have the form of one. */
+  /** `*` if the name doesn't have the form of an event's name. */
   readonly eventName: string;
   /**
    * Where in the body: dotted, `[]` for the items of an array, `*` for a name that isn't a plain identifier.
@@ -21,15 +21,15 @@ export interface Drift {
   readonly kind: DriftKind;
 }
 
-/** The most differences and values per event: the sender decides how large a body is. */
+/** The most differences reported, and values examined, per event: the sender decides how large a body is. */
 const maxFindings = 200;
 const maxValues = 10_000;
 
-/** A name may itself be personal data, such as a phone number as a key. Only plain identifiers are kept. */
+/** Only plain identifiers are kept: a field's name may be personal data, such as a phone number. */
 const plainName = /^[A-Za-z_]\w{0,63}$/;
 const plainEventName = /^[A-Za-z][\w.:/-]{0,99}$/;
 
-/** Everything in an event that is not as documented, each once. The contents of unknown fields are not examined. */
+/** All differences in an event, each once. The contents of unknown fields are not examined. */
 export function driftOf({ eventName, body }: CallEvent): readonly Drift[] {
   if (!isKnownEventName(eventName)) {
     const name = plainEventName.test(eventName) ? eventName : '*';
@@ -42,7 +42,7 @@ export function driftOf({ eventName, body }: CallEvent): readonly Drift[] {
 
 const nothingFound: readonly Drift[] = [];
 
-/** Goes through a body once. The path of a field is put together only when a difference is found there. */
+/** Compares a body in one pass. The path of a field is built only if a difference is found there. */
 class Comparison {
   readonly #eventName: KnownEventName;
   /** Undefined until something is found: most events are as documented. */
@@ -118,7 +118,7 @@ interface BodyShapes {
 
 const shapes = new Map<KnownEventName, BodyShapes>();
 
-/** Made when an event of this name comes for the first time. */
+/** Made when the first event of this name comes. */
 function shapesOf(eventName: KnownEventName): BodyShapes {
   const made = shapes.get(eventName) ?? makeShapes(eventName);
   shapes.set(eventName, made);

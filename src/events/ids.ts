@@ -1,12 +1,12 @@
 import type { CallEvent, Headers } from './model.ts';
 
-/** The longest id that counts. Ids are keys of the inbox and are logged: without a bound, a body could fill both. */
+/** The longest id that is read. Ids are keys of the inbox and are logged: without a bound, a body could fill both. */
 export const maxId = 512;
 
 /**
- * An id as a string, or undefined when there is none. Numbers become strings. Empty and blank texts are no ids, nor are
- * texts of more than 512 characters or with half a surrogate pair: half a pair isn't stored as it is, so two such ids
- * could become the same.
+ * An id as a string, or undefined if there is none. Numbers become strings. Blank texts are no ids, nor are texts of
+ * more than 512 characters or with half a surrogate pair: half a pair isn't stored as it is, so two such ids could
+ * become the same.
  */
 export function readId(value: unknown): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
@@ -14,7 +14,7 @@ export function readId(value: unknown): string | undefined {
   return value.trim() === '' || !value.isWellFormed() ? undefined : value;
 }
 
-/** The first id among several places where it may be. */
+/** The first of these values that is an id. */
 export function firstId(...values: readonly unknown[]): string | undefined {
   for (const value of values) {
     const id = readId(value);
@@ -39,14 +39,14 @@ export function headerOf(headers: Headers, name: string): string | undefined {
 
 /** What identifies an event, and where it was found. */
 export interface TraceId extends Pick<CallEvent, 'traceId' | 'traceIdSource'> {
-  /** Whether body and header both have a trace id, and not the same one. */
+  /** Whether body and header have different trace ids. */
   readonly traceIdDiffers: boolean;
 }
 
 /**
- * The event's identity: the body's `traceId`, which is signed, else the header's, else the digest of the body. An
- * id that can't be a key counts as none. `webhook-id` is the header of Standard Webhooks; it identifies a delivery
- * rather than what the body is about, so the two need not agree.
+ * The event's identity: the body's `traceId`, which is signed, else the header's, else the digest of the body. Values
+ * that `readId` refuses are skipped. `webhook-id`, the header of Standard Webhooks, identifies a delivery rather than
+ * what its body is about, so it may differ from the body's id.
  */
 export function readTraceId(
   body: Readonly<Record<string, unknown>>,

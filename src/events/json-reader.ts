@@ -1,47 +1,47 @@
-/** What a text of JSON may hold. */
+/** How much a JSON text may hold. */
 export interface JsonLimits {
-  /** How many values: strings, numbers, lists, objects and all else that is not the name of a field. */
+  /** How many values: strings, numbers, lists, objects and so on, but not the names of fields. */
   readonly values: number;
-  /** How many fields one object may have. The engine holds many of them in a table, and stops the thread to enlarge it. */
+  /** How many fields one object may have. The engine keeps many fields in a table, and blocks while it enlarges that. */
   readonly fields: number;
-  /** How many lists and objects may be inside one another. */
+  /** How deep lists and objects may be nested. */
   readonly depth: number;
 }
 
-/** Thrown for a text that holds more than its limits allow. */
+/** Thrown for a text that exceeds its limits. */
 export class TooComplex extends Error {}
 
-/** How much of a text is read in one go, in characters: a few milliseconds' work, whatever the text holds. */
+/** How many characters are read in one go: a few milliseconds' work, whatever the text holds. */
 export const partLength = 64 * 1024;
 
 type Fields = Record<string, unknown>;
 
-/** A list or an object that has begun and not ended. */
+/** A list or an object whose end has not been read. */
 interface Open {
   isList: boolean;
   /** Where it begins. */
   from: number;
-  /** Where its name is, with its quotes, if it is in an object. */
+  /** Where its own name is, with the quotes, if it is a field of an object. */
   nameFrom: number;
   nameTo: number;
-  /** Where those of its members begin that are not made yet. */
+  /** Where the members begin that are not made yet. */
   rest: number;
   /** The items made so far; undefined for an object, and for a list of which nothing is made yet. */
   items: unknown[] | undefined;
   /** The fields made so far; undefined for a list, and for an object of which nothing is made yet. */
   fields: Fields | undefined;
-  /** Whether what was made last is the last member so far, whose comma has not come yet. */
+  /** Whether the last member read has been made, and its comma has not been read yet. */
   isCommaDue: boolean;
-  /** How many names it has. */
+  /** How many names it has so far. */
   names: number;
 }
 
 /**
- * Reads JSON as `JSON.parse` does, with three differences: the text is read in parts, so that a large one doesn't block
- * the event loop; it is not read beyond its limits, so that it can't fill the memory; and integers that a number can't
- * hold become strings of the same digits, so that two ids don't become one.
+ * Reads JSON as `JSON.parse` does, with three differences: it reads in parts, so that a large text doesn't block the
+ * event loop; it stops at limits, so that a text can't fill the memory; and integers that a number can't hold become
+ * strings of the same digits, so that two ids don't become one.
  *
- * It looks for places where the text can be cut, and has `JSON.parse` make the values of each piece. To make them here
+ * It finds places where the text can be cut, and lets `JSON.parse` make the values of each piece. Making them here
  * would be slower, and dangerous: added as a field, the name in `{"1009":1}` takes the memory of 1,010 items. Nothing
  * here is recursive, so no nesting overflows the stack.
  *
@@ -57,13 +57,13 @@ export class JsonReader {
   #at = 0;
   #values = 0;
   #isInString = false;
-  /** Where the last string is, with its quotes: it is a name if a colon follows. */
+  /** Where the last string is, with its quotes. It is a name if a colon follows. */
   #stringFrom = 0;
   #stringTo = 0;
   #isAfterString = false;
-  /** Where the integers begin and end that are to become strings and are not made yet, in order. */
+  /** Begin and end, in order, of the integers that become strings when they are made. */
   readonly #integers: number[] = [];
-  /** By depth, and used again and again. The first is around the whole text, as if that were the item of a list. */
+  /** By depth; the objects are reused. The first stands for a list around the whole text. */
   readonly #open: Open[] = [begun(true, -1)];
   #depth = 0;
   #value: unknown;
@@ -74,7 +74,7 @@ export class JsonReader {
     this.#partLength = length;
   }
 
-  /** What the text holds, once the last part has been read. */
+  /** The value of the text, once the last part has been read. */
   get value(): unknown {
     return this.#value;
   }
@@ -82,7 +82,7 @@ export class JsonReader {
   /**
    * Reads the next part. Returns whether it was the last.
    *
-   * @throws SyntaxError if the text is not JSON; TooComplex if it is beyond its limits
+   * @throws SyntaxError if the text is not JSON; TooComplex if it exceeds its limits
    */
   readPart(): boolean {
     const { length } = this.#text;
@@ -143,9 +143,9 @@ export class JsonReader {
     if (this.#values > this.#limits.values) throw new TooComplex('More values than allowed');
   }
 
-  /** A colon: the string before it was not a value but a name. */
+  /** Called at a colon: the string before it was a name, not a value. */
   #endName(): void {
-    // An integer in the place of a name must not become a string, which would be one.
+    // An integer in place of a name must not become a string: that would be a valid name.
     if (!this.#isAfterString) throw new SyntaxError('A name that is not a string');
     this.#isAfterString = false;
     this.#values -= 1;
@@ -167,7 +167,7 @@ export class JsonReader {
     open.names = 0;
   }
 
-  /** A comma: the text may be cut here. */
+  /** Called at a comma: the text may be cut here. */
   #endMember(): void {
     const open = this.#innermost;
     if (open.isCommaDue) this.#requireBlank(open.rest);
@@ -177,7 +177,7 @@ export class JsonReader {
     open.rest = this.#at + 1;
   }
 
-  /** The end of a list or an object. A short one is made later, with what it is in. */
+  /** Called at the end of a list or an object. A short one is made later, together with what contains it. */
   #end(isList: boolean): void {
     const open = this.#innermost;
     if (this.#depth === 0 || open.isList !== isList) throw new SyntaxError('A bracket too many');
@@ -202,7 +202,7 @@ export class JsonReader {
     return values[0];
   }
 
-  /** The value of a list or an object that ends here. */
+  /** The value of a list or an object that ends at the current character. */
   #valueOf(open: Open): unknown {
     if (open.isCommaDue) this.#requireBlank(open.rest);
     else this.#make(open, this.#at);
@@ -213,7 +213,7 @@ export class JsonReader {
     return value;
   }
 
-  /** Makes the members that end before `to`, and behind them the one of which the value is made already. */
+  /** Makes the members that end before `to`, and after them `last`, whose value is made already. */
   #make(open: Open, to: number, last?: { readonly open: Open; readonly value: unknown }): void {
     const members = this.#membersOf(open, to, last !== undefined);
     if (open.isList) {
@@ -231,7 +231,7 @@ export class JsonReader {
     }
   }
 
-  /** The text of those members, in brackets. That of a whole list or object is not copied, since it may be huge. */
+  /** The text of those members, in brackets. The text of a whole list or object is not copied: it may be huge. */
   #membersOf(open: Open, to: number, isValueLeftOut: boolean): string {
     const isWhole = !isMade(open) && open.from >= 0 && to === this.#at && isEnd(this.#text.charCodeAt(to));
     if (isWhole && this.#integers.length === 0) return this.#text.slice(open.from, to + 1);
@@ -243,7 +243,7 @@ export class JsonReader {
     return JSON.parse(this.#text.slice(nameFrom, nameTo)) as string;
   }
 
-  /** A part of the text, in which the integers are strings that a number can't hold. */
+  /** A part of the text, with integers that a number can't hold written as strings. */
   #textOf(from: number, to: number): string {
     const pieces: string[] = [];
     let end = to;
@@ -256,7 +256,7 @@ export class JsonReader {
     return this.#text.slice(from, end) + pieces.toReversed().join('');
   }
 
-  /** `JSON.parse` doesn't see the commas at which the text was cut: nothing may be between them only without one. */
+  /** `JSON.parse` doesn't see the commas at which the text was cut, so a missing value beside one is found here. */
   #requireNoComma(open: Open, to: number): void {
     if (isMade(open) || this.#text.charCodeAt(to) === comma) throw new SyntaxError('A comma without a value');
   }
@@ -275,7 +275,7 @@ function isMade({ items, fields }: Open): boolean {
   return items !== undefined || fields !== undefined;
 }
 
-/** Adds fields as `JSON.parse` does: under the names of an object's inherited fields too, such as `__proto__`. */
+/** Adds fields as `JSON.parse` does, also under the names of inherited properties such as `__proto__`. */
 function addTo(fields: Fields, added: Fields): void {
   for (const name of Object.keys(added)) {
     if (Object.hasOwn(fields, name) || !(name in fields)) fields[name] = added[name];
@@ -295,15 +295,15 @@ function isEnd(code: number): boolean {
 
 const blanks = /^[ \t\n\r]*$/;
 
-/** Whether a character belongs to a value without quotes and brackets, or to none. Not a number: the text has ended. */
+/** Whether a character is part of a number or a literal, or is invalid. False for NaN, the end of the text. */
 function isOfScalar(code: number): boolean {
   if (code <= 0x20 || code === quote || code === comma || code === colon) return false;
   return code !== listBegin && code !== listEnd && code !== objectBegin && code !== objectEnd && code > 0;
 }
 
-/** The least characters of an integer that a number can't hold. */
+/** An integer with fewer characters always fits into a number. */
 const roundedDigits = 16;
-/** Whatever integer has more characters can't be held by a number. */
+/** An integer with more characters never fits into a number. */
 const maxDigits = 17;
 
 function isRoundedInteger(text: string): boolean {

@@ -1,22 +1,22 @@
-/** What is documented of a JSON value. It is derived from the schemas, so that nothing is listed twice. */
+/** What is documented about a JSON value, derived from the schemas so that nothing is listed twice. */
 import { z } from 'zod';
 import { isRecord } from './decoding.ts';
 
 export type JsonType = 'string' | 'number' | 'boolean' | 'object' | 'array' | 'null';
 
-/** What is known of a value. */
+/** What is known about a value. */
 export interface KnownShape {
-  /** Empty when any type will do. */
+  /** Empty if any type is allowed. */
   readonly types: ReadonlySet<JsonType>;
   /** The documented values of an enumeration. */
   readonly values: ReadonlySet<string>;
   /** The documented fields of an object. */
   readonly fields: ReadonlyMap<string, KnownShape>;
-  /** What the items of an array are. */
+  /** The shape of an array's items. */
   readonly items: KnownShape | undefined;
 }
 
-/** What a schema knows of the values that it takes. */
+/** The shape of the values that a schema accepts. */
 export function knownShapeOf(schema: z.ZodType): KnownShape {
   return shapeOf(z.toJSONSchema(schema, { io: 'input' }));
 }
@@ -29,7 +29,7 @@ export function jsonTypeOf(value: unknown): JsonType {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Puts the alternatives of a schema together: a value may be any of them. */
+/** Merges the alternatives of a schema: a value may be any of them. */
 function shapeOf(json: Json): KnownShape {
   const alternatives = listOf(json['anyOf']).filter(isRecord).map(shapeOf);
   const { properties, items } = json;

@@ -1,6 +1,6 @@
 /**
- * The shapes of data on its way in: Delivery → CallEvent → Reply. A stage checks the delivery, or takes one
- * shape and returns the next. The shapes after the answer, Run → Outcome, are in `dispatch/handler.ts`.
+ * The types of data on its way in: Delivery → CallEvent → Reply. A stage checks the delivery, or takes one type and
+ * returns the next. The types after the answer, Run → Outcome, are in `dispatch/handler.ts`.
  */
 import type { Readable } from 'node:stream';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
@@ -9,18 +9,18 @@ import type { TrustProxy } from '../kit/trust-proxy.ts';
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Where the raw bytes of a delivery are: still on their way (`stream`), read by a body parser that kept them
- * (`bytes`), or lost to a body parser that did not (`parsed`).
+ * Where the raw bytes of a delivery are: not read yet (`stream`), read by a body parser that kept them (`bytes`), or
+ * lost to a body parser that did not (`parsed`).
  */
 export type BodySource =
   | { readonly kind: 'stream'; readonly stream: Readable; readonly found?: LostBytes | undefined }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'parsed'; readonly found?: LostBytes | undefined };
 
-/** What shows how bytes were lost, for the log: they were made a text, or the app has answered before. */
+/** How bytes were lost, for the log: they were decoded as text, or the app has answered already. */
 export type LostBytes = 'text' | 'answer';
 
-/** One HTTP request from the platform, with nothing of a web framework left in it. */
+/** One HTTP request from the platform, independent of any web framework. */
 export interface Delivery {
   readonly method: string;
   readonly headers: Headers;
@@ -29,7 +29,7 @@ export interface Delivery {
   readonly peerAddress: string | undefined;
   /** Whether the socket itself is TLS. */
   readonly encrypted: boolean;
-  /** The Express app's own `trust proxy`, if the receiver is mounted in one; the receiver's option goes first. */
+  /** The Express app's `trust proxy`, if the receiver is mounted in one. The receiver's own option has precedence. */
   readonly appTrustProxy: TrustProxy | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface Reply {
   readonly body: string;
 }
 
-/** Takes a delivery and says what to answer; never rejects. */
+/** Takes a delivery and resolves to the answer; never rejects. */
 export type Take = (delivery: Delivery) => Promise<Reply>;
 
 /** How a signature is written and what it covers. */
@@ -84,17 +84,17 @@ export interface CallEvent<Name extends string = string, Payload = Record<string
   /** Identity of the event: the body's `traceId`, else the header's, else `sha256:` and the body's digest. */
   readonly traceId: string;
   readonly traceIdSource: 'body' | 'header' | 'digest';
-  /** `reconciled`: its delivery was lost, and it was rebuilt. Its payload then has the ids and nothing else. */
+  /** `reconciled`: its delivery was lost, and the event was rebuilt. Its payload then has only the ids. */
   readonly source: EventSource;
   /**
    * For example `CallHandler.CallEnded`; `unknown` if neither body nor header names it, nor its fields are a
    * transfer's.
    */
   readonly eventName: Name;
-  /** Identity of the call, if the event has one. Its format is the platform's: don't assume any. */
+  /** Identity of the call, if the event has one. Don't assume a format: it is the platform's. */
   readonly callId: string | undefined;
   readonly organizationId: string | undefined;
-  /** The payload, in the same shape whether the event came flat or in the envelope; with unknown fields. */
+  /** The payload, the same whether the event came flat or in the envelope; unknown fields are kept. */
   readonly payload: Payload;
   /** The parsed body exactly as it was sent. */
   readonly body: Readonly<Record<string, unknown>>;

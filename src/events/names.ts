@@ -1,8 +1,8 @@
 import { closest } from '../kit/closest-name.ts';
 
 /**
- * The events that the platform is known to send, by the name they carry in `eventName`. Names are case-sensitive,
- * and the platform may add to them at any time: nothing here refuses an unknown one.
+ * The names of the events that the platform is known to send, as they are in `eventName`. Names are case-sensitive. The
+ * platform may add some at any time, so unknown names are never refused.
  *
  * Source: "Event kinds".
  *
@@ -22,7 +22,7 @@ export const eventNames = {
 /** The name of an event whose shape is known. */
 export type KnownEventName = (typeof eventNames)[keyof typeof eventNames];
 
-/** The four known names, in the order in which a call meets them. */
+/** The four known names, in the order of a call's events. */
 export const knownEventNames: readonly KnownEventName[] = Object.values(eventNames);
 
 /** The name of an event that neither its body nor its headers name. */
@@ -33,10 +33,10 @@ export function isKnownEventName(name: string): name is KnownEventName {
   return (knownEventNames as readonly string[]).includes(name);
 }
 
-/** How many letters of a name may be misspelled: if more differ, it may be the name of an event not known yet. */
+/** How many misspelled letters are tolerated: if more differ, it may be the name of an event not known yet. */
 const slip = 2;
 
-/** The known name, or pattern of known names, that was probably meant by a name that is neither; else undefined. */
+/** The known name or pattern that an unknown name probably means. Undefined if the name is known or close to none. */
 export function meantName(name: string): string | undefined {
   const services = new Set(knownEventNames.map((known) => `${known.slice(0, known.indexOf('.'))}.*`));
   const known = [...knownEventNames, ...services];
@@ -49,7 +49,7 @@ export function meantName(name: string): string | undefined {
 
 /**
  * What `receiver.on` takes: an event's name, `Service.*` for all events of a service, or `*` for every event. None of
- * them takes a known event whose payload is not what its name promises. Any string is a name; the known ones are
+ * them matches a known event whose payload is not what its name promises. Any string is allowed; the known names are
  * listed for editors to offer.
  */
 export type EventPattern =
@@ -70,7 +70,7 @@ export function matches(pattern: string, eventName: string): boolean {
   return pattern === eventName;
 }
 
-/** Whether a pattern matches no known name, so that what it asks for may never come. */
+/** Whether a pattern matches no known name, so that its events may never come. */
 export function matchesNothing(pattern: string): boolean {
   return !knownEventNames.some((known) => matches(pattern, known));
 }

@@ -1,24 +1,24 @@
 /**
- * Readers of the values that a schema leaves as they are, which is nearly everything that the platform sends. A reader
- * is made from the schema once, and is many times cheaper than the schema's general parser, which reads all the rest.
+ * Readers of values that are valid and that the schema doesn't convert: nearly all that the platform sends. A reader is
+ * made from the schema once, and is many times cheaper than the schema's own parser, which reads the rest.
  */
 import type { z } from 'zod';
 import { isRecord } from './decoding.ts';
 import { defOf, maxItems } from './documented-part.ts';
 
-/** In place of a value that the schema doesn't leave as it is: only its own parser can convert it or find its fault. */
+/** Returned for a value that only the schema's own parser can convert, or find the fault of. */
 export const unusual = Symbol('unusual');
 
-/** A copy of the value in which everything documented is as its schema wants it and leaves it, or `unusual`. */
+/** Returns a copy of a value that its schema accepts without converting anything; for any other value, `unusual`. */
 export type PlainReader = (value: unknown) => unknown;
 
-/** The reader of an object's schema that makes no copy: it changes the object, which must be the caller's own. */
+/** A reader of an object's schema that makes no copy. It changes the object, which must be the caller's own. */
 export function ownReaderOf(schema: z.core.$ZodType): PlainReader {
   const def = defOf(schema);
   return def.type === 'object' && !def.checks?.length ? objectReader(def, (own) => own) : neverPlain;
 }
 
-/** The reader of a schema. It knows the kinds of schema that describe events; with others, every value is unusual. */
+/** A reader of a schema. It knows the kinds of schema that describe events; for others, every value is unusual. */
 export function plainReaderOf(schema: z.core.$ZodType): PlainReader {
   const def = defOf(schema);
   // A check may refuse a value of the right kind.
@@ -47,7 +47,7 @@ type TextCheck = Partial<
     Pick<z.core.$ZodCustomDef<string>, 'fn'>
 >;
 
-/** Of a check of another kind, every text is unusual. */
+/** For a check of another kind, every text is unusual. */
 function checkOf(def: z.core.$ZodCheckDef): (text: string) => boolean {
   const { pattern, maximum, fn } = def as TextCheck;
   if (maximum !== undefined) return (text) => text.length <= maximum;
@@ -103,7 +103,7 @@ function objectReader(
   };
 }
 
-/** The reader of a schema with a transformation. It calls the transformation to see whether that changes the value. */
+/** A reader of a schema with a transformation, which it calls to see whether it changes the value. */
 function untransformed(read: PlainReader, out: z.core.$ZodType): PlainReader {
   const def = defOf(out);
   if (def.type !== 'transform') return neverPlain;

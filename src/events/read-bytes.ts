@@ -3,7 +3,7 @@ import type { CallEvent, EventSource, Headers } from './model.ts';
 import type { BodyDecoder, Decoded, Unreadable } from './decoding.ts';
 import { readEvent } from './read-event.ts';
 
-/** What became of the raw bytes: an event, or the reason why there is none. */
+/** The result of reading raw bytes: an event, or the reason why there is none. */
 export type Reading =
   | {
       readonly ok: true;
@@ -16,7 +16,7 @@ export type Reading =
 /** Returns the SHA-256 of the raw bytes, in hex. A function, because an event with a trace id needs no digest. */
 export type Digest = () => string;
 
-/** The raw bytes of a delivery, and what else is known of it. */
+/** The raw bytes of a delivery, and what else is known about it. */
 export interface Bytes {
   readonly body: Uint8Array;
   readonly headers: Headers;
@@ -26,8 +26,8 @@ export interface Bytes {
 }
 
 /**
- * Reads raw bytes as an event: when they arrive, and again, with the same result, when they are dispatched. Large bodies
- * are read in turns of the event loop of their own, so theirs is a promise.
+ * Reads raw bytes as an event: when they arrive, and again, with the same result, when they are dispatched. Returns a
+ * promise for a large body, which takes several turns of the event loop.
  */
 export function readBytes(decoder: BodyDecoder, bytes: Bytes): Reading | Promise<Reading> {
   const decoded = decoder.decode(bytes.body);
@@ -45,7 +45,7 @@ function readingOf(decoded: Decoded, { body, ...delivered }: Bytes, isLarge: boo
   return { ok: true, event, traceIdDiffers, digest };
 }
 
-/** Computed at most once, and not before it is asked for. */
+/** Computes the digest at the first call, and only then. */
 function digestOf(bytes: Uint8Array): Digest {
   let digest: string | undefined;
   return () => (digest ??= createHash('sha256').update(bytes).digest('hex'));

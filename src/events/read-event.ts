@@ -9,16 +9,16 @@ export const organizationIdNames = ['organizationId', 'organization_id'] as cons
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** All that is known of a delivery when its body has been decoded. */
+/** What is known about a delivery once its body has been decoded. */
 export interface Readable {
   /** The JSON object of the body. It is never changed. */
   readonly body: Fields;
   readonly headers: Headers;
-  /** Gives the SHA-256 digest of the raw bytes, in hex. */
+  /** Returns the SHA-256 of the raw bytes, in hex. */
   readonly digest: () => string;
   /** When the delivery arrived, in milliseconds since 1970. */
   readonly receivedAt: number;
-  /** Whether the body is too large to be gone through in one go. */
+  /** Whether the body is too large to be copied whole in one turn of the event loop. */
   readonly isLarge?: boolean;
   /** @default 'delivered' */
   readonly source?: EventSource | undefined;
@@ -31,8 +31,8 @@ export interface ReadEvent {
 }
 
 /**
- * Reads the event that a delivery reports. It never fails: what is missing is filled from the headers, the arrival or
- * the digest, unknown fields are kept, and `issues` says where a known event is not what its name promises.
+ * Reads the event that a delivery reports. Never fails: what is missing is filled from the headers, the time of arrival
+ * or the digest, unknown fields are kept, and `issues` lists where a known event is not what its name promises.
  *
  * Source: "Envelope", "Payload fields", "Call transfer event body".
  *
@@ -70,7 +70,7 @@ export function readEvent({
   return { event, traceIdDiffers };
 }
 
-/** The documented sample of a transfer has no name at all, so a transfer is also recognised by its fields. */
+/** The documented sample of a transfer has no name, so a transfer is also recognized by its fields. */
 function readEventName(body: Fields, headers: Headers): string {
   const named = firstId(body['eventName'], headerOf(headers, 'x-webhook-event'));
   return named ?? (isTransfer(unwrapPayload(body)) ? eventNames.callTransferred : unknownEventName);
@@ -88,7 +88,7 @@ interface EventTime {
   readonly source: CallEvent['occurredAtSource'];
 }
 
-/** When the event happened: by the body, else the header, else the arrival. An unreadable time is kept as sent. */
+/** When the event happened, from the body, else the header, else the arrival. An unreadable time is kept as sent. */
 function readTime(body: Fields, headers: Headers, receivedAt: number): EventTime {
   const inBody = body['timestamp'];
   const inHeader = headerOf(headers, 'x-webhook-timestamp');

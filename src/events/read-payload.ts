@@ -9,7 +9,7 @@ import { envelopeFieldNames, payloadSchemas } from './schemas.ts';
 
 type Fields = Record<string, unknown>;
 
-/** A payload in its one shape, and where it is not what the event's name promises. */
+/** A payload, and where it is not what the event's name promises. */
 export interface ReadPayload {
   readonly payload: Fields;
   readonly issues: readonly Issue[];
@@ -31,8 +31,8 @@ const aliasList = Object.entries<readonly string[]>(idAliases);
 const aliasListOfKnown = Object.entries<readonly string[]>(idAliasesOfKnown);
 
 /**
- * Reads the ids under their documented names, then compares a known event with what its name promises. Of a large body,
- * not all can be copied within a turn of the event loop.
+ * Reads the ids under their documented names, then compares a known event with what its name promises. Only the
+ * documented part of a large body is copied: copying all would take too long for one turn of the event loop.
  */
 export function readPayload(eventName: string, body: Readonly<Fields>, isLarge: boolean): ReadPayload {
   const payload = unwrapPayload(body);
@@ -47,7 +47,7 @@ export function readPayload(eventName: string, body: Readonly<Fields>, isLarge: 
 
 const plainReaders = new Map<KnownEventName, PlainReader>();
 
-/** Made when an event of this name comes for the first time. */
+/** Made when the first event of this name comes. */
 function plainReaderFor(eventName: KnownEventName): PlainReader {
   const made = plainReaders.get(eventName) ?? ownReaderOf(payloadSchemas[eventName]);
   plainReaders.set(eventName, made);
@@ -68,12 +68,12 @@ function compareWithSchema(
 
 const maxIssues = 100;
 
-/** A missing or null payload means that the event is flat; any other payload must be an object. */
+/** A missing or null payload means a flat event; any other payload must be an object. */
 function isPayloadReadable(payload: unknown): boolean {
   return payload === undefined || payload === null || isRecord(payload);
 }
 
-/** Fills the documented ids into a payload of our own: it is changed. */
+/** Fills the documented ids into `own`, which is changed. */
 function fillDocumentedIds(own: Fields, aliases: readonly [string, readonly string[]][]): void {
   for (const [name, others] of aliases) {
     const id = readId(own[name]) ?? idUnder(own, others);
@@ -89,7 +89,7 @@ function copyWithoutEnvelope(fields: Readonly<Fields>): Fields {
   return copy;
 }
 
-/** The path and what was expected there. What was found is left out, because issues are logged. */
+/** The path and what was expected there, without the value found: issues are logged. */
 function toIssue(issue: z.core.$ZodIssue): Issue {
   return {
     path: ['payload', ...issue.path].join('.'),

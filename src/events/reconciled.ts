@@ -1,12 +1,12 @@
 /**
- * Events that the platform gave up on, and that are rebuilt from what it says of their call. Of one name a call has one at
- * the most, so that its name and its call identify it.
+ * Events that the platform gave up on, rebuilt from its record of the call. A call has at most one of each name, so
+ * name and call identify the event.
  */
 import { createHash } from 'node:crypto';
 import { maxId } from './ids.ts';
 import { eventNames } from './names.ts';
 
-/** What happens once in a call. A call may be transferred several times, and nothing tells these events apart. */
+/** Events that happen once per call. A call may be transferred several times, and nothing tells those events apart. */
 export const reconcilableNames = [
   eventNames.callStarted,
   eventNames.callEnded,
@@ -16,13 +16,13 @@ export const reconcilableNames = [
 /** The name of an event that can be rebuilt. */
 export type ReconcilableName = (typeof reconcilableNames)[number];
 
-/** Whether events of a name can be rebuilt. */
+/** Whether an event of this name can be rebuilt. */
 export function isReconcilable(eventName: string): eventName is ReconcilableName {
   return (reconcilableNames as readonly string[]).includes(eventName);
 }
 
 /**
- * The trace id of an event that is rebuilt: always the same for a call, so that it is recorded once.
+ * The trace id of a rebuilt event: always the same for a name and a call, so that it is recorded once.
  *
  * @example reconciledTraceId('CallHandler.CallEnded', 'call_42') // 'reconciled:CallHandler.CallEnded:call_42'
  */

@@ -1,8 +1,8 @@
 /**
- * What the platform's document says of each event, read leniently: unknown fields are kept, enumerations stay
- * open, ids sent as numbers become strings, and a `null` in an optional field counts as a missing one (it is left
- * out of the payload; `event.body` still has it). Only what an event is useless without is required. What editors show of
- * the fields is in `payloads.ts`.
+ * What the platform documents of each event, read leniently: unknown fields are kept, enumerations stay open, ids sent
+ * as numbers become strings, and a `null` in an optional field counts as missing (it is left out of the payload;
+ * `event.body` still has it). Only fields without which an event is useless are required. What editors show of the
+ * fields is in `payloads.ts`.
  */
 import { z } from 'zod';
 import { maxId } from './ids.ts';
@@ -17,23 +17,23 @@ function lenientObject<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.Zod
   return z.looseObject(shape);
 }
 
-/** An id, however it is sent. */
+/** An id, sent as text or number. */
 const id = () => z.union([z.string(), z.number()], { error: 'string or number' }).transform(String);
 
 const notBlank = (error: string) => z.string().regex(/\S/, { error });
 
-/** A text or number that an event is useless without. A blank one says nothing. */
+/** A text or number without which an event is useless. It must not be blank. */
 const required = () => {
   const error = 'string (not blank) or number';
   return z.union([notBlank(error), z.number()], { error }).transform(String);
 };
 
-/** The id of the call, if it can be read as one: one that can't belongs to no call. */
+/** The id of the call, if `readId` can read it: an event with any other id would belong to no call. */
 const callId = () => {
   const error = `string (not blank, at most ${maxId} characters) or number`;
   const text = notBlank(error)
     .max(maxId, { error, abort: true })
-    // The maximum counts characters beyond U+FFFF as one, and ids are measured in the units of a string, as `readId` does.
+    // `max` counts a character beyond U+FFFF as one, while `readId` measures ids in UTF-16 units.
     .refine((value) => value.length <= maxId && value.isWellFormed(), { error });
   return z.union([text, z.number()], { error }).transform(String);
 };
@@ -46,7 +46,7 @@ function openEnum<const Known extends string>(...known: readonly Known[]) {
     .transform((value): Known | (string & Record<never, never>) => value);
 }
 
-/** A field that may be missing or null; either way it is undefined when read. */
+/** A field that may be missing or null, and is then undefined when read. */
 function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema
     .nullish()
@@ -102,8 +102,8 @@ const callMetadata = lenientObject({
 });
 
 /**
- * The payload of `CallHandler.CallTransferred`: the same whether the transfer came flat, as its documented sample,
- * or wrapped in the envelope. Source: "Call transfer event body".
+ * The payload of `CallHandler.CallTransferred`, the same whether the transfer came flat, as its documented sample did,
+ * or in the envelope. Source: "Call transfer event body".
  */
 export const callTransferredPayload = lenientObject({
   ...callFields,
@@ -125,19 +125,16 @@ export const payloadSchemas = {
 
 /** The fields around every payload. Source: "Envelope". */
 const envelopeFields = {
-  /** Unique delivery identifier; used for deduplication. */
   traceId: optional(id()).describe('Unique delivery identifier; used for deduplication.'),
   organizationId: optional(id()).describe('Organization id.'),
-  /** For example `CallHandler.CallEnded`. */
   eventName: optional(z.string()).describe('Event type, for example CallHandler.CallEnded.'),
-  /** Short event name, for example `CallEnded`. */
   event: optional(z.string()).describe('Short event name, for example CallEnded.'),
   timestamp: optional(instant()).describe(
     'ISO 8601, or a UNIX timestamp in seconds; others are read as well.',
   ),
 };
 
-/** The names of the envelope's own fields: everything else of a flat event is its payload. */
+/** The names of the envelope's own fields. Everything else in a flat event is its payload. */
 export const envelopeFieldNames: readonly string[] = [...Object.keys(envelopeFields), 'payload'];
 
 /** The envelope of any event. */
