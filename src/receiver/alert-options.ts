@@ -7,7 +7,7 @@ import { type SignOptions, sign } from '../signature/sign.ts';
 import { count, durationWords, orFalse, sizeWords, timeSpan } from './option-values.ts';
 import { sensibleFrom } from './short-durations.ts';
 
-/** What alerts are about, in the order in which they are told. */
+/** What alerts are about, in the order in which they are reported. */
 export const alertNames = [
   'dead_letters',
   'handler_failing',
@@ -25,7 +25,7 @@ export type AlertName = (typeof alertNames)[number];
 /** An alert, as `alerts.notify` gets it. */
 export interface Alert {
   readonly name: AlertName;
-  /** What it is about: the handler of `handler_failing`, the id of the group of `failures_alike`, else undefined. */
+  /** The handler of `handler_failing`, the id of the group of `failures_alike`, else undefined. */
   readonly subject: string | undefined;
   /** `'raised'` when it is new, `'reminded'` when it is still there after `alerts.remind`, `'over'` at its end. */
   readonly state: 'raised' | 'reminded' | 'over';
@@ -35,7 +35,7 @@ export interface Alert {
   readonly message: string;
 }
 
-/** Where a webhook goes. */
+/** The address of a webhook. */
 export interface AlertWebhook {
   readonly url: string;
   /**
@@ -74,10 +74,10 @@ export interface AlertOptions {
   remind?: Duration | undefined;
 }
 
-/** How webhooks of alerts are signed. */
+/** The scheme in which webhooks of alerts are signed. */
 export const alertScheme = 'standard-webhooks-suffix-base64' satisfies SignOptions['scheme'];
 
-/** Who is told: credentials are in the address of many a webhook, and are quoted by no error. */
+/** Errors about `notify` never quote it: many addresses of webhooks contain credentials. */
 const notify = z.unknown().transform((value, context) => {
   const problem = problemOf(value);
   if (problem === undefined) return value as Notify;
@@ -104,7 +104,7 @@ function problemOf(value: unknown): NotifyProblem | undefined {
   const { url } = value;
   if (!isAddress(url))
     return { message: 'an http or https address', path: ['url'], params: { found: wrongAddress(url) } };
-  // A variable that isn't set must not send unsigned what was to be signed.
+  // If the secret's environment variable isn't set, the webhook must not go out unsigned.
   if (!('secret' in value) || canSign(value['secret'] as Secrets)) return undefined;
   return { message: 'whsec_ and base64, or left out', path: ['secret'] };
 }
@@ -112,11 +112,11 @@ function problemOf(value: unknown): NotifyProblem | undefined {
 function isAddress(value: unknown): boolean {
   if (typeof value !== 'string' || !URL.canParse(value)) return false;
   const { protocol, username, password } = new URL(value);
-  // `fetch` takes no credentials in front of the host.
+  // `fetch` refuses credentials in front of the host.
   return ['http:', 'https:'].includes(protocol) && username + password === '';
 }
 
-/** What is wrong with a text that is no address, without quoting it. */
+/** What is wrong with a text that is not an address, without quoting it. */
 function wrongAddress(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
   if (!/^https?:/i.test(value)) return 'text that does not begin with http:// or https://';

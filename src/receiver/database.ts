@@ -1,4 +1,4 @@
-/** Which store keeps an inbox: it follows from what is given as `database`. */
+/** Chooses the store of an inbox by the option `database`. */
 import { statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Clock } from '../kit/clock.ts';
@@ -10,14 +10,14 @@ import type { Store, StoreFactory } from '../store/store.ts';
 /** What the option `database` may be. */
 export type Database = string | StoreFactory | Store;
 
-/** What no file is called: any other URL, and what libpq takes. Taken for a file's name, it would be in the log with its password. */
+/** URLs and connection strings of libpq. Taken for a file name, one would be logged with its password. */
 const noFile = /^\w[\w+.-]*:\/\/|^postgres(ql)?:|\bpassword=/i;
 
 export function isDatabaseName(text: string): boolean {
   return readPlace(text) !== undefined || (text !== '' && !noFile.test(text));
 }
 
-/** What is wrong with a text that names no database, as far as more can be said than what it is. */
+/** What is wrong with a text that names no database. */
 export const wrongDatabase = wrongPlace;
 
 /** Whether another process can open the same inbox. */
@@ -26,8 +26,8 @@ export function isSharable(database: Database): boolean {
 }
 
 /**
- * Finds out how much room there is on the disk of a database, in bytes: known of a file only. A relative path counts from the
- * folder in which this is called.
+ * Finds out how much room the disk of a database has, in bytes; undefined if the database is not a file. A relative
+ * path is resolved against the current folder at the time of this call.
  */
 export function freeDiskOf(database: Database): () => Promise<number | undefined> {
   if (typeof database !== 'string' || database === ':memory:' || readPlace(database))
@@ -40,7 +40,7 @@ export function freeDiskOf(database: Database): () => Promise<number | undefined
     );
 }
 
-/** The database in a sentence for a person: a file as it was given, a URL without its credentials. */
+/** The name of the database in messages: a file as it was given, a URL without its credentials. */
 export function databaseName(database: string): string {
   const place = readPlace(database);
   if (place) return placeName(place);
@@ -52,6 +52,6 @@ export function storeOf(database: Database, clock: Clock): Store {
   if (typeof database !== 'string') return 'createStore' in database ? database.createStore(clock) : database;
   const place = readPlace(database);
   if (place === undefined) return new SqliteStore(database, clock);
-  // What it lends to `ctx.commit` is known to whoever wrote the URL; to the receiver it is opaque.
+  // The type of what it lends to `ctx.commit` matters only to the user, who wrote the URL.
   return new PostgresStore(place, clock) as unknown as Store;
 }

@@ -37,7 +37,7 @@ export interface HandlerOptions {
 
 /** Options of a join: `receiver.onCall(options, handler)`. */
 export interface JoinOptions extends Omit<HandlerOptions, 'name' | 'order'> {
-  /** The name under which its runs are stored; keep it across releases. */
+  /** The name under which its runs are stored. Keep it across releases. */
   name: string;
   /** The names of the events that it waits for; no patterns. Any string is accepted; editors suggest the known names. */
   events: readonly (KnownEventName | (string & Record<never, never>))[];
@@ -50,7 +50,7 @@ export interface JoinOptions extends Omit<HandlerOptions, 'name' | 'order'> {
 const handlerSchema = z.strictObject({
   name: givenText.optional(),
   timeout: attemptTime.optional(),
-  // Without defaults: what is left out is the receiver's.
+  // Without defaults: what is left out comes from the receiver's options.
   retry: retrySchema.partial().optional(),
   order: z.enum(['call', 'strict', 'none'], "'call', 'strict' or 'none'").default('call'),
   concurrency: count.optional(),
@@ -60,7 +60,7 @@ const handlerSchema = z.strictObject({
 const eventName = z
   .string('the name of an event')
   .regex(/^[^*]+$/, 'the name of an event: a join waits for each by its name, so patterns are not possible');
-// Without `order`: the runs of a join for one call must not overlap, because each records what it has seen.
+// Without `order`: the runs of a join for one call must not overlap, because each records which events it has seen.
 const joinSchema = handlerSchema.omit({ order: true }).extend({
   name: givenText,
   events: z
@@ -82,7 +82,7 @@ export function resolveHandlerOptions(options: HandlerOptions): ResolvedHandlerO
   return parseStrictly(handlerSchema, options, 'receiver.on');
 }
 
-/** The durations among the options of a handler, or of a join, that were probably meant as seconds. */
+/** The durations in the options of a handler or a join that were probably meant as seconds. */
 export function shortDurationsOfHandler(options: HandlerOptions | JoinOptions): readonly ShortDuration[] {
   return shortDurationsIn(joinSchema, options);
 }

@@ -32,7 +32,7 @@ export class Lifecycle {
   #isDatabaseLent = false;
   #isDatabaseReplaced = false;
 
-  /** @param shortDurations those among the options: they are reported at start, when there is somebody to read it */
+  /** @param shortDurations those in the options; reported at start */
   constructor(options: ResolvedOptions, shortDurations: readonly ShortDuration[]) {
     this.#options = options;
     this.#shortDurations = shortDurations;
@@ -43,7 +43,7 @@ export class Lifecycle {
     });
   }
 
-  /** Whether deliveries are taken and, as far as is known, can be stored. */
+  /** Whether deliveries are taken and, as far as known, can be stored. */
   get isReady(): boolean {
     return this.#isOpen && this.parts.health.isWritable;
   }
@@ -59,14 +59,14 @@ export class Lifecycle {
   }
 
   /**
-   * Asks whether the inbox is open, not whether the receiver is ready: handlers already run before `start` has
-   * resolved, and still run while `stop` drains, and may use the inbox.
+   * Requires an open inbox, not a ready receiver: handlers may use the inbox, and they already run before `start` has
+   * resolved and still run while `stop` drains.
    */
   readonly requireStarted = (method: string): void => {
     if (!this.#isInboxOpen) throw ringbackError('receiver_not_started', { method });
   };
 
-  /** Opens the inbox and no more: nothing is taken, claimed or removed. `start` may follow. */
+  /** Only opens the inbox: nothing is taken, claimed or removed. `start` may follow. */
   async openInbox(): Promise<void> {
     this.parts.registry.close();
     try {
@@ -90,13 +90,13 @@ export class Lifecycle {
     const { drain } = parseStrictly(stopSchema, options, 'stop');
     this.#reportShort(shortDurationsIn(stopSchema, options));
     if (this.#state === 'created') this.#stopping = this.#closeUnstarted();
-    // A start that fails rejects to its own caller, and closes what it opened.
+    // A start that fails closes what it opened, and rejects only for its own caller.
     if (this.#state === 'starting') await this.#untilStarted(drain);
     if (this.#state === 'started') this.#stopping = this.#drain(drain);
     await this.#stopping;
   }
 
-  /** Returns the inbox's database. This opens it, so `stop` must close it even if the receiver was never started. */
+  /** Returns the inbox's database. That opens it, so `stop` must close it even if the receiver was never started. */
   lendDatabase(): NonNullable<Parts['store']['database']> {
     const { database, name } = this.parts.store;
     if (this.#state === 'stopped') throw ringbackError('database_closed', { database: name });
@@ -123,7 +123,7 @@ export class Lifecycle {
     this.#reportStart();
   }
 
-  /** What handlers would do from now on could not be stored, and would be done again after the restart. */
+  /** Ends all work once the database was replaced: it could not be stored, and would be done again after the restart. */
   async #endWork(): Promise<void> {
     this.#isDatabaseReplaced = true;
     const { dispatcher, drift, history, alerts, retention, health, events, reconciliation } = this.parts;
@@ -144,8 +144,8 @@ export class Lifecycle {
   }
 
   /**
-   * A process that holds the database locked must not keep this one from ending: runs whose end can't be written are run again.
-   * Returns the function that cancels it.
+   * Gives up on a locked database after a while: another process must not keep this one from ending. Runs whose end
+   * can't be written are run again. Returns a function that cancels this.
    */
   #abandonAfter(drain: number): () => void {
     return this.#options.clock.after(drain + lockTimeout, () => this.parts.store.abandon());
@@ -158,8 +158,8 @@ export class Lifecycle {
     health.stop();
     changes.close();
     this.parts.reconciliation.stop();
-    // The dispatcher drains at the same time as the intake. One after the other, a sender that stalls after
-    // half a body could make the stop take twice as long.
+    // Dispatcher and intake drain at the same time. One after the other, a sender that stalls after half a body could
+    // double the time.
     const dispatched = dispatcher.stop(timeout);
     const cancel = this.#abandonAfter(timeout);
     await intake.drained(timeout);
@@ -174,7 +174,7 @@ export class Lifecycle {
     telemetry.report('receiver_stopped');
   }
 
-  /** A later `start` is refused: a signal that comes while an app is set up must not be lost. */
+  /** Makes a later `start` fail: a signal to stop that comes while the app is set up must not be lost. */
   async #closeUnstarted(): Promise<void> {
     this.#state = 'stopped';
     if (this.#isInboxOpen || this.#isDatabaseLent) await this.#close();
@@ -184,7 +184,7 @@ export class Lifecycle {
     this.parts.reconciliation.stop();
     await this.parts.events.bulk.close();
     this.#isInboxOpen = false;
-    // After a failed start, or without a start, nothing may use the receiver while the store closes.
+    // After a failed start, or without one, nothing may use the receiver while the store closes.
     if (this.#state !== 'stopping') this.#state = 'stopped';
     await this.parts.store.close();
     this.#state = 'stopped';

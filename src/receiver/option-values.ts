@@ -1,4 +1,4 @@
-/** The kinds of values that options take, each with the words for what was expected. */
+/** The kinds of values that options take, each with the words that an error uses for what was expected. */
 import { EventEmitter } from 'node:events';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import { z } from 'zod';
@@ -17,18 +17,18 @@ import { sensibleFrom } from './short-durations.ts';
 export const durationWords = "milliseconds or a duration such as '90s', '5m', '30d'";
 export const sizeWords = "bytes or a size such as '512kb', '5mb'";
 
-/** A length of time, which may be zero, and as short as anybody likes: the wait before a retry. */
+/** A length of time that may be zero or very short: the wait before a retry. */
 export const duration = checked(durationWords, parseDuration);
-/** A length of time, which may be zero, but else makes no sense below a second. */
+/** A length of time. Zero makes sense, anything else below a second does not. */
 export const timeSpan = sensibleFrom(1_000, checked(durationWords, parseDuration));
-/** How long something is kept, which may be zero, but else makes no sense below an hour. */
+/** How long something is kept. Zero makes sense, anything else below an hour does not. */
 export const keepingTime = sensibleFrom(3_600_000, checked(durationWords, parseDuration));
-/** A length of time above zero: no attempt could end within zero, and few end within less than a second. */
+/** The timeout of an attempt. Zero is refused, since no attempt could meet it; few meet less than a second. */
 export const attemptTime = sensibleFrom(
   1_000,
   checked("more than 0: milliseconds or a duration such as '90s', '5m'", parsePositiveDuration),
 );
-/** How often something may happen, with the time from one to the next. */
+/** How often something may happen, with the gap from one to the next. */
 export const rate = checked(
   "a number in a second, a minute, an hour or a day: '10/s', '100/m', '500/h', '1000/d'",
   (value) => {
@@ -39,7 +39,7 @@ export const rate = checked(
 export const size = checked(sizeWords, parseSize);
 /** A whole number above zero. */
 export const count = z.int('a whole number of 1 or more').min(1, 'a whole number of 1 or more');
-/** A value, or false for never. */
+/** A value, or `false` for never. */
 export const orFalse = <T>(words: string, read: (value: unknown) => T | undefined) =>
   checked(`${words}, or false`, (value) => (value === false ? value : read(value)));
 export const random = z.custom<Random>((value) => typeof value === 'function', 'a function');
@@ -60,7 +60,7 @@ export const logger = checked('a pino instance or options for one', readLogger, 
     : undefined,
 );
 
-/** Only a name in the form in which `admit` reads the Host header, except its case: no other could ever match. */
+/** Accepts only names in the form in which `admit` reads the Host header, in any case: no other could ever match. */
 function readHostName(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.includes('*')) return undefined;
   return hostName(value) === value.toLowerCase() ? hostName(value) : undefined;
@@ -72,19 +72,19 @@ function readDatabase(value: unknown): Database | undefined {
   return isStore ? (value as Database) : undefined;
 }
 
-/** Refuses a logger that isn't pino's: it would be taken for pino's options, and our lines would never reach it. */
+/** Refuses other loggers: one would be taken for options of pino, and no line would ever reach it. */
 function readLogger(value: unknown): Logger | LoggerOptions | undefined {
   if (!isObject(value) || Array.isArray(value)) return undefined;
   if (isLogger(value)) return value;
   return isOtherLogger(value) ? undefined : value;
 }
 
-/** Whether a value that is no logger of pino's has methods that loggers have. */
+/** Whether a value that is not a pino instance has methods that loggers have. */
 function isOtherLogger(value: unknown): boolean {
   return ['info', 'log', 'child'].some((name) => hasMethods(value, [name]));
 }
 
-/** @throws ConfigError, in pino's own words, for options that pino doesn't take */
+/** @throws ConfigError with pino's message, for options that pino refuses */
 export function asLogger(given: Logger | LoggerOptions): Logger {
   if (isLogger(given)) return given;
   try {
@@ -96,9 +96,9 @@ export function asLogger(given: Logger | LoggerOptions): Logger {
 }
 
 /**
- * A log file on a full disk makes pino's output emit an error, which must not end the process: deliveries are answered
- * with 503 while the disk is full, and with 200 when there is room again. After such an error, the output must not keep
- * the process from ending either: pino would try to write forever at the exit. A user's own transport is left alone.
+ * Keeps a log file on a full disk from ending the process: pino's output then emits an error, while deliveries get 503
+ * until there is room again. After such an error pino must not write at the exit, where it would try forever. A user's
+ * own transport is left alone.
  */
 function outlivingItsOutput(made: Logger, { transport }: LoggerOptions): Logger {
   const output = (made as { readonly [pino.symbols.streamSym]?: unknown })[pino.symbols.streamSym];

@@ -43,7 +43,7 @@ export interface RetryOptions {
   cap?: Duration | undefined;
 }
 
-/** How long data is kept in the inbox. It is then removed, in small steps between deliveries. */
+/** How long data is kept in the inbox before it is removed, in small steps between deliveries. */
 export interface RetentionOptions {
   /** Events whose runs are all done: from their arrival, or from the end of their last stored run. @default '30d' */
   done?: Duration | undefined;
@@ -51,7 +51,7 @@ export interface RetentionOptions {
   dead?: Duration | undefined;
   /** Deliveries in quarantine: from their arrival. @default '7d' */
   quarantine?: Duration | undefined;
-  /** Trace ids of removed events: as long as this, a late copy still counts as a duplicate. @default '180d' */
+  /** Trace ids of removed events: until then a late copy still counts as a duplicate. @default '180d' */
   traceIds?: Duration | undefined;
 }
 
@@ -76,7 +76,7 @@ export interface ReceiverOptions<Transaction = UserDatabase> {
   signature?: SignatureOption | undefined;
   /** How far the time of a delivery may be from this machine's clock, in either direction. @default '5m' */
   tolerance?: Duration | undefined;
-  /** What counts as HTTPS, and which host names the receiver answers to. */
+  /** Whether HTTPS is required, and which host names the receiver answers to. */
   https?:
     | {
         /** Whether plain HTTP is refused. Set it to false only for development on loopback. @default true */
@@ -86,7 +86,7 @@ export interface ReceiverOptions<Transaction = UserDatabase> {
          * @default the app's own in Express, else none
          */
         trustProxy?: TrustProxySetting | undefined;
-        /** The host names that the receiver answers to. @default any name; where HTTPS is required, no IP address */
+        /** The host names that the receiver answers to. @default any name, but no IP address if HTTPS is required */
         hosts?: string[] | undefined;
       }
     | undefined;
@@ -156,7 +156,7 @@ const day = 86_400_000;
  */
 export type AppOptions = Omit<ReceiverOptions, 'database' | 'logger' | 'clock' | 'random'>;
 
-/** The options of retrying, without defaults. */
+/** The options of retries, without defaults. */
 export const retrySchema = z.strictObject({
   attempts: count,
   base: duration,
@@ -216,17 +216,17 @@ const optionsSchema = z.strictObject({
   random: random.default(() => Math.random),
 });
 
-/** The options, parsed, with all defaults filled in. Frozen. */
+/** The checked options with all defaults. Frozen. */
 export type ResolvedOptions = Readonly<ReturnType<typeof resolveOptions>>;
 
 /**
  * Checks the options and fills in the defaults, once.
  *
- * @throws ConfigError that names the option, what was expected, and what was found (never a secret).
+ * @throws ConfigError with the option, what was expected, and what was found (never a secret).
  */
 export function resolveOptions<Transaction>(options: ReceiverOptions<Transaction>) {
   const { logger: given, ...resolved } = parseStrictly(optionsSchema, options, 'createReceiver');
-  // Only undefined counts as not set: null is passed on, and is refused as a scheme.
+  // Only undefined counts as not set: null is refused as a scheme.
   const signature = resolved.signature === undefined ? 'auto' : (resolved.signature as SignatureOption);
   const secrets = resolved.secrets as ReceiverOptions['secrets'];
   if (secrets === undefined) requireOwnHeader(resolved.headers, options);
@@ -240,7 +240,7 @@ export function resolveOptions<Transaction>(options: ReceiverOptions<Transaction
   });
 }
 
-/** The durations among the options that were probably meant as seconds. */
+/** The durations in the options that were probably meant as seconds. */
 export function shortDurationsOf(options: object): readonly ShortDuration[] {
   return shortDurationsIn(optionsSchema, options);
 }

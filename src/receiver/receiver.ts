@@ -39,7 +39,7 @@ export type EventHandler<Names extends EventPattern | readonly EventPattern[], T
 
 /** The context that the fallback gets besides the event. */
 export interface FallbackContext<Transaction = UserDatabase> extends RunContext<Transaction> {
-  /** Whether the event has one of the four known names: then no handler takes it, or `issues` say why none got it. */
+  /** Whether the event has one of the four known names. Then no handler matches it, or `issues` say why none got it. */
   readonly isKnown: boolean;
 }
 
@@ -51,7 +51,7 @@ interface Internals {
 }
 
 /**
- * What a receiver is made of, for what belongs to Ringback and isn't public.
+ * The inside of a receiver, for other parts of Ringback.
  *
  * @internal
  */
@@ -70,9 +70,9 @@ export class Receiver<Transaction = UserDatabase> {
   readonly failures: Failures;
   /** The handlers: list, pause and resume them. */
   readonly handlers: InboxHandlers;
-  /** Deliveries that were kept but not handled. */
+  /** Deliveries that are kept but not handled. */
   readonly quarantine: Quarantine;
-  /** How what the platform sends differs from what is documented. */
+  /** How what the platform sends differs from its document. */
   readonly drift: DriftLedger;
   /** Numbers of deliveries and runs over time, by minute and by hour. */
   readonly history: History;
@@ -144,8 +144,8 @@ export class Receiver<Transaction = UserDatabase> {
    * It is a handler like any other, with the name `fallback`.
    *
    * @returns the receiver
-   * @throws ConfigError for what is no function, a second fallback, another handler named `fallback`, or one registered
-   *   after `start`
+   * @throws ConfigError for a value that is not a function, a second fallback, another handler named `fallback`, or one
+   *   registered after `start`
    * @example receiver.fallback(async (event, { isKnown, log }) => log.warn({ isKnown }, event.eventName));
    */
   fallback(handler: (event: CallEvent, context: FallbackContext<Transaction>) => unknown): this {
@@ -191,12 +191,12 @@ export class Receiver<Transaction = UserDatabase> {
 
   /**
    * Refuses new deliveries with 503, answers those in flight, gives active runs `drain` (default '10s') to end, then
-   * interrupts them and closes the inbox. Runs that are not done continue at the next start. While another process has
-   * the database locked, it waits another 5 seconds; what it can't write by then stays unwritten. Called while `start`
-   * is in flight, it waits for `start` first; called before `start`, it makes `start` throw; called again, it waits for
-   * the first call.
+   * interrupts them and closes the inbox. Runs that are not done are run again after the next start. While another
+   * process has the database locked, it waits another 5 seconds; what it can't write by then stays unwritten. Called
+   * while `start` is in flight, it waits for `start` first; called before `start`, it makes `start` throw; called
+   * again, it waits for the first call.
    *
-   * @throws ConfigError for invalid options; the receiver then goes on
+   * @throws ConfigError for invalid options; the receiver then keeps running
    * @example process.once('SIGTERM', () => void receiver.stop({ drain: '20s' }));
    */
   stop(options: StopOptions = {}): Promise<void> {
@@ -215,7 +215,7 @@ export class Receiver<Transaction = UserDatabase> {
   /**
    * Takes a delivery and resolves to the answer; never rejects. All adapters call this: use it in an adapter of your own.
    *
-   * @param delivery the method, the headers by name in lower case, where the raw bytes are, and what is known of the peer
+   * @param delivery the method, the headers by lower-case name, where the raw bytes are, and what is known about the peer
    * @example
    * const body = { kind: 'bytes', bytes } as const;
    * const peer = { peerAddress: undefined, encrypted: true, appTrustProxy: undefined };
@@ -226,7 +226,7 @@ export class Receiver<Transaction = UserDatabase> {
   /**
    * The receiver as middleware of Express 4 or 5; mount it before any body parser.
    *
-   * @throws ConfigError when it is mounted without its parentheses, at the first request
+   * @throws ConfigError at the first request, if it was mounted without its parentheses
    * @example app.use('/webhooks/calls', receiver.middleware());
    */
   middleware(...request: readonly never[]): Middleware {
@@ -247,8 +247,8 @@ export class Receiver<Transaction = UserDatabase> {
   /**
    * The receiver for frameworks with Request and Response.
    *
-   * @param connection what the server knows of the connection: behind a proxy, the peer's address lets `https.trustProxy`
-   *   be a list
+   * @param connection what the server knows about the connection. Behind a proxy, a list in `https.trustProxy` needs the
+   *   peer's address
    * @example const response = await receiver.fetch(request);
    * @example const response = await receiver.fetch(request, { peerAddress: socket.remoteAddress, encrypted: false });
    */
@@ -310,7 +310,7 @@ export class Receiver<Transaction = UserDatabase> {
    * of the result are the calls to erase there. With `dryRun: true`, nothing is erased, and the result shows what
    * would be.
    *
-   * @param others None: what is put behind the target by mistake, such as `{ dryRun: true }`, is refused.
+   * @param others None. A second argument given by mistake, such as `{ dryRun: true }`, is refused.
    * @throws ConfigError for an invalid target; RingbackError `receiver_not_started`
    * @example await receiver.erase({ callId: 'call_42' }) // { events: 3, runs: 1, quarantined: 0, calls: 1, callIds:
    * ['call_42'], … }
@@ -358,7 +358,7 @@ function refuseRequest(request: readonly never[], method: string): void {
 /**
  * Creates a receiver. Nothing is opened before `start`.
  *
- * @throws ConfigError for invalid options, with a sentence that says what to do
+ * @throws ConfigError for invalid options, with a message that says what to do
  * @example
  * const receiver = createReceiver({ secrets: process.env.WEBHOOK_SECRET });
  * receiver.on('CallHandler.CallEnded', async (event) => console.log(event.payload.call_id));

@@ -1,6 +1,6 @@
 /**
- * Durations that were given as plain numbers, which count as milliseconds, and are so short that seconds may have been
- * meant: `timeout: 30`. A text such as '30ms' says what it means, and zero is zero in any unit.
+ * Finds durations that were given as plain numbers, which count as milliseconds, and are so short that seconds may have
+ * been meant: `timeout: 30`. A text such as '30ms' is unambiguous, and zero is zero in any unit.
  */
 import { z } from 'zod';
 import { isObject } from '../kit/values.ts';
@@ -14,13 +14,13 @@ export interface ShortDuration {
 
 const sensible = new WeakMap<z.ZodType, number>();
 
-/** Marks the schema of a duration: from `shortest` on, in milliseconds, a plain number makes sense. */
+/** Marks the schema of a duration: a plain number below `shortest`, in milliseconds, is suspicious. */
 export function sensibleFrom<Schema extends z.ZodType>(shortest: number, schema: Schema): Schema {
   sensible.set(schema, shortest);
   return schema;
 }
 
-/** The suspicious durations among options that the schema has taken. */
+/** The suspicious durations in options that the schema has accepted. */
 export function shortDurationsIn(schema: z.ZodType, options: unknown): readonly ShortDuration[] {
   return found(schema, options, []);
 }
@@ -38,7 +38,7 @@ function found(wrapped: z.ZodType, value: unknown, path: readonly string[]): rea
   return isShort ? [{ option: path.join('.'), milliseconds: value }] : [];
 }
 
-/** The schema without the wrappers that say what happens if nothing is given. */
+/** The schema without its wrappers for optional values and defaults. */
 function unwrapped(schema: z.ZodType): z.ZodType {
   const isWrapper =
     schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault;

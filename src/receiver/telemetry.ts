@@ -136,7 +136,7 @@ export const logEventNames = Object.keys(logEvents) as LogEvent[];
 /** The fields that a log line may have besides the name of its event. */
 export type Fields = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** Writes log lines and publishes them, by name. */
+/** Logs and publishes log events by name. */
 export class Telemetry {
   readonly logger: Logger;
   readonly #isInboxSharable: boolean;
@@ -144,15 +144,15 @@ export class Telemetry {
     logEventNames.map((name) => [name, channel(`ringback.${name}`)]),
   );
 
-  /** @param isInboxSharable Whether other processes can open the inbox too, so that the command can be named that looks into it. */
+  /** @param isInboxSharable whether other processes can open the inbox, so that lines may suggest a command that does */
   constructor(logger: Logger, isInboxSharable = false) {
     this.logger = logger;
     this.#isInboxSharable = isInboxSharable;
   }
 
   /**
-   * Reports a log event. Every delivery and every run is reported, and mostly nobody reads the line: its fields are
-   * then not computed.
+   * Logs and publishes a log event. Fields given as a function are computed only if somebody gets the event: every
+   * delivery and every run is reported, mostly to nobody.
    */
   report(event: LogEvent, fields: Fields | (() => Fields) = {}): void {
     const [level] = logEvents[event];

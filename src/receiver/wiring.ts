@@ -46,10 +46,10 @@ interface Common {
   readonly options: ResolvedOptions;
   readonly hooks: LifecycleHooks;
   readonly store: Store;
-  /** The same for what people ask and do: it says if the receiver was stopped meanwhile. */
+  /** The same store for what people ask and do: its methods throw a clear error if the receiver was stopped meanwhile. */
   readonly asked: Store;
   readonly telemetry: Telemetry;
-  /** For bodies that are stored. Those that arrive have one of their own: their senders wait. */
+  /** For stored bodies. Arriving bodies have a decoder of their own, because their senders wait. */
   readonly decoder: BodyDecoder;
   readonly audit: Audit;
   readonly activity: Activity;
@@ -128,7 +128,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
   };
 }
 
-/** Logs what a store reports by itself. */
+/** Logs the notices of a store. */
 function report(
   notice: StoreNotice,
   { store, telemetry, hooks }: Pick<Common, 'store' | 'telemetry' | 'hooks'>,
@@ -141,7 +141,7 @@ function report(
   hooks.onReplaced();
 }
 
-/** Its store is the asked one: a release looks at the pin, too. */
+/** Uses `asked`, because a person's release from quarantine reads the pin too. */
 function buildAuthenticator({ options, asked: store, telemetry }: Common): Authenticator {
   const { secrets, schemes, isSchemeGiven, tolerance, clock } = options;
   const onFailure = (cause: string) => telemetry.report('secrets_failed', { cause });
@@ -169,7 +169,7 @@ function buildIntake(
   const { required, trustProxy, hosts } = https;
   const admission = { isHttpsRequired: required, trustProxy, hosts, headers: new RequiredHeaders(headers) };
   const { intakeState } = hooks;
-  // Of its own: a large body that arrives must not wait behind one that is read for a handler.
+  // A decoder of its own: a large body that arrives must not wait behind one that is read for a handler.
   const decoder = new BodyDecoder(limits);
   const common = { limits, admission, authenticator, decoder, recorder, telemetry, activity, tracing, clock };
   const isOverloaded = () => store.isOverloaded?.() ?? false;
@@ -260,7 +260,7 @@ function buildReconciliation(
     record: (record, event) => dispatcher.record(record, event),
     telemetry,
     clock: options.clock,
-    // A dead letter was attempted, and may have done part of its work.
+    // Also bounded by `dead`: a dead letter was attempted, and may have done part of its work.
     kept: Math.min(options.retention.done, options.retention.dead),
     requireStarted: hooks.requireStarted,
   });
