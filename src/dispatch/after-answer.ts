@@ -6,8 +6,8 @@ import { EventLoopShare } from '../kit/event-loop-share.ts';
 const share = { ofTurn: 2 };
 
 /**
- * Does what follows an answer, once the answers that are being written have been written: handlers run after the answer. What has
- * been claimed is placed here and nowhere else, so that it is placed in the order in which it was claimed.
+ * Does the work that follows an answer, after this turn's answers have been written. All claimed work is placed here,
+ * so that it is placed in the order in which it was claimed.
  */
 export class AfterAnswer {
   readonly #beginReady: () => void;
@@ -15,20 +15,20 @@ export class AfterAnswer {
   readonly #waiting: (() => void)[] = [];
   #working: Promise<void> | undefined;
 
-  /** `beginReady`: begins the runs that have been placed. */
+  /** `beginReady` begins the runs that have been placed. */
   constructor(clock: Clock, beginReady: () => void) {
     this.#beginReady = beginReady;
     this.#share = new EventLoopShare(clock, share);
   }
 
-  /** Calls these, in this order; resolves when all of them have been called. */
+  /** Calls these functions in order. Resolves when all have been called. */
   call(...work: readonly (() => void)[]): Promise<void> {
     this.#waiting.push(...work);
     this.#working ??= this.#callAll();
     return this.#working;
   }
 
-  /** A claim may bring hundreds of events, which have to be read: deliveries go on between the turns that this takes. */
+  /** A claim may bring hundreds of events to read. This takes several turns, and deliveries are answered in between. */
   async #callAll(): Promise<void> {
     await endOfTurn();
     try {

@@ -1,4 +1,4 @@
-/** What is done once when a receiver starts: how its handlers fit the inbox, and what its joins have missed. */
+/** What is done once at the start of a receiver: its handlers are compared with the inbox, and joins look back. */
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { messageOf } from '../kit/error-text.ts';
@@ -8,8 +8,8 @@ import type { Sequence } from '../store/event-record.ts';
 import { storePause } from '../store/timeouts.ts';
 
 /**
- * Logs, when a receiver starts, how its handlers don't fit its inbox: work may then never be done, and nothing else
- * shows that.
+ * Logs how the receiver's handlers differ from those that the inbox knows: work may then never be done, and nothing
+ * else would show that.
  */
 export async function reportHandlers(
   store: Store,
@@ -21,7 +21,7 @@ export async function reportHandlers(
   }
   // A process without handlers claims nothing, so it takes no work from others.
   if (names.size === 0) return telemetry.report('no_handlers');
-  // No start fails for a line in the log: on a full disk, for example, or while another program holds the lock.
+  // A failure here must not fail the start: the disk may be full, or another program may hold the lock.
   const others = await store.announce([...names]).catch(() => []);
   reportDifference(telemetry, names, others);
 }
@@ -48,8 +48,8 @@ export interface LookBackParts {
 }
 
 /**
- * Makes a join count the events that arrived before this start or before it was registered, as far back as `within`.
- * It looks in small steps, so that deliveries don't wait however many events there are.
+ * Lets a join count events that arrived before this start or before it was registered, as far back as `within`. It
+ * looks in small steps, so that deliveries don't wait, however many events there are.
  */
 export async function lookBack({ name, join }: Handler, parts: LookBackParts): Promise<void> {
   if (!join) return;

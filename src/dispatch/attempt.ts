@@ -32,43 +32,43 @@ export interface AttemptParts {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly random: Random;
-  /** Aborted when the receiver stops and will wait no longer. */
+  /** Aborted when a stop interrupts active runs. */
   readonly stop: AbortSignal;
 }
 
 /**
- * For how long handlers are called in one turn of the event loop, in milliseconds. Handlers that compute would otherwise
- * be called one after the other, and no delivery would be answered until all of them are done.
+ * How long handlers are called in one turn of the event loop, in milliseconds. Otherwise, handlers that compute would
+ * be called one after the other, and no delivery would be answered until all are done.
  */
 const share = { ofTurn: 10 };
 
 /** What the user's function is called with. */
 type Subject = CallEvent | JoinedCall;
 
-/** How an attempt went, and the run as it was tried: one whose attempt was counted has a row. */
+/** How an attempt went, and the run as it was tried. A run whose attempt was counted in advance has a row. */
 interface Tried {
   readonly run: Run;
   readonly conclusion: Conclusion;
-  /** Whether a commit has settled it. */
+  /** Whether `ctx.commit` has settled it. */
   readonly isSettled: boolean;
 }
 
-/** An attempt whose handler has ended, and which is yet to be settled. */
+/** An attempt whose handler has ended, to be settled. */
 export interface Ended extends Tried {
   readonly span: AttemptSpan;
-  /** On the clock that never jumps. */
+  /** By the monotonic clock. */
   readonly startedAt: number;
-  /** Until its handler had ended, in milliseconds. */
+  /** Milliseconds until its handler ended. */
   readonly duration: number;
 }
 
-/** Makes attempts: read the event, call the user's function, conclude, settle, and write a line to the log. */
+/** Makes attempts: reads the event, calls the user's function, concludes, settles and logs. */
 export class Attempts {
   readonly #parts: AttemptParts;
   readonly #share: EventLoopShare;
   /**
-   * Calls a function in the asynchronous context in which the receiver was made. What makes an attempt begin is often
-   * another delivery, whose request must not be what the handler finds in an app's `AsyncLocalStorage`.
+   * Calls a function in the asynchronous context in which the receiver was made. An attempt is often begun by another
+   * delivery, whose request the handler must not find in an app's `AsyncLocalStorage`.
    */
   readonly #outsideRequests = AsyncLocalStorage.snapshot();
 
@@ -78,8 +78,8 @@ export class Attempts {
   }
 
   /**
-   * Makes one attempt of a run, up to the end of its handler; `settle` must follow. Undefined when the claim was lost.
-   * `onInvoked` is called as soon as the handler of a run that may be poison has been called. Rejects only when the inbox
+   * Makes one attempt of a run, up to the end of its handler; `settle` must follow. Undefined if the claim was lost.
+   * `onInvoked` is called as soon as the handler of a run that may be poison has been called. Rejects only if the inbox
    * could not be written before the receiver stopped.
    */
   async make(run: Run, onInvoked: () => void = () => {}): Promise<Ended | undefined> {
@@ -100,9 +100,8 @@ export class Attempts {
   }
 
   /**
-   * Writes how an attempt ended. Resolves to the state in which the run is left, or undefined when the claim was lost.
-   * Rejects only when the inbox could not be written before the receiver stopped; the claim is then given back, and the
-   * run is run again.
+   * Writes how an attempt ended. Resolves to the state of the run, or undefined if the claim was lost. Rejects only if
+   * the inbox could not be written before the receiver stopped; the claim is then given back, and the run is run again.
    */
   async settle(ended: Ended): Promise<RunState | undefined> {
     const { run, span, conclusion, duration } = ended;
@@ -126,8 +125,8 @@ export class Attempts {
   }
 
   /**
-   * Most attempts are counted when they end. If the process dies in one, nobody knows whose fault it was, and a run that
-   * waited for its turn must not lose its only attempt by that.
+   * Most attempts are counted when they end. If the process dies during one, nobody knows which run was to blame, and a
+   * run that was only waiting for its turn must not lose an attempt.
    */
   async #tryUncounted(run: Run, span: AttemptSpan): Promise<Tried> {
     const subject = await this.#subjectOf(run);
@@ -138,9 +137,9 @@ export class Attempts {
   }
 
   /**
-   * Once a process has died over the event, the inbox is told of each step before it is taken, first of the reading, then of
-   * the attempt: the next death then shows which of them kills. Nothing is awaited between counting the attempt and calling
-   * the handler.
+   * Once a process has died over the event, each step is noted in the inbox before it is taken, first the reading, then
+   * the attempt: the next crash then shows which of them is to blame. Nothing is awaited between counting the attempt
+   * and calling the handler.
    */
   async #tryCounted(run: Run, span: AttemptSpan, onInvoked: () => void): Promise<Tried | undefined> {
     const { settler } = this.#parts;
@@ -149,7 +148,7 @@ export class Attempts {
     const subject = read.value;
     if (!isSubject(subject)) return this.#notInvoked(run, subject);
     const claimed = await settler.countAttempt(run);
-    // `conclude` counts the attempt, which has been counted already.
+    // `conclude` will count the attempt, which has been counted already.
     return (
       claimed &&
       this.#runHandler(
@@ -176,12 +175,12 @@ export class Attempts {
     });
   }
 
-  /** What the run's function is called with, undefined if it need not be called. */
+  /** What the run's function is called with; undefined if it need not be called. */
   #subjectOf(run: Run): OwnEvent | Promise<OwnEvent | Subject | undefined> {
     return run.handler.join ? this.#joinedCallOf(run, run.handler.join) : run.event();
   }
 
-  /** What a join is called with; undefined when an earlier run of the join has seen all events that have arrived. */
+  /** What a join is called with; undefined if an earlier run of the join has seen all events that have arrived. */
   async #joinedCallOf({ handler, event, claimed: { callId } }: Run, join: JoinTerms) {
     if (callId === undefined) return event();
     const { settler, store } = this.#parts;
@@ -219,7 +218,7 @@ export class Attempts {
   }
 
   /**
-   * Calls the user's function and returns how that ended; never throws. At its deadline an attempt is over even if the
+   * Calls the user's function and returns its outcome; never throws. At its deadline an attempt is over even if the
    * function ignores its signal and goes on: `ctx.commit` is refused from then on.
    */
   #invoke(run: Run, end: EarlyEnd, backoff: () => number, handle: () => unknown): Outcome | Promise<Outcome> {
@@ -230,7 +229,7 @@ export class Attempts {
       if (stop.aborted) return interrupted;
       return end.isReached ? missedDeadline(timeout, backoff()) : outcomeOf(thrown, backoff);
     };
-    // A decision that was returned instead of thrown: to take that for done would lose the event without notice.
+    // A decision that was returned instead of thrown. Taking that for done would silently lose the event.
     const result = (returned: unknown): Outcome =>
       isDecision(returned) ? failure(returned) : { kind: 'done' };
     try {
@@ -243,8 +242,8 @@ export class Attempts {
   }
 
   /**
-   * Waits for effects until the attempt's deadline or the stop; also for those that the user's function did not await. What
-   * never ends would otherwise keep the run and its transaction for ever.
+   * Waits for a commit's effects until the attempt's deadline or the stop, also if the user's function did not await
+   * the commit. Effects that never end would otherwise keep the run and its transaction open for ever.
    */
   #effectsUntilEnd(run: Run, end: EarlyEnd, effects: Promise<unknown>): Promise<unknown> {
     const { stop, clock } = this.#parts;
@@ -255,7 +254,7 @@ export class Attempts {
     });
   }
 
-  /** What becomes of the run, given its function's outcome and its commit. */
+  /** Combines the outcome of the function with that of its commit. */
   #concluded(run: Run, outcome: Outcome, commit: Committed): Tried {
     const { telemetry, clock } = this.#parts;
     if (commit === 'committed') {
@@ -264,7 +263,7 @@ export class Attempts {
     }
     const failure = commit === 'nothing' ? undefined : outcomeOf(commit.failed, () => this.#backoffOf(run));
     const real = outcome.kind === 'done' ? (failure ?? outcome) : outcome;
-    // A handler that fails by itself hides that its commit, which it didn't await, has failed as well.
+    // If the handler fails for another reason, its outcome hides that the commit, which it didn't await, failed too.
     if (failure && reasonIn(failure) !== reasonIn(real)) reportFailedCommit(telemetry, run, failure);
     return unsettled(run, conclude(run, real, clock.now()));
   }
@@ -272,7 +271,7 @@ export class Attempts {
   /** The record of the run's call, computed from its events so far. */
   async #callSoFar({ claimed: { callId } }: Run): Promise<CallRecord | undefined> {
     const events = callId === undefined ? [] : await this.#parts.store.calls.eventsOf(callId);
-    // A call that was erased meanwhile has no events either.
+    // A call that was erased meanwhile has no events.
     return callId === undefined || events.length === 0 ? undefined : callRecordOf(callId, events);
   }
 
@@ -281,7 +280,7 @@ export class Attempts {
     return backoffAfter(claimed.attempts + 1, handler.retry, this.#parts.random);
   }
 
-  /** Calls the user's code, and reports how long it kept the event loop to itself. */
+  /** Calls the user's code, and reports if it blocked the event loop. */
   #reportingBlocking<T>(run: Run, work: () => T): T {
     const { clock, telemetry } = this.#parts;
     const calledAt = clock.elapsed();

@@ -5,12 +5,12 @@ import type { Lanes } from './lanes.ts';
 import type { Placer } from './placer.ts';
 import type { Registry } from './registry.ts';
 
-/** Nothing is claimed while the bodies that are yet to be read and placed are larger. */
+/** Nothing is claimed while the claimed bodies that are not placed yet have more bytes than this. */
 const maxUnplacedBytes = 32 * 1024 * 1024;
 
 /**
- * The most events or runs claimed in one step. On a slow disk the step's commit is what takes long, so with few a backlog
- * would be worked off more slowly than events come; with more, deliveries would wait while these are read.
+ * The most events or runs claimed in one step. On a slow disk the commit of a step takes long: with fewer, a backlog
+ * would shrink more slowly than events come. With more, deliveries would wait while these are read.
  */
 const maxClaimed = 500;
 
@@ -20,25 +20,25 @@ export interface ClaimerParts {
   readonly dueTimer: DueTimer;
   readonly registry: Registry;
   readonly placer: Placer;
-  /** Takes what is to place the claimed work, in the order of the claims; resolves when all of it has been called. */
+  /** Calls functions that place claimed work, in the order of the claims. Resolves when all have been called. */
   readonly placeAfterAnswer: (placings: readonly (() => void)[]) => Promise<void>;
 }
 
-/** Claims from the inbox what there is room for: runs that are due, then new events. */
+/** Claims as much from the inbox as there is room for: runs that are due, then new events. */
 export class Claimer {
   readonly #parts: ClaimerParts;
   /** Whether the inbox may hold more than was claimed. */
   #mayBeMore = false;
-  /** Lanes that were crowded when their due runs were claimed, so that some may have been left. */
+  /** Lanes that were crowded when their due runs were claimed, so that some may be left in the inbox. */
   readonly #leftForCrowded = new Set<Lanes>();
-  /** How many events are being recorded that may be claimed: each may need a slot in every handler's lanes. */
+  /** How many events that are being recorded have a reservation: each may need a slot in every handler's lanes. */
   #reserved = 0;
 
   constructor(parts: ClaimerParts) {
     this.#parts = parts;
   }
 
-  /** Reserves a slot for an event that is about to be recorded; false when there is none. */
+  /** Reserves a slot for an event that is about to be recorded; false if there is none. */
   reserve(): boolean {
     const { placer } = this.#parts;
     const lanes = this.#lanes;
@@ -48,14 +48,14 @@ export class Claimer {
     return true;
   }
 
-  /** Gives back a slot that was reserved: the event has been placed, or need not be. */
+  /** Gives back a reserved slot: the event is being placed, or need not be. */
   release(): void {
     this.#reserved -= 1;
   }
 
   /**
-   * Claims the due runs of every handler and then new events, one step of each, and places them. Resolves to whether
-   * to claim again at once. Rejects when the inbox can't be reached.
+   * Claims the due runs of every handler and then new events, one step of each, and places them. Resolves to whether to
+   * claim again at once. Rejects if the inbox can't be reached.
    */
   async claim(): Promise<boolean> {
     const { placer, dueTimer } = this.#parts;
@@ -67,21 +67,21 @@ export class Claimer {
   }
 
   /**
-   * Whether runs were left in the inbox because these lanes were crowded, and now they no longer are. Without another
-   * look, the rest of a large call would wait for the timer, over and over.
+   * Whether runs were left in the inbox because these lanes were crowded, and the lanes no longer are. Without claiming
+   * again at once, the rest of a large call would wait for the timer, over and over.
    */
   isNoLongerCrowded(lanes: Lanes): boolean {
     return this.#leftForCrowded.has(lanes) && !lanes.isCrowded;
   }
 
-  /** Whether there may be more, and room for a large step: claiming events singly would cost a commit for each. */
+  /** Whether there may be more work, and room for a large step: claiming events singly would cost a commit for each. */
   get mayGoOn(): boolean {
     return this.#mayBeMore && this.#hasRoom();
   }
 
   /**
-   * Sets the timer for the run that is due next. A handler whose lanes are more than half full is left out: it is
-   * looked at again when enough of its runs have finished.
+   * Sets the timer for the run that is due next. Handlers whose lanes are more than half full are left out: their runs
+   * are claimed when enough of those have finished.
    */
   async setTimer(wake: () => void): Promise<void> {
     const lanes = this.#unpaused;
@@ -91,7 +91,7 @@ export class Claimer {
     await this.#parts.dueTimer.set(waiting, wake);
   }
 
-  /** There may be due runs that were not there before. */
+  /** Call it when there may be new due runs. */
   lookAnew(): void {
     this.#parts.dueTimer.lookAnew();
   }
@@ -124,7 +124,7 @@ export class Claimer {
   }
 
   async #claimNew(): Promise<boolean> {
-    // Without a handler, nothing is claimed: a program that only looks into the inbox must not take events from the
+    // Without handlers nothing is claimed: a program that only looks into the inbox must not take events from the
     // process that has the handlers.
     const limit = Math.max(0, ...this.#lanes.map((one) => this.#roomIn(one)));
     if (limit === 0 || this.#parts.placer.unplacedBytes > maxUnplacedBytes) {
@@ -132,12 +132,12 @@ export class Claimer {
       return false;
     }
     this.#mayBeMore = (await this.#claimEvents(limit)) > 0;
-    // Runs that wait for these may be claimed.
+    // Runs that wait for these events may now be claimed.
     if (this.#mayBeMore) this.lookAnew();
     return this.mayGoOn;
   }
 
-  /** Resolves to how many events have been claimed. They are placed in the order of the claims: see the store's `record`. */
+  /** Resolves to how many events were claimed. They are placed in the order of the claims: see the store's `record`. */
   #claimEvents(limit: number): Promise<number> {
     const { store, placer, placeAfterAnswer } = this.#parts;
     return store.claimEvents(limit).then(async (claimed) => {
@@ -147,8 +147,8 @@ export class Claimer {
   }
 
   /**
-   * How many events or runs may be claimed for these lanes, with slots left for events that are yet to be read or are
-   * being recorded.
+   * How many events or runs may be claimed for these lanes. Slots are left for events that are being recorded, or are
+   * claimed and not placed yet.
    */
   #roomIn(lanes: Lanes): number {
     return Math.min(maxClaimed, Math.max(0, lanes.room - this.#reserved - this.#parts.placer.unplaced));
@@ -164,7 +164,7 @@ export class Claimer {
     return this.#parts.registry.lanes;
   }
 
-  /** The lanes of handlers that are not paused. What is due of the others stays in the inbox. */
+  /** The lanes of handlers that are not paused. Due runs of paused handlers stay in the inbox. */
   get #unpaused(): readonly Lanes[] {
     return this.#lanes.filter(({ isPaused }) => !isPaused);
   }

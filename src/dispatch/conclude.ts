@@ -5,12 +5,12 @@ import type { RunState } from '../store/store.ts';
 import type { Outcome } from './handler.ts';
 import type { Conclusion, Run } from './run.ts';
 
-/** The most characters stored of a reason: an error's message can be as long as the data it complains about. */
+/** How many characters of a reason are stored: an error's message can be as long as the data that it quotes. */
 const maxReason = 500;
 
 /**
- * How many processes may die while they read an event by itself. Several, because each of them may have been killed by
- * something else: by hand, or by another event, which was tried for the first time beside it.
+ * How many processes may die while they read an event alone. More than one, because each may have died of something
+ * else: it was killed by hand, or by another event that was tried for the first time beside this one.
  */
 const maxReadingCrashes = 5;
 
@@ -26,15 +26,15 @@ export function conclude({ claimed, handler }: Run, outcome: Outcome, now: numbe
   return { state: { kind: 'due', at: now + outcome.delay, reason }, attempts, cause, place };
 }
 
-/** How a run ends without an attempt: none is left, or its event kills whoever reads it. Undefined if it may begin. */
+/** How a run ends without an attempt: none is left, or reading its event kills processes. Undefined if it may begin. */
 export function concludedBefore({ claimed, handler }: Run): Conclusion | undefined {
   if (claimed.attempts >= handler.retry.attempts) return exhausted(claimed);
   return hasDiedReading(claimed) ? diedReading(claimed, claimed.attempts) : undefined;
 }
 
 /**
- * All attempts have been counted, and yet the run is not settled: the process died in the last of them, or the handler
- * has been given fewer since.
+ * For a run whose attempts are all counted but that is not settled: the process died in the last one, or the handler is
+ * allowed fewer attempts since.
  */
 function exhausted(run: ClaimedRun): Conclusion {
   const { attempts } = run;
@@ -44,24 +44,24 @@ function exhausted(run: ClaimedRun): Conclusion {
   return { state, attempts, cause: hasDied ? 'process_died' : 'no_attempt_left' };
 }
 
-/** Whether so many processes have died while they read an event that it is not read any more. */
+/** Whether too many processes have died while they read an event: it is not read any more. */
 export function hasDiedReading({ readingCrashes }: CrashCounts): boolean {
   return readingCrashes >= maxReadingCrashes;
 }
 
-/** What becomes of a run after these attempts, or of a whole event, that is not read any more. */
+/** The end of a run or of a whole event that is not read any more. */
 export function diedReading({ readingCrashes }: CrashCounts, attempts: number): Conclusion {
   const state = deadFor(`the process ended ${readingCrashes} times while it read the event`);
   return { state, attempts, cause: 'process_died' };
 }
 
-/** What becomes of a run after these attempts, or of a whole event, whose stored bytes can't be read any more. */
+/** The end of a run or of a whole event whose stored bytes can't be read any more. */
 export function unreadable(reason: string, attempts: number): Conclusion {
   const state = deadFor(`the stored event can't be read any more: ${reason}`);
   return { state, attempts, cause: undefined, unreadable: reason };
 }
 
-/** How an attempt failed; undefined if it didn't, or if a stop has interrupted it, which doesn't count. */
+/** How an attempt failed; undefined if it didn't, or if a stop interrupted it, which doesn't count. */
 export function failureOf(
   { attempts: before }: Pick<ClaimedRun, 'attempts'>,
   handler: string,

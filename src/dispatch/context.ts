@@ -10,17 +10,17 @@ import type { Run } from './run.ts';
 
 export interface ContextParts {
   readonly logger: Logger;
-  /** Its signal is asked for when the user's function asks for it. */
+  /** Its signal is read only when the user's function reads `ctx.signal`. */
   readonly end: { readonly signal: AbortSignal };
   readonly call: RunContext['call'];
   readonly commit: Commit;
 }
 
 /**
- * What the user's function is called with besides the event. Its signal, its logger and its key are made when they are
- * used: they cost as much as everything else about a run, and most functions use none. They are own properties all the same,
- * so that a copy of the context has them. Their getters are the same functions for every run: an object with getters of its
- * own has a hidden class of its own, which holds the run until a full garbage collection.
+ * The second argument of the user's function. Signal, logger and key are made on first use: they cost as much as
+ * everything else about a run, and most functions use none. They are own properties nevertheless, so that a copy of the
+ * context has them. All runs share the same getters: an object with getters of its own gets a hidden class of its own,
+ * which keeps the run in memory until a full garbage collection.
  */
 export class AttemptContext implements RunContext {
   readonly attempt: number;
@@ -56,8 +56,8 @@ export class AttemptContext implements RunContext {
     get() {
       const { join } = this.#run.handler;
       const { traceId, callId, handler } = this.#run.claimed;
-      // As JSON: otherwise two pairs of names could make one text. A join's run is that of any of its events, while its work
-      // is that on the call.
+      // As JSON: otherwise two pairs of names could make one text. The run of a join may belong to any of its events,
+      // so its key follows from the call.
       const subject = join && callId !== undefined ? ['call', callId] : [traceId];
       return digestUuid(JSON.stringify([...subject, handler]));
     },
@@ -79,15 +79,15 @@ export class AttemptContext implements RunContext {
   };
 }
 
-/** What became of the commit of an attempt. */
+/** The result of an attempt's commit. */
 export type Committed = 'nothing' | 'committed' | { readonly failed: unknown };
 
 export interface CommitSteps {
   /** Writes the effects and marks the run done, together. */
   readonly settleWith: (effects: (database: UserDatabase) => unknown) => Promise<Settled>;
-  /** Called with the error of a commit that was refused: a second one, or one after the attempt has ended. */
+  /** Called with the error of a refused commit: a second one, or one after the attempt has ended. */
   readonly onRefused: (error: RingbackError) => void;
-  /** Waits for asynchronous effects as long as the attempt may last, and rejects then. */
+  /** Waits for asynchronous effects, and rejects if they outlast the attempt. */
   readonly untilEnd: (effects: Promise<unknown>) => Promise<unknown>;
 }
 
@@ -107,8 +107,8 @@ export class Commit {
 
   readonly commit = <Result>(effects: (database: UserDatabase) => Result): Promise<Result> => {
     if (this.#committing) return this.#refused(ringbackError('commit_repeated'));
-    // While a sibling's run goes on, the claim on the event holds. The inbox alone would therefore accept a late commit
-    // of this attempt next to that of the next attempt.
+    // The claim on the event lasts while a sibling's run goes on. So the inbox alone would accept a late commit of this
+    // attempt beside that of the next one.
     if (this.#isOver) return this.#refused(ringbackError('commit_too_late'));
     const committing = observed(this.#commitOnce(effects));
     this.#committing = committing;
@@ -116,8 +116,8 @@ export class Commit {
   };
 
   /**
-   * Ends the attempt and returns what became of its commit, waiting for one that has begun. A commit that failed makes
-   * the attempt fail even if the handler didn't await it: otherwise its effects would be lost without notice.
+   * Ends the attempt and returns the result of its commit, waiting for one that has begun. A failed commit makes the
+   * attempt fail even if the handler didn't await it: otherwise its effects would be silently lost.
    */
   ended(): Committed | Promise<Committed> {
     this.#isOver = true;
@@ -128,7 +128,7 @@ export class Commit {
     );
   }
 
-  /** The outcome of the attempt can't show a refused commit: it may be over, or done by the first commit. */
+  /** Reports a refused commit. The attempt's outcome can't show it: it may be over, or done by the first commit. */
   #refused(reason: RingbackError): Promise<never> {
     this.#onRefused(reason);
     return observed(Promise.reject(reason));
@@ -137,11 +137,11 @@ export class Commit {
   async #commitOnce<Result>(effects: (database: UserDatabase) => Result): Promise<Result> {
     if (typeof effects !== 'function')
       throw ringbackError('commit_not_a_function', { found: typeof effects });
-    // The database may be lent while another function is served, in that one's asynchronous context.
+    // The store may call this back in the asynchronous context of another caller.
     const inOwnContext = AsyncLocalStorage.snapshot();
     let result: Result | undefined;
     const keep = (returned: Result): void => {
-      // A forgotten `throw`: what was written so far is undone, as if it were there.
+      // A decision whose `throw` was forgotten: roll back, as if it had been thrown.
       if (isDecision(returned)) throw returned;
       result = returned;
     };
@@ -156,8 +156,8 @@ export class Commit {
 }
 
 /**
- * Still rejects for whoever awaits it. If the handler doesn't await its commit, Node would otherwise end the process
- * because of an unhandled rejection.
+ * Keeps Node from ending the process for an unhandled rejection if the handler doesn't await its commit. The promise
+ * still rejects for those who await it.
  */
 function observed<Result>(committed: Promise<Result>): Promise<Result> {
   committed.catch(() => {});

@@ -1,6 +1,6 @@
 import type { Clock } from '../kit/clock.ts';
 
-/** The end of an attempt by its deadline or by a stop. Its signal is made when the user's function asks for it. */
+/** The end of an attempt by its deadline or a stop. Its signal is made only when it is read. */
 export class EarlyEnd {
   #controller: AbortController | undefined;
   #reason: Error | undefined;
@@ -38,22 +38,22 @@ export class EarlyEnd {
 export interface Limits {
   /** Milliseconds. */
   readonly timeout: number;
-  /** Aborted when the receiver stops and will wait no longer. */
+  /** Aborted when a stop interrupts active runs. */
   readonly stop: AbortSignal;
   readonly clock: Clock;
 }
 
-/** Waits for what the user's function returns, until its deadline or the stop; rejects then, though the function goes on. */
+/** Waits for what the user's function returned. Rejects at the deadline or the stop, while the function may go on. */
 export async function untilEnd(
   work: Promise<unknown>,
   end: EarlyEnd,
   { timeout, stop, clock }: Limits,
 ): Promise<unknown> {
   const cancelDeadline = clock.after(timeout, () => end.reach(new Error('deadline')));
-  // Linked by hand: a signal made by AbortSignal.any lives as long as the receiver's, which outlives every run.
+  // Not AbortSignal.any: its signal would live as long as the receiver's, which outlives every run.
   const interrupt = () => end.reach(new Error('the receiver is stopping'));
   try {
-    // A function that had nothing to wait for needs no interruption.
+    // A function that ended at once needs no listener.
     if (await isOverAtOnce(work)) return await work;
     stop.addEventListener('abort', interrupt);
     if (stop.aborted) interrupt();

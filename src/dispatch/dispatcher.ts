@@ -26,7 +26,7 @@ export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' |
   readonly store: Store;
   readonly decoder: BodyDecoder;
   readonly registry: Registry;
-  /** Called with each new event after its answer, and before its handlers, which may change it. */
+  /** Called with each new event after its answer and before its handlers, which may change the event. */
   readonly observe: (event: CallEvent, receivedAt: number) => void;
 }
 
@@ -50,7 +50,7 @@ export class Dispatcher {
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     const { store, telemetry, clock } = parts;
-    // Every active run listens for the stop; with more than ten, Node would warn of a leak.
+    // Every active run listens for the stop; beyond ten listeners, Node would warn of a leak.
     setMaxListeners(0, this.#stop.signal);
     const common = { ...parts, stop: this.#stop.signal };
     const settler = new Settler(common);
@@ -85,17 +85,17 @@ export class Dispatcher {
     });
   }
 
-  /** Whether this process runs its handlers, or ends those that have begun. */
+  /** Whether `start` or `stop` was called: this process runs handlers, or ends those that have begun. */
   get hasBegun(): boolean {
     return this.#state !== 'created';
   }
 
-  /** In how many milliseconds the first handler that waits for its rate may go on. */
+  /** Milliseconds until the first handler that waits for its rate may begin a run. */
   get turnIn(): number | undefined {
     return this.#rates.nextIn;
   }
 
-  /** What waits in the inbox, and what this process has claimed from it and not begun: a handler may be slow, or hang. */
+  /** What waits in the inbox, and what this process has claimed and not begun: a handler may be slow, or hang. */
   async backlog(store: Pick<HistoryStore, 'backlog'>): Promise<Backlog> {
     const now = this.#parts.clock.now();
     const { waiting, oldest = Infinity } = await store.backlog(now);
@@ -104,7 +104,7 @@ export class Dispatcher {
     return { waiting: waiting + runs.length, oldest: Number.isFinite(least) ? least : undefined };
   }
 
-  /** Takes over what dead processes held, logs which handlers don't fit the inbox, and begins. */
+  /** Takes over the claims of dead processes, logs which handlers differ from the inbox's, and begins to claim. */
   async start(): Promise<void> {
     const { store, telemetry, registry } = this.#parts;
     await this.#heartbeat.start();
@@ -119,7 +119,7 @@ export class Dispatcher {
 
   /**
    * Records a new event, and runs its handlers once it has been answered. If there is room, the write that records the
-   * event claims it too: so there is no other transaction, and no second reading, before its runs.
+   * event also claims it, which saves a transaction and a second reading.
    */
   record(record: EventRecord, event: CallEvent): Promise<'new' | 'duplicate'> {
     const isReserved = this.#state === 'running' && this.#claimer.reserve();
@@ -128,13 +128,13 @@ export class Dispatcher {
     return recording.written;
   }
 
-  /** Looks for work. Called when there may be a due run in the inbox that was not there before. */
+  /** Looks for work. Called when there may be new due runs in the inbox. */
   wake(): void {
     this.#claimer.lookAnew();
     this.#look();
   }
 
-  /** Reads at once what has been paused or resumed; other processes do so with their next heartbeat. */
+  /** Reads at once which handlers are paused. Other processes do so with their next heartbeat. */
   refreshPauses(): Promise<void> {
     return this.#pauses.refresh();
   }
@@ -142,7 +142,7 @@ export class Dispatcher {
   /** Begins nothing new, gives active runs `timeout` milliseconds to end, then interrupts them. */
   async stop(timeout: number): Promise<void> {
     this.#state = 'stopping';
-    // The heartbeat goes on until the last run has ended: otherwise other processes would take over what is finished here.
+    // The heartbeat goes on until the last run has ended: otherwise other processes would take these runs over.
     this.#heartbeat.drain();
     this.#claimer.cancelTimer();
     this.#placer.stop();
@@ -155,7 +155,7 @@ export class Dispatcher {
     cancel();
   }
 
-  /** Returns the function that cancels it. Without timeout no clock is asked: a manual one may never be moved again. */
+  /** Returns a function that cancels it. A timeout of 0 uses no timer: a manual clock may never be advanced again. */
   #interruptAfter(timeout: number): () => void {
     const interrupt = (): void => this.#stop.abort(new Error('stopped'));
     if (timeout > 0) return this.#parts.clock.after(timeout, interrupt);
@@ -163,20 +163,20 @@ export class Dispatcher {
     return () => {};
   }
 
-  /** Places a new event if it is claimed, or looks for what comes before it. */
+  /** Places a new event if it was claimed; else looks for work in the inbox. */
   async #afterRecorded(
     { written, claimed }: Recording,
     { source, receivedAt }: EventRecord,
     event: CallEvent,
     isReserved: boolean,
   ): Promise<void> {
-    // What was rebuilt here says nothing about what the platform sends.
+    // A rebuilt event says nothing about what the platform sends.
     const observe = (): void => {
       if (source === 'delivered') this.#parts.observe(event, receivedAt);
     };
-    // Before anything else is awaited: what is claimed is placed in the order in which it was claimed.
+    // Awaited before anything else, so that events are placed in the order in which they were claimed.
     const found = await claimed;
-    // Also if the write came too late for its sender: the event is on disk, and a copy of it will be a duplicate.
+    // Also if the write was too late for the sender: the event is on disk, and the next delivery will be a duplicate.
     if (found) {
       return this.#afterAnswer.call(() => {
         observe();
@@ -204,7 +204,7 @@ export class Dispatcher {
     } finally {
       this.#isPumping = false;
     }
-    // Woken after the last look and before the end of this function: nobody else would look again.
+    // Woken since the loop ended: nobody else would look again.
     if (this.#mustLookAgain) this.#look();
   }
 
@@ -221,22 +221,22 @@ export class Dispatcher {
     }
   }
 
-  /** Takes one run through an attempt, and lets others go as its slot, its call and its memory become free. */
+  /** Makes an attempt of a run, and lets others begin as its slot, its call and its memory become free. */
   async #perform(lanes: Lanes, run: Run): Promise<void> {
     let ended: Ended | undefined;
     try {
       try {
         ended = await this.#attempts.make(run, () => this.#poison.invoked(run));
       } finally {
-        // The next run begins while the end of this one is written: one commit serves many runs, and slots are few.
+        // The next run begins while this one is being settled: slots are few, and one commit settles many runs.
         lanes.leave();
         this.#beginReady();
       }
       const state = ended && (await this.#attempts.settle(ended));
       const isStrict = lanes.handler.order === 'strict';
       const isWaiting = state?.kind === 'due';
-      // With order `strict`, the runs that wait for one that failed go back to the inbox until that one is done or dead. So they
-      // do when the claim was lost: the failure may have been written by a commit whose answer never came.
+      // With order `strict`, the runs behind a failed one go back to the inbox until that one is done or dead. So they
+      // do if the claim was lost: the failure may have been written by a commit whose answer never came.
       if (isStrict && (isWaiting || state === undefined)) {
         for (const follower of lanes.takeFollowers(run)) this.#placer.requeue(follower);
       }
@@ -250,7 +250,7 @@ export class Dispatcher {
     }
   }
 
-  /** Looks for work. Called when there may be an event in the inbox, a run is due, or slots have become free. */
+  /** Looks for work. Called when an event may be in the inbox, a run is due, or slots have become free. */
   #look(): void {
     this.#mustLookAgain = true;
     if (this.#isPumping || this.#state !== 'running') return;
@@ -258,13 +258,13 @@ export class Dispatcher {
     this.#inFlight.follow(this.#pump());
   }
 
-  /** Something has ended or been placed: begins what may begin, and claims more if there is room for it. */
+  /** Called when something has ended or been placed: begins what may begin, and claims more if there is room. */
   #goOn(): void {
     this.#beginReady();
     if (this.#claimer.mayGoOn) this.#look();
   }
 
-  /** Lets each join look back, in the background: however many events there are, deliveries must not wait for it. */
+  /** Lets each join look back, in the background, so that deliveries don't wait for it. */
   #lookBack(): void {
     const { registry, store, telemetry, clock } = this.#parts;
     const hooks = {

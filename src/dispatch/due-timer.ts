@@ -5,9 +5,9 @@ import type { Handler } from './handler.ts';
 /** A look for due runs of a handler. */
 interface Looking {
   readonly handler: Pick<Handler, 'name' | 'order'>;
-  /** Whether those are left out whose calls have lanes. */
+  /** Whether runs of calls that have lanes were left out. */
   readonly isCrowded: boolean;
-  /** What `round` was as the look began. */
+  /** The value of `round` when the look began. */
   readonly round: number;
 }
 
@@ -17,10 +17,10 @@ export class DueTimer {
   readonly #clock: Clock;
   /**
    * Handlers whose due runs could not be claimed, and when: another process works on their calls, or other runs come
-   * first. `isCrowded`: those were left out whose calls have lanes here.
+   * first. `isCrowded`: runs of calls that have lanes here were left out.
    */
   readonly #lookedInVain = new Map<string, { readonly at: number; readonly isCrowded: boolean }>();
-  /** How long to wait before asking for such runs again, in milliseconds: asking without a pause would burn the CPU. */
+  /** How long to wait before looking for such runs again, in milliseconds: without a pause this would burn the CPU. */
   readonly #pause: number;
   #round = 0;
   /** When the dispatcher last began to look for work. */
@@ -33,23 +33,23 @@ export class DueTimer {
     this.#pause = pause;
   }
 
-  /** Notes that the dispatcher begins to look for work: a run that is due by now is found by this look. */
+  /** Called when the dispatcher begins to look for work: it will find the runs that are due by now. */
   looking(): void {
     this.#lookedAt = this.#clock.now();
   }
 
   /** Notes whether any of the handler's due runs could be claimed. */
   claimed({ handler: { name }, isCrowded, round }: Looking, count: number): void {
-    // There may be due runs by now that this look has not seen.
+    // `lookAnew` was called since: there may be due runs that this look has not seen.
     if (count === 0 && round !== this.#round && !isCrowded) return;
     if (count === 0) this.#lookedInVain.set(name, { at: this.#clock.now(), isCrowded });
     else this.#lookedInVain.delete(name);
   }
 
   /**
-   * Whether the handler has a run that is due now. Of runs that could not be claimed a moment ago, only those count that are due
-   * since: to look at the others with every delivery would read all that waits of a large call each time. With order `strict`,
-   * the runs that wait for others are not due, and the next may be due at any moment.
+   * Whether the handler has a run that is due now. If nothing could be claimed a moment ago, only runs that became due
+   * since then count: looking at the others with every delivery would read all waiting runs of a large call each time.
+   * Not so with order `strict`, where runs that wait for others are not due, and the next may become due at any moment.
    */
   async isDue({ handler: { name, order }, isCrowded }: Looking): Promise<boolean> {
     const inVain = this.#lookedInVain.get(name);
@@ -59,14 +59,14 @@ export class DueTimer {
     return this.#hasDue(name, isMomentAgo && isAlike && order !== 'strict' ? inVain.at : undefined);
   }
 
-  /** Another number after each `lookAnew`. */
+  /** Changes with each `lookAnew`. */
   get round(): number {
     return this.#round;
   }
 
   /**
-   * There may be due runs that were not there a moment ago, or what they wait for was claimed. While lanes are crowded, it is
-   * mostly their own runs that are put back.
+   * Call it when there may be new due runs, or when what they wait for was claimed. Handlers with crowded lanes are
+   * left out: what is new there is mostly their own requeued runs.
    */
   lookAnew(): void {
     this.#round += 1;
@@ -74,8 +74,8 @@ export class DueTimer {
   }
 
   /**
-   * Sets the timer for the run of these handlers that is due first. Time may pass while the inbox is asked, so a run may
-   * be due by then that was not when the dispatcher looked: then it is woken at once.
+   * Sets the timer for the run of these handlers that is due first. A run may become due while the inbox is asked; then
+   * the dispatcher is woken at once.
    */
   async set(handlers: readonly string[], wake: () => void): Promise<void> {
     this.#cancel();
@@ -84,7 +84,7 @@ export class DueTimer {
     const now = this.#clock.now();
     if (times.some((time) => time > this.#lookedAt && time <= now)) return wake();
     const next = Math.min(...times);
-    // What was due at the look could not be taken up for want of room: looking again without a pause would burn the CPU.
+    // There was no room for runs that were due at the last look. Looking again without a pause would burn the CPU.
     if (Number.isFinite(next)) this.#cancel = this.#clock.after(Math.max(1, next - now), wake);
   }
 
@@ -92,7 +92,7 @@ export class DueTimer {
     this.#cancel();
   }
 
-  /** `after`: only runs count that are due later than that. */
+  /** With `after`, only runs that are due later count. */
   async #hasDue(handler: string, after?: number): Promise<boolean> {
     const dueAt = await this.#store.nextDue(handler, after);
     return dueAt !== undefined && dueAt <= this.#clock.now();
@@ -101,7 +101,7 @@ export class DueTimer {
   /** When to look for the handler's runs again. */
   async #nextTime(handler: string): Promise<number> {
     const now = this.#clock.now();
-    // Runs that are due and could not be claimed must not hold up the one that is due next.
+    // Due runs that can't be claimed must not hide the one that is due next.
     const isUnclaimable = this.#lookedInVain.has(handler) && (await this.#hasDue(handler));
     const dueAt = (await this.#store.nextDue(handler, isUnclaimable ? now : undefined)) ?? Infinity;
     return isUnclaimable ? Math.min(dueAt, now + this.#pause) : dueAt;

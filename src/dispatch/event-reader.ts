@@ -13,13 +13,13 @@ export interface EventReaderParts {
   readonly telemetry: Telemetry;
   readonly settler: Settler;
   readonly decoder: BodyDecoder;
-  /** Resolves, when an event that may be poison may be read, to the function that ends its reading. */
+  /** Resolves when an event that may be poison may be read, to a function to call after reading it. */
   readonly mayRead: (crashes: CrashCounts) => Promise<(() => void) | undefined>;
   /** Follows work whose end nobody waits for. */
   readonly follow: (work: Promise<unknown>) => void;
 }
 
-/** Reads events that were claimed from the inbox, because only their bytes tell which handlers take them. */
+/** Reads events that were claimed from the inbox: their handlers depend on what is in their bytes. */
 export class EventReader {
   readonly #parts: EventReaderParts;
   #isStopped = false;
@@ -29,8 +29,8 @@ export class EventReader {
   }
 
   /**
-   * Returns the event, or undefined if there is nothing to place: it has ended, or the receiver stops, and the event
-   * goes back with all other claims. A promise if that takes time.
+   * Returns the event, or a promise if reading takes time. Undefined if there is nothing to place: the event was given
+   * up, or the receiver stops and gives back all claims.
    */
   read(stored: ClaimedEvent): CallEvent | undefined | Promise<CallEvent | undefined> {
     if (mayBePoison(stored)) return this.#readAlone(stored);
@@ -40,12 +40,12 @@ export class EventReader {
       : this.#eventIn(stored, reading);
   }
 
-  /** From now on nothing that is read is placed. */
+  /** From now on nothing is returned for placing. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** Reads an event over which a process has died, unless too many have died while they read it. */
+  /** Reads an event over which a process has died, unless too many died while they read it. */
   async #readAlone(stored: ClaimedEvent): Promise<CallEvent | undefined> {
     const { settler, decoder, mayRead } = this.#parts;
     if (hasDiedReading(stored)) return this.#giveUp(stored, diedReading(stored, 0));
@@ -63,7 +63,7 @@ export class EventReader {
     return reading.ok ? reading.event : this.#giveUp(stored, unreadable(reading.reason, 0));
   }
 
-  /** Makes a dead letter of an event that can't be read; others that were claimed with it go on. */
+  /** Makes a dead letter of an event that can't be read. Others that were claimed with it go on. */
   #giveUp(stored: ClaimedEvent, conclusion: Conclusion): undefined {
     const { telemetry, follow, settler } = this.#parts;
     reportUnread(telemetry, stored, conclusion);
@@ -72,8 +72,8 @@ export class EventReader {
 }
 
 /**
- * Reads an event for one handler, so that no handler sees what a sibling does to the event. That fails only if its bytes
- * have changed since they arrived, through a broken disk or by somebody's hand, or if the limits of bodies are lower.
+ * Reads a separate copy of an event for one handler, so that no handler sees what a sibling does to it. Fails only if
+ * the bytes have changed since they arrived (a broken disk, an edit by hand), or if `limits` were lowered since.
  */
 export function readOwn(decoder: BodyDecoder, stored: StoredEvent): OwnEvent | Promise<OwnEvent> {
   const reading = readBytes(decoder, stored);

@@ -1,12 +1,12 @@
-/** What a handler is and what it is called with: the shapes from Run to Outcome. */
+/** What a handler is, what it is called with, and how its attempts end. */
 import type { Logger } from 'pino';
 import type { CallRecord } from '../calls/timeline.ts';
 import type { Backoff } from '../kit/backoff.ts';
 import type { CallEvent } from '../events/model.ts';
 
 /**
- * How an attempt ended. The reason, mostly the messages of the handler's error and of its causes, is stored in the inbox
- * for a person to read; it may hold personal data. The cause is one word that is safe to log.
+ * How an attempt ended. The reason, mostly the messages of the handler's error and its causes, is stored in the inbox
+ * for a person to read; it may contain personal data. The cause is one word that is safe to log.
  */
 export type Outcome =
   | { readonly kind: 'done' }
@@ -34,7 +34,7 @@ export interface RetryPolicy extends Backoff {
   readonly attempts: number;
 }
 
-/** Makes the compiler refuse a function that returns a promise, before a run does. */
+/** Makes the compiler refuse a function that returns a promise. */
 export type Synchronous<Result> = [Result] extends [never]
   ? unknown
   : Result extends PromiseLike<unknown>
@@ -79,14 +79,14 @@ export interface RunContext<Transaction = UserDatabase> {
   readonly commit: CommitOf<Transaction>;
 }
 
-/** The function `commit` of a context: with a synchronous database, the compiler refuses asynchronous effects. */
+/** The type of `commit`: with a synchronous database, the compiler refuses asynchronous effects. */
 export type CommitOf<Transaction> = [Transaction] extends [UserDatabase]
   ? <Result>(effects: ((database: Transaction) => Result) & Synchronous<Result>) => Promise<Result>
   : <Result>(effects: (transaction: Transaction) => Result | PromiseLike<Result>) => Promise<Result>;
 
 /** Which replay a run belongs to: what was passed to `receiver.events.replay`. */
 export interface RunReplay {
-  /** The replay's id in the audit list; the runs that it requeued carry it too. */
+  /** The replay's id in the audit list, also on the runs that it requeued. */
   readonly id: number;
   readonly reason: string | undefined;
   /** Who asked for it. */
@@ -118,7 +118,7 @@ export interface AsyncInboxDatabase<Transaction> {
   transaction<Result>(work: (transaction: Transaction) => Result | PromiseLike<Result>): Promise<Result>;
 }
 
-/** What `receiver.database` is: it follows from the transaction that the inbox's database lends to `commit`. */
+/** The type of `receiver.database`, by the transaction that the inbox's database lends to `commit`. */
 export type DatabaseOf<Transaction> = [Transaction] extends [UserDatabase]
   ? InboxDatabase
   : AsyncInboxDatabase<Transaction>;
@@ -136,7 +136,7 @@ export type Order = 'call' | 'strict' | 'none';
 /** A registered handler with all its options resolved. */
 export interface Handler {
   readonly name: string;
-  /** The event names and patterns that it takes; the fallback has none. */
+  /** The event names and patterns that it is registered for; the fallback has none. */
   readonly patterns: readonly string[];
   /** Milliseconds. */
   readonly timeout: number;
@@ -145,7 +145,7 @@ export interface Handler {
   readonly concurrency: number;
   /** How often its attempts may begin, in all processes together, if that is bounded; `gap` is in milliseconds. */
   readonly rate: { readonly text: string; readonly gap: number } | undefined;
-  /** What the handler waits for if it is a join; its function then gets a call instead of an event. */
+  /** What it waits for if it is a join. Its function then gets a call instead of an event. */
   readonly join: JoinTerms | undefined;
   /** The user's function. */
   readonly handle: (subject: CallEvent | JoinedCall, context: RunContext) => unknown;
@@ -169,7 +169,6 @@ export interface JoinedCall extends CallRecord {
   readonly missing: readonly string[];
 }
 
-/** A call as a join sees it: whether all events of the join have arrived, and which have not. */
 export function joinedCall(call: CallRecord, { events }: JoinTerms): JoinedCall {
   const missing = events.filter((name) => !call.events.some((event) => event.name === name));
   return { ...call, complete: missing.length === 0, missing };

@@ -8,7 +8,7 @@ export interface HeartbeatParts {
   readonly store: Store;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
-  /** Called with each heartbeat. Rejects when the inbox can't be reached. */
+  /** Called with each heartbeat. Rejects if the inbox can't be reached. */
   readonly onHeartbeat: () => Promise<void>;
   /** Called when there may be something to run. */
   readonly onWork: () => void;
@@ -16,7 +16,7 @@ export interface HeartbeatParts {
   readonly follow: (work: Promise<unknown>) => void;
 }
 
-/** Reports that this process is alive, takes over what dead processes held, and learns what other processes store. */
+/** Reports that this process is alive, takes over the claims of dead ones, and is notified of new work in the store. */
 export class Heartbeat {
   readonly #parts: HeartbeatParts;
   #isDraining = false;
@@ -28,14 +28,14 @@ export class Heartbeat {
     this.#parts = parts;
   }
 
-  /** Heartbeats at once, and then at every interval. Rejects when the inbox can't be reached the first time. */
+  /** Makes a heartbeat at once, and then at every interval. Rejects if the first one can't reach the inbox. */
   async start(): Promise<void> {
     await this.#keepAlive();
     this.#unsubscribe = this.#parts.store.subscribe(this.#parts.onWork);
     this.#schedule();
   }
 
-  /** From now on a stop doesn't wait for heartbeats: another process that locks the database must not hold it up. */
+  /** From now on a stop doesn't wait for heartbeats: a process that locks the database must not hold it up. */
   drain(): void {
     this.#isDraining = true;
   }

@@ -2,7 +2,7 @@ import { messageOf } from '../kit/error-text.ts';
 import { refProcess } from '../kit/clock.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
-/** Counts the work that has begun and not ended, so that a stop can wait for it. Logs its errors. */
+/** Counts work in flight, so that a stop can wait for it, and logs its errors. */
 export class InFlight {
   readonly #telemetry: Telemetry;
   #count = 0;
@@ -29,7 +29,7 @@ export class InFlight {
   /** Resolves when all work has ended. */
   async drained(): Promise<void> {
     if (this.#count === 0) return;
-    // Keeps the process alive until a run that waits for nothing but its signal has been interrupted.
+    // Keeps the process alive while a run waits for nothing but its signal.
     const unref = refProcess();
     await new Promise<void>((resolve) => this.#idle.push(resolve));
     unref();

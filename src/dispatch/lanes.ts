@@ -4,56 +4,56 @@ import type { Handler } from './handler.ts';
 import type { Run } from './run.ts';
 
 /**
- * The most runs of one handler that are ready or active in memory; more wait in the inbox. It is larger than the number of
- * connections in a burst: each delivery that is being recorded reserves a slot, and an event without one has to be claimed
- * and read again, which costs as much as everything else about it.
+ * The most runs of one handler that are ready or active in memory; more wait in the inbox. It is larger than the number
+ * of connections in a burst: each delivery that is being recorded reserves a slot, and an event without one must be
+ * claimed and read again, which costs as much as everything else about it.
  */
 const maxInMemory = 1_000;
 /**
- * The most runs that wait in memory for an earlier run of their call, by the handler's order. They are counted
- * separately, so that one busy call doesn't take the room of all others. A run that finds no room costs writes. With
- * order `strict` there are fewer, because all of them go back to the inbox when the run before them fails.
+ * The most runs that wait in memory for an earlier run of their call, by the handler's order. Counted separately, so
+ * that one busy call doesn't take the room of all others. A run that finds no room costs writes. With order `strict`
+ * there are fewer, because all of them go back to the inbox when the run before them fails.
  */
 const maxFollowing = { strict: 250, call: 2_000, none: 0 };
 
 /**
- * The runs of one handler that this process has claimed: what may begin now, and what waits for an earlier
- * run of its call. Each handler has lanes and a concurrency of its own, so that one which hangs cannot use
- * up the slots of its siblings.
+ * The runs of one handler that this process has claimed: those that may begin now, and those that wait for an earlier
+ * run of their call. Each handler has its own lanes and concurrency, so that one that hangs can't use up the slots of
+ * its siblings.
  */
 export class Lanes {
   readonly handler: Handler;
   /** Whether a person has paused the handler: then nothing is added. */
   isPaused = false;
-  /** The memory that the bodies of the runs take, each counted as often as there is a copy of its event. */
+  /** The memory for the bodies of the runs. Each run counts, because each handler has a copy of the event. */
   readonly #memory: ShareOfBytes;
   readonly #ready: Run[] = [];
-  /** A call has a lane while one of its runs is ready or active; the list holds those that follow it, if there are any. */
+  /** By call. A call has a lane while one of its runs is ready or active; the list has those that follow it, if any. */
   readonly #lanes = new RenewedMap<string, Run[] | undefined>();
-  /** How many runs are active: their handlers are working. */
+  /** How many runs are active, that is, in their handler. */
   #active = 0;
   /**
-   * How many runs are ready or active. A run whose end is still being written takes no room: under load there are
-   * hundreds of those, and events that arrive meanwhile would have to go through the inbox.
+   * How many runs are ready or active. Runs that are being settled don't count: under load there are hundreds of them,
+   * and events that arrive meanwhile would have to go through the inbox.
    */
   #size = 0;
   readonly #maxFollowing: number;
   /** How many runs wait for another of their call. */
   #following = 0;
 
-  /** `memory`: that for the bodies of all handlers' runs. */
+  /** `memory` is shared by the bodies of all handlers' runs. */
   constructor(handler: Handler, memory: SharedBytes) {
     this.#memory = memory.holder();
     this.handler = handler;
     this.#maxFollowing = maxFollowing[handler.order];
   }
 
-  /** How many more runs may be added, of calls that have no lane here. */
+  /** How many more runs may be added of calls that have no lane here. */
   get room(): number {
     return this.#memory.isUsedUp() ? 0 : Math.max(0, maxInMemory - this.#size);
   }
 
-  /** How large the bodies of the runs that are added may be. */
+  /** How many bytes the bodies of added runs may have. */
   get freeBytes(): number {
     return this.#memory.free;
   }
@@ -67,8 +67,8 @@ export class Lanes {
   }
 
   /**
-   * While true, only such runs may be claimed as will not wait for another here: none of the calls that have lanes, and at most
-   * one of each other call. Once claimed, a stored run can't be turned away.
+   * While true, only runs that need not wait for another here may be claimed: none of the calls that have lanes, and at
+   * most one of each other call. Once claimed, a stored run can't be turned away.
    */
   get isCrowded(): boolean {
     return this.#following > this.#maxFollowing / 2;
@@ -79,7 +79,7 @@ export class Lanes {
     return [...this.#lanes.keys()];
   }
 
-  /** Whether enough has been finished to make it worth claiming more. */
+  /** Whether enough runs have finished to make claiming more worthwhile. */
   get isHalfEmpty(): boolean {
     return this.#size <= maxInMemory / 2 && this.hasBytes;
   }
@@ -94,12 +94,12 @@ export class Lanes {
     return [...this.#ready, ...[...this.#lanes.values()].flatMap((followers) => followers ?? [])];
   }
 
-  /** Whether the handler is working. */
+  /** Whether any run is active. */
   get isActive(): boolean {
     return this.#active > 0;
   }
 
-  /** How many runs are ready and have a slot. */
+  /** How many ready runs have a slot. */
   get mayBeginNow(): number {
     return Math.min(this.#ready.length, Math.max(0, this.handler.concurrency - this.#active));
   }
@@ -117,17 +117,17 @@ export class Lanes {
     this.#following += 1;
   }
 
-  /** The run is in flight: until `release`, its body is in memory. */
+  /** Counts the memory of a run's body until `release`. */
   hold({ claimed }: Run): void {
     this.#memory.take(claimed.body.byteLength);
   }
 
-  /** The run is no longer in flight. */
+  /** Call it when the run is no longer in flight. */
   release({ claimed }: Run): void {
     this.#memory.take(-claimed.body.byteLength);
   }
 
-  /** The next run that may begin, if there is one and a slot for it. */
+  /** Takes the next run that may begin, if there is one and a slot for it. */
   next(mayBegin: (run: Run) => boolean): Run | undefined {
     if (this.#active >= this.handler.concurrency) return undefined;
     const index = this.#ready.findIndex(mayBegin);
@@ -137,13 +137,13 @@ export class Lanes {
     return run;
   }
 
-  /** Frees the slot of a run that `next` returned: its handler has ended, and only its end is yet to be written. */
+  /** Frees the slot of a run that `next` returned. Its handler has ended, and it is yet to be settled. */
   leave(): void {
     this.#active -= 1;
     this.#size -= 1;
   }
 
-  /** Ends a run that has freed its slot, and lets the next of its call go. */
+  /** Removes a run after `leave`, and makes the next run of its call ready. */
   finish(run: Run): void {
     const call = laneOf(run);
     if (call === undefined) return;
@@ -153,7 +153,7 @@ export class Lanes {
     this.#enter(following);
   }
 
-  /** Takes out the runs that wait for a run of their call, in order. */
+  /** Takes out the runs that wait for this run, in order. */
   takeFollowers(run: Run): readonly Run[] {
     const call = laneOf(run);
     const followers = call === undefined ? [] : (this.#lanes.get(call)?.splice(0) ?? []);
@@ -161,7 +161,7 @@ export class Lanes {
     return followers;
   }
 
-  /** Takes out the runs that have not begun, those of a call in their order. */
+  /** Takes out the runs that have not begun. Those of one call are in order. */
   takeWaiting(): readonly Run[] {
     const following = [...this.#lanes.values()].flatMap((followers) => followers?.splice(0) ?? []);
     const ready = this.#ready.splice(0);
@@ -175,7 +175,7 @@ export class Lanes {
     return [...ready, ...following];
   }
 
-  /** Takes out everything that has not begun, which stays claimed. */
+  /** Forgets the runs that have not begun. They stay claimed. */
   clear(): void {
     this.#ready.length = 0;
     this.#lanes.clear();
@@ -189,7 +189,7 @@ export class Lanes {
   }
 }
 
-/** The call whose runs follow each other in this handler; undefined if the run follows no other. */
+/** The call in whose lane the run waits; undefined if runs of this handler don't wait for each other. */
 function laneOf({ handler, claimed }: Run): string | undefined {
   return handler.order === 'none' ? undefined : claimed.callId;
 }

@@ -1,4 +1,4 @@
-/** The errors by which a handler decides how its run goes on, and what an attempt that threw comes to. */
+/** The errors by which a handler decides what happens to its run, and the outcome of an attempt that threw. */
 import { RingbackError, configError } from '../errors/errors.ts';
 import { describe } from '../errors/option-problems.ts';
 import { placeThrownAt } from '../kit/error-location.ts';
@@ -56,8 +56,8 @@ export class RetryLater extends Error {
 }
 
 /**
- * Whether a handler has returned what it should have thrown. Never throws: a handler may return anything, even what
- * throws when it is looked at.
+ * Whether a handler has returned what it should have thrown. Never throws, whatever the handler returned: it may be an
+ * object that throws when a property is read.
  */
 export function isDecision(returned: unknown): boolean {
   try {
@@ -67,19 +67,19 @@ export function isDecision(returned: unknown): boolean {
   }
 }
 
-/** The longest delay that a `RetryLater` gets, in milliseconds: 366 days. */
+/** The longest delay of a `RetryLater`, in milliseconds: 366 days. */
 const maxDelay = 366 * 24 * 3_600_000;
 
 /**
- * The delay that a `RetryLater` asks for, in whole milliseconds as due times are stored; undefined if it isn't a valid
- * number, or the run might never be due.
+ * The delay of a `RetryLater`, in whole milliseconds as due times are stored. Undefined if it isn't a valid number: the
+ * run might never be due.
  */
 function delayOf({ delay }: RetryLater): number | undefined {
   const whole = Math.ceil(Math.min(delay, maxDelay));
   return whole >= 0 ? whole : undefined;
 }
 
-/** An attempt that a stop has interrupted. */
+/** The outcome of an attempt that a stop interrupted. */
 export const interrupted: Outcome = {
   kind: 'retry',
   delay: 0,
@@ -88,14 +88,14 @@ export const interrupted: Outcome = {
   cause: 'interrupted',
 };
 
-/** An attempt that has not ended within its timeout; `delay` is the wait after it. Both in milliseconds. */
+/** The outcome of an attempt that missed its deadline. `delay` is until the next one. Both in milliseconds. */
 export function missedDeadline(timeout: number, delay: number): Outcome {
   return failed('deadline', `not finished within ${timeout} ms`, delay);
 }
 
 /**
- * The outcome of an attempt that threw. Never throws: what a handler has thrown may itself throw when it is looked at,
- * and the run must be settled all the same.
+ * The outcome of an attempt that threw. Never throws: a thrown object may itself throw when a property is read, and the
+ * run must be settled nevertheless.
  */
 export function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
   const reason = reasonOf(thrown);

@@ -1,7 +1,7 @@
 import type { HandlerStore } from '../store/handler-store.ts';
 import type { Run } from './run.ts';
 
-/** A handler that can be paused, with what of it has not begun. */
+/** A handler's lanes, as far as this concerns them. */
 interface Pausable {
   readonly handler: { readonly name: string };
   isPaused: boolean;
@@ -19,8 +19,8 @@ export interface PausesParts {
 }
 
 /**
- * Lets the handlers of this process rest that are paused in the inbox. What of theirs has not begun goes back into the inbox,
- * where it waits without taking memory, and without holding up a stop.
+ * Pauses the handlers of this process that are paused in the inbox. Their runs that have not begun go back to the
+ * inbox, where they take no memory and don't hold up a stop.
  */
 export class Pauses {
   readonly #parts: PausesParts;
@@ -31,8 +31,8 @@ export class Pauses {
   }
 
   /**
-   * Reads which handlers are paused, and pauses and resumes them here. One reading at a time: an older one that comes back
-   * late must not undo a newer one. Rejects when the inbox can't be reached.
+   * Reads which handlers are paused, and pauses and resumes them here. One reading at a time: an older one that returns
+   * late must not undo a newer one. Rejects if the inbox can't be reached.
    */
   refresh(): Promise<void> {
     const refresh = (): Promise<void> => this.#refresh();

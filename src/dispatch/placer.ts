@@ -14,7 +14,7 @@ export interface PlacerParts extends EventReaderParts {
   readonly registry: Registry;
   /** Called when there may be something to claim. */
   readonly wake: () => void;
-  /** Called when something has been placed that took time to read. */
+  /** Called when something that took time to read has been placed. */
   readonly onPlaced: () => void;
 }
 
@@ -32,17 +32,17 @@ export class Placer {
     this.#reader = new EventReader(parts);
   }
 
-  /** How many events and runs have been claimed and are yet to be placed. */
+  /** How many claimed events and runs are not placed yet. */
   get unplaced(): number {
     return this.#order.size;
   }
 
-  /** How many bytes the bodies of these take. */
+  /** How many bytes their bodies have. */
   get unplacedBytes(): number {
     return this.#unplacedBytes;
   }
 
-  /** Places a claimed event, after everything of its call that was claimed before. `event`: it has been read already. */
+  /** Places a claimed event after everything of its call that was claimed before. `event`: if it was read already. */
   placeEvent(claimed: ClaimedEvent, event?: CallEvent): void {
     if (this.#isStopped) return;
     if (event && !this.#order.isPlacing(claimed.callId)) return this.#routeAndPlace(claimed, event);
@@ -71,17 +71,17 @@ export class Placer {
     follow(written.then(wake));
   }
 
-  /** Resolves when every run that goes back is in the inbox: a claim would find others of its call that must wait for it. */
+  /** Resolves when every requeued run is in the inbox. Otherwise a claim could find runs that must wait for it. */
   async requeued(): Promise<void> {
     await Promise.allSettled(this.#requeues.items);
   }
 
-  /** A run is no longer in flight. */
+  /** Call it when a run is no longer in flight. */
   ended(run: Run): void {
     this.#lanesOf(run.handler.name)?.release(run);
   }
 
-  /** From now on nothing is placed: what is claimed during a stop goes back with all other claims of this process. */
+  /** From now on nothing is placed: what was claimed goes back with all other claims of this process. */
   stop(): void {
     this.#isStopped = true;
     this.#reader.stop();
@@ -108,7 +108,7 @@ export class Placer {
     const runs = store.runsOf(claimed, matching);
     if (runs.length === 0) return follow(settler.finish(claimed));
     for (const [index, run] of runs.entries()) {
-      // What may be poison is read anew for each attempt, when that is counted.
+      // An event that may be poison is read again for each attempt, with a note in the inbox.
       const isRead = index === 0 && !mayBePoison(claimed);
       const own = isRead ? () => event : () => readOwn(decoder, claimed);
       const lanes = this.#lanesOf(run.handler);
@@ -118,22 +118,22 @@ export class Placer {
   }
 
   /**
-   * A run that is stored already always finds room, unless its handler was paused meanwhile: it was claimed because there was
-   * some. The event of a join is never put into a lane: `requeue` counts it as arrived, and the join's own run, which has a row,
-   * is claimed when it is due.
+   * A stored run always finds room, unless its handler was paused meanwhile: it was claimed because there was room. The
+   * event of a join never goes into a lane: `requeue` counts it as arrived, and the join's own run, which has a row, is
+   * claimed when it is due.
    */
   #place(lanes: Lanes, run: Run, { isStored }: { readonly isStored: boolean }): void {
     const hasRoom = !lanes.isPaused && (isStored || lanes.roomFor(run) > 0);
     lanes.hold(run);
-    // Asked also if there is no room: until then the store may note which runs come before this one.
+    // Called exactly once for each run, with or without room: see the store's contract.
     if (this.#parts.store.mayPlace(run.claimed) && hasRoom) lanes.add(run);
     else this.requeue(run);
   }
 }
 
 /**
- * Keeps the order of a call's events while they are placed. To read a large body takes several turns of the event loop,
- * and an event that may be poison waits until it may be read: what comes later of its call must not overtake it.
+ * Places the events of a call in order. Reading a large body takes several turns of the event loop, and an event that
+ * may be poison waits until it may be read: later events of its call must not overtake it.
  */
 class PlacingOrder {
   readonly #lastOf = new Map<string, Promise<void>>();
@@ -144,12 +144,12 @@ class PlacingOrder {
     return this.#size;
   }
 
-  /** Whether something of the call is yet to be placed. */
+  /** Whether anything of the call is not placed yet. */
   isPlacing(callId: string | undefined): boolean {
     return callId !== undefined && this.#lastOf.has(callId);
   }
 
-  /** Calls `place` at once, or when what came before of its call has been placed. Returns a promise only if it takes time. */
+  /** Calls `place` as soon as all earlier work of the call has been placed. Returns a promise only if that takes time. */
   next(callId: string | undefined, place: () => void | Promise<void>): Promise<void> | undefined {
     const before = callId === undefined ? undefined : this.#lastOf.get(callId);
     const placing = before ? before.then(place, place) : place();
@@ -165,8 +165,8 @@ class PlacingOrder {
 }
 
 /**
- * Logs that no handler takes an event. A handler may well be registered for its name; if the payload has issues, the
- * line lists them, because nobody would find that reason otherwise.
+ * Logs that no handler takes an event. A handler may be registered for its name nevertheless: if the payload has
+ * issues, the line lists them, since they are the reason.
  */
 function reportUnhandled(telemetry: Telemetry, { traceId, eventName, issues }: CallEvent): void {
   if (issues.length === 0) telemetry.report('event_unhandled', { traceId, eventName });

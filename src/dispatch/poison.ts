@@ -3,9 +3,9 @@ import { type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { Run } from './run.ts';
 
 /**
- * For how long a run is alone after its handler was called, in milliseconds, if one process has died over its event:
- * that may have been a deployment, and many runs, some of an hour, may have been taken over with it. What runs beside
- * others is counted, too.
+ * How long a run is alone after its handler was called, in milliseconds, if one process has died over its event. That
+ * may have been a deployment, after which many runs were taken over, and some may take an hour. Its attempt is counted
+ * in any case.
  */
 const maxAlone = 1_000;
 
@@ -16,18 +16,18 @@ interface WaitingReading {
 }
 
 /**
- * Lets one event that may be poison be read or handled at a time, so that only what ends the next process is blamed.
- * Others go on beside it. The handlers take turns: a slow one must not keep its siblings from all such runs of theirs.
+ * Lets only one event that may be poison be read or handled at a time, so that the next crash is blamed on that one.
+ * Other events go on beside it. The handlers take turns: a slow one must not block such runs of its siblings.
  */
 export class PoisonRuns<Lanes> {
   readonly #clock: Clock;
   readonly #onFree: () => void;
-  /** Those of which a run was alone, the latest last. */
+  /** Lanes of which a run was alone, the latest last. */
   #hadTurn: readonly Lanes[] = [];
-  /** Who is alone: a run, or a reading. */
+  /** What is alone: a run, or a reading. */
   #alone: object | undefined;
   #cancelTimer = () => {};
-  /** Events to be read before it is known whose they are. They go before runs. */
+  /** Events that wait to be read. They go before runs. */
   readonly #readings: WaitingReading[] = [];
   #isStopped = false;
 
@@ -37,7 +37,7 @@ export class PoisonRuns<Lanes> {
     this.#onFree = onFree;
   }
 
-  /** The order in which lanes are looked at. */
+  /** The lanes, in the order in which their runs may begin. */
   inTurn(lanes: readonly Lanes[]): readonly Lanes[] {
     if (this.#hadTurn.length === 0) return lanes;
     return [...lanes.filter((one) => !this.#hadTurn.includes(one)), ...this.#hadTurn];
@@ -45,14 +45,14 @@ export class PoisonRuns<Lanes> {
 
   readonly mayBegin = ({ claimed }: Run): boolean => !mayBePoison(claimed) || this.#alone === undefined;
 
-  /** A run of these lanes begins. */
+  /** Call it when a run of these lanes begins. */
   began(lanes: Lanes, run: Run): void {
     if (!mayBePoison(run.claimed)) return;
     this.#alone = run;
     this.#hadTurn = [...this.#hadTurn.filter((other) => other !== lanes), lanes];
   }
 
-  /** The handler of a run was called. After two deaths the run stays alone until it ends. */
+  /** Call it when the handler of a run was called. After two crashes the run stays alone until it ends. */
   invoked(run: Run): void {
     if (this.#alone !== run || run.claimed.crashCount > 1) return;
     this.#cancelTimer = this.#clock.after(maxAlone, () => this.ended(run));
@@ -66,16 +66,16 @@ export class PoisonRuns<Lanes> {
   }
 
   /**
-   * Resolves, when an event may be read, to the function that ends its reading; to undefined if the receiver stops.
-   * Those over whose reading fewer processes have died go first: where something else ends one process after the other
-   * soon after its start, the event that is read first must not be blamed each time.
+   * Resolves when an event may be read, to a function to call after reading it; to undefined if the receiver stops.
+   * Events whose reading has seen fewer crashes go first: if something else ends each process soon after its start, the
+   * event that is read first must not be blamed each time.
    */
   mayRead({ readingCrashes }: CrashCounts): Promise<(() => void) | undefined> {
     return new Promise((begin) => {
       if (this.#isStopped) return begin(undefined);
       const place = this.#readings.findIndex((other) => other.readingCrashes > readingCrashes);
       this.#readings.splice(place < 0 ? this.#readings.length : place, 0, { readingCrashes, begin });
-      // Not at once: others that were claimed with it may go first.
+      // Not at once: events that were claimed with it may go first.
       queueMicrotask(() => this.#alone === undefined && this.#readNext());
     });
   }

@@ -5,39 +5,38 @@ import type { StartSlots } from '../store/handler-store.ts';
 import { maxReservedAhead, storePause } from '../store/timeouts.ts';
 import type { Handler } from './handler.ts';
 
-/** For how long a slot that nobody uses stays good, in milliseconds, if its handler's gap is shorter. */
+/** How long an unused slot stays valid at least, in milliseconds. If its handler's gap is longer, that counts. */
 const minUse = 100;
-/** How long the slots that are reserved at once last at most, in milliseconds: other processes want some, too. */
+/** The time that slots reserved at once may span, in milliseconds: other processes need some, too. */
 const maxReservedAtOnce = 1_000;
 
-/** A handler with what of it waits to begin. */
+/** A handler, and how many of its runs could begin. */
 export interface Rated {
   readonly handler: Pick<Handler, 'name' | 'rate'>;
-  /** How many of its runs could begin now. */
+  /** How many of its runs could begin now, were it not for the rate. */
   readonly mayBeginNow: number;
 }
 
-/** What keeping to rates needs. */
 export interface RatesParts {
   readonly reserve: (slots: StartSlots) => Promise<number>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** Lets a stop wait for what has begun. */
   readonly follow: (work: Promise<unknown>) => void;
-  /** Called when a slot has come. */
+  /** Called when a run may begin, or is worth another try. */
   readonly onSlot: () => void;
 }
 
 /**
- * Lets the attempts of a handler begin no faster than its `rate`, in all processes together. Each begins in a slot: the inbox
- * gives out slots with a gap between them, a few at a time, because one write for each attempt would be too many. A slot
- * that isn't used lapses, or a handler that was held up would begin many attempts at once afterwards.
+ * Lets the attempts of a handler begin no faster than its `rate`, in all processes together. Each begins in a slot. The
+ * inbox gives out slots with a gap between them, a few at a time, because a write for each attempt would be too many.
+ * An unused slot lapses, or a handler that was held up would begin many attempts at once afterwards.
  */
 export class Rates {
   readonly #parts: RatesParts;
-  /** When the slots of each handler come, by the clock that never jumps. */
+  /** The times of each handler's slots, by the monotonic clock. */
   readonly #slots = new Map<string, number[]>();
-  /** The handlers that will be looked at again, each with what cancels it and, once that is known, with when. */
+  /** The handlers that will be tried again, each with the function that cancels this and, once known, the time. */
   readonly #waiting = new Map<string, { readonly cancel: () => void; readonly at?: number }>();
 
   constructor(parts: RatesParts) {
@@ -59,18 +58,18 @@ export class Rates {
     return false;
   }
 
-  /** A run of the handler begins, and uses the slot that has come. */
+  /** Call it when a run of the handler begins: it uses up a slot. */
   began({ handler: { name } }: Rated): void {
     this.#slots.get(name)?.shift();
   }
 
-  /** In how many milliseconds the first handler that waits for its rate is looked at again. */
+  /** Milliseconds until the first handler that waits for its rate is tried again. */
   get nextIn(): number | undefined {
     const times = [...this.#waiting.values()].flatMap(({ at }) => at ?? []);
     return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - this.#parts.clock.elapsed());
   }
 
-  /** From now on nothing is waited for. */
+  /** Cancels all waiting. */
   stop(): void {
     for (const { cancel } of this.#waiting.values()) cancel();
     this.#waiting.clear();

@@ -16,13 +16,13 @@ import { defined } from '../kit/values.ts';
 import type { ResolvedOptions } from '../receiver/options.ts';
 import type { ShortDuration } from '../receiver/short-durations.ts';
 
-/** How large the bodies of all runs in memory may be, in bytes: a backlog of large ones must not fill it. */
+/** How many bytes the bodies of all runs in memory may have: a backlog of large bodies must not fill the memory. */
 const maxBytes = 32 * 1024 * 1024;
 
 /** The name under which the fallback's runs are stored. */
 const fallbackName = 'fallback';
 
-/** The longest name of a handler, in bytes: a key of Postgres has room for one beside the longest id of a call. */
+/** The longest name of a handler, in bytes: a key in Postgres has room for that and the longest id of a call. */
 const maxName = 512;
 
 /** The handlers of a receiver. Refuses a second handler with the same name, and any handler after start. */
@@ -92,7 +92,7 @@ export class Registry {
     this.#fallback = this.#register(this.#build([], resolveHandlerOptions({ name: fallbackName }), handle));
   }
 
-  /** Names that no known event has, but that are close to a known name: probably misspelled. */
+  /** Unknown names that are close to a known event's: probably misspelled. */
   get misspelled(): readonly {
     readonly handler: string;
     readonly eventName: string;
@@ -116,7 +116,7 @@ export class Registry {
     this.#isClosed = true;
   }
 
-  /** With `strictNames`, refuses a name that is probably misspelled: its handler would wait for what never comes. */
+  /** With `strictNames`, refuses a name that is probably misspelled: its events would never come. */
   #requireKnown(method: 'on' | 'onCall', patterns: readonly string[]): void {
     if (!this.#isStrict) return;
     for (const eventName of patterns) {
@@ -159,7 +159,7 @@ function requireFunction(method: 'on' | 'onCall' | 'fallback', handle: unknown):
   throw configError('handler_invalid', { method, found });
 }
 
-/** Refuses a name that can't be stored as it is: its runs could never be, and would hold their events for ever. */
+/** Refuses a name that can't be stored as it is: its runs could not be stored, and their events would never be done. */
 function requireKey({ name, join }: Handler): void {
   if (name.isWellFormed() && Buffer.byteLength(name) <= maxName) return;
   throw configError('option_invalid', {
@@ -180,7 +180,7 @@ function requirePattern(pattern: string): void {
   });
 }
 
-/** What was given in place of names. Nothing of it is quoted: it may be anything. */
+/** What was given in place of names, without quoting it: it may be anything. */
 function describeNames(names: unknown): string {
   if (!Array.isArray(names)) return `names of type ${names === null ? 'null' : typeof names}`;
   if (names.length === 0) return 'an empty list of names';

@@ -4,7 +4,7 @@ import { isKnownEventName, matches } from '../events/names.ts';
 
 /**
  * The handlers that an event goes to. A known event whose payload is not what its name promises goes to the fallback
- * instead of typed handlers, which must be able to rely on their types. An event that no handler takes goes to the
+ * instead, because typed handlers must be able to rely on their types. An event that no handler takes goes to the
  * fallback too. Joins get incomplete events as well: they need only an event's name and call.
  */
 export function route(

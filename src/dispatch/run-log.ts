@@ -3,7 +3,7 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 import type { Outcome } from './handler.ts';
 import type { Conclusion, Run } from './run.ts';
 
-/** Writes the one log line of a settled attempt. Reasons may hold personal data, and stay in the inbox. */
+/** Writes the one log line of a settled attempt. Reasons may contain personal data, so they stay in the inbox. */
 export function report(
   telemetry: Telemetry,
   { claimed }: Run,
@@ -28,7 +28,7 @@ export function report(
   if (state.kind === 'due') telemetry.report('run_retry', { ...fields(), retryAt: retryAt(state.at) });
 }
 
-/** Writes the log line of an event that is a dead letter before anybody could know whose it is. */
+/** Writes the log line of an event that became a dead letter before it could be routed. */
 export function reportUnread(
   telemetry: Telemetry,
   { traceId, callId, eventName }: ClaimedEvent,
@@ -44,20 +44,19 @@ function retryAt(at: number): string | undefined {
 }
 
 /**
- * How long a handler may work without a pause before that is reported, in milliseconds: a quarter of the second for
- * which the platform waits, since deliveries that come meanwhile must then be verified, stored and answered in the
- * rest of it.
+ * How long a handler may block the event loop before that is reported, in milliseconds: a quarter of the second that
+ * the platform waits. Deliveries that come meanwhile must be verified, stored and answered in the rest of it.
  */
 const maxWithoutPause = 250;
 
-/** Logs that a handler kept the event loop to itself: nobody sees that from outside but by lost deliveries. */
+/** Logs that a handler blocked the event loop: otherwise only lost deliveries would show that. */
 export function reportBlocking(telemetry: Telemetry, { claimed }: Run, duration: number): void {
   if (duration < maxWithoutPause) return;
   const { traceId, handler } = claimed;
   telemetry.report('handler_blocking', { traceId, handler, duration: Math.round(duration) });
 }
 
-/** Logs a commit that wrote nothing where the outcome of its run doesn't show it: its effects would be lost unseen. */
+/** Logs a commit that wrote nothing, if the outcome of its run doesn't show that: its effects would be silently lost. */
 export function reportFailedCommit(telemetry: Telemetry, { claimed }: Run, failure: Outcome): void {
   if (failure.kind === 'done') return;
   const { traceId, handler } = claimed;
@@ -65,7 +64,7 @@ export function reportFailedCommit(telemetry: Telemetry, { claimed }: Run, failu
   telemetry.report('commit_failed', { traceId, handler, cause, place });
 }
 
-/** Logs that a handler failed after its commit: the work that it left out is not retried, so a person has to know. */
+/** Logs that a handler failed after its commit: what it left undone is not retried, so a person has to know. */
 export function reportAfterCommit(
   telemetry: Telemetry,
   { claimed: { traceId, handler } }: Run,

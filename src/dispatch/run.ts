@@ -11,16 +11,16 @@ export interface Run {
   readonly handler: Handler;
   readonly claimed: ClaimedRun;
   /**
-   * Returns the handler's own copy of the event. The first handler of an event that was just read gets that reading;
-   * otherwise the event is read now.
+   * Returns the handler's own copy of the event: for the first handler of an event that was just read, that reading;
+   * else the event is read now.
    */
   readonly event: () => OwnEvent | Promise<OwnEvent>;
 }
 
-/** What becomes of a run after an attempt, as it is given to the store. */
+/** The state of a run after an attempt, for the store and the log. */
 export interface Conclusion {
   readonly state: RunState;
-  /** Attempts that count, this one included if it does. */
+  /** How many attempts have counted, this one included if it counts. */
   readonly attempts: number;
   /** Why the run isn't done, as one word that is safe to log. */
   readonly cause: string | undefined;

@@ -10,18 +10,18 @@ import { failureOf } from './conclude.ts';
 import type { UserDatabase } from './handler.ts';
 import type { Conclusion, Run } from './run.ts';
 
-/** In place of a handler, for an event that can't be read and therefore not be routed. */
+/** Stands in for a handler if an event can't be read and therefore not routed. */
 const unreadEvent: HandlerTerms = { name: '(unreadable event)', order: 'none', join: undefined };
 
 export interface SettlerParts {
   readonly store: Store;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
-  /** Aborted when the receiver stops and will wait no longer. */
+  /** Aborted when a stop interrupts active runs. */
   readonly stop: AbortSignal;
 }
 
-/** Writes what becomes of runs, and repeats that until it succeeds: a run that has ended must not begin again. */
+/** Settles runs. Repeats each write until it succeeds: a run that has ended must not begin again. */
 export class Settler {
   readonly #parts: SettlerParts;
   readonly #reported = new Set<string>();
@@ -30,16 +30,16 @@ export class Settler {
     this.#parts = parts;
   }
 
-  /** Writes the state in which an attempt has left a run, and how it has failed, if it has. */
+  /** Writes the state of a run after an attempt, and how that failed, if it did. */
   settle({ claimed }: Run, { state, attempts }: Conclusion, failure: Failure | undefined): Promise<Settled> {
-    // Read now, however long the write takes: if the wall clock is set meanwhile, that must not move the due time.
+    // Read now, before a write that may take long: setting the wall clock meanwhile must not move the due time.
     const end = { state, attempts, failure, decidedAt: this.#parts.clock.now() };
     return this.persist(() => this.#parts.store.settle(claimed, end));
   }
 
   /**
-   * Writes the effects of a run together with its end. If both are in the inbox but the disk has not confirmed it, the
-   * effects are not undone, so the handler must not be told that the commit failed.
+   * Writes the effects of a run together with its end. If both are in the inbox but not confirmed by the disk, the
+   * commit must not reject, because the effects are not undone: it waits until they are confirmed.
    */
   async settleWith({ claimed }: Run, effects: (database: UserDatabase) => unknown): Promise<Settled> {
     const { store, clock } = this.#parts;
@@ -53,7 +53,7 @@ export class Settler {
     }
   }
 
-  /** Counts the attempt that is about to begin; undefined when the claim is lost. */
+  /** Counts the attempt that is about to begin. Resolves to undefined if the claim was lost. */
   countAttempt({ claimed }: Run): Promise<ClaimedRun | undefined> {
     return this.persist(() => this.#parts.store.countAttempt(claimed));
   }
@@ -70,7 +70,7 @@ export class Settler {
 
   /**
    * Reads an event over which a process has died, between two notes in the inbox: see the store's `beginReading`.
-   * Resolves to what `read` returned, or undefined when the claim is lost.
+   * Resolves to what `read` returned, or undefined if the claim was lost.
    */
   async readNoted<T>(
     claimed: ClaimedEvent | ClaimedRun,
@@ -85,7 +85,7 @@ export class Settler {
     }
   }
 
-  /** Makes a dead letter of an event that can't be read, so that nobody knows whose it is. */
+  /** Makes a dead letter of an event that can't be read and therefore not routed. */
   async settleUnread(event: ClaimedEvent, conclusion: Conclusion): Promise<void> {
     const { store, clock } = this.#parts;
     const [run] = store.runsOf(event, [unreadEvent]);
@@ -113,7 +113,7 @@ export class Settler {
     }
   }
 
-  /** Once in each pause: while the inbox can't be written, the writes of all runs that have ended fail alike. */
+  /** Reports a cause once per pause: while the inbox can't be written, the writes of all runs fail alike. */
   #report(cause: string): void {
     const { telemetry, clock } = this.#parts;
     if (this.#reported.has(cause)) return;
