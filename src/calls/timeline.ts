@@ -3,7 +3,7 @@ import { dateOf, parseKnownTime } from '../kit/time.ts';
 import { fieldsOf } from '../kit/values.ts';
 import type { CallEvent, OccurredAtSource } from '../events/model.ts';
 
-/** What one event says about its call. Stored with the event, so that a call is computed without reading bodies. */
+/** What one event says about its call. Stored with the event, so that calls are computed without reading bodies. */
 export interface CallFacts {
   readonly agentId?: string | undefined;
   readonly status?: string | undefined;
@@ -16,7 +16,7 @@ export interface CallFacts {
   readonly source: OccurredAtSource;
 }
 
-/** One event of a call, as it is kept. Times in milliseconds since 1970. */
+/** One event of a call, as stored. Times in milliseconds since 1970. */
 export interface CallEventRow {
   readonly eventName: string;
   readonly traceId: string;
@@ -29,7 +29,7 @@ export interface CallEventRow {
 /** How far a call has come. */
 export type CallStatus = 'in_progress' | 'ended' | 'transferred' | 'analysed';
 
-/** A call, computed from its events by event time: the same set of events gives the same record in every order. */
+/** A call, computed from its events by event time: the same events give the same record, in any order. */
 export interface CallRecord {
   readonly callId: string;
   readonly organizationId: string | undefined;
@@ -44,7 +44,7 @@ export interface CallRecord {
     | {
         /** A SIP address, a phone number or an internal extension. */
         readonly destination: string | undefined;
-        /** How far the transfer is, for example `success` or `failed`. */
+        /** The state of the transfer, for example `success` or `failed`. */
         readonly status: string | undefined;
         /** Why the call was transferred, in the platform's words. */
         readonly reason: string | undefined;
@@ -78,7 +78,6 @@ export interface CallRecord {
   readonly lastSeenAt: Date;
 }
 
-/** What an event says about its call. */
 export function factsOf({ payload, occurredAtSource }: CallEvent): CallFacts {
   const summary = fieldsOf(payload['call_summary']);
   const metadata = fieldsOf(payload['metadata']);
@@ -94,7 +93,7 @@ export function factsOf({ payload, occurredAtSource }: CallEvent): CallFacts {
   };
 }
 
-/** Computes the record of a call from its events, in whatever order and however often each is given. */
+/** Computes the record of a call from its events, which may come in any order and repeatedly. */
 export function callRecordOf(callId: string, rows: readonly CallEventRow[]): CallRecord {
   const events = inEventOrder(rows);
   const named = (name: string) => events.filter((row) => row.eventName === name);
@@ -120,14 +119,14 @@ export function callRecordOf(callId: string, rows: readonly CallEventRow[]): Cal
       receivedAt: new Date(row.receivedAt),
       traceId: row.traceId,
     })),
-    // Not as arguments of Math.min: if a placeholder is used as call id, that call may have more events than the stack
-    // has room for.
+    // Not `Math.min(...arrivals)`: if a placeholder is used as call id, the call may have more events than fit on the
+    // stack.
     firstSeenAt: new Date(arrivals.reduce((first, arrival) => Math.min(first, arrival), Infinity)),
     lastSeenAt: new Date(arrivals.reduce((last, arrival) => Math.max(last, arrival), -Infinity)),
   };
 }
 
-/** By event time; ties by trace id, so that the order of arrival never shows. A repeated event counts once. */
+/** Sorts by event time, then by trace id, so that the order of arrival never matters. A repeated event counts once. */
 function inEventOrder(rows: readonly CallEventRow[]): readonly CallEventRow[] {
   const unique = new Map<string, CallEventRow>();
   for (const row of rows) {
@@ -139,12 +138,12 @@ function inEventOrder(rows: readonly CallEventRow[]): readonly CallEventRow[] {
   );
 }
 
-/** Whether an event carries a time. Its arrival would not do: it depends on how fast the network was. */
+/** Whether an event carries a time of its own. Its arrival doesn't count: that depends on the network. */
 function hasEventTime(row: CallEventRow): boolean {
   return row.facts.source !== 'arrival';
 }
 
-/** The header's time may be that of the delivery attempt: a duration made of it would be wrong after a retry. */
+/** Uses only times from bodies: a header's time may be that of the delivery attempt, and wrong after a retry. */
 function durationOf(start: CallEventRow | undefined, end: CallEventRow | undefined): number | undefined {
   if (start?.facts.source !== 'body' || end?.facts.source !== 'body') return undefined;
   const duration = end.occurredAt - start.occurredAt;
