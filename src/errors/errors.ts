@@ -1,4 +1,4 @@
-/** The errors that users meet: each has a code and the sentence of `problems.ts`. */
+/** The errors for users: each has a code and its message from `problems.ts`. */
 import { hasNeededNodeApi } from '../kit/sqlite.ts';
 import { type ProblemCode, problems } from './problems.ts';
 
@@ -27,14 +27,14 @@ export class ConfigError extends RingbackError {
 
 type Details<Code extends ProblemCode> = Parameters<(typeof problems)[Code]>;
 
-/** A ConfigError with the sentence of the table. */
+/** A ConfigError with its message from the table. */
 export function configError<Code extends ProblemCode>(code: Code, ...details: Details<Code>): ConfigError {
   const error = new ConfigError(code, sentence(code, details));
   Error.captureStackTrace(error, configError);
   return error;
 }
 
-/** A RingbackError with the sentence of the table. */
+/** A RingbackError with its message from the table. */
 export function ringbackError<Code extends ProblemCode>(
   code: Code,
   ...details: Details<Code>
@@ -45,8 +45,8 @@ export function ringbackError<Code extends ProblemCode>(
 }
 
 /**
- * Does the work of the public function `owner[called]`. If it throws a RingbackError, the stack is made to begin where
- * the user called that function: the line to fix is theirs, not one of ours.
+ * Does the work of the public function `owner[called]`. If it throws a RingbackError, the error's stack begins where
+ * the user called that function: that is the line to fix.
  */
 export function blameCaller<Owner extends object, Result>(
   owner: Owner,
@@ -62,7 +62,7 @@ export function blameCaller<Owner extends object, Result>(
 }
 
 /**
- * Stands before every use of the database driver, which would end the process without a word on an older Node.
+ * Must precede every use of the database driver, which would silently end the process on an older Node.
  *
  * @throws RingbackError `node_too_old`
  */

@@ -1,4 +1,4 @@
-/** Turns what a schema finds wrong with options into a sentence for the user. */
+/** Turns a schema's findings about options into an error message for the user. */
 import { types } from 'node:util';
 import { z } from 'zod';
 import { type ConfigError, configError } from './errors.ts';
@@ -8,15 +8,15 @@ import { closest } from '../kit/closest-name.ts';
 import { parseInstant } from '../kit/time.ts';
 import { isObject, valueAt } from '../kit/values.ts';
 
-/** How many options a sentence names when it asks for an object of them. */
+/** How many options a message names when it asks for an object of them. */
 const maxNamed = 5;
-/** Options whose values are credentials: headers, what a tool is sent with every call, and the addresses of webhooks. */
+/** Options whose values are credentials: headers, fixed parameters of tools, and addresses of webhooks. */
 const credentialOptions = new Set(['headers', 'fixed_params', 'fixedParams', 'notify']);
-/** How many characters of a text a sentence quotes. */
+/** How many characters of a text a message quotes. */
 const maxQuoted = 100;
 
 /**
- * Checks a value against a strict schema. In the sentence, `where` names the function, and `argument` its argument.
+ * Checks a value against a strict schema. In the message, `where` names the function, and `argument` its argument.
  *
  * @throws ConfigError that says which option, what was expected, what was found, and what to do
  */
@@ -31,7 +31,7 @@ export function parseStrictly<Schema extends z.ZodType>(
   throw problemOf(maxTelling(result.error.issues), schema, value, { where, argument });
 }
 
-/** An unknown name comes first: it may be the misspelled name of an option that is then missing. */
+/** An unknown name goes first: it may be the misspelled name of an option that is reported missing. */
 function maxTelling(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
   return issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0];
 }
@@ -64,13 +64,13 @@ function problemOf(
   });
 }
 
-/** What the option's own check says about the value. */
+/** What the option's own check found. */
 function toldBy(issue: z.core.$ZodIssue | undefined): string | undefined {
   const found: unknown = issue?.code === 'custom' ? issue.params?.['found'] : undefined;
   return typeof found === 'string' ? found : undefined;
 }
 
-/** The receiver's own options, and the variables of the environment, are named without the function. */
+/** Options of `createReceiver` and environment variables are named without the function. */
 function inCall(where: string): string {
   return ['createReceiver', 'the environment'].includes(where) ? '' : ` in ${where}`;
 }
@@ -86,7 +86,7 @@ function knownOptions(schema: z.ZodType, path: readonly string[]): readonly stri
   return Object.keys(shapeAt(schema, path));
 }
 
-/** The path of an option that was given one level too high: `https.trustProxy` for `trustProxy`. */
+/** The full path of an option that was given one level too high: `https.trustProxy` for `trustProxy`. */
 function innerOption(schema: z.ZodType, path: readonly string[], option: string): string | undefined {
   const outer = Object.entries(shapeAt(schema, path)).find(([, inner]) => {
     const group = unwrap(inner);
@@ -101,7 +101,7 @@ function shapeAt(schema: z.ZodType, path: readonly string[]): Readonly<Record<st
   return inner instanceof z.ZodObject ? inner.shape : {};
 }
 
-/** The schema one step further: all entries of a record or a list have the same. */
+/** The schema of an entry: all entries of a record or a list have the same. */
 function stepInto(schema: unknown, key: string): unknown {
   if (schema instanceof z.ZodRecord) return schema.valueType;
   if (schema instanceof z.ZodArray) return schema.element;
@@ -114,9 +114,9 @@ function unwrap(schema: unknown): unknown {
     : schema;
 }
 
-/** A value in a sentence after "is": never all of it, and no credential. */
+/** A value in a message, after "is": never quoted at length, and never a credential. */
 export function describe(value: unknown): string {
-  // A secret that was given as another option must not be in the sentence, which ends up in logs.
+  // A secret that was given for another option must not get into the message, which ends up in logs.
   if (typeof value === 'string' && value.includes('whsec_')) return 'a signing secret';
   if (typeof value === 'string' && /^[\w+.-]+:\/\/[^/]*@/.test(value))
     return 'a URL with a user name or password';
@@ -130,7 +130,7 @@ export function describe(value: unknown): string {
   return `of type ${typeof value}`;
 }
 
-/** The text in quotes. Of a long one only the beginning, since all of it would bury the sentence. */
+/** The text in quotes, shortened if it is long. */
 function quote(text: string): string {
   const beginning = beginningOf(text);
   return beginning === text
@@ -138,21 +138,21 @@ function quote(text: string): string {
     : `${JSON.stringify(beginning)} (${Array.from(text).length} characters)`;
 }
 
-/** The text, or what a long one begins with. */
+/** The text, cut if it is long. */
 function beginningOf(text: string): string {
   const characters = Array.from(text);
   return characters.length <= maxQuoted ? text : `${characters.slice(0, maxQuoted).join('')}…`;
 }
 
-/** A number may be a PIN. */
+/** Like `describe`, but without quoting even numbers: one may be a PIN. */
 function describeCredential(value: unknown): string {
   if (value === '') return 'empty';
   return ['string', 'number', 'boolean'].includes(typeof value) ? `of type ${typeof value}` : describe(value);
 }
 
 /**
- * A schema made of a function that returns undefined for values it can't read; `expected` goes into the sentence, and so
- * does what `tell` knows of a wrong value beyond what it is.
+ * A schema made of a function that returns undefined for values it can't read. The message contains `expected`, and
+ * what `tell` returns about the wrong value, if anything.
  */
 export function checked<T>(
   expected: string,
@@ -167,7 +167,7 @@ export function checked<T>(
   });
 }
 
-/** Whether a value has these methods: a clock, a logger or a store is recognised by them, not by its class. */
+/** Whether a value has these methods. Clocks, loggers and stores are recognized by their methods, not by class. */
 export function hasMethods(value: unknown, names: readonly string[]): boolean {
   return isObject(value) && names.every((name) => typeof value[name] === 'function');
 }
@@ -185,7 +185,7 @@ export const headersOption = z
   .superRefine(requireHeaderNames)
   .pipe(z.record(z.string(), z.string(valueExpected).regex(headerValue, valueExpected)));
 
-/** Quotes only the character that no name may have: a whole header may have been given as a name, with a credential in it. */
+/** Quotes only the invalid character: a whole header, with a credential in it, may have been given as a name. */
 export function requireHeaderNames(
   headers: Readonly<Record<string, unknown>>,
   context: z.core.$RefinementCtx,
@@ -205,19 +205,19 @@ export function requireHeaderNames(
   });
 }
 
-/** A text given by a user, with more than blanks in it. */
+/** A text given by a user that is not blank. */
 export const givenText = z
   .string('text that is not empty')
   .min(1, 'text that is not empty')
   .refine((value) => value.trim() !== '', 'text that is not empty');
 
-/** A time given by a user: a Date, milliseconds since 1970, or a text in ISO 8601; a date alone begins at midnight UTC. */
+/** A time given by a user: a Date, milliseconds since 1970, or text in ISO 8601. A date alone means midnight UTC. */
 export type Instant = Date | number | string;
 
 const instantExpected =
   'a Date, milliseconds since 1970, or ISO 8601, such as 2026-01-31T12:00:00Z or 2026-01-31';
 
-/** The options that every list has besides its own filters; times become milliseconds. */
+/** The options of every list besides its own filters. Times become milliseconds. */
 export const listOptions = {
   since: checked(instantExpected, readInstant).optional(),
   until: checked(instantExpected, readInstant).optional(),
@@ -232,27 +232,27 @@ export const listOptions = {
     .optional(),
 };
 
-/** What a search is given besides its filter. Test runners have an AbortSignal of their own. */
+/** The options of a search besides its filter. Not by `instanceof`: test runners have an AbortSignal of their own. */
 export const searchOptionsSchema = z.strictObject({
   signal: checked('an AbortSignal', (value) =>
     hasMethods(value, ['throwIfAborted', 'addEventListener']) ? (value as AbortSignal) : undefined,
   ).optional(),
 });
 
-/** The last time that a Date can have, in milliseconds since 1970. */
+/** The latest time of a Date, in milliseconds since 1970. */
 const maxInstant = 8.64e15;
 
 function readInstant(value: unknown): number | undefined {
   if (typeof value === 'string') return readDate(value.trim());
-  // Test runners have a Date of their own.
+  // Not by `instanceof`: test runners have a Date of their own.
   const milliseconds = types.isDate(value) ? value.getTime() : value;
   if (typeof milliseconds !== 'number' || !Number.isFinite(milliseconds)) return undefined;
-  // Whole milliseconds, as events have them: Postgres takes no others, nor any that are larger. Rounded up, a fraction selects
-  // the same events, since `since` includes its time and `until` does not.
+  // Events have whole milliseconds, and Postgres accepts neither fractions nor larger values. Rounding a fraction up
+  // selects the same events, since `since` includes its time and `until` does not.
   return Math.ceil(Math.min(Math.max(milliseconds, -maxInstant), maxInstant));
 }
 
-/** Digits without dashes are refused: 20260131 is meant as a date, and would be read as seconds since 1970. */
+/** Refuses digits without dashes: 20260131 is meant as a date, but would be read as seconds since 1970. */
 function readDate(text: string): number | undefined {
   if (!/^\d{4}-/.test(text)) return undefined;
   return parseInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text)?.milliseconds;

@@ -2,11 +2,10 @@ import { codeOf, messageOf } from '../kit/error-text.ts';
 import { configError } from './errors.ts';
 
 /**
- * Imports a package that Ringback does not bring, since most do without it: an optional peer dependency, loaded when it
- * is needed.
+ * Imports an optional peer dependency when it is needed.
  *
- * @param purpose What it is needed for, as the error says it.
- * @param load Imports the package: `() => import('…')`, so that its types are known.
+ * @param purpose What it is needed for, in the words of the error.
+ * @param load Imports the package: `() => import('…')`, which keeps its types.
  * @throws ConfigError `package_missing`
  */
 export async function importOptional<Package>(
@@ -17,7 +16,7 @@ export async function importOptional<Package>(
   try {
     return await load();
   } catch (error) {
-    // What is missing may also be something that the package itself needs: then its own words are what helps.
+    // If a dependency of the package is missing, its own message is more helpful.
     if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND' || !messageOf(error).includes(`'${name}'`)) throw error;
     throw configError('package_missing', { name, purpose });
   }

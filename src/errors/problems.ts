@@ -1,4 +1,4 @@
-/** The sentences of the errors that users meet: what was expected, what was found, and what to do. */
+/** The messages of errors for users: what was expected, what was found, and what to do. */
 
 /** What the methods that register a handler expect. */
 const registrations = {
@@ -7,7 +7,7 @@ const registrations = {
   fallback: 'fallback(handler) expects a function',
 } as const;
 
-/** Each entry turns details into one sentence. */
+/** Each entry turns details into a message. */
 export const problems = {
   option_invalid: (d: { option: string; expected: string; found: string; fix?: string }) =>
     `The option ${d.option} should be ${d.expected}, but is ${d.found}.${d.fix === undefined ? '' : ` ${d.fix}`}`,

@@ -1,6 +1,6 @@
-/** What can be wrong with a delivery. The sender gets a code and a status; the reason goes to the log only. */
+/** Why deliveries are refused. The sender gets a code and a status; the reason goes only to the log. */
 
-/** The answers that a sender can get instead of 200. The statuses of refusals are written here and nowhere else. */
+/** The answers that a sender can get instead of 200. No other place has their statuses. */
 export const refusals = {
   method: { status: 405, headers: { allow: 'POST' } },
   media_type: { status: 415, headers: {} },
@@ -16,13 +16,13 @@ export const refusals = {
 /** The code of a refusal: the whole body of the answer is `{"error": code}`. */
 export type RefusalCode = keyof typeof refusals;
 
-/** Whether an answer is that of a receiver which refuses: a code of the table, with its status. */
+/** Whether an answer is a refusal by a receiver: a code of the table, with its status. */
 export function isRefusal(code: unknown, status: number): code is RefusalCode {
   if (typeof code !== 'string' || !Object.hasOwn(refusals, code)) return false;
   return refusals[code as RefusalCode].status === status;
 }
 
-/** How a delivery came: the peer's address is undefined in `receiver.fetch` unless it is told, and on a Unix socket. */
+/** `peer` is undefined on a Unix socket, and in `receiver.fetch` without `peerAddress`. */
 interface Connection {
   readonly peer: string | undefined;
 }
@@ -36,7 +36,7 @@ function named(peer: string | undefined): string {
   return peer === undefined ? '' : ` ${peer}`;
 }
 
-/** What to do about a body whose bytes are gone, by what is found in their place. */
+/** What to do about a body whose bytes are lost, by how they were lost. */
 const alreadyParsed = {
   nothing:
     'A body parser in front of the receiver consumed the raw bytes, which are what is signed: mount the ' +
@@ -51,8 +51,8 @@ const alreadyParsed = {
 } as const;
 
 /**
- * What users can do about a refusal whose cause may be their own set-up, by the reason of the refusal. For the log
- * only: the first refusal for each reason logs the sentence.
+ * What users can do about a refusal whose cause may be their own set-up, by its reason. For the log only, where each
+ * different sentence is written once, and only a few per reason.
  */
 export const fixes = {
   not_open: () =>
@@ -121,7 +121,7 @@ function tooLarge(limit: number): string {
   return `The body is larger than ${limit} bytes: if it may be a genuine delivery, allow more with limits: { body: … }.`;
 }
 
-/** An event that was sent as a test may have pinned a scheme in which the platform doesn't sign. */
+/** A test event may have pinned a scheme in which the platform doesn't sign. */
 function orPinned(scheme: string | undefined): string {
   if (scheme === undefined) return '';
   return (
@@ -130,7 +130,7 @@ function orPinned(scheme: string | undefined): string {
   );
 }
 
-/** What to do about a body that is the JSON of a Buffer: supertest, like any client of superagent, makes that of bytes. */
+/** What to do about a body that is the JSON of a Buffer, which supertest and superagent make of bytes. */
 export const jsonOfBufferFix =
   'The body is the JSON of a Buffer instead of its bytes, as supertest sends a Buffer whose Content-Type is JSON: send its ' +
   'text, with send(body.toString()).';
@@ -138,7 +138,7 @@ export const jsonOfBufferFix =
 type FixReason = keyof typeof fixes;
 
 /**
- * Thrown by a stage of the intake to refuse a delivery. `reason` and `fix` go to the log only: they would tell an
+ * Thrown by a stage of the intake to refuse a delivery. `reason` and `fix` go only to the log: they would tell an
  * attacker what to change.
  */
 export class Refusal extends Error {
@@ -146,7 +146,7 @@ export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly reason: string;
   readonly fix: string | undefined;
-  /** Under which number the delivery is in quarantine; undefined if it isn't. */
+  /** The delivery's number in quarantine, if it is there. */
   readonly quarantineId: number | undefined;
 
   constructor(code: RefusalCode, reason: string, fix?: string, quarantineId?: number) {
@@ -157,7 +157,7 @@ export class Refusal extends Error {
     this.quarantineId = quarantineId;
   }
 
-  /** The same refusal, with something better to do about it. */
+  /** The same refusal with a better fix. */
   fixedBy(fix: string): Refusal {
     return new Refusal(this.code, this.reason, fix, this.quarantineId);
   }

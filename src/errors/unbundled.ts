@@ -1,6 +1,6 @@
 /**
- * Refuses to run as part of a bundle. The entry points that need Ringback's own files import this before all else: what is in
- * the wrong place would otherwise fail somewhere, and not say why.
+ * Refuses to run as part of a bundle. Entry points that need Ringback's own files import this first: otherwise a
+ * missing file would fail somewhere else, without the reason.
  *
  * @throws ConfigError `bundled`
  */
