@@ -1,8 +1,8 @@
-/** Work that ends as soon as a signal is aborted, and leaves nothing behind at signals that live longer than it. */
+/** Work that ends as soon as a signal is aborted, and leaves no listeners on signals that live longer. */
 
 /**
- * Settles as `work` does, or rejects with the signal's reason as soon as that is aborted: `work` may be a function of the
- * user, which need not heed a signal. With a signal that is aborted already, `work` isn't called.
+ * Settles as `work` does, or rejects with the signal's reason as soon as that is aborted, since `work` may be a user's
+ * function that ignores the signal. If the signal is aborted already, `work` isn't called.
  *
  * @example const call = await unlessAborted(signal, () => calls.get(id, { signal }));
  */
@@ -11,12 +11,12 @@ export async function unlessAborted<Result>(
   work: () => Result | PromiseLike<Result>,
 ): Promise<Result> {
   signal.throwIfAborted();
-  // A promise of its own for each work: one that is shared keeps what was raced with it for as long as it is pending.
+  // A new promise each time: a shared one keeps everything that it was raced with for as long as it is pending.
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   try {
-    // In a function of its own, so that what it throws at once is a rejection too, and both promises are heeded.
+    // In an async function, so that a synchronous throw becomes a rejection too, and both promises are awaited.
     return await Promise.race([(async () => work())(), aborted]);
   } finally {
     signal.removeEventListener('abort', abort);
@@ -24,8 +24,8 @@ export async function unlessAborted<Result>(
 }
 
 /**
- * Gives `work` a controller that is aborted when one of `signals` is. `AbortSignal.any` does the same, but what listens to its
- * signal is kept for as long as the longest-lived of `signals`, such as a receiver's.
+ * Calls `work` with a controller that is aborted when one of `signals` is. `AbortSignal.any` does the same, but keeps
+ * the listeners of its signal for as long as the longest-lived of `signals`, such as a receiver's.
  */
 export async function underSignals<Result>(
   signals: readonly (AbortSignal | undefined)[],

@@ -1,28 +1,28 @@
 /** Counts by their names. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** How a delivery was answered: what became of it, or the code of its refusal behind `refused:`. */
+/** How a delivery was answered: its status, or `refused:` and the code of the refusal. */
 export type AnswerOutcome = 'accepted' | 'duplicate' | 'quarantined' | `refused:${string}`;
 
 /** How an attempt of a run has ended. */
 export type RunOutcome = 'done' | 'retried' | 'dead';
 
-/** Hears of each delivery and run, with the time that it took in milliseconds. Must not throw. */
+/** Called for each delivery and each attempt, with its duration in milliseconds. Must not throw. */
 export interface ActivityObserver {
   answered(outcome: AnswerOutcome, milliseconds: number): void;
   ran(handler: string, outcome: RunOutcome, milliseconds: number): void;
 }
 
-/** How many groups of failures are counted in a minute. */
+/** How many groups of failures are counted per `take`. */
 const maxGroups = 50;
 
-/** What a process has done since this was last taken. Counted with every delivery and run, so it only adds up. */
+/** Counts what this process has done since the last `take`. It must be cheap: every delivery and run is counted. */
 export class Activity {
   #counts = new Map<string, number>();
   readonly #groups = new Set<string>();
   readonly #observers = new Set<ActivityObserver>();
 
-  /** Returns the function that ends it. */
+  /** Returns a function that ends it. */
   observe(observer: ActivityObserver): () => void {
     this.#observers.add(observer);
     return () => void this.#observers.delete(observer);
@@ -35,7 +35,7 @@ export class Activity {
     this.#add(`answer:${bucketOf(milliseconds)}`, 1);
   }
 
-  /** An attempt of a run has ended. `group` is of failures that are alike. */
+  /** An attempt of a run has ended. `group`: the group of its failure, if it failed. */
   ran(handler: string, outcome: RunOutcome, milliseconds: number, group?: string): void {
     for (const observer of this.#observers) observer.ran(handler, outcome, milliseconds);
     this.#add(outcome, 1);
@@ -44,7 +44,7 @@ export class Activity {
     if (group !== undefined) this.#addToGroup(`group:${group}`);
   }
 
-  /** What was counted; from now on it is counted anew. */
+  /** Returns the counts, and begins anew. */
   take(): Counts {
     const counts = this.#counts;
     this.#counts = new Map();
@@ -52,12 +52,12 @@ export class Activity {
     return counts;
   }
 
-  /** Takes back what could not be written. */
+  /** Adds counts that were taken and could not be written. */
   restore(counts: Counts): void {
     for (const [name, count] of counts) this.#add(name, count);
   }
 
-  /** Beyond so many, failures are not counted by group: whoever has more has one problem with many messages. */
+  /** Counts a group, up to `maxGroups` groups: more are mostly one problem with many messages. */
   #addToGroup(name: string): void {
     if (!this.#groups.has(name) && this.#groups.size >= maxGroups) return;
     this.#groups.add(name);
@@ -70,22 +70,21 @@ export class Activity {
 }
 
 /**
- * Durations are counted in buckets, so that those of many processes and minutes add up. The upper ends of these, in milliseconds:
- * from 2 ms to 5 s, each is about half as long again as the one before.
+ * The upper ends of the buckets in which durations are counted, in milliseconds, so that the counts of many processes
+ * and minutes can be added up. From 2 ms to 5 s, each is about one and a half times the one before.
  */
 export const bucketEnds = [
   1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1_200, 2_000, 3_000, 5_000, 10_000, 30_000,
   60_000, 300_000, 3_600_000,
 ] as const;
 
-/** The end of the bucket that a duration is in; of one beyond them all, the last. */
+/** The upper end of a duration's bucket; the last one for a duration beyond all buckets. */
 export function bucketOf(milliseconds: number): number {
   return bucketEnds.find((end) => milliseconds <= end) ?? bucketEnds[bucketEnds.length - 1] ?? 0;
 }
 
 /**
- * The end of the bucket below which a part of all durations lies: the true value is at most that. Undefined if there are
- * none.
+ * An upper bound of a quantile: the end of the bucket below which `part` of all durations are. Undefined without any.
  *
  * @param counts how many durations are in each bucket, by its end
  */
@@ -96,7 +95,7 @@ export function quantile(counts: ReadonlyMap<number, number>, part: number): num
   return ends.find((end) => (below += counts.get(end) ?? 0) >= all * part && below > 0);
 }
 
-/** What is measured of a receiver, by whatever client: in sentences, and in which steps. Durations are in seconds. */
+/** The metrics of a receiver for any client: descriptions and buckets. Durations are in seconds. */
 export const measures = {
   deliveries: { help: 'Deliveries, by how they were answered, and by the code of a refusal.' },
   answerDuration: {

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** The names that Express knows for ranges of addresses; we take the same. */
+/** The names for address ranges, the same as in Express. */
 const namedRanges: ReadonlyMap<string, readonly string[]> = new Map([
   ['loopback', ['127.0.0.1/8', '::1/128']],
   ['linklocal', ['169.254.0.0/16', 'fe80::/10']],
@@ -8,9 +8,9 @@ const namedRanges: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Whether an address is in a list of addresses, CIDR ranges and named ranges (`loopback`, `linklocal`,
- * `uniquelocal`). Returns undefined when the list can't be read. IPv4 addresses written as IPv6
- * (`::ffff:127.0.0.1`) count as what they are.
+ * Returns a function that tests whether an address is in a list of addresses, CIDR ranges and named ranges (`loopback`,
+ * `linklocal`, `uniquelocal`), or undefined if the list can't be read. IPv4 addresses written as IPv6
+ * (`::ffff:127.0.0.1`) count as IPv4.
  */
 export function addressMatcher(list: readonly string[]): ((address: string) => boolean) | undefined {
   const block = new BlockList();
@@ -25,8 +25,8 @@ export function addressMatcher(list: readonly string[]): ((address: string) => b
 }
 
 /**
- * The name in a Host header: lower case, without port or last dot, and numbers written in other ways (`0x7f.1`)
- * as the address that they are. Undefined when it is no host.
+ * The name in a Host header: in lower case, without port and trailing dot, with other spellings of an IP address
+ * (`0x7f.1`) normalized. Undefined if it is not a host.
  */
 export function hostName(host: string): string | undefined {
   try {
@@ -43,20 +43,20 @@ export function isAddressLiteral(name: string): boolean {
 
 const isLoopbackAddress = addressMatcher(['loopback']);
 
-/** Whether the host of a URL is this machine: `localhost`, a name under it (RFC 6761), or an address of loopback. */
+/** Whether the host of a URL is this machine: `localhost`, a name under it (RFC 6761), or a loopback address. */
 export function isLoopbackHost(name: string): boolean {
   const isLocalName = name === 'localhost' || name.endsWith('.localhost');
   return isLocalName || isLoopbackAddress?.(withoutBrackets(name)) === true;
 }
 
-/** An address of IPv6 has brackets in a URL. */
+/** In a URL, an IPv6 address has brackets. */
 function withoutBrackets(name: string): string {
   return name.replace(/^\[|\]$/g, '');
 }
 
 /**
- * The network that an address stands for: of IPv6 its first 64 bits, since whoever has one address there has all of
- * them; of IPv4 the address itself.
+ * The network of an address: an IPv6 address's first 64 bits, since anybody who has one address of these has all; an
+ * IPv4 address itself.
  */
 export function networkOf(address: string): string {
   const plain = withoutMapping(address);
@@ -65,7 +65,7 @@ export function networkOf(address: string): string {
 
 /** The first four of the eight groups of an IPv6 address. */
 function firstGroups(address: string): string {
-  // A URL writes an address in its one canonical form, in which only the longest run of zeros is left out.
+  // A URL has the address in its canonical form, in which only the longest run of zeros is left out.
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const groups = (text: string | undefined) => (text ? text.split(':') : []);
   const missing = tail === undefined ? 0 : 8 - groups(head).length - groups(tail).length;
@@ -92,7 +92,7 @@ function bitsOf(prefix: string): number {
   return /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
 }
 
-/** The length of a prefix from its netmask, such as 255.255.255.0: ones, and behind them zeros only. */
+/** The prefix length of a netmask such as 255.255.255.0: ones, then zeros. NaN for any other. */
 function bitsOfMask(mask: string): number {
   const digits = mask.split('.').map((part) => Number(part).toString(2).padStart(8, '0'));
   const zeros = digits.join('').indexOf('0');

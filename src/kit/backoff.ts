@@ -4,15 +4,15 @@ import type { Random } from './clock.ts';
 export interface Backoff {
   /** The longest wait before the second attempt. */
   readonly base: number;
-  /** What the longest wait is multiplied by for each further attempt. */
+  /** The factor by which the longest wait grows with each further attempt. */
   readonly factor: number;
-  /** What the longest wait never exceeds. */
+  /** The upper bound of the longest wait. */
   readonly cap: number;
 }
 
 /**
- * The wait after the given attempt (counted from 1), with full jitter: anywhere between zero and the longest
- * wait, so that runs which failed together do not come back together.
+ * The wait after the given attempt (counted from 1), with full jitter: anywhere between zero and the longest wait, so
+ * that runs that failed together are not retried together.
  */
 export function backoffAfter(attempt: number, backoff: Backoff, random: Random): number {
   // The power of a late attempt may be infinite, and a base of zero times infinity is NaN.

@@ -9,7 +9,7 @@ const units = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 } as const;
  */
 export type Size = number | `${number}${keyof typeof units}`;
 
-/** The bytes of a size, or undefined when it isn't one. */
+/** The bytes of a size. Undefined if it isn't one. */
 export function parseSize(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
   if (typeof value !== 'string') return undefined;
@@ -19,25 +19,25 @@ export function parseSize(value: unknown): number | undefined {
 }
 
 /**
- * Whether two byte strings are the same, in a time that depends on their lengths only: a comparison that
- * stops at the first difference lets a sender guess a signature byte by byte.
+ * Whether two byte strings are the same, in a time that depends only on their lengths: a comparison that stops at the
+ * first difference lets a sender guess a signature byte by byte.
  */
 export function equalInConstantTime(left: Uint8Array, right: Uint8Array): boolean {
   return left.byteLength === right.byteLength && timingSafeEqual(left, right);
 }
 
 /**
- * The SHA-256 of a text. Texts that may differ in length are compared by their digests: the time of comparing the texts
- * themselves would reveal the length.
+ * The SHA-256 of a text. Compare texts that may differ in length by their digests: the time of comparing the texts
+ * would reveal the length.
  */
 export function textDigest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Bytes up to which it is cheaper to hash at once than to ask another thread for it. */
+/** Up to this many bytes, hashing at once is cheaper than using another thread. */
 const maxHashedHere = 64 * 1024;
 
-/** The SHA-256 of bytes, in hex. That of many bytes is computed on another thread. */
+/** The SHA-256 of bytes, in hex. Many bytes are hashed on another thread. */
 export async function sha256(bytes: Uint8Array): Promise<string> {
   if (bytes.byteLength <= maxHashedHere) return hash('sha256', bytes, 'hex');
   return Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString(
@@ -45,7 +45,7 @@ export async function sha256(bytes: Uint8Array): Promise<string> {
   );
 }
 
-/** The first bytes of a text in UTF-8, at most so many, without a part of a character at the end. */
+/** The first bytes of a text in UTF-8, at most `max`, without a partial character at the end. */
 export function headOf(bytes: Uint8Array, max: number): Uint8Array {
   if (bytes.byteLength <= max) return bytes;
   let end = max;
@@ -58,7 +58,7 @@ function isContinuation(byte = 0): boolean {
   return (byte & 0xc0) === 0x80;
 }
 
-/** The UUID that follows from a text: its SHA-256, cut, in version 8, which RFC 9562 leaves to whoever makes it. */
+/** A UUID derived from a text: its truncated SHA-256, in version 8, the custom format of RFC 9562. */
 export function digestUuid(text: string): string {
   const hex = hash('sha256', text, 'hex');
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 0b0011) | 0b1000).toString(16);

@@ -1,14 +1,14 @@
-/** Collections for what comes and goes thousands of times a second. */
+/** Collections for items that come and go thousands of times a second. */
 
-/** After how many deletions the entries move, or as many as there are entries if that is more. */
+/** After how many deletions the entries move to a new map; after as many as there are entries, if that is more. */
 const deletionsBetween = 4_096;
 
 /**
- * A map whose entries come and go all the time, such as what is in flight. A `Map` leaves a table behind whenever it has
- * seen some deletions, and that table refers to the next one. Once a full garbage collection has found one of them in
- * use, it outlives all smaller collections, and so does every later table, with all that was ever in it: under load,
- * that was half a megabyte in a fifth of a second, and a full collection every few seconds, which stalls the event
- * loop. So the entries move to a new map now and then, to which no old table refers.
+ * A map for entries that come and go all the time, such as what is in flight. After some deletions, a `Map` moves to a
+ * new table, and the old one refers to it. Once a full garbage collection has found one of these tables in use, it
+ * survives all smaller collections, and so does every later table, with all that was ever in it: under load, half a
+ * megabyte in a fifth of a second, and a full collection every few seconds, which stalls the event loop. So the entries
+ * move to a new map now and then, to which no old table refers.
  */
 export class RenewedMap<K, V> {
   #entries = new Map<K, V>();
@@ -53,20 +53,20 @@ export class RenewedMap<K, V> {
 }
 
 /**
- * Keeps what is in flight, in no order, in slots that are used again. So what comes and goes thousands of times a
- * second leaves nothing behind; a `Set` would leave tables behind, like a `Map`: see `RenewedMap`.
+ * Keeps items in flight, in no order, in slots that are reused. Unlike a `Set`, it leaves no tables behind: see
+ * `RenewedMap`.
  */
 export class Slots<T extends object> {
   readonly #slots: (T | undefined)[] = [];
   readonly #free: number[] = [];
 
-  /** Adds an item, and returns the function that takes it out again. */
+  /** Adds an item, and returns a function that removes it. */
   add(item: T): () => void {
     const slot = this.#free.pop() ?? this.#slots.length;
     this.#slots[slot] = item;
     let isIn = true;
     return () => {
-      // Taken out twice, a slot would be given to two items.
+      // If it were freed twice, a slot would be given to two items.
       if (!isIn) return;
       isIn = false;
       this.#slots[slot] = undefined;
@@ -74,7 +74,6 @@ export class Slots<T extends object> {
     };
   }
 
-  /** The items that are in at this moment. */
   get items(): readonly T[] {
     return this.#slots.filter((item) => item !== undefined);
   }

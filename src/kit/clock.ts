@@ -1,28 +1,28 @@
 import { setImmediate } from 'node:timers';
 
 /**
- * Time as an input. What asks for the time or waits does it through a clock, so that tests move time by hand and no
- * test sleeps. Only what waits for a socket of its own, or for a signal, goes by the machine's time.
+ * Time as an input. Code reads the time and waits through a clock, so that tests advance time by hand and no test
+ * sleeps. Only waiting for sockets and signals uses the machine's time.
  */
 export interface Clock {
   /** The wall clock, in milliseconds since 1970. May jump; used for what is stored. */
   now(): number;
-  /** A clock that never jumps, in milliseconds from any start. Used for measuring. */
+  /** The monotonic clock, in milliseconds from any start. Never jumps; used for measuring. */
   elapsed(): number;
   /**
-   * Calls `action` after `ms` milliseconds, however the wall clock is set meanwhile. Returns the function
-   * that cancels it. A timer never keeps a process alive that has nothing else to do.
+   * Calls `action` after `ms` milliseconds, even if the wall clock is set meanwhile. Returns a function that cancels
+   * it. A timer doesn't keep the process alive.
    */
   after(ms: number, action: () => void): () => void;
 }
 
-/** Chance as an input: a number from 0 up to, not including, 1. `Math.random` is the default. */
+/** Randomness as an input: a number from 0 up to, not including, 1. `Math.random` is the default. */
 export type Random = () => number;
 
-/** The longest wait that Node's timers take; a longer one would fire at once. */
+/** The longest delay of Node's timers; a longer one would fire at once. */
 const maxTimer = 2 ** 31 - 1;
 
-/** The machine's own time. */
+/** The machine's time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
@@ -34,8 +34,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * The same clock with a wall time of whole milliseconds, as times are stored: one made of `performance.now()` has
- * fractions of them. The machine's own has none. What else it can do stays: a manual clock is known by that.
+ * The same clock with a wall time of whole milliseconds, as times are stored: a user's clock made of
+ * `performance.now()` has fractions. Other methods stay, since a manual clock is recognized by them.
  */
 export function inWholeMilliseconds(clock: Clock): Clock {
   if (clock.now === systemClock.now) return clock;
@@ -47,7 +47,7 @@ export function inWholeMilliseconds(clock: Clock): Clock {
   };
 }
 
-/** How far the wall clock is from the monotonic one, in milliseconds: it changes only when the wall clock is set. */
+/** The wall clock minus the monotonic one, in milliseconds. It changes only if the wall clock is set. */
 export function distanceOf(clock: Clock): number {
   return clock.now() - clock.elapsed();
 }
@@ -66,25 +66,25 @@ export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** Resolves as the promise does, or rejects with `late()` if that takes longer than `ms` milliseconds. The promise goes on. */
+/** Settles as the promise does, or rejects with `late()` after `ms` milliseconds. The promise goes on. */
 export function inTime<T>(clock: Clock, ms: number, promise: Promise<T>, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
-    // If the app has blocked its event loop, what is waited for may have come: it is read in this turn, after the timers.
+    // If the app has blocked the event loop, the result may be there already, and is read later in this turn.
     const cancel = clock.after(ms, () => setImmediate(() => reject(late())));
     promise.then(resolve, reject).finally(cancel);
   });
 }
 
 /**
- * Keeps the process alive while it waits for something that must not be abandoned: a clock's timers don't do that.
- * Returns the function that lets the process end again.
+ * Keeps the process alive while it waits for something that must not be abandoned: a clock's timers don't. Returns a
+ * function that ends this.
  */
 export function refProcess(): () => void {
   const timer = setInterval(() => {}, maxTimer);
   return () => clearInterval(timer);
 }
 
-/** Blocks the whole thread: only for when nothing else in it may run, or there is nothing else to run. */
+/** Blocks the thread. Only for where nothing else in it may run, or nothing else is there to run. */
 export function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, ms);
 }

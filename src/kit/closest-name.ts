@@ -1,4 +1,4 @@
-/** The known name closest to a misspelled one; undefined when more than `limit` letters differ. */
+/** The known name closest to a misspelled one; undefined if more than `limit` letters differ. */
 export function closest(
   name: string,
   known: readonly string[],
@@ -7,7 +7,7 @@ export function closest(
   let best: string | undefined;
   let bestDistance = limit + 1;
   for (const candidate of known) {
-    // So many letters differ at least. A name of 60 kB, which a request may have, would otherwise block the thread.
+    // At least as many letters differ as the lengths do. Otherwise a name of 60 kB in a request would block the thread.
     if (Math.abs(name.length - candidate.length) >= bestDistance) continue;
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) {
@@ -18,7 +18,7 @@ export function closest(
   return best;
 }
 
-/** How many letters differ; two neighbours that have changed places count as one. */
+/** How many letters differ; two swapped neighbours count as one. */
 function editDistance(left: string, right: string): number {
   let beforeLast: readonly number[] = [];
   let last: readonly number[] = Array.from({ length: right.length + 1 }, (_, column) => column);

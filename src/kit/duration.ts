@@ -8,8 +8,8 @@ const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as con
 export type Duration = number | `${number}${keyof typeof units}`;
 
 /**
- * The whole milliseconds of a duration, or undefined when it isn't one. Zero counts; negative ones do not. What is
- * computed, such as a third of a second, is rounded: due times are stored as whole numbers.
+ * The milliseconds of a duration. Undefined if it isn't one: zero is, negative numbers aren't. Fractions, such as of a
+ * computed third of a second, are rounded: due times are stored as whole numbers.
  */
 export function parseDuration(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) && value >= 0 ? wholeOf(value) : undefined;
@@ -19,18 +19,18 @@ export function parseDuration(value: unknown): number | undefined {
   return wholeOf(Number(match[1]) * units[match[2] as keyof typeof units]);
 }
 
-/** The least is one: a deadline of zero would let nothing end in time. */
+/** At least one: nothing would end within a deadline of zero. */
 function wholeOf(milliseconds: number): number {
   return milliseconds > 0 ? Math.max(1, Math.round(milliseconds)) : 0;
 }
 
-/** The same for what must take some time, such as an attempt: zero does not count. */
+/** The same for a time above zero, such as the timeout of an attempt. */
 export function parsePositiveDuration(value: unknown): number | undefined {
   const milliseconds = parseDuration(value);
   return milliseconds === 0 ? undefined : milliseconds;
 }
 
-/** A length of time for people, in the largest unit of which there are at least two: `90 s`, `20 min`, `3 h`, `2 days`. */
+/** A length of time for people, in the largest unit that gives two or more: `90 s`, `20 min`, `3 h`, `2 days`. */
 export function inWords(milliseconds: number): string {
   const steps = [
     { length: 86_400_000, unit: 'days' },
@@ -42,13 +42,13 @@ export function inWords(milliseconds: number): string {
 }
 
 /**
- * How often something may happen: a whole number, in a length of time of one unit.
+ * How often something may happen: a whole number per unit of time.
  *
  * @example '10/s', '100/m', '500/h'
  */
 export type Rate = `${number}/${'s' | 'm' | 'h' | 'd'}`;
 
-/** The milliseconds from one to the next at that rate, or undefined when it isn't one. */
+/** The milliseconds from one to the next at a rate. Undefined if it isn't one. */
 export function parseRate(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined;
   const match = /^([1-9]\d{0,8}) *\/([smhd])$/.exec(value.trim());

@@ -4,14 +4,14 @@ import { isError } from './error-text.ts';
 import { isBundled, ownFile } from './own-files.ts';
 
 /**
- * The folder of Ringback's own files. Users look for the place in their own code that called these. In a bundle, these and
- * theirs are one file.
+ * The folder of Ringback's own files, which are skipped: users look for the place in their code. In a bundle, both are
+ * one file.
  */
 const ownFolder = isBundled() ? undefined : fileURLToPath(ownFile('../', import.meta.url));
 
 /**
- * Where in the user's own files an error comes from, as `file:line:column`; undefined when the error does not say.
- * A file below the working directory is named as it is seen from there.
+ * Where in the user's own files an error was thrown, as `file:line:column`; undefined if its stack doesn't show that.
+ * Paths below the working directory are relative to it.
  */
 export function placeOf(error: unknown): string | undefined {
   return isError(error) ? firstPlaceIn((error.stack ?? '').split('\n')) : undefined;
@@ -30,7 +30,7 @@ export function placeThrownAt(error: unknown): string | undefined {
     if (at === -1) return undefined;
     const [, ...frames] = stack.slice(at + message.length).split('\n');
     const end = frames.findIndex((line) => !/^\s+at /.test(line));
-    // The text after the frames may be another error's message, with anything in it.
+    // Text after the frames may be another error's message, with anything in it.
     return firstPlaceIn(end === -1 ? frames : frames.slice(0, end));
   } catch {
     return undefined;

@@ -1,7 +1,7 @@
-/** Texts about something that was thrown, whatever it is: never its stack. */
+/** Texts about thrown values of any kind, without stacks. */
 import { getSystemErrorMessage, types } from 'node:util';
 
-/** The message, without a stack. Never throws, whatever was thrown. */
+/** The message. Never throws, whatever was thrown. */
 export function messageOf(thrown: unknown): string {
   try {
     return String(isError(thrown) ? thrown.message : thrown);
@@ -10,20 +10,20 @@ export function messageOf(thrown: unknown): string {
   }
 }
 
-/** The most errors that a reason reports, and the most parts of a list or an object. */
+/** The most errors that a reason includes, and the most items of a list or fields of an object. */
 const maxParts = 20;
 /** The most characters of one text within a reason. */
 const maxText = 500;
 
 /**
- * The message with everything that is behind it: the chain of causes, and the errors of an `AggregateError`. What was
- * thrown without being an error is written as JSON. May hold anything, so it is not for the log. Never throws.
+ * The message with those of the chain of causes and of the errors of an `AggregateError`. A thrown value that is not an
+ * error is written as JSON. May contain anything, so it is not for the log. Never throws.
  */
 export function reasonOf(thrown: unknown): string {
   return reasonWithin(thrown, new Set());
 }
 
-/** `reported` holds what is in the reason already: an error may be its own cause, or be behind several others. */
+/** `reported` has what is in the reason already: an error may be its own cause, or that of several others. */
 function reasonWithin(thrown: unknown, reported: Set<unknown>): string {
   reported.add(thrown);
   const text = textOf(thrown).slice(0, maxText);
@@ -31,7 +31,7 @@ function reasonWithin(thrown: unknown, reported: Set<unknown>): string {
   for (const other of errorsBehind(thrown)) {
     if (reported.size >= maxParts || reported.has(other)) continue;
     const reason = reasonWithin(other, reported);
-    // Many messages end with that of their cause.
+    // Many messages end with their cause's.
     if (reason !== text && !text.endsWith(`: ${reason}`)) reasons.push(reason);
   }
   const behind = reasons.join('; ');
@@ -44,7 +44,7 @@ function errorsBehind(thrown: unknown): readonly unknown[] {
   try {
     if (!isError(thrown)) return [];
     const { errors, cause } = thrown as { readonly errors?: unknown; readonly cause?: unknown };
-    // Copied here: a list of a class of its own may throw as it is gone through.
+    // Copied within this try: a subclass of Array may throw when it is iterated.
     const several: readonly unknown[] = Array.isArray(errors) ? Array.from(errors.slice(0, maxParts)) : [];
     return cause === undefined ? several : [...several, cause];
   } catch {
@@ -52,7 +52,7 @@ function errorsBehind(thrown: unknown): readonly unknown[] {
   }
 }
 
-/** For an error without a message: its code, as errors of the system have one, or its class. */
+/** For an error without a message: its code, as system errors have, or its class. */
 function namelessReason(thrown: unknown): string {
   try {
     const { code } = thrown as { readonly code?: unknown };
@@ -62,7 +62,7 @@ function namelessReason(thrown: unknown): string {
   }
 }
 
-/** The message, or for something that is no error the text that says most about it. */
+/** The message, or for a value that is not an error the most informative text about it. */
 function textOf(thrown: unknown): string {
   try {
     return typeof thrown === 'object' && thrown !== null && !isError(thrown)
@@ -75,11 +75,11 @@ function textOf(thrown: unknown): string {
 
 function textOfObject(thrown: object): string {
   const json = shortJson(thrown);
-  // Objects with nothing to see in them, such as a `Response`, say at least what they are.
+  // For objects without own fields, such as a `Response`, `String` gives at least the class.
   return json === undefined || json === '{}' ? messageOf(thrown) : json;
 }
 
-/** JSON of bounded size, in which an object appears once. */
+/** JSON of bounded size, with each object at most once. */
 function shortJson(thrown: object): string | undefined {
   const written = new Set<unknown>();
   const shorten = (_key: string, value: unknown): unknown => {
@@ -95,19 +95,18 @@ function shortJson(thrown: object): string | undefined {
   return JSON.stringify(thrown, shorten);
 }
 
-/** Whether something is an error, also one from another realm, such as that of a test runner. */
+/** Whether a value is an error, also one from another realm, such as a test runner's. */
 export function isError(value: unknown): value is Error {
   return value instanceof Error || types.isNativeError(value);
 }
 
-/** What an error says that it came from. */
 export function causeIn(error: unknown): unknown {
   return isError(error) ? error.cause : undefined;
 }
 
 /**
- * Why `fetch` failed. Its error says only that it failed; the error's cause says why. If several addresses have failed,
- * the cause has no message, but a code.
+ * Why `fetch` failed: its error says only that it did, and the error's cause says why. If several addresses failed, the
+ * cause has a code and no message.
  */
 export function fetchCauseOf(error: unknown): string {
   if (metPlainHttp(error)) return 'what listens there speaks http, not https';
@@ -120,20 +119,20 @@ export function fetchCauseOf(error: unknown): string {
 }
 
 /**
- * Whether `fetch` failed because it asked for https where http is spoken. The message of that is a line of the library's
- * own log, which nobody would understand.
+ * Whether `fetch` failed because it used https and the server speaks http. The message of that error is a line of
+ * OpenSSL's own log, which nobody would understand.
  */
 export function metPlainHttp(error: unknown): boolean {
   return codeOf(causeIn(error)) === 'ERR_SSL_WRONG_VERSION_NUMBER';
 }
 
 /**
- * The name of an error's class, never its message, which may hold anything, such as what a caller has said. A name that
- * isn't one word may hold anything too: then this returns `Error`.
+ * The name of an error's class, never its message, which may contain anything, such as what a caller has said. So may a
+ * name that isn't one word: then this returns `Error`.
  */
 export function classOf(thrown: unknown): string {
   if (!isError(thrown)) return typeof thrown;
-  // What a Postgres server refuses is a `DatabaseError` that its driver names `error`, after the protocol's message.
+  // The Postgres driver names its `DatabaseError` `error`, after the protocol's message.
   const { name: own, constructor } = thrown as {
     readonly name: unknown;
     readonly constructor?: { name?: unknown };
@@ -142,7 +141,7 @@ export function classOf(thrown: unknown): string {
   return typeof name === 'string' && /^[A-Za-z]\w{0,63}$/.test(name) ? name : 'Error';
 }
 
-/** Why a file could not be read, without its path, which whoever reads the sentence knows. */
+/** Why a file could not be read, without its path, which the message already has. */
 export function readCauseOf(error: unknown): string {
   const code = codeOf(error);
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';

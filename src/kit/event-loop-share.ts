@@ -4,9 +4,9 @@ import type { Clock } from './clock.ts';
 
 /** How a piece of work shares the event loop. */
 export interface ShareOptions {
-  /** How long it may take of one turn of the event loop, in milliseconds. */
+  /** How long it may take in one turn of the event loop, in milliseconds. */
   readonly ofTurn: number;
-  /** How long a part of it may wait for its turn, in milliseconds; then it is its turn, whatever that takes. */
+  /** How long a part of it may wait, in milliseconds; then it runs even beyond the share. */
   readonly maxWait?: number;
 }
 
@@ -15,20 +15,20 @@ interface Waiting {
   readonly go: () => void;
 }
 
-/** What waits in order, such as the runs of one handler. */
+/** A queue, such as the runs of one handler. */
 interface Line {
   readonly waiting: Waiting[];
-  /** How much longer than the others' what was in this line has taken, in milliseconds. */
+  /** How much more time this line has taken than the others, in milliseconds. */
   taken: number;
 }
 
-/** How much of what a line has taken more than the others is held against it, in milliseconds. */
+/** The maximum of a line's `taken`, in milliseconds. */
 const maxBehind = 100;
 
 /**
- * Shares the event loop with all else that goes on in the process. One turn may bring a delivery on every connection
- * and a run for every event: done in one go, they would stall the app, and each other. What is beyond the share waits
- * for later turns. Several lines may wait: the one that has taken the least time goes first, so that a handler which
+ * Bounds the time that a kind of work takes in one turn of the event loop. A turn may bring a delivery on every
+ * connection and a run for every event: done in one go, they would stall the app, and each other. Work beyond the share
+ * waits for later turns. Of several lines, the one that has taken the least time goes first, so that a handler that
  * computes doesn't hold up the others.
  */
 export class EventLoopShare {
@@ -38,7 +38,7 @@ export class EventLoopShare {
   readonly #lines = new Map<string, Line>();
   /** How many wait in all lines. */
   #waiting = 0;
-  /** The line of what was begun last, and since when that has been in flight. */
+  /** The line of the work that was begun last, and when that began. */
   #busy: Line | undefined;
   #busySince = 0;
   /** When the share of this turn is used up. */
@@ -52,9 +52,8 @@ export class EventLoopShare {
   }
 
   /**
-   * Undefined if something may be done in this turn; otherwise resolves when it may be. It must then be done before
-   * anything is awaited that takes another turn of the event loop, because only that is counted. `name`: of the line that it
-   * waits in.
+   * Undefined if work may be done now; else resolves when it may. Do it before awaiting anything that takes another turn
+   * of the event loop, because only the time until then is counted. `name` is the line to wait in.
    */
   whenFree(name = ''): Promise<void> | undefined {
     const now = this.#clock.elapsed();
@@ -69,7 +68,7 @@ export class EventLoopShare {
     return new Promise((go) => line.waiting.push({ cameAt: now, go }));
   }
 
-  /** Begins to count this turn's time, unless it is counted. */
+  /** Begins to count this turn's time, unless that has begun. */
   #count(now: number): void {
     if (this.#isCounting) return;
     this.#isCounting = true;
@@ -87,8 +86,8 @@ export class EventLoopShare {
     while (line) {
       this.#begin(line, this.#clock.elapsed());
       line.waiting[0]?.go();
-      // It is done now, with all that follows without a wait. Until then it counts as waiting: otherwise something that
-      // comes in between could overtake it.
+      // The work is done now, with all its microtasks. Until then it counts as waiting: otherwise something that comes
+      // in between could overtake it.
       await new Promise<void>((resolve) => nextTick(resolve));
       line.waiting.shift();
       this.#waiting -= 1;
@@ -112,7 +111,7 @@ export class EventLoopShare {
     return line;
   }
 
-  /** Of the lines in which something waits, the one that has taken the least. The others are compared with it anew. */
+  /** The waiting line that has taken the least time. All lines' `taken` becomes relative to it. */
   #next(): Line | undefined {
     let next: Line | undefined;
     for (const line of this.#lines.values()) {
@@ -130,7 +129,7 @@ export class EventLoopShare {
     this.#busySince = now;
   }
 
-  /** Ends what was begun last. */
+  /** Charges the work that was begun last to its line. */
   #charge(now: number): void {
     if (this.#busy) this.#busy.taken += now - this.#busySince;
     this.#busy = undefined;

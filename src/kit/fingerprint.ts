@@ -1,10 +1,10 @@
-/** What makes errors alike: their messages without the parts that differ from one time to the next. */
+/** Groups errors by their messages without the parts that vary. */
 import { createHash } from 'node:crypto';
 
-/** The longest message that is told apart. */
+/** How many characters of a message are compared. */
 const maxMessage = 200;
 
-/** In this order: what is quoted, or looks like an address, may hold the others. */
+/** In this order: quoted text and addresses may contain the others. */
 const variables: readonly RegExp[] = [
   /"[^"]*"|'[^']*'|`[^`]*`/g,
   /\b[a-z][a-z\d+.-]*:\/\/\S+/gi,
@@ -15,8 +15,8 @@ const variables: readonly RegExp[] = [
 ];
 
 /**
- * A message without what varies: texts in quotes, addresses, ids and numbers. It is what errors are grouped by, and tells
- * little about a person.
+ * A message without the parts that vary: quoted text, addresses, ids and numbers. Errors are grouped by it, and it
+ * reveals little about a person.
  *
  * @example withoutVariables('no customer +4930123456 in "crm"') // 'no customer … in …'
  */
@@ -25,7 +25,7 @@ export function withoutVariables(message: string): string {
   return general.replace(/\s+/g, ' ').trim().slice(0, maxMessage);
 }
 
-/** A short name of these parts: the same for the same parts, in every process and version. */
+/** A short id of these parts: the same for the same parts, in every process and version. */
 export function fingerprintOf(...parts: readonly (string | undefined)[]): string {
   return createHash('sha256')
     .update(JSON.stringify(parts.map((part) => part ?? null)))

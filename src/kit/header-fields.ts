@@ -1,25 +1,25 @@
-/** What a header's name and value may be, and which headers show who sends them. */
+/** Valid names and values of headers, and headers as credentials. */
 import { equalInConstantTime, textDigest } from './bytes.ts';
 
-/** What can be the name of a header (RFC 9110, 5.1). */
+/** A valid name of a header (RFC 9110, 5.1). */
 export const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
-/** A value that arrives as it was written: no control characters, no blanks at the ends. */
+/** A value that arrives unchanged: no control characters, no blanks at the ends. */
 export const headerValue = /^[!-~](?:[ -~]*[!-~])?$/;
 
-/** The same headers by their names in lower case. */
+/** The headers with their names in lower case. */
 export function lowerCased<T>(headers: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 /**
- * What any client sends, what proxies add, and what every delivery of the platform has (platform document, Delivery
- * rules): none of it is secret, so whoever sends JSON would pass for the platform.
+ * Headers that any client sends, that proxies add, and that every delivery of the platform has (platform document,
+ * Delivery rules). None of them is secret, so any sender could pass for the platform.
  */
 const ordinary =
   /^(?:accept|accept-.+|connection|content-.+|forwarded|host|origin|referer|te|transfer-encoding|user-agent|via|x-forwarded-.+|x-real-ip|x-webhook-.+)$/i;
 
-/** Whether at least one of the names is of a header whose value only the platform knows. */
+/** Whether at least one of the headers may be a secret of the subscription. */
 export function hasOwnHeader(names: Iterable<string>): boolean {
   return [...names].some((name) => !ordinary.test(name));
 }
@@ -33,8 +33,8 @@ export class RequiredHeaders {
   }
 
   /**
-   * The first of them that is missing or different. All are always compared: stopping at the first wrong one would
-   * reveal by the time it takes which one that is.
+   * The first of them that is missing or different. Always compares all: the time of stopping at the first wrong one
+   * would reveal which one that is.
    */
   firstWrongIn(headers: Readonly<Record<string, unknown>>): string | undefined {
     let wrong: string | undefined;

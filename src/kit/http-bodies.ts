@@ -1,9 +1,9 @@
-/** Bodies of requests and answers: sent, read, and left unread. */
+/** Sends, reads and discards the bodies of requests and responses. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
- * A request with a body that `fetch` sends once. Bytes it would send again after an answer of 421, and the receiver would
- * see two deliveries where there is one. A stream it can't send again; with a Content-Length, nothing else changes.
+ * A request whose body `fetch` sends only once. It would send bytes again after status 421, and the receiver would see
+ * two deliveries. It can't send a stream again; with a Content-Length, nothing else changes.
  */
 export function sentOnce(
   body: Uint8Array<ArrayBuffer>,
@@ -16,12 +16,12 @@ export function sentOnce(
   };
 }
 
-/** A body can't be read: something in front has read it, and has kept nothing of it. */
+/** Thrown for a body that other code has read and not kept. */
 export class BodyReadBefore extends Error {}
 
 /**
- * Reads the bytes of an answer; undefined if there are more than `max`: an endless answer must not fill the memory. An
- * answer that is not read to its end is broken off.
+ * Reads the bytes of a response. Undefined if there are more than `max`, so that an endless response can't fill the
+ * memory; the rest is not read, and the connection ends.
  */
 export async function readBounded(
   body: AsyncIterable<Uint8Array> | null,
@@ -31,7 +31,6 @@ export async function readBounded(
   let size = 0;
   for await (const chunk of body ?? []) {
     size += chunk.byteLength;
-    // Leaving the loop ends the connection.
     if (size > max) return undefined;
     chunks.push(chunk);
   }
@@ -39,8 +38,8 @@ export async function readBounded(
 }
 
 /**
- * Reads the bytes of a request to its end; undefined if there are more than `max`, of which none are kept: a sender that is
- * refused before it has sent all might not read the answer.
+ * Reads a request to its end. Undefined if it has more than `max` bytes, which are dropped: a sender that is refused
+ * before it has sent everything might not read the answer.
  *
  * @throws when the sender goes away
  */
@@ -58,11 +57,11 @@ export async function readToEnd(request: IncomingMessage, max: number): Promise<
 export function answerJson(response: ServerResponse, status: number, value: unknown): void {
   response.statusCode = status;
   response.setHeader('content-type', 'application/json; charset=utf-8');
-  // The head is not written separately: node:http then adds the length itself.
+  // Without writeHead, node:http adds the length itself.
   response.end(JSON.stringify(value));
 }
 
-/** The value of JSON, whose bytes must be UTF-8; undefined if it is none. */
+/** Parses JSON, whose bytes must be UTF-8. Undefined if it is not JSON. */
 export function jsonIn(json: string | Uint8Array): unknown {
   try {
     return JSON.parse(
@@ -73,13 +72,13 @@ export function jsonIn(json: string | Uint8Array): unknown {
   }
 }
 
-/** The value of JSON, or the text itself if it is none. */
+/** Parses JSON. Returns the text itself if it is not JSON. */
 export function jsonOrText(text: string): unknown {
   const value = jsonIn(text);
   return value === undefined ? text : value;
 }
 
-/** Whether nobody waits for a response any more. A response of HTTP/2 says it of its stream alone. */
+/** Whether nobody waits for a response any more. An HTTP/2 response shows this only on its stream. */
 export function hasGone(response: ServerResponse): boolean {
   const { destroyed, stream } = response as ServerResponse & {
     readonly stream?: { readonly destroyed: boolean };
@@ -91,9 +90,8 @@ export function hasGone(response: ServerResponse): boolean {
 const lingering = 2_000;
 
 /**
- * Closes a request that was answered before all of it was read, after a while. Its sender may still be sending: closing
- * at once would reset the connection before the sender has read the answer, and reading on without end would let it
- * hold the socket.
+ * Closes, after a while, a request that was answered before all of it was read. Closing at once would reset the
+ * connection before a sender that still sends has read the answer; reading without end would let it hold the socket.
  */
 export function closeAfterLingering(request: IncomingMessage): void {
   if (request.complete) return;

@@ -1,5 +1,5 @@
 /**
- * An object whose methods, and those of the objects in it, are called by `around`: all of them become asynchronous.
+ * Wraps an object: its methods, and those of objects in it, are called through `around` and become asynchronous.
  *
  * @example
  * intercepted(store, async (call) => {
@@ -20,6 +20,6 @@ export function intercepted<Target extends object>(
     if (typeof value !== 'function') return value;
     return (...given: readonly unknown[]) => around(() => Reflect.apply(value, target, given));
   };
-  // Not of the target itself: it may be frozen, and the properties of a frozen object can't be given otherwise.
+  // Not a proxy of the target itself: if that is frozen, a proxy can't return other properties.
   return new Proxy<Target>(Object.create(target) as Target, { get });
 }

@@ -1,14 +1,13 @@
 import type { Clock } from './clock.ts';
 
-/** How much may be taken. */
 interface AllowanceLimits {
-  /** How much at once, after a pause. */
+  /** How much may be taken at once, after a pause. */
   readonly atOnce: number;
-  /** How much it grows by in a second. */
+  /** How much is added per second. */
   readonly perSecond: number;
 }
 
-/** Bounds a rate, after a first burst. */
+/** Limits a rate, and allows a burst. */
 export class Allowance {
   readonly #clock: Clock;
   readonly #limits: AllowanceLimits;
@@ -22,7 +21,7 @@ export class Allowance {
     this.#countedAt = clock.elapsed();
   }
 
-  /** Takes so much if anything is left. The last one may take more than is left, which then has to grow again. */
+  /** Takes an amount if anything is left. That may be more than is left; the debt then delays the next. */
   take(amount: number): boolean {
     const { atOnce, perSecond } = this.#limits;
     const now = this.#clock.elapsed();
@@ -34,17 +33,17 @@ export class Allowance {
   }
 }
 
-/** Lets only so many in at once; the others wait, in order. */
+/** Lets at most `max` in at once; the others wait, in order. */
 export class Semaphore {
   #free: number;
-  /** A set, because removing the first item of a long array moves all the others. */
+  /** A set, because removing the first item of a long array moves all others. */
   readonly #waiting = new Set<() => void>();
 
   constructor(max: number) {
     this.#free = max;
   }
 
-  /** Resolves when there is room, to the function that gives it back, however often that is called. */
+  /** Resolves when there is room, to a function that gives it back; calling that again does nothing. */
   async acquire(): Promise<() => void> {
     if (this.#free > 0) this.#free -= 1;
     else await new Promise<void>((go) => this.#waiting.add(go));

@@ -2,9 +2,9 @@ import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /**
- * The file that a path leads to through its links, whether that file exists yet or not.
+ * Resolves the links of a path. The target need not exist yet.
  *
- * @throws when the links can't be followed
+ * @throws if the links can't be followed
  */
 export function linkTarget(path: string): string {
   try {
@@ -20,7 +20,7 @@ export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
-/** Whether the path is a link, whose target may not exist yet. */
+/** Whether the path is a link, even to a file that doesn't exist. */
 function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }

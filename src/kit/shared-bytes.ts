@@ -1,11 +1,10 @@
 /**
- * So many bytes of memory, in which each of several holders has an equal share. Nothing more is given to one that has more than
- * its share once all of it is used up: one that gives nothing back leaves room to the others, and may use theirs until they
- * need it.
+ * An amount of memory in which each of several holders has an equal share. A holder may exceed its share until the
+ * whole is used up; from then on it gets nothing more, so that one that gives nothing back leaves room for the others.
  */
 export class SharedBytes {
   readonly total: number;
-  /** How many bytes all holders have. */
+  /** How many bytes all holders have taken. */
   used = 0;
   #holders = 0;
 
@@ -13,7 +12,7 @@ export class SharedBytes {
     this.total = total;
   }
 
-  /** One more that has a share. */
+  /** Adds a holder. */
   holder(): ShareOfBytes {
     this.#holders += 1;
     return new ShareOfBytes(this);
@@ -24,7 +23,7 @@ export class SharedBytes {
   }
 }
 
-/** What one holder has of shared bytes. */
+/** One holder's part of shared bytes. */
 export class ShareOfBytes {
   readonly #of: SharedBytes;
   #own = 0;
@@ -34,13 +33,13 @@ export class ShareOfBytes {
     this.#of = of;
   }
 
-  /** So many bytes were taken, or given back if the number is below zero. */
+  /** Counts bytes as taken, or as given back if the number is negative. */
   take(bytes: number): void {
     this.#own += bytes;
     this.#of.used += bytes;
   }
 
-  /** Whether it gets no more. `part`: of all that there is, and of the share. */
+  /** Whether it gets no more. With `part`, only that part of the whole and of the share counts. */
   isUsedUp(part = 1): boolean {
     const { used, total, share } = this.#of;
     return used > total * part && this.#own > share * part;

@@ -1,11 +1,11 @@
-/** What the inbox and the sandbox's database have in common: a driver, and files that must not be mistaken for others. */
+/** What the inbox and the sandbox's database share: the driver, and marks that identify their files. */
 
-/**
+/*
  * The marks in the header of our database files (SQLite's `application_id`), so that neither is taken for the other, nor
  * for another program's.
  */
 
-/** "RBin": a receiver has made the file its inbox. */
+/** "RBin": the file is an inbox. */
 export const inboxMark = 0x52_42_69_6e;
 
 /** "RBsb": the file is a sandbox's. */
@@ -14,7 +14,7 @@ export const sandboxMark = 0x52_42_73_62;
 /** The Node-API version that the database driver is built for. */
 const neededNodeApi = 10;
 
-/** Whether the database driver can be loaded: on an older Node it would end the process without any message. */
+/** Whether the database driver can be loaded. On an older Node it would silently end the process. */
 export function hasNeededNodeApi(): boolean {
   return Number(process.versions['napi'] ?? 0) >= neededNodeApi;
 }

@@ -9,19 +9,19 @@ export function dateOf(milliseconds: number | undefined): Date | undefined {
   return milliseconds === undefined ? undefined : new Date(milliseconds);
 }
 
-/** The end of what is read as a time: the year 2200. What lies beyond is a mistake, not a date. */
+/** Times from the year 2200 on are not read: they are mistakes. */
 const endInMilliseconds = Date.UTC(2200, 0, 1);
 const endOfTime = BigInt(endInMilliseconds) * 1_000_000n;
 
 /**
  * The platform's own form, with nanoseconds, and the usual one, with milliseconds or whole seconds: the digits are
- * always in the same places. `Date.parse` would take 31 April for 1 May, so the pattern doesn't match it. Each delivery has
- * several times, and reading all of them part by part takes a twentieth of its time.
+ * always in the same places. `Date.parse` takes 31 April for 1 May, so every 31st and 29 February are left to
+ * `parseIso`. Parsing all the times of a delivery by that would take a twentieth of the delivery's time.
  */
 const plainForm =
   /^(?:19|2\d)\d\d-(?:(?:0[13-9]|1[0-2])-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3}(?:\d{6})?)?Z$/;
 
-/** Where the milliseconds of the plain form end, and how long it is with nanoseconds. */
+/** Where the milliseconds of the plain form end, and its length with nanoseconds. */
 const beyondMilliseconds = '2026-01-01T00:00:00.123'.length;
 const plainLength = '2026-01-01T00:00:00.123456789Z'.length;
 
@@ -35,12 +35,12 @@ const isoForm =
 const decimalForm = /^(\d{1,19})(?:\.(\d+))?$/;
 
 /**
- * The instant of a timestamp, in nanoseconds since 1970, or undefined when it isn't one between 1970 and 2200.
+ * The instant of a timestamp, in nanoseconds since 1970. Undefined if it isn't a time between 1970 and 2200.
  *
  * - ISO 8601 with date and time of day: `T`, `t` or a space between them, any number of fraction digits (those
  *   beyond nine are cut off), any offset (`Z`, `+02:00`, `+0200`, `-03`; none means UTC).
- * - Numbers and strings of digits, with decimals or without, as seconds, milliseconds, microseconds or
- *   nanoseconds since 1970: the coarsest of these that lies before 2200. So a number below 7,258,118,400
+ * - Numbers and strings of digits, with or without decimals, as seconds, milliseconds, microseconds or
+ *   nanoseconds since 1970: the coarsest of these that is before 2200. So a number below 7,258,118,400
  *   (7.26e9) is seconds, below 7.26e12 milliseconds, below 7.26e15 microseconds, below 7.26e18 nanoseconds.
  *   (Milliseconds and finer from before 26 March 1970 are thus misread; no call is that old.)
  *
@@ -56,8 +56,8 @@ export function parseTimestamp(value: unknown): bigint | undefined {
 }
 
 /**
- * Reads the same as `parseTimestamp`, but into two numbers: each delivery has several times, and nanoseconds as one
- * bigint cost more than everything else about a time.
+ * Like `parseTimestamp`, but returns two numbers: each delivery has several times, and a bigint of nanoseconds costs
+ * more than everything else about a time.
  */
 export function parseInstant(value: unknown): Instant | undefined {
   if (typeof value === 'number') return parseCount(value) ?? parseDecimal(String(value));
@@ -70,7 +70,7 @@ export function parseInstant(value: unknown): Instant | undefined {
   return parseDecimal(text) ?? parseIso(text);
 }
 
-/** Reads the time at which something has happened. Zero, in whatever form, stands for no time at all. */
+/** Reads the time at which something happened. Zero, in any form, means no time. */
 export function parseKnownTime(value: unknown): Instant | undefined {
   const instant = parseInstant(value);
   return instant && instant.milliseconds > 0 ? instant : undefined;
@@ -85,13 +85,13 @@ function instantOf(milliseconds: number, nanoseconds: number): Instant | undefin
   return milliseconds >= 0 && milliseconds < endInMilliseconds ? { milliseconds, nanoseconds } : undefined;
 }
 
-/** Reads a number of whole seconds or milliseconds, as most are. */
+/** Reads whole seconds or milliseconds, as most numbers are. */
 function parseCount(count: number): Instant | undefined {
   if (!Number.isInteger(count) || count < 0 || count >= endInMilliseconds) return undefined;
   return instantOf(count < endInMilliseconds / 1_000 ? count * 1_000 : count, 0);
 }
 
-/** Reads a count since 1970. The text of a number is its shortest form, so decimals come through as sent. */
+/** Reads a count since 1970. A number's text is its shortest form, so decimals are kept as sent. */
 function parseDecimal(text: string): Instant | undefined {
   const [, whole, fraction = ''] = decimalForm.exec(text) ?? [];
   if (whole === undefined) return undefined;
@@ -122,7 +122,7 @@ function fractionDigits(fraction: string, places: number): string {
   return fraction.slice(0, places).padEnd(places, '0');
 }
 
-/** Date.UTC turns 30 February into 2 March without a word: a date counts only if it comes back unchanged. */
+/** Whether a date exists: Date.UTC silently turns 30 February into 2 March. */
 function isDate(year: number, month: number, day: number): boolean {
   const date = new Date(Date.UTC(year, month - 1, day));
   return date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;

@@ -1,6 +1,5 @@
-/** What follows a delivery and the attempts of its runs. It is given ids and names, and nothing else of an event. */
+/** The interface to tracing, such as OpenTelemetry. A tracer gets ids and names, and nothing else of an event. */
 
-/** An attempt that begins. */
 export interface TracedAttempt {
   readonly traceId: string;
   readonly callId: string | undefined;
@@ -12,19 +11,19 @@ export interface TracedAttempt {
   readonly traceparent: string | undefined;
 }
 
-/** What follows one attempt. */
+/** The span of one attempt. */
 export interface AttemptSpan {
-  /** Calls the handler: what it calls itself is a part of the attempt. */
+  /** Calls the handler within the span, so that what the handler calls is part of the attempt. */
   handle<T>(work: () => T): T;
-  /** Writes how it ended. */
+  /** Settles the attempt within the span. */
   settle<T>(work: () => Promise<T>): Promise<T>;
   /** `cause`: the class or code of what was thrown. */
   end(outcome: string, cause: string | undefined): void;
 }
 
-/** Follows deliveries and attempts, such as OpenTelemetry. None of its methods may throw. */
+/** Traces deliveries and attempts. None of its methods may throw. */
 export interface Tracer {
-  /** Follows a delivery until it is answered. Rejects as `take` does. */
+  /** Traces a delivery until it is answered. Rejects as `take` does. */
   receive<T extends { readonly status: string; readonly traceId: string }>(
     traceparent: string | undefined,
     take: () => Promise<T>,
@@ -34,7 +33,7 @@ export interface Tracer {
   attempt(attempt: TracedAttempt): AttemptSpan;
 }
 
-/** Who follows, if anybody does. */
+/** Holds the tracer, if there is one. */
 export class Tracing {
   #tracer: Tracer | undefined;
 
@@ -47,7 +46,7 @@ export class Tracing {
   }
 }
 
-/** What follows nothing. */
+/** A span that records nothing. */
 export const untraced: AttemptSpan = {
   handle: (work) => work(),
   settle: (work) => work(),

@@ -1,19 +1,19 @@
-/** Which proxies are trusted, and what they say about the client, in X-Forwarded-… and in Forwarded (RFC 7239). */
+/** Which proxies are trusted, and what they report about the client in X-Forwarded-… and Forwarded (RFC 7239). */
 import { isIP } from 'node:net';
 import { addressMatcher } from './addresses.ts';
 
-/** Decides whether a peer may speak for the sender, by its address and its distance (0: the socket's peer). */
+/** Decides whether a proxy is trusted, by its address and its distance (0: the socket's peer). */
 export type TrustProxy = (address: string, distance: number) => boolean;
 
-/** Without a setting, nobody may speak for another. */
+/** Without a setting, no proxy is trusted. */
 export const trustNobody: TrustProxy = () => false;
 
 /** Which proxies are trusted, in the forms that Express takes. */
 export type TrustProxySetting = boolean | number | string | readonly string[] | TrustProxy;
 
 /**
- * Turns the setting into a decision, or undefined when it can't be read. A number trusts that many hops, a
- * list the addresses, CIDR ranges and named ranges in it, `true` everybody.
+ * Turns the setting into a function. Undefined if it can't be read. A number trusts that many hops, a list the
+ * addresses, CIDR ranges and named ranges in it, `true` everybody.
  */
 export function compileTrustProxy(setting: unknown): TrustProxy | undefined {
   // Only true counts: the promise of an asynchronous function would trust everybody.
@@ -30,7 +30,7 @@ export function compileTrustProxy(setting: unknown): TrustProxy | undefined {
   return addressMatcher(list);
 }
 
-/** The first entry of a list that names neither an address nor a range. */
+/** The first entry of a list that is neither an address nor a range. */
 export function wrongEntry(list: readonly unknown[]): unknown {
   return list.find((entry) => typeof entry !== 'string' || addressMatcher([entry]) === undefined);
 }
@@ -41,7 +41,7 @@ function isHops(value: number): boolean {
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The items of a header that is a list, in lower case. */
+/** The items of a header with a list, in lower case. */
 export function listOf(value: Headers[string]): string[] {
   if (value === undefined) return [];
   return String(value)
@@ -60,8 +60,8 @@ export function forwarded(headers: Headers, parameter: string): string[] {
 }
 
 /**
- * The address of the client: the nearest one that is not a trusted proxy. What a proxy adds is behind what the client
- * has sent itself, so the addresses count from the end, and a client can't pass for another.
+ * The address of the client: the nearest one that is not a trusted proxy. Proxies append to what the client has sent,
+ * so addresses are read from the end, and a client can't fake another's.
  */
 export function clientAddress(peer: string, headers: Headers, trusts: TrustProxy): string {
   const named = listOf(headers['x-forwarded-for']);
