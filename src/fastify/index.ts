@@ -10,7 +10,7 @@ import { answer } from '../http/node.ts';
 
 /** Options of `receiverPlugin`. Fastify's own `prefix` is the path. */
 export interface ReceiverPluginOptions {
-  /** What `createReceiver` has returned. */
+  /** A receiver made by `createReceiver`. */
   readonly receiver: { readonly take: Take };
 }
 
@@ -23,7 +23,7 @@ export interface ReceiverPluginOptions {
  * app.register(receiverPlugin, { prefix: '/webhooks/calls', receiver });
  */
 export const receiverPlugin: FastifyPluginCallback<ReceiverPluginOptions> = (app, { receiver }, done) => {
-  // Found by the first delivery, it would be lost: nothing answers for a reply that was taken over.
+  // Checked here, because otherwise the first delivery would find it, and get no answer: its reply is hijacked.
   if (typeof (receiver as { readonly take?: unknown } | undefined)?.take !== 'function')
     return done(
       configError('option_invalid', {
@@ -32,10 +32,10 @@ export const receiverPlugin: FastifyPluginCallback<ReceiverPluginOptions> = (app
         found: `of type ${receiver === null ? 'null' : typeof receiver}`,
       }),
     );
-  // The first hook of a request comes before its body is read: the signature is over the bytes as they are sent.
+  // The first hook is called before Fastify reads the body: the signature is over the raw bytes.
   const onRequest: onRequestHookHandler = (request, reply) => {
     reply.hijack();
-    // Fastify keeps its `trustProxy` to itself, so the receiver's own setting alone decides.
+    // Fastify doesn't expose its `trustProxy`, so only the receiver's own setting counts.
     answer(receiver.take, request.raw, reply.raw, undefined);
   };
   for (const path of ['/', '/*']) app.all(path, { onRequest }, () => {});

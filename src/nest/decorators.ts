@@ -6,10 +6,10 @@ import { configError } from '../errors/errors.ts';
 import type { HandlerOptions, JoinOptions } from '../receiver/handler-options.ts';
 import type { FallbackContext, Receiver } from '../receiver/receiver.ts';
 
-/** What a method is called with, whichever database it has for `ctx.commit`: a method may declare any of them. */
+/** The context for a method, whatever database `ctx.commit` has: a method may declare any of them. */
 type Lent<Context> = Omit<Context, 'commit'> & { readonly commit: never };
 
-/** Makes a handler of a method with these parameters, and refuses others. */
+/** A decorator for methods with these parameters. The compiler refuses others. */
 type HandlerDecorator<Parameters extends unknown[]> = <Method extends (...given: Parameters) => unknown>(
   prototype: object,
   key: string | symbol,
@@ -17,7 +17,7 @@ type HandlerDecorator<Parameters extends unknown[]> = <Method extends (...given:
 ) => void;
 
 type Handle = (...given: never[]) => unknown;
-/** Registers a method, once there is an object to call it on. */
+/** Registers a method once there is an instance to call it on. */
 type Register = (receiver: Receiver, handle: Handle) => void;
 
 /** The decorated methods of each class, by its prototype. */
@@ -25,14 +25,14 @@ const decorated = new WeakMap<object, Map<string | symbol, Register[]>>();
 
 function decorator(method: 'on' | 'onCall' | 'fallback', register: Register) {
   return (prototype: object, key: string | symbol | DecoratorContext) => {
-    // What a compiler makes of decorators unless it is told to make those that Nest needs.
+    // A standard decorator, which compilers make unless they are set to make those that Nest needs.
     if (typeof key === 'object')
       throw configError('handler_invalid', {
         method,
         found: `a decorator by the standard on ${String(key.name)}`,
         fix: 'Set experimentalDecorators in tsconfig.json, as for the decorators of Nest.',
       });
-    // Only the methods of instances are looked for: a static one would be left out without a word.
+    // Only methods of instances are registered: a static one would be silently left out.
     if (typeof prototype === 'function')
       throw configError('handler_invalid', {
         method,
@@ -88,11 +88,11 @@ export function Fallback(): HandlerDecorator<[event: CallEvent, context: Lent<Fa
   return decorator('fallback', (receiver, handle) => void receiver.fallback(handle as never));
 }
 
-/** The decorated methods of an object's class and of those that it extends; the nearest counts. */
+/** The decorated methods of an object's class and its base classes. Those of the nearest class count. */
 export function registrationsOf(instance: object): ((receiver: Receiver) => void)[] {
   const found = new Map<string | symbol, Register[]>();
   let prototype: unknown = Object.getPrototypeOf(instance);
-  // Not by `instanceof`: a test runner has an Object of its own.
+  // Until null, not `Object.prototype`: a test runner has an Object of its own.
   for (; typeof prototype === 'object' && prototype !== null; prototype = Object.getPrototypeOf(prototype)) {
     for (const [key, registers] of decorated.get(prototype) ?? [])
       if (!found.has(key)) found.set(key, registers);

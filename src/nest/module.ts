@@ -6,9 +6,9 @@ import { ReceiverInApp } from './receiver-in-app.ts';
 
 /** Options of `RingbackModule.forRoot`. */
 export interface RingbackModuleOptions<Transaction> {
-  /** Where deliveries are taken, and below: the whole path. A global prefix is not put before it. */
+  /** The whole path at which, and below which, deliveries are taken. A global prefix is not added. */
   readonly path: string;
-  /** What `createReceiver` has returned. It is started and stopped with the app. */
+  /** A receiver made by `createReceiver`. It is started and stopped with the app. */
   readonly receiver: Receiver<Transaction>;
 }
 
@@ -42,7 +42,7 @@ export class RingbackModule {
     return RingbackModule.forRootAsync({ path, useFactory: () => receiver });
   }
 
-  /** Mounts the receiver that a function makes for each app, from providers if it needs any. */
+  /** Mounts a receiver that `useFactory` makes for each app, from injected providers if it needs any. */
   static forRootAsync<Transaction>({
     path,
     imports = [],
@@ -58,11 +58,11 @@ export class RingbackModule {
         discovery: DiscoveryService,
         modules: ModulesContainer,
       ) => {
-        // Nest calls the hooks of modules by their distance from the root. No handler is to run before what it uses is
-        // there, nor after.
+        // Nest calls the hooks of modules by their distance from the root. With this one, the receiver starts after,
+        // and stops before, everything that its handlers use.
         const own = [...modules.values()].filter(({ metatype }) => metatype === RingbackModule);
         for (const module of own) module.distance = -1;
-        // Each receiver would run all decorated methods, whatever it receives.
+        // Each receiver would run all decorated methods.
         if (own.length > 1) throw configError('nest_module_repeated', { count: own.length });
         return new ReceiverInApp(receiver, { path, host, discovery });
       },

@@ -4,7 +4,7 @@ import { configError } from '../errors/errors.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 import { registrationsOf } from './decorators.ts';
 
-/** Where a receiver is, and what is around it. */
+/** The receiver's path, and what it needs from the app. */
 interface Surroundings {
   readonly path: string;
   readonly host: HttpAdapterHost;
@@ -19,10 +19,10 @@ export class ReceiverInApp implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(receiver: Receiver, { path, host, discovery }: Surroundings) {
     this.#receiver = receiver;
     this.#discovery = discovery;
-    // As soon as there is a server: Nest puts its body parsers in when it initializes the app, and they would consume the
-    // bytes that are signed. An app without a server only runs handlers.
+    // As soon as there is a server: when Nest initializes the app it adds its body parsers, which would consume the
+    // signed bytes. An app without a server only runs handlers.
     host.init$.subscribe(() => {
-      // Nest says so of an app without a server, too.
+      // Nest also emits this for an app without a server.
       const adapter = host.httpAdapter as HttpAdapterHost['httpAdapter'] | null;
       adapter?.use(`/${path.replace(/^\/+/, '')}`, receiver.middleware());
     });
@@ -44,7 +44,7 @@ export class ReceiverInApp implements OnApplicationBootstrap, OnModuleDestroy {
       if (typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
       seen.add(instance);
       const registrations = registrationsOf(instance);
-      // Nest makes such an object for each request or for each user, and events come with neither.
+      // Nest makes such a provider for each request or each injection, and events come with neither.
       if (registrations.length > 0 && (wrapper.isTransient || !wrapper.isDependencyTreeStatic()))
         throw configError('provider_not_singleton', { name: String(wrapper.name) });
       for (const register of registrations) register(this.#receiver);

@@ -11,7 +11,7 @@ export interface InstrumentOptions {
   readonly meterProvider?: MeterProvider | undefined;
 }
 
-/** Under which spans and metrics are found. */
+/** The instrumentation scope of spans and metrics. */
 const scope = 'ringback';
 
 /**

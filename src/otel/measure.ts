@@ -3,7 +3,7 @@ import { type ActivityObserver, measures } from '../kit/activity.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 import { withoutThrowing } from './without-throwing.ts';
 
-/** The metrics of a receiver. Labels are names of handlers, outcomes and codes: nothing of an event. */
+/** The metrics of a receiver. Labels are names of handlers, outcomes and codes, and nothing of an event. */
 export function measure(receiver: Receiver, meter: Meter): ActivityObserver {
   const deliveries = meter.createCounter('ringback.deliveries', {
     description: measures.deliveries.help,
@@ -39,7 +39,7 @@ export function measure(receiver: Receiver, meter: Meter): ActivityObserver {
   };
 }
 
-/** What waits in the inbox is the same in all processes that share it; what waits in a process is its own. */
+/** The part that waits in the inbox is the same in all processes that share it. */
 function observeBacklog(receiver: Receiver, meter: Meter): void {
   const waiting = meter.createObservableGauge('ringback.waiting', {
     description: measures.waiting.help,

@@ -17,7 +17,7 @@ import { type AttemptSpan, type TracedAttempt, type Tracer, untraced } from '../
 import { beginSpan, endSpan, withoutThrowing } from './without-throwing.ts';
 import { isSampled } from './sampling.ts';
 
-/** Spans of deliveries and attempts, named as the conventions for messaging are. */
+/** Spans of deliveries and attempts, named by the semantic conventions for messaging. */
 export function tracerOf(tracer: OtelTracer): Tracer {
   return {
     async receive(traceparent, take) {
@@ -48,20 +48,20 @@ export function tracerOf(tracer: OtelTracer): Tracer {
 
 function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAttempt): AttemptSpan {
   const received = spanContextOf(traceparent);
-  // What the handler calls then begins no trace of its own either.
+  // So that what the handler calls doesn't begin a trace of its own either.
   if (received && !isSampled(received)) {
     const within = trace.setSpanContext(ROOT_CONTEXT, received);
     return { ...untraced, handle: (work) => context.with(within, work) };
   }
   const links: Link[] = received ? [{ context: received }] : [];
-  // A trace of its own: an attempt may be made days after its delivery, and again and again.
+  // A trace of its own: attempts may be made days after the delivery, and repeatedly.
   const span = beginSpan(
     tracer,
     `process ${attempt.handler}`,
     { kind: SpanKind.CONSUMER, links, root: true, attributes: attributesOf(attempt) },
     ROOT_CONTEXT,
   );
-  // Not that of whatever made the attempt begin, which may have been another delivery.
+  // Not in the active context, which may be that of another delivery that made this attempt begin.
   const within = trace.setSpan(ROOT_CONTEXT, span);
   return {
     handle: (work) => context.with(within, work),
@@ -107,7 +107,7 @@ function attributesOf({ traceId, callId, eventName, handler, attempt }: Omit<Tra
   };
 }
 
-/** Its class or code only: a message may hold anything of an event. */
+/** `cause` is a class or a code: a message may contain anything of an event. */
 function fail(span: Span, cause: string): void {
   withoutThrowing(() => {
     span.setAttribute('error.type', cause);
@@ -115,14 +115,14 @@ function fail(span: Span, cause: string): void {
   });
 }
 
-/** Inside the span of an HTTP server there is one already; else the sender may have sent its own. */
+/** The span of an HTTP server if there is one, else that of the sender if it sent a trace context. */
 function parentOf(traceparent: string | undefined): Context {
   const active = context.active();
   const sent = trace.getSpan(active) ? undefined : spanContextOf(traceparent);
   return sent ? trace.setSpanContext(active, sent) : active;
 }
 
-/** As W3C's Trace Context writes it. */
+/** The `traceparent` of W3C's Trace Context. */
 function textOf(spanContext: SpanContext | undefined): string | undefined {
   if (!spanContext || !isSpanContextValid(spanContext)) return undefined;
   const { traceId, spanId, traceFlags } = spanContext;

@@ -1,4 +1,4 @@
-/** The SDK calls samplers and processors of the app, and passes on what they throw. What is traced or measured must not fail by it. */
+/** The SDK passes on what the app's samplers and processors throw. That must not make deliveries and attempts fail. */
 import {
   type Context,
   INVALID_SPAN_CONTEXT,
@@ -9,18 +9,17 @@ import {
   trace,
 } from '@opentelemetry/api';
 
-/** Begins a span. If that fails, what is called within goes on as a part of the span around it. */
+/** Begins a span. If that fails, returns one that stands for the parent. */
 export function beginSpan(tracer: Tracer, name: string, options: SpanOptions, parent: Context): Span {
   const around = () => trace.wrapSpanContext(trace.getSpanContext(parent) ?? INVALID_SPAN_CONTEXT);
   return withoutThrowing(() => tracer.startSpan(name, options, parent)) ?? around();
 }
 
-/** Ends a span. */
 export function endSpan(span: Span): void {
   withoutThrowing(() => span.end());
 }
 
-/** Undefined if it fails, which is told to whoever has set the SDK's own logger. */
+/** Returns undefined if `work` throws, and reports that to the SDK's diagnostic logger. */
 export function withoutThrowing<T>(work: () => T): T | undefined {
   try {
     return work();

@@ -7,7 +7,7 @@ import { type Receiver, internalsOf } from '../receiver/receiver.ts';
  * per process; gauges are read from the inbox on each scrape, and are the same in all processes that share it. Labels
  * are names of handlers, outcomes and codes: nothing of an event.
  *
- * @throws Error if the registry has metrics of a receiver already: of two receivers in one process, give each a registry
+ * @throws Error if the registry has metrics of a receiver already: give each receiver of a process its own registry
  * @example
  * import { collectMetrics } from 'ringback/prometheus';
  * collectMetrics(receiver, registry);
@@ -21,7 +21,7 @@ export function collectMetrics<Transaction>(receiver: Receiver<Transaction>, reg
   addGauges(plain, registry);
 }
 
-/** What happens in this process. */
+/** The metrics of what happens in this process. */
 function counters(registry: Registry) {
   const registers = [registry];
   const deliveries = new Counter({
@@ -62,7 +62,7 @@ function counters(registry: Registry) {
   };
 }
 
-/** What the inbox holds. */
+/** The metrics of the inbox. */
 function addGauges(receiver: Receiver, registry: Registry): void {
   const look = sharedWhileReading(async () => {
     const [counts, backlog, pauses] = await Promise.all([
@@ -86,7 +86,7 @@ function addGauges(receiver: Receiver, registry: Registry): void {
       registers: [],
       async collect() {
         const found = await look().catch(() => undefined);
-        // What can't be looked up is left out: a number from before would look as if all were well.
+        // Without a reading nothing is reported: the last value would look as if all were well.
         this.reset();
         if (found) set(this, found);
         else if (labelNames.length === 0) this.set(Number.NaN);
@@ -111,7 +111,7 @@ function addGauges(receiver: Receiver, registry: Registry): void {
   });
 }
 
-/** All gauges are read at the same time: they look once. */
+/** All gauges are read at the same time, and share one look at the inbox. */
 function sharedWhileReading<T>(look: () => Promise<T>): () => Promise<T> {
   let looking: Promise<T> | undefined;
   return () =>

@@ -13,14 +13,14 @@ export interface DeliveryAnswer {
   readonly body: unknown;
 }
 
-/** How long `deliverTo` waits for an answer, in milliseconds: the platform has given up long before. */
+/** How long `deliverTo` waits for an answer, in milliseconds: far longer than the platform does. */
 const timeout = 30_000;
 
 /**
  * Delivers in-process, without a socket, as if over HTTPS.
  *
  * @param url What the delivery is addressed to; only its protocol and its host count.
- * @throws ConfigError for what is no receiver, or no delivery
+ * @throws ConfigError for an argument that is not a receiver or not a delivery
  * @example expect(await deliver(receiver, buildDelivery('call-ended'))).toMatchObject({ status: 200 });
  */
 export async function deliver(
@@ -38,7 +38,7 @@ export async function deliver(
 /**
  * Delivers over HTTP or HTTPS.
  *
- * @throws RingbackError `delivery_unsent` when there is no answer; ConfigError for what is no delivery
+ * @throws RingbackError `delivery_unsent` if there is no answer; ConfigError for an argument that is not a delivery
  * @example await deliverTo('http://127.0.0.1:8080/webhooks', buildDelivery('call-ended'));
  */
 export async function deliverTo(url: string | URL, delivery: SignedDelivery): Promise<DeliveryAnswer> {
@@ -58,9 +58,9 @@ async function answerOf(response: Response): Promise<DeliveryAnswer> {
   return { status: response.status, body: jsonOrText(text) };
 }
 
-/** Refuses what would be sent as an empty body, such as a fixture's name: the answer would be a 401 that explains nothing. */
+/** Refuses other values, such as a fixture's name: sent as an empty body, it would get an unexplained 401. */
 function checkedDelivery(delivery: SignedDelivery, where: string): SignedDelivery {
-  // A test runner's bytes may be of another realm, where instanceof says nothing.
+  // Not by instanceof: a test runner's bytes may be of another realm.
   if (isObject(delivery) && ArrayBuffer.isView(delivery['body']) && isObject(delivery['headers']))
     return delivery;
   throw wrongArgument(`${where}(delivery)`, 'what buildDelivery has returned', delivery);

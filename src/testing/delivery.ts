@@ -15,7 +15,7 @@ import { type Fixture, fixture, readFixture } from './fixtures.ts';
 /** The secret that `buildDelivery` signs with and `testReceiver` expects. Made up: it protects nothing. */
 export const testSecret = 'whsec_cmluZ2JhY2stdGVzdC1zZWNyZXQ=';
 
-/** A delivery that is ready to be sent. */
+/** A delivery, ready to be sent. */
 export interface SignedDelivery {
   /** The raw bytes: send exactly these. */
   readonly body: Buffer;
@@ -24,8 +24,8 @@ export interface SignedDelivery {
 }
 
 /**
- * What a delivery is made of: a fixture's name, a fixture, the parsed JSON of a file written like one (which is also what
- * `ringback inbox event` and `inbox delivery` print), a body to be sent as JSON, or raw bytes.
+ * What a delivery is made of: a fixture's name, a fixture, the parsed JSON of a fixture's file (`ringback inbox event`
+ * and `inbox delivery` print the same form), a body to be sent as JSON, or raw bytes.
  */
 export type DeliverySource = string | Fixture | Uint8Array | Readonly<Record<string, unknown>>;
 
@@ -39,13 +39,13 @@ export interface DeliveryOptions {
   readonly traceId?: string | undefined;
   /** Replaces the call's id. */
   readonly callId?: string | undefined;
-  /** When it is sent: a Date, milliseconds since 1970, or a text that is sent as it is. @default now */
+  /** When it is sent: a Date, milliseconds since 1970, or text that is sent unchanged. @default now */
   readonly timestamp?: Date | number | string | undefined;
   /** Headers to add or to replace; undefined leaves one out. */
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** Checks only the names of the options: each value is checked by the function that takes it. */
+/** Checks only the names of the options. The functions that use the values check these. */
 const optionsSchema = z
   .strictObject({
     secret: z.unknown(),
@@ -90,11 +90,11 @@ function unsigned(source: DeliverySource): SignedDelivery {
   if (!isObject(source)) throw noSource(source);
   if (source instanceof Uint8Array) return fromBody(Buffer.from(source));
   if (isFixture(source)) return source;
-  // Sent as a body, the file of a fixture would be accepted: as an event without a name, and with another trace id.
+  // The file of a fixture must not be sent as a body: it would be accepted as an event without a name.
   return readFixture('', source) ?? fromBody(Buffer.from(JSON.stringify(source)));
 }
 
-/** Without types, a misspelled field of a test's own object is the most common source that is none. */
+/** Without types, a common mistake is a misspelled field of a test's own object, which is then undefined. */
 function noSource(source: unknown) {
   return configError('option_invalid', {
     option: 'buildDelivery(source)',
@@ -107,7 +107,7 @@ function isFixture(source: Fixture | Readonly<Record<string, unknown>>): source 
   return Buffer.isBuffer(source['body']);
 }
 
-/** A delivery of a body. Its headers say what the body says, as far as the body can be read. */
+/** A delivery of a body. Its headers repeat the body's name and trace id, if it can be read. */
 function fromBody(body: Buffer): SignedDelivery {
   const decoded = decodeBody(body);
   const { eventName, traceId } = decoded.ok ? decoded.value : {};

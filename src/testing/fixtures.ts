@@ -5,10 +5,10 @@ import { isRecord } from '../events/decoding.ts';
 import { closest } from '../kit/closest-name.ts';
 import { ownFile } from '../kit/own-files.ts';
 
-/** A recorded delivery, without its signature, which is made when the delivery is sent. */
+/** A recorded delivery without its signature, which is made when it is sent. */
 export interface Fixture {
   readonly name: string;
-  /** What it is and what is special about it, in a sentence. */
+  /** A sentence about it. */
   readonly description: string;
   /** The headers that the platform sent with it, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -31,14 +31,14 @@ export function fixtureNames(): readonly string[] {
 }
 
 /**
- * A fixture by its name: a delivery as the platform sends it, or as it might.
+ * A fixture by its name: a delivery as the platform sends it, or might send it.
  *
- * @throws RingbackError `fixture_unknown`, which has the closest name, or lists all
+ * @throws RingbackError `fixture_unknown`, with the closest name or all names
  * @example const { body, headers } = fixture('call-ended');
  */
 export function fixture(name: string): Fixture {
   const names = fixtureNames();
-  // Looked up in the list, so that no name can lead out of the folder.
+  // Looked up in the list, so that no name can lead outside the folder.
   if (!names.includes(name)) throw unknownFixture(name);
   const text = readFileSync(new URL(`${name}.json`, folder), 'utf8');
   const read = readFixture(name, JSON.parse(text));
@@ -46,7 +46,7 @@ export function fixture(name: string): Fixture {
   return read;
 }
 
-/** A fixture from the value of its file, or undefined when the file is not written like one. */
+/** A fixture from the JSON of its file. Undefined if the file doesn't have the form of a fixture's. */
 export function readFixture(name: string, value: unknown): Fixture | undefined {
   if (!isRecord(value) || !isTextRecord(value['headers'])) return undefined;
   const { description, headers } = value;
@@ -55,14 +55,14 @@ export function readFixture(name: string, value: unknown): Fixture | undefined {
   return { name, description: typeof description === 'string' ? description : '', headers, body };
 }
 
-/** A body that is a text is one in quarantine, which may be no JSON: `ringback inbox delivery` prints it as it came. */
+/** A body given as text is from `ringback inbox delivery`: a body in quarantine, which may not be JSON. */
 function bytesIn({ body, rawBody, bodyBase64 }: Readonly<Record<string, unknown>>): Buffer | undefined {
   if (typeof bodyBase64 === 'string') return Buffer.from(bodyBase64, 'base64');
   const text = [rawBody, body].find((value) => typeof value === 'string') ?? JSON.stringify(body);
   return text === undefined ? undefined : Buffer.from(text);
 }
 
-/** The error for a name that is no fixture's; `isFile` says whether a file's path would do as well. */
+/** The error for an unknown name. `isFile`: whether the path of a file would be accepted, too. */
 export function unknownFixture(name: string, isFile = false) {
   const names = fixtureNames();
   return ringbackError('fixture_unknown', {

@@ -10,25 +10,25 @@ import type { StoredRun, WholeInboxEvent } from '../operate/events.ts';
 import { Receiver, internalsOf } from '../receiver/receiver.ts';
 import type { ManualClock } from './manual-clock.ts';
 
-/** The log events after which to look again. Every receiver in the process reports them, so they are only a hint. */
+/** The log events after which to look again. They are only hints: every receiver in the process reports them. */
 const hints = ['run_done', 'run_dead', 'event_unhandled', 'event_incomplete'].map(
   (name) => `ringback.${name}`,
 );
 
-/** The longest time between two looks, in milliseconds: if another process settles the last run, there is no hint. */
+/** The longest time between two looks, in milliseconds: if another process settles a run, there is no hint. */
 const lookAgain = 50;
 
 /** Options of `handled`. */
 export interface HandledOptions {
   /**
-   * How long to wait. The default is below the usual limit of a test, five seconds, at which a test would fail without
-   * saying why. @default '3s'
+   * How long to wait. The default is below the usual timeout of a test, five seconds, whose error would not say why.
+   * @default '3s'
    */
   readonly within?: Duration | undefined;
   /**
-   * The receiver's manual clock. Once nothing runs, it is advanced to the time when a retry or a join is due, or
-   * the `rate` of a handler lets its next attempt begin.
-   * @default it stands still
+   * The receiver's manual clock. Once nothing runs, it is advanced to when a retry or a join is due, or the `rate` of a
+   * handler lets its next attempt begin.
+   * @default the clock is not advanced
    */
   readonly clock?: ManualClock | undefined;
 }
@@ -39,16 +39,16 @@ const optionsSchema = z.strictObject({
 });
 
 /**
- * Waits until an event has been handled: every one of its runs is done or a dead letter. Resolves to the event as the
- * inbox keeps it, with dead letters among its `runs`. `within` is measured by the machine's clock, whichever clock the
+ * Waits until an event has been handled: each of its runs is done or a dead letter. Resolves to the event as the inbox
+ * keeps it, with dead letters among its `runs`. `within` is measured by the machine's clock, whatever clock the
  * receiver has.
  *
- * @throws RingbackError `condition_not_met`, which says what the event waits for: the handlers that have not ended,
- *   and the runs that are not done, with their attempts and reasons; or that no event with this trace id has arrived
+ * @throws RingbackError `condition_not_met`, with what the event waits for: the handlers that have not ended, and the
+ *   runs that are not done, with their attempts and reasons; or that no event with this trace id has arrived
  * @example
  * await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1' }));
  * const { runs } = await handled(receiver, 'trace-1', { within: '2s' });
- * expect(runs).toEqual([]); // nothing failed: whether a handler ran at all, only what it has done shows
+ * expect(runs).toEqual([]); // nothing failed; whether a handler ran is seen only by its effects
  */
 export async function handled(
   receiver: Pick<Receiver, 'events'>,
@@ -75,10 +75,7 @@ export async function handled(
   }
 }
 
-/**
- * What the event waits for. In its first attempt a run has no row: it is known by its handler, which takes the event and
- * has not ended.
- */
+/** What the event waits for. A run has no row in its first attempt: it is a matching handler without a row. */
 function inWords({ state, runs }: WholeInboxEvent, matching: readonly string[]): string {
   const first =
     state === 'new' ? matching.filter((name) => !runs.some(({ handler }) => handler === name)) : [];
@@ -89,7 +86,7 @@ function inWords({ state, runs }: WholeInboxEvent, matching: readonly string[]):
   return waiting.join('; ') || 'not all of its handlers have ended, or none is registered';
 }
 
-/** What to do where time stands still: nothing that waits for its time would ever be run. */
+/** The fix if the receiver has a manual clock that stands still while something waits for its time. */
 function moveClock(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInboxEvent) {
   const waitsForTurn = !isWorking(receiver) && turnOf(receiver) !== undefined;
   const waits = waitsForTurn || (state === 'open' && !runs.some((run) => run.state === 'running'));
@@ -98,7 +95,7 @@ function moveClock(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInb
   return { fix: 'Move its clock on with clock.advance(), or let handled do it: handled(…, { clock }).' };
 }
 
-/** What to do where time is not moved on, because it would pass the deadline of another event's run. */
+/** The fix if `clock` is not advanced because a handler of another event runs, whose deadline would pass. */
 function letEnd(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInboxEvent) {
   const isHeldUp = state === 'open' && !runs.some((run) => run.state === 'running') && isWorking(receiver);
   if (!isHeldUp) return {};
@@ -109,7 +106,7 @@ function letEnd(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInboxE
 
 const compareIds = "Compare it with traceId in deliver's answer.";
 
-/** The trace ids that came instead: in a test there are few, and a wrong one is the likeliest mistake. */
+/** Names the trace ids that came instead: a wrong one is the likeliest mistake, and a test has few. */
 async function withoutEvent({ events }: Pick<Receiver, 'events'>, traceId: string): Promise<string> {
   const { events: arrived } = await events.list({ limit: 3 });
   const others = arrived.map((event) => JSON.stringify(event.traceId)).join(', ');
@@ -117,13 +114,13 @@ async function withoutEvent({ events }: Pick<Receiver, 'events'>, traceId: strin
   return `no event with the trace id ${JSON.stringify(traceId)} has arrived${instead}`;
 }
 
-/** A run in words, with its reason, the messages of the handler's own error: only the author of the test reads it. */
+/** A run in words. The reason may contain the messages of the handler's error: only the author of the test reads it. */
 function describe({ handler, state, attempts, reason }: StoredRun): string {
   return `${JSON.stringify(handler)} ${whatOf(state, attempts)}${reason === undefined ? '' : `, reason: ${reason}`}`;
 }
 
 function whatOf(state: StoredRun['state'], attempts: number): string {
-  // An attempt is counted when it ends, unless a process has died over the event: not in a test.
+  // An attempt is counted when it ends, unless a process has died over the event, which doesn't happen in a test.
   if (state === 'running') return `has not ended attempt ${attempts + 1}`;
   const soFar = `attempts so far: ${attempts}`;
   if (state === 'blocked') return `waits for an earlier event of its call, ${soFar}`;
@@ -136,7 +133,7 @@ function readManualClock(value: unknown): ManualClock | undefined {
   return hasMethods(value, ['now', 'elapsed', 'after', 'advance']) ? (value as ManualClock) : undefined;
 }
 
-/** When a handler that waits for its rate may go on. A run that has no turn yet is stored like one that has begun. */
+/** When a handler that waits for its rate may go on. The inbox shows its run like one that has begun. */
 function turnOf(receiver: Pick<Receiver, 'events'>): number | undefined {
   return receiver instanceof Receiver ? internalsOf(receiver).parts.dispatcher.turnIn : undefined;
 }
@@ -163,7 +160,7 @@ async function moveOn(
   const { events } = receiver;
   const { state, runs, callId } = event;
   if (state !== 'open') return;
-  // A blocked run waits for one of an earlier event of its call, which may have failed and wait for its time.
+  // A blocked run waits for a run of an earlier event of its call, which may wait for its retry.
   const isBlocked = runs.some((run) => run.state === 'blocked');
   const others = isBlocked ? (await events.list({ callId, state: 'open' })).events : [];
   const waiting = [event, ...others].flatMap((each) => each.runs);

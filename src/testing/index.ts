@@ -1,5 +1,5 @@
 /**
- * The public names of `ringback/testing`: what tests of handlers need.
+ * The public entry `ringback/testing`: what tests of handlers need.
  *
  * @module ringback/testing
  */

@@ -3,11 +3,10 @@ import { describe } from '../errors/option-problems.ts';
 import { type Clock, systemClock } from '../kit/clock.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 
-/** A clock that stands still until it is moved. */
+/** A clock that stands still until it is advanced. */
 export interface ManualClock extends Clock {
   /**
-   * Moves time on, and calls the timers that are due by then, in order. Timers that are set by these timers and are due
-   * by then are called too.
+   * Advances the time, and calls the timers that are due by then, in order, including those that these timers set.
    */
   advance(duration: Duration): void;
 }
@@ -18,11 +17,11 @@ interface Timer {
 }
 
 /**
- * A clock for tests, moved by hand: pass it as the option `clock`. It starts at the machine's present, so that
+ * A clock for tests, advanced by hand: pass it as the option `clock`. It starts at the machine's time, so that
  * deliveries made now are within the tolerance.
  *
- * @param start What the wall clock shows at first: a Date or milliseconds since 1970.
- * @throws ConfigError for a start that is no time: all times of the receiver would be none
+ * @param start The wall time at first: a Date or milliseconds since 1970.
+ * @throws ConfigError if `start` is not a time
  * @example
  * const clock = manualClock();
  * const receiver = testReceiver({ clock });
@@ -62,7 +61,7 @@ export function manualClock(start: Date | number = systemClock.now()): ManualClo
   };
 }
 
-/** A number is taken as it is, also a part of a millisecond: only what is stored is rounded. */
+/** Numbers are not rounded: only stored times are whole milliseconds. */
 function millisecondsOf(duration: Duration): number {
   const milliseconds = parseDuration(duration);
   if (milliseconds !== undefined && typeof duration === 'number') return duration;

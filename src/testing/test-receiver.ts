@@ -7,8 +7,8 @@ import { type Receiver, createReceiver } from '../receiver/receiver.ts';
 import { testSecret } from './delivery.ts';
 
 /**
- * The sentence for a mistake that would let a test pass wrongly, or fail it without a reason: an event name that is
- * probably misspelled, an event that no handler gets because its payload lacks something, a receiver that was never started, or
+ * The message for a mistake that would let a test pass wrongly, or fail it without a reason: a probably misspelled
+ * event name, an event that no handler gets because its payload lacks something, a receiver that was never started, or
  * a body that was sent as the JSON of a Buffer. Undefined for all other log lines.
  */
 function mistakeIn(line: Record<string, unknown>) {
@@ -20,7 +20,7 @@ function mistakeIn(line: Record<string, unknown>) {
   return event === 'refusal_fix' && isMistake ? String(fix) : undefined;
 }
 
-/** A logger that prints only mistakes in a test's set-up, on the console. */
+/** A logger that prints only mistakes in a test's setup, on the console. */
 function setUpLogger(): Logger {
   const write = (line: string): void => {
     const mistake = mistakeIn(JSON.parse(line) as Record<string, unknown>);
@@ -31,10 +31,10 @@ function setUpLogger(): Logger {
 }
 
 /**
- * A receiver for tests: its inbox is in memory, its secret is `testSecret`, and it takes plain HTTP. It logs only four
- * mistakes of a test, on the console: a handler for a name that is close to a known one, an event that no handler gets because
- * its payload lacks something, a receiver that was never started, and a Buffer that supertest has turned into JSON. Every option
- * of `createReceiver` can be given, and replaces these. Register handlers, then `await start()`.
+ * A receiver for tests: its inbox is in memory, its secret is `testSecret`, and it accepts plain HTTP. It logs only
+ * four mistakes in a test, on the console: a handler for a name that is close to a known one, an event that no handler
+ * gets because its payload lacks something, a receiver that was never started, and a Buffer that supertest has turned
+ * into JSON. Options of `createReceiver` replace these defaults. Register handlers, then `await start()`.
  *
  * @example
  * const receiver = testReceiver();
