@@ -15,7 +15,7 @@ export interface EventReaderParts {
   readonly decoder: BodyDecoder;
   /** Resolves when an event that may be poison may be read, to a function to call after reading it. */
   readonly mayRead: (crashes: CrashCounts) => Promise<(() => void) | undefined>;
-  /** Follows work whose end nobody waits for. */
+  /** Lets a stop wait for work, and logs its error. */
   readonly follow: (work: Promise<unknown>) => void;
 }
 

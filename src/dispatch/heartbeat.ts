@@ -12,7 +12,7 @@ export interface HeartbeatParts {
   readonly onHeartbeat: () => Promise<void>;
   /** Called when there may be something to run. */
   readonly onWork: () => void;
-  /** Follows work whose end nobody waits for. */
+  /** Lets a stop wait for work, and logs its error. */
   readonly follow: (work: Promise<unknown>) => void;
 }
 

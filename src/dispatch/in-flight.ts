@@ -2,7 +2,7 @@ import { messageOf } from '../kit/error-text.ts';
 import { refProcess } from '../kit/clock.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
-/** Counts work in flight, so that a stop can wait for it, and logs its errors. */
+/** The work in flight, so that a stop can wait for it. */
 export class InFlight {
   readonly #telemetry: Telemetry;
   #count = 0;
@@ -12,7 +12,7 @@ export class InFlight {
     this.#telemetry = telemetry;
   }
 
-  /** Follows work whose end nobody else waits for. */
+  /** Counts work until it ends, and logs its error. */
   follow(work: Promise<unknown>): void {
     this.#count += 1;
     work.then(this.#ended, (error: unknown) => {

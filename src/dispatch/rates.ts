@@ -21,7 +21,7 @@ export interface RatesParts {
   readonly reserve: (slots: StartSlots) => Promise<number>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** Lets a stop wait for what has begun. */
+  /** Lets a stop wait for work, and logs its error. */
   readonly follow: (work: Promise<unknown>) => void;
   /** Called when a run may begin, or is worth another try. */
   readonly onSlot: () => void;

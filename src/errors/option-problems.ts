@@ -144,7 +144,7 @@ function beginningOf(text: string): string {
   return characters.length <= maxQuoted ? text : `${characters.slice(0, maxQuoted).join('')}…`;
 }
 
-/** Like `describe`, but without quoting even numbers: one may be a PIN. */
+/** Like `describe`, but without quoting: even a number may be a PIN. */
 function describeCredential(value: unknown): string {
   if (value === '') return 'empty';
   return ['string', 'number', 'boolean'].includes(typeof value) ? `of type ${typeof value}` : describe(value);

@@ -45,7 +45,7 @@ export interface Proof {
 export class Authenticator {
   readonly #parts: AuthenticateParts;
   #schemes: readonly PreparedScheme[];
-  /** The scheme whose proof is required; undefined while every known scheme is accepted. */
+  /** The scheme whose proof is required; undefined while none is pinned. */
   #pinned: Scheme | undefined;
   /** The scheme that is pinned in the store, as far as this process knows. */
   #stored: Scheme | undefined;

@@ -44,7 +44,7 @@ export class Activity {
     if (group !== undefined) this.#addToGroup(`group:${group}`);
   }
 
-  /** Returns the counts, and begins anew. */
+  /** Returns the counts and resets them. */
   take(): Counts {
     const counts = this.#counts;
     this.#counts = new Map();

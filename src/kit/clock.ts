@@ -84,7 +84,7 @@ export function refProcess(): () => void {
   return () => clearInterval(timer);
 }
 
-/** Blocks the thread. Only for where nothing else in it may run, or nothing else is there to run. */
+/** Blocks the thread. Only for where nothing else may or can run in it. */
 export function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, ms);
 }

@@ -48,7 +48,7 @@ export function tracerOf(tracer: OtelTracer): Tracer {
 
 function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAttempt): AttemptSpan {
   const received = spanContextOf(traceparent);
-  // So that what the handler calls doesn't begin a trace of its own either.
+  // The handler's own calls must not begin a new trace either.
   if (received && !isSampled(received)) {
     const within = trace.setSpanContext(ROOT_CONTEXT, received);
     return { ...untraced, handle: (work) => context.with(within, work) };
