@@ -170,13 +170,11 @@ export class Intake {
 
   /** Authenticates a delivery. An unauthenticated one is kept in quarantine and refused. */
   #authenticate(bytes: Uint8Array, { headers }: Delivery, receivedAt: number): Proof | Promise<Proof> {
-    const refuse = (problem: unknown) => this.#refuseUnauthenticated(problem, bytes, headers, receivedAt);
-    try {
-      const proof = this.#parts.authenticator.authenticate(bytes, headers);
-      return proof instanceof Promise ? proof.catch(refuse) : proof;
-    } catch (problem) {
-      return refuse(problem);
-    }
+    const proof = this.#parts.authenticator.authenticate(bytes, headers);
+    if (!(proof instanceof Promise)) return proof;
+    return proof.catch((problem: unknown) =>
+      this.#refuseUnauthenticated(problem, bytes, headers, receivedAt),
+    );
   }
 
   /** @throws the problem; a refusal, with its number in quarantine if the delivery was kept */
