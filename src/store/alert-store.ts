@@ -1,32 +1,35 @@
-/** The part of the store that keeps which alerts are raised, so that one of all processes tells of each. */
+/** The part of the store that keeps raised alerts, so that only one of all processes sends each. */
 
-/** An alert that is raised. Times in milliseconds since 1970. */
+/** A raised alert. Times in milliseconds since 1970. */
 export interface KeptAlert {
   readonly name: string;
-  /** What it is about, such as a handler; empty if there is only one of its kind. */
+  /** What it is about, such as a handler; empty if the alert's name says it all. */
   readonly subject: string;
   readonly since: number;
-  /** How it stands, in a sentence. */
+  /** The current situation, in a sentence. */
   readonly message: string;
-  /** When a process last found it. */
+  /** When a process last found that it still holds. */
   readonly foundAt: number;
-  /** Whether somebody was notified of it, and not only the log. */
+  /** Whether somebody was notified; the log doesn't count. */
   readonly isNotified: boolean;
 }
 
-/** An alert that has been found. */
+/** An alert that a process has found. */
 export interface FoundAlert extends Pick<KeptAlert, 'name' | 'subject' | 'message'> {
   readonly now: number;
-  /** Whether the caller notifies somebody, and not only the log: nobody is, of what only others' logs have told of. */
+  /**
+   * Whether the caller notifies somebody, and doesn't only log: it does so even if another process has already logged
+   * the alert.
+   */
   readonly notifies: boolean;
-  /** One that was last told of before this is told of again. */
+  /** An alert that was last sent before this time is sent again. */
   readonly toldBefore: number;
 }
 
-/** An alert that is for the caller to tell of. */
+/** An alert that the caller is to send. */
 export interface ToTell {
   readonly since: number;
-  /** Whether nobody has been told of it yet. */
+  /** Whether it has not been sent yet. */
   readonly isNew: boolean;
 }
 
@@ -38,18 +41,17 @@ export interface DeadRuns {
 
 export interface AlertStore {
   /**
-   * Raises an alert, or keeps what it says up to date. Resolves to undefined if somebody else tells of it, or has told of it
-   * lately.
+   * Raises an alert, or updates its message. Resolves to undefined if it was sent recently, by this process or another.
    */
   raise(alert: FoundAlert): Promise<ToTell | undefined>;
-  /** The caller could not notify anybody: whoever finds it next, and can, does. */
+  /** The caller could not notify anybody: the next process that finds the alert, and can notify, does. */
   untold(name: string, subject: string): Promise<void>;
   /**
-   * Ends an alert. Resolves to what is for the caller to tell of: whether somebody had been notified of it; to undefined if it was
-   * not raised.
+   * Ends an alert. Resolves to whether somebody was notified of it, and so must hear that it is over; to undefined if
+   * it was not raised.
    */
   end(name: string, subject: string): Promise<Pick<KeptAlert, 'isNotified'> | undefined>;
-  /** In order of their names and subjects. */
+  /** Ordered by name and subject. */
   list(): Promise<readonly KeptAlert[]>;
   /** Of each handler, how many runs are dead letters of groups that are not muted; together, counted up to a limit. Most first. */
   deadRuns(limit: number): Promise<readonly DeadRuns[]>;

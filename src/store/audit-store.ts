@@ -1,4 +1,4 @@
-/** The part of the store that keeps what people have done to the inbox, and how far it has come. */
+/** The part of the store that keeps the audit list: what people have done to the inbox, and its progress. */
 import type { Sequence } from './event-record.ts';
 
 /** What was done. `look`: a body was shown. */
@@ -19,31 +19,31 @@ export const auditActions = [
 
 export type AuditAction = (typeof auditActions)[number];
 
-/** Who wants to do what to what, and why. */
+/** An action that begins. */
 export interface AuditRequest {
   readonly action: AuditAction;
   readonly by: string | undefined;
   readonly reason: string | undefined;
-  /** What it is done to: a filter as JSON, a name, an id. Never what an erasure looks for. */
+  /** The object of the action: a filter as JSON, a name, an id. Never the text that an erasure searches for. */
   readonly what: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** For what goes through many events: the last of them. */
+  /** The last event, for an action that goes through many events. */
   readonly upTo?: Sequence;
 }
 
-/** How much was changed. */
+/** How much an action has changed. */
 export interface AuditCounts {
   /** Events, or deliveries in quarantine. */
   readonly events: number;
   readonly runs: number;
 }
 
-/** How far a replay or a dismissal has come, which goes through many events in order of arrival. */
+/** The progress of a replay or a dismissal, which goes through many events in order of arrival. */
 export interface Progress {
-  /** It goes through the events up to this one. */
+  /** The last event to go through. */
   readonly upTo: Sequence;
-  /** It has gone through the events up to this one. */
+  /** The last event gone through so far. */
   readonly reached: Sequence;
   /** Whether a person has stopped it. */
   readonly isStopped: boolean;
@@ -51,55 +51,58 @@ export interface Progress {
   readonly handlers: Readonly<Record<string, number>>;
 }
 
-/** One step of it. It is written only if it goes on and has not come further: two processes may have set out for it. */
+/**
+ * One step of a replay or dismissal. It is written only while the action runs and stands at `from`: two processes may
+ * both try to continue it.
+ */
 export interface ProgressStep {
-  /** Of its entry. */
+  /** The id of the audit entry. */
   readonly id: number;
   readonly from: Sequence;
   readonly reached: Sequence;
 }
 
-/** What was done, as it is kept. */
+/** An entry of the audit list. */
 export interface AuditRow extends Omit<AuditRequest, 'now' | 'upTo'>, AuditCounts {
   readonly id: number;
   readonly requestedAt: number;
   /**
-   * Undefined while it goes on. Without progress, also if it failed or its process died: more may have been changed then than
-   * its counts say.
+   * Undefined while the action runs. For an action without progress also if it failed or its process died: it may then
+   * have changed more than its counts say.
    */
   readonly finishedAt: number | undefined;
-  /** Undefined for what is done at once. */
+  /** Undefined for an action that is done in one step. */
   readonly progress: Progress | undefined;
 }
 
-/** Which part of the list. */
+/** Selects a part of the list. */
 export interface AuditPage {
-  /** Asked for then or later, in milliseconds since 1970. */
+  /** Only actions requested at this time or later, in milliseconds since 1970. */
   readonly since: number | undefined;
-  /** Asked for before then. */
+  /** Only actions requested before this time. */
   readonly until: number | undefined;
   readonly limit: number;
-  /** Only ids below it. */
+  /** Only entries with lower ids. */
   readonly before: number | undefined;
 }
 
-/** For how long entries are kept, in milliseconds: a year. With each that is written, a few of those are removed that are older. */
+/** How long entries are kept, in milliseconds: a year. */
 export const auditKept = 366 * 86_400_000;
-/** How many. */
+/** How many older entries each new one removes at most. */
 export const auditRemoved = 10;
 
-/** Entries are written before what they tell of, so that nothing is done that nobody is told of. */
+/** An entry is written before the action that it describes, so that no action goes unrecorded. */
 export interface AuditStore {
   /** Resolves to the entry's id. */
   begin(request: AuditRequest): Promise<number>;
-  /** It has been done, unless it was stopped. Counts are added to those that are there. */
+  /** Marks the action finished, unless it was stopped, and adds to its counts. */
   end(id: number, now: number, counts: AuditCounts): Promise<void>;
   get(id: number): Promise<AuditRow | undefined>;
-  /** What has progress and goes on, the latest first. */
+  /** The actions with progress that still run, latest first. */
   running(): Promise<readonly AuditRow[]>;
-  /** Goes on without a change. Resolves to whether the step was written. */
+  /** Writes a step that changes no run. Resolves to whether it was written. */
   advance(step: ProgressStep): Promise<boolean>;
-  /** Ends what goes on. What it has changed stays changed. Resolves to whether it went on. */
+  /** Stops a running action; what it has changed stays changed. Resolves to whether it was running. */
   stop(id: number, now: number): Promise<boolean>;
   /** Latest first. */
   list(page: AuditPage): Promise<readonly AuditRow[]>;

@@ -35,14 +35,13 @@ export interface CallStore {
   list(filter: CallFilter): Promise<CallPage>;
 
   /**
-   * What the join sees of the call as its attempt begins. It is remembered, so that a later event is recognized as
-   * late.
+   * What the join sees of the call as its attempt begins. The store remembers it, to recognize a later event as late.
    */
   noteSeen(handler: string, callId: string, events: readonly string[]): Promise<JoinView>;
   /**
-   * Does for events that arrived since `since`, and were claimed by a process in which the join wasn't registered, what their
-   * arrival would have done. Looks at a bounded number of events, and resolves to where the next look begins, or undefined
-   * at the end.
+   * Counts for the join the events that arrived since `since` and were claimed by a process in which it wasn't
+   * registered. Looks at a bounded number of events, and resolves to where the next look begins, or to undefined at the
+   * end.
    */
   lookBack(join: JoinLookBack): Promise<Sequence | undefined>;
 }

@@ -1,42 +1,42 @@
-/** What a store returns when this process claims it: events, and runs that were stored. */
+/** What a process claims from a store: events, and stored runs. */
 import type { JoinTerms, Order, RunReplay } from '../dispatch/handler.ts';
 import type { StoredEvent } from './event-store.ts';
 
-/** What the store has to know of a handler. */
+/** What the store needs to know about a handler. */
 export interface HandlerTerms {
   readonly name: string;
   readonly order: Order;
-  /** What it waits for, if it is a join. */
+  /** What the handler waits for, if it is a join. */
   readonly join: JoinTerms | undefined;
 }
 
 /** Which of a handler's due runs may be claimed. */
 export interface RunSelection {
   readonly limit: number;
-  /** How many bytes their bodies may have, all but that of the last; one run is claimed in any case. */
+  /** Claiming stops once the bodies have this many bytes in all; one run is claimed in any case. */
   readonly bytes: number;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Calls whose runs are left out, because this process has enough of them in flight. */
+  /** Calls to leave out, because this process has enough of their runs in flight. */
   readonly without: readonly string[];
   /** Whether at most one run of each call is claimed. */
   readonly isOneACall: boolean;
 }
 
-/** What deaths of processes say about an event: most events have seen none. */
+/** How many processes died while they held an event. Most events have seen none. */
 export interface CrashCounts {
   /**
-   * How many processes may have died of this event: the first that died while it held the event, and each that died
-   * after it had begun to try it by itself (`beginReading`). One that only held it as well is not counted.
+   * How many processes this event may have killed: the first that died while it held the event, and then each that died
+   * after it had begun to try it (`beginReading`). Later processes that only held it are not counted.
    */
   readonly crashCount: number;
-  /** How many of them died while they read it, so that no handler can have killed them. */
+  /** How many of them died while they read it, before any handler ran. */
   readonly readingCrashes: number;
 }
 
 /**
- * Whether an event, or a run of it, may kill the process: one has died over it. Each attempt is then counted before the
- * event is read, and begins by itself.
+ * Whether an event, or a run of it, may kill the process, because it may have killed one. Such an event is tried by
+ * itself, and each attempt is counted before it begins.
  */
 export function mayBePoison({ crashCount }: CrashCounts): boolean {
   return crashCount > 0;
@@ -44,19 +44,20 @@ export function mayBePoison({ crashCount }: CrashCounts): boolean {
 
 /** A claimed event: this process, and no other, may run its handlers until they are settled or the process dies. */
 export interface ClaimedEvent extends StoredEvent, CrashCounts {
-  /** The store's own note about the claim. Nobody else looks into it. */
+  /** The store's own data about the claim, opaque to everybody else. */
   readonly claim: unknown;
 }
 
-/** A claimed run: one handler's work on a claimed event, or a run that was stored. */
+/** A claimed run: one handler's work on a claimed event, or a stored run. */
 export interface ClaimedRun extends StoredEvent, CrashCounts {
   readonly handler: string;
   /** Attempts that have been counted so far. */
   readonly attempts: number;
-  /** The replay that put it back, if any. */
+  /** The replay that requeued it, if any. */
   readonly replay: RunReplay | undefined;
   /**
-   * Since when it waits, as `Backlog` tells it, in milliseconds since 1970; undefined while the replay goes on that has put it back.
+   * Since when it has waited, as `Backlog` counts it, in milliseconds since 1970; undefined while the replay that
+   * requeued it is still running.
    */
   readonly waitsSince: number | undefined;
   /** See `ClaimedEvent`. */

@@ -3,22 +3,22 @@ import { type CallFacts, factsOf } from '../calls/timeline.ts';
 import type { CallEvent, EventSource, Headers } from '../events/model.ts';
 import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } from './identity.ts';
 
-/** The inbox's number of an event: rises in the order of arrival. */
+/** The number that the inbox gives an event. Numbers rise in the order of arrival. */
 export type Sequence = number;
 
-/** What one authentic, readable delivery leaves behind, or an event that was reconciled. */
+/** An event to record: from an authentic, readable delivery, or reconciled. */
 export interface EventRecord {
   /** The event's own trace id; `identity` is the key under which a copy counts as the same event. */
   readonly traceId: string;
   readonly identity: string;
   /**
    * A further key by which the event is found, if its trace id is not signed. It makes no other event a duplicate:
-   * whoever chose that id could otherwise suppress the event that is to come with it.
+   * otherwise a sender could choose the id of an event still to come, and so suppress that event.
    */
   readonly lookup?: string | undefined;
   /**
-   * `reconciled`: the event is a duplicate if any event of its name and call is here, or if its call was erased. A later
-   * delivery of that name and call is then a duplicate of it: see `reconciledIdentity`.
+   * A `reconciled` event is a duplicate if the inbox has an event of its name and call, or if its call was erased. Once
+   * it is recorded, deliveries of that name and call are duplicates of it: see `reconciledIdentity`.
    */
   readonly source: EventSource;
   readonly eventName: string;
@@ -37,8 +37,7 @@ export interface EventRecord {
 }
 
 /**
- * The record of an event, from what was read of it and what is kept with it. `isIdSigned`: the signature covers the
- * trace id in the header.
+ * Makes the record of an event. `isIdSigned`: whether the signature covers the trace id in the header.
  */
 export function recordOf(
   event: CallEvent,
@@ -62,16 +61,16 @@ export function recordOf(
 }
 
 /**
- * The key by which a copy of this event is recognized: only what is signed decides. A trace id from an unsigned header
- * counts for nothing here, but the signed bytes do: whoever saw a delivery could otherwise send it again under another
- * id, or send it under the id of an event that is still to come.
+ * The keys by which the event is found, and a copy of it recognized. Only signed data makes a duplicate. If an unsigned
+ * header did, anyone who saw a delivery could send it again under another id, or under the id of an event still to
+ * come.
  */
 function keysOf(
   { traceId, traceIdSource, source }: CallEvent,
   digest: () => string,
   isIdSigned: boolean,
 ): Pick<EventRecord, 'identity' | 'lookup'> {
-  // See `reconciledIdentity`. Its trace id is in its body as well, where a delivery can have the same one.
+  // Not `bodyIdentity`, although the trace id is in the body as well: a delivery's body can have the same one.
   if (source === 'reconciled') return { identity: traceId };
   if (traceIdSource === 'body') return { identity: bodyIdentity(traceId) };
   if (traceIdSource === 'digest') return { identity: digestIdentity(digest()) };

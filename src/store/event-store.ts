@@ -1,4 +1,4 @@
-/** The part of the store that shows events to a person, puts settled runs back to be run again, and dismisses runs. */
+/** The part of the store that shows events, requeues settled runs, and dismisses runs. */
 import type { Order } from '../dispatch/handler.ts';
 import type { EventSource, Headers } from '../events/model.ts';
 import type { ProgressStep } from './audit-store.ts';
@@ -6,12 +6,12 @@ import type { KeptFailure } from './failure-store.ts';
 import type { Sequence } from './event-record.ts';
 
 /**
- * How far an event has come: `new` while it is to be handled, `open` while only stored runs of it are unsettled,
- * `done` when every handler has settled.
+ * `new`: the event waits to be claimed, or is claimed. `open`: only stored runs of it are unsettled. `done`: every run
+ * is settled.
  */
 export type EventState = 'new' | 'open' | 'done';
 
-/** A stored event with its bytes, in the form in which it is handled. */
+/** A stored event with its body, as handlers get it. */
 export interface StoredEvent {
   readonly sequence: Sequence;
   readonly traceId: string;
@@ -23,20 +23,20 @@ export interface StoredEvent {
   readonly body: Uint8Array;
 }
 
-/** Selects events: every condition that is given must hold. Times are times of arrival, in milliseconds since 1970. */
+/** Selects events that meet every given condition. Times are times of arrival, in milliseconds since 1970. */
 export interface EventFilter {
   readonly eventName?: string | undefined;
   readonly callId?: string | undefined;
   readonly agentId?: string | undefined;
-  /** How far the event has come, or `dead`: it has a dead letter (of `handler`, if that is given). */
+  /** `dead`: the event has a dead letter (of `handler`, if that is given). */
   readonly state?: EventState | 'dead' | undefined;
-  /** The event has a stored run of this handler. Most runs that were done at the first attempt are not stored. */
+  /** The event has a stored run of this handler. Most runs that succeed at the first attempt are not stored. */
   readonly handler?: string | undefined;
   readonly since?: number | undefined;
   /** Exclusive. */
   readonly until?: number | undefined;
   readonly traceId?: string | undefined;
-  /** The event has a run that has failed like this and is not done since: the id of a group of failures. */
+  /** The id of a group of failures: the event has a run that failed like this and is not done. */
   readonly failure?: string | undefined;
 }
 
@@ -48,17 +48,16 @@ export interface KeptRun {
   readonly dueAt: number | undefined;
   readonly reason: string | undefined;
   readonly settledAt: number | undefined;
-  /** The replay that last put it back. */
+  /** The replay that last requeued it. */
   readonly replay: number | undefined;
 }
 
-/** The same, with its failures. */
 export interface KeptRunWithFailures extends KeptRun {
-  /** The latest first. */
+  /** Latest first. */
   readonly failures: readonly KeptFailure[];
 }
 
-/** What is kept of an event, without its bytes. Times in milliseconds since 1970. */
+/** A stored event without its body. Times in milliseconds since 1970. */
 export interface KeptEvent {
   readonly sequence: Sequence;
   readonly traceId: string;
@@ -73,7 +72,7 @@ export interface KeptEvent {
   readonly runs: readonly KeptRun[];
 }
 
-/** What is kept of an event, with its bytes and its failures. */
+/** A stored event with its body and failures. */
 export interface KeptEventWithBytes extends KeptEvent {
   readonly runs: readonly KeptRunWithFailures[];
   readonly headers: Headers;
@@ -86,10 +85,10 @@ export interface KeptEventPage {
   readonly cursor: string | undefined;
 }
 
-/** Events in order of arrival, with their bytes. */
+/** Events in order of arrival, with their bodies. */
 export interface EventStretch {
   readonly events: readonly StoredEvent[];
-  /** Every event up to this one has been looked at. */
+  /** The search has looked at every event up to this one. */
   readonly reached: Sequence;
 }
 
@@ -105,15 +104,13 @@ export interface ReplayCandidate {
 /** A bounded part of a replay. */
 export interface ReplayStep {
   readonly candidates: readonly ReplayCandidate[];
-  /** Whether only dead letters are requeued. */
+  /** Requeue only dead letters. */
   readonly onlyDead: boolean;
 }
 
-/** What a dry run of a replay asks. */
+/** A bounded part of a dry run of a replay. */
 export interface ReplayQuestion extends ReplayStep {
-  /**
-   * The joins that were found before, each as the JSON list of its handler and its call's id: a join runs once for each call.
-   */
+  /** The joins found by earlier parts, as their `joinKey`: a join runs once for each call. */
   readonly joins: ReadonlySet<string>;
 }
 
@@ -122,34 +119,34 @@ export interface ReplayWrite extends ReplayStep {
   readonly step: ProgressStep;
 }
 
-/** A bounded part of a dismissal: the stored runs of these events that a person has decided not to do. */
+/** A bounded part of a dismissal: which stored runs of these events are dismissed. */
 export interface DismissalStep {
   readonly sequences: readonly Sequence[];
   /** Only runs of this handler; undefined: of every handler. */
   readonly handler: string | undefined;
-  /** Whether dead letters are dismissed. */
+  /** Dismiss dead letters. */
   readonly takesDead: boolean;
-  /** Whether open runs are dismissed that no process has claimed: due or blocked. */
+  /** Dismiss open runs that no process has claimed: due or blocked ones. */
   readonly takesWaiting: boolean;
 }
 
 /** A part of a dismissal, to be written. */
 export interface DismissalWrite extends DismissalStep {
-  /** Who dismisses the run, and why. It becomes the run's reason, followed by the reason that the run had before. */
+  /** Who dismisses the run, and why. It becomes the run's reason, followed by the run's former reason. */
   readonly reason: string;
   readonly now: number;
   readonly step: ProgressStep;
 }
 
-/** A run that was dismissed, or that would be. */
+/** A run that was or would be dismissed. */
 export interface DismissedRun {
   readonly sequence: Sequence;
   readonly handler: string;
 }
 
 /**
- * What has become of the runs that a replay has requeued. Runs that were removed since, or that another replay has
- * requeued since, are not counted.
+ * The states of the runs that a replay requeued. Runs that have been removed since, or requeued by another replay, are
+ * not counted.
  */
 export interface ReplayedRuns {
   readonly done: number;
@@ -158,12 +155,12 @@ export interface ReplayedRuns {
   readonly open: number;
 }
 
-/** Names the join of a handler and a call. */
+/** The key of a join's run for one call: the JSON list of its handler and the call's id. */
 export function joinKey({ handler, callId }: Pick<ReplayCandidate, 'handler' | 'callId'>): string {
   return JSON.stringify([handler, callId]);
 }
 
-/** Every method reads or writes a bounded number of events, so that deliveries are recorded in between. */
+/** Every method reads or writes a bounded number of events, so that deliveries can be recorded in between. */
 export interface EventStore {
   /** The event with a trace id. */
   get(traceId: string): Promise<KeptEventWithBytes | undefined>;
@@ -175,17 +172,17 @@ export interface EventStore {
     page: { limit: number; before: string | undefined; signal?: AbortSignal | undefined },
   ): Promise<KeptEventPage>;
 
-  /** The sequence of the latest event: a replay goes no further. */
+  /** The sequence of the latest event, where a replay ends. */
   lastSequence(): Promise<Sequence>;
-  /** The next events that match a filter, a bounded number of them, after one sequence and up to another. */
+  /** The next events that match a filter, after `after` and up to `upTo`: a bounded number of them. */
   stretch(filter: EventFilter, after: Sequence, upTo: Sequence): Promise<EventStretch>;
   /** The candidates that `requeue` would requeue now. */
   wouldRequeue(step: ReplayQuestion): Promise<readonly ReplayCandidate[]>;
 
   /**
-   * Puts settled runs back as due (or blocked, if the order of their call requires it), marks them with the replay,
-   * and adds them to its entry in the audit list, all in one transaction. Open runs are left alone, and a join is requeued
-   * once for each call. Resolves to what was requeued; to undefined, with nothing written, if the step isn't the next of its
+   * Makes settled runs due again (or blocked, if their handler's order requires it), marks them with the replay, and
+   * adds them to its audit entry, all in one transaction. Leaves open runs alone, and requeues a join once for each
+   * call. Resolves to what was requeued; to undefined, with nothing written, if the step isn't the next one of its
    * entry.
    */
   requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[] | undefined>;
@@ -193,11 +190,11 @@ export interface EventStore {
   /** The runs that `dismiss` would dismiss now. */
   wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]>;
   /**
-   * Settles runs as done without running them, unblocks the runs that wait for them, and adds them to the entry in the audit
-   * list, all in one transaction. Claimed runs are left alone. Resolves to what was dismissed; to undefined, with nothing
-   * written, if the step isn't the next of its entry.
+   * Settles runs as done without running them, unblocks the runs that wait for them, and adds them to the audit entry,
+   * all in one transaction. Leaves claimed runs alone. Resolves to what was dismissed; to undefined, with nothing
+   * written, if the step isn't the next one of its entry.
    */
   dismiss(step: DismissalWrite): Promise<readonly DismissedRun[] | undefined>;
-  /** How far the runs have come that a replay has requeued. */
+  /** The states of the runs that a replay requeued. */
   replayed(replay: number): Promise<ReplayedRuns>;
 }

@@ -1,9 +1,9 @@
-/** The part of the store that keeps every failed attempt, and groups those that are alike. */
+/** The part of the store that keeps failed attempts, and groups those that are alike. */
 
-/** How many failures are kept of a run: the latest. */
+/** How many failures of a run are kept: the latest. */
 export const maxFailures = 20;
 
-/** How many groups are kept. Beyond that, those go of which no run is left. */
+/** How many of the latest groups are always kept. Older ones are removed once no run belongs to them. */
 export const maxGroups = 1_000;
 /**
  * At how many of those it is looked for each new group, from a random one on: where there are many, most have runs, and to look at
@@ -11,13 +11,13 @@ export const maxGroups = 1_000;
  */
 export const groupsLookedAt = 20;
 
-/** A failed attempt, as it is settled. */
+/** A failed attempt, to be written. */
 export interface Failure {
-  /** The fingerprint of failures that are alike. */
+  /** The fingerprint, which failures that are alike share. */
   readonly group: string;
   /** The error's class or code. */
   readonly cause: string;
-  /** Where in the user's own files it was thrown. */
+  /** Where in the user's files the error was thrown. */
   readonly place: string | undefined;
   readonly reason: string;
   /** The reason without its variable parts. */
@@ -26,7 +26,7 @@ export interface Failure {
   readonly duration: number;
 }
 
-/** A failed attempt, as it is kept. */
+/** A failed attempt, as stored. */
 export interface KeptFailure extends Omit<Failure, 'group' | 'message'> {
   readonly attempt: number;
   /** Milliseconds since 1970. */
@@ -34,42 +34,41 @@ export interface KeptFailure extends Omit<Failure, 'group' | 'message'> {
   readonly outcome: 'retry' | 'dead';
 }
 
-/** Failures that are alike, and the runs that are not done since. Times in milliseconds since 1970. */
+/** Failures that are alike, and the runs of which they are the latest failure. Times in milliseconds since 1970. */
 export interface FailureGroup {
   readonly id: string;
   readonly handler: string;
   readonly cause: string;
   readonly place: string | undefined;
   readonly message: string;
-  /** How many runs are dead letters by it, counted up to 10,000. */
+  /** How many of the runs are dead letters, counted up to 10,000. */
   readonly dead: number;
-  /** How many runs are tried again after it, counted up to 10,000. */
+  /** How many of the runs are to be tried again, counted up to 10,000. */
   readonly retrying: number;
   readonly firstSeenAt: number;
   readonly lastSeenAt: number;
-  /** Of the event whose run has failed so last; undefined if it has just been removed. */
+  /** The trace id of the event whose run failed last; undefined if the event has just been removed. */
   readonly traceId: string | undefined;
-  /** Since when nobody wants to be told of it; undefined if it isn't muted. */
+  /** Undefined if the group isn't muted. */
   readonly mutedAt: number | undefined;
 }
 
-/** What is said about a group in an alert. */
+/** What an alert says about a group. */
 export interface NamedGroup extends Pick<FailureGroup, 'id' | 'handler' | 'cause'> {
   readonly isMuted: boolean;
 }
 
-/** Which groups. */
 export interface FailureQuery {
   readonly handler: string | undefined;
   readonly limit: number;
 }
 
 export interface FailureStore {
-  /** The groups of runs that are not done, the latest first. */
+  /** The groups that have runs which are not done, latest first. */
   groups(query: FailureQuery): Promise<readonly FailureGroup[]>;
-  /** Of those ids there are. */
+  /** The groups with these ids; unknown ids are left out. */
   named(ids: readonly string[]): Promise<readonly NamedGroup[]>;
-  /** Resolves to whether it was not muted before; false if there is no such group. */
+  /** Resolves to false if the group was muted already, or doesn't exist. */
   mute(id: string, now: number): Promise<boolean>;
   /** Resolves to whether it was muted. */
   unmute(id: string): Promise<boolean>;

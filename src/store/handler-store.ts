@@ -1,6 +1,6 @@
-/** The part of the store that says which handlers are paused, what waits for each, and which processes have them. */
+/** The part of the store that keeps pauses and rates of handlers, what waits for each, and which processes have them. */
 
-/** A handler that no process runs until it is resumed. */
+/** A paused handler: no process runs it until it is resumed. */
 export interface HandlerPause {
   readonly handler: string;
   /** Milliseconds since 1970. */
@@ -9,7 +9,10 @@ export interface HandlerPause {
   readonly reason: string | undefined;
 }
 
-/** How many stored runs a handler has that are not done. Of all handlers together, a hundred thousand of each state are counted. */
+/**
+ * How many stored runs of a handler are not done. For all handlers together, each state is counted up to a hundred
+ * thousand.
+ */
 export interface HandlerRuns {
   readonly handler: string;
   readonly due: number;
@@ -23,36 +26,36 @@ export interface LivingProcess {
   readonly id: number;
   /** The handlers that it has announced. */
   readonly handlers: readonly string[];
-  /** Whether it is the one that asks. */
+  /** Whether it is the process that asks. */
   readonly isThis: boolean;
 }
 
-/** When the attempts of a handler with a rate may begin: one after the other, with a gap between them. */
+/** Start times to reserve for the attempts of a handler with a rate. */
 export interface StartSlots {
   readonly handler: string;
   readonly count: number;
-  /** From one to the next, in milliseconds. */
+  /** The time between two starts, in milliseconds. */
   readonly gap: number;
 }
 
-/** Pauses are durable, and hold for every process that shares the store; so do rates. */
+/** Pauses and rates are durable, and hold for every process that shares the store. */
 export interface HandlerStore {
-  /** Pauses a handler. Resolves to the pause that holds: that of the first who paused it. */
+  /** Pauses a handler. Resolves to the pause in force, which may be an earlier one. */
   pause(pause: HandlerPause): Promise<HandlerPause>;
   /** Ends a pause. Resolves to whether there was one. */
   resume(handler: string): Promise<boolean>;
-  /** Removes from a pause who asked for it, and why. */
+  /** Removes from a pause who requested it, and why. */
   erasePause(handler: string): Promise<void>;
   /** Every pause, by handler. */
   paused(): Promise<readonly HandlerPause[]>;
   /**
-   * Reserves the next slots of a handler, which no other process gets. Resolves to the milliseconds until the first. If these
-   * are more than `maxReservedAhead`, none is reserved: who asks may have ended by then. A wall clock that is set back delays them
-   * by no more than `maxDelay`.
+   * Reserves the next slots of a handler for this process alone. Resolves to the milliseconds until the first slot. If
+   * that is more than `maxReservedAhead`, nothing is reserved, because the caller may have ended by then. A wall clock
+   * that is set back delays slots by no more than `maxDelay`.
    */
   reserveStarts(slots: StartSlots): Promise<number>;
-  /** By handler; those for which nothing waits and nothing is dead are left out. */
+  /** Ordered by handler; handlers whose runs are all done are left out. */
   runs(): Promise<readonly HandlerRuns[]>;
-  /** By id. */
+  /** Ordered by id. */
   processes(): Promise<readonly LivingProcess[]>;
 }

@@ -1,14 +1,14 @@
-/** The part of the store that keeps how much has happened, by minute and by hour: names and numbers only. */
+/** The part of the store that keeps counts by minute and by hour: names and numbers only. */
 
 export type Resolution = 'minute' | 'hour';
 
-/** How long each takes, and for how long it is kept, in milliseconds. */
+/** How long each period is, and how long its counts are kept, in milliseconds. */
 export const resolutions: Readonly<Record<Resolution, { readonly length: number; readonly kept: number }>> = {
   minute: { length: 60_000, kept: 48 * 3_600_000 },
   hour: { length: 3_600_000, kept: 90 * 86_400_000 },
 };
 
-/** Counts that don't add up: of those of several processes and minutes, the largest is kept. */
+/** Counts that are not summed: of those of several processes and minutes, the largest is kept. */
 export const gauges: ReadonlySet<string> = new Set(['waiting', 'oldest_waiting']);
 
 /** A count in a minute or an hour. */
@@ -19,22 +19,25 @@ export interface HistoryRow {
   readonly count: number;
 }
 
-/** What waits in the inbox, and in a process that has claimed it, if that adds its own. */
+/** What waits in the inbox; a process adds what it has claimed itself. */
 export interface Backlog {
-  /** Events that no process has claimed, and runs that are due: of either kind, and of each handler, 100,000 at most. */
+  /** Unclaimed events and due runs. Events, and the runs of each handler, are counted up to 100,000. */
   readonly waiting: number;
   /**
-   * Since when the one waits that has waited for longest: its arrival, the end of the replay that has put it back, or when it was
-   * due, also if it was claimed meanwhile and given back. What a replay puts back while it goes on has not waited. An event that
-   * was released from quarantine arrived with its delivery.
+   * Since when the oldest of these has waited: since its arrival, the end of the replay that requeued it, or the time
+   * it was due. A claim that was given back in between doesn't reset it. Runs requeued by a replay that is still
+   * running have not waited. An event released from quarantine arrived with its delivery.
    */
   readonly oldest: number | undefined;
 }
 
 export interface HistoryStore {
-  /** Adds counts of a time to its minute and its hour, and removes what has been kept long enough, if it may. */
+  /**
+   * Adds counts to the minute and the hour of `at`; with `mayRemove`, also removes counts that have been kept long
+   * enough.
+   */
   add(at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean): Promise<void>;
-  /** In order of time. `until` is exclusive. */
+  /** Ordered by time. `until` is exclusive. */
   list(resolution: Resolution, since: number, until: number): Promise<readonly HistoryRow[]>;
   backlog(now: number): Promise<Backlog>;
 }

@@ -1,6 +1,6 @@
 /**
- * `ringback/store`: the contract of an inbox, for whoever writes a store of their own. It is unstable until two stores have
- * passed its conformance suite for a release: a minor version may change it.
+ * `ringback/store`: the contract of an inbox, for those who write a store of their own. It is unstable until two stores
+ * have passed its conformance suite for a release: a minor version may change it.
  *
  * @module ringback/store
  */

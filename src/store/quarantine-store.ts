@@ -1,14 +1,11 @@
-/** The part of the store that keeps deliveries that no handler sees. */
+/** The part of the store that keeps deliveries in quarantine, which no handler sees. */
 import type { Headers } from '../events/model.ts';
 import type { EventRecord } from './event-record.ts';
 
-/**
- * Why a delivery is in quarantine: its sender is not known to be the platform, or it is the platform's and can't be
- * read.
- */
+/** Why a delivery is in quarantine: it could not be authenticated, or it is authentic but can't be read. */
 export type QuarantineKind = 'not_authentic' | 'unreadable';
 
-/** What is kept of a delivery that no handler will see. */
+/** A delivery to keep. */
 export interface QuarantineRecord {
   readonly kind: QuarantineKind;
   /** Why it is in quarantine, as a code that the log uses. */
@@ -21,11 +18,11 @@ export interface QuarantineRecord {
   readonly headers: Headers;
   /** The raw bytes, as they came. */
   readonly body: Uint8Array;
-  /** The size of the whole body, where `body` is only the head of it. */
+  /** The size of the whole body, if `body` is only its head. */
   readonly cutFrom?: number | undefined;
   /**
-   * How many deliveries were not kept since the last one that was, because they came too fast: they are counted with
-   * this one.
+   * How many deliveries were not kept since the last kept one, because they came too fast: the store counts them as
+   * dropped.
    */
   readonly skipped: number;
 }
@@ -34,18 +31,18 @@ export interface QuarantineRecord {
 export interface QuarantineEntry extends Omit<QuarantineRecord, 'headers' | 'body' | 'cutFrom' | 'skipped'> {
   /** Rises in the order of arrival. */
   readonly id: number;
-  /** The trace id in the header, as its sender wrote it: nobody has verified it. */
+  /** The trace id in the header, as the sender wrote it; not verified. */
   readonly traceId: string | undefined;
   /** The size of the body as it came. */
   readonly bytes: number;
-  /** Whether only the head of the body is kept. It can't be verified any more. */
+  /** Whether only the head of the body is kept, so that the signature can't be verified again. */
   readonly isCut: boolean;
 }
 
 /** A delivery in quarantine, with its headers, and its body or the head of it. */
 export interface KeptDelivery extends QuarantineEntry, Pick<QuarantineRecord, 'headers' | 'body'> {}
 
-/** Selects deliveries. Times of arrival, in milliseconds since 1970; `until` is exclusive. */
+/** Selects deliveries. Times are times of arrival, in milliseconds since 1970; `until` is exclusive. */
 export interface QuarantineFilter {
   readonly kind?: QuarantineKind | undefined;
   readonly reason?: string | undefined;
@@ -63,27 +60,27 @@ export interface QuarantinePage {
   readonly cursor: string | undefined;
 }
 
-/** A delivery that was kept, and how many were dropped to make room for it. */
+/** A kept delivery, and how many were dropped to make room for it. */
 export interface Quarantined {
-  /** Of the delivery, or of the copy that was here already. */
+  /** The id of the delivery, or of the copy that was here already. */
   readonly id: number;
   readonly dropped: number;
 }
 
-/** Keeps deliveries until they are released, discarded, crowded out or kept long enough. */
+/** Keeps deliveries until they are released, discarded, dropped to make room, or kept long enough. */
 export interface QuarantineStore {
   /**
-   * Keeps a delivery. Unreadable ones are kept like events, one for all copies. Those that are not authentic are
-   * bounded by count and bytes: the oldest are dropped.
+   * Keeps a delivery. Of an unreadable one, only one copy is kept. Unauthenticated ones are bounded by count and bytes:
+   * the oldest are dropped.
    */
   keep(record: QuarantineRecord): Promise<Quarantined>;
   list(filter: QuarantineFilter): Promise<QuarantinePage>;
   get(id: number): Promise<KeptDelivery | undefined>;
-  /** The ids of the deliveries that are not authentic, oldest first: no more than the bound on their count. */
+  /** The ids of all unauthenticated deliveries, oldest first; their count is bounded. */
   unauthenticated(): Promise<readonly number[]>;
-  /** Records the delivery as the event that it turned out to be, and removes it from quarantine, in one transaction. */
+  /** Records the delivery as an event, and removes it from quarantine, in one transaction. */
   release(id: number, record: EventRecord): Promise<'new' | 'duplicate' | 'missing'>;
-  /** Keeps a delivery that was not authentic as unreadable from now on, because it turned out to be the platform's. */
+  /** Turns an unauthenticated delivery into an unreadable one, because it proved to be authentic. */
   markUnreadable(id: number, reason: string): Promise<void>;
   /** Removes a delivery. Resolves to whether it was there. */
   discard(id: number): Promise<boolean>;

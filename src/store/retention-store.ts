@@ -1,17 +1,17 @@
-/** The part of the store that removes what it has kept long enough, and what a person asks to have erased. */
+/** The part of the store that removes what has been kept long enough, and erases what a person asks for. */
 import type { Sequence } from './event-record.ts';
 
-/** Which of the things in the store have been kept long enough. All times in milliseconds since 1970. */
+/** What has been kept long enough. All times in milliseconds since 1970. */
 export interface RetentionLimits {
-  /** Events without a dead letter are removed if they arrived, and all their runs were done, before then. */
+  /** Removes events without a dead letter that arrived, and whose runs were all done, before this time. */
   readonly doneBefore: number;
-  /** Events with a dead letter are removed if all their runs were settled before then. */
+  /** Removes events with a dead letter whose runs were all settled before this time. */
   readonly deadBefore: number;
-  /** Deliveries in quarantine are removed that arrived before then. */
+  /** Removes deliveries in quarantine that arrived before this time. */
   readonly quarantineBefore: number;
-  /** Trace ids of removed events are forgotten if the time until which they were remembered is over by then. */
+  /** Forgets the trace ids of removed events that were to be remembered until this time at the latest. */
   readonly now: number;
-  /** Until when the trace ids of the events that are removed now are remembered. */
+  /** Until when to remember the trace ids of events that are removed now. */
   readonly traceIdsUntil: number;
 }
 
@@ -25,23 +25,20 @@ export interface CleaningStep {
   readonly next: string | undefined;
 }
 
-/**
- * Where a person's data can be: in events, in those events that belong to no call, or in what is kept beside the
- * events.
- */
+/** Where a person's data can be: in events, in events without a call only, or in what is kept beside the events. */
 export type KeptIn = 'events' | 'events_without_call' | 'quarantine' | 'audit' | 'failure_groups';
 
-/** The parts of something kept that can name a person. */
+/** The contents of something kept that can name a person. */
 export interface Kept {
-  /** An event's sequence, or the id of anything else. */
+  /** The sequence of an event, or the id of anything else. */
   readonly key: number;
   readonly callId: string | undefined;
-  /** An event's. */
+  /** Undefined for anything but an event. */
   readonly traceId: string | undefined;
   readonly contents: readonly (string | Uint8Array)[];
 }
 
-/** Some of what is kept, and the key after which the next look begins, or undefined at the end. */
+/** What one look found, and the key after which the next look begins, or undefined at the end. */
 export interface Look {
   readonly found: readonly Kept[];
   readonly next: number | undefined;
@@ -52,61 +49,61 @@ export interface ErasureStep {
   readonly events: number;
   /** Stored runs, dead letters included. */
   readonly runs: number;
-  /** Of the events that were removed. */
+  /** The trace ids of the removed events. */
   readonly traceIds: readonly string[];
   /** Whether another step is needed. */
   readonly hasMore: boolean;
 }
 
-/** How many events there are, and how many stored runs they have. */
+/** The number of events, and of their stored runs. */
 export interface EventCount {
   readonly events: number;
   readonly runs: number;
 }
 
-/** Whether what was erased is also gone from the files. */
+/** Whether erased data is gone from the files, too. */
 export interface Scrubbed {
-  /** Whether the write-ahead log holds nothing any more. */
+  /** Whether the write-ahead log is empty. */
   readonly checkpointed: boolean;
-  /** Whether no unused part of a page holds remains of what was once there. */
+  /** Whether the unused parts of pages hold no remains of removed data. */
   readonly compacted: boolean;
 }
 
-/** How a database is compacted. */
 export interface CompactOptions {
-  /** Whether all of it is written anew, while deliveries wait. Default: if that is a matter of half a second. */
+  /** Rewrite the whole database, while deliveries wait. Default: if that takes about half a second at most. */
   readonly rewrite?: boolean | undefined;
-  /** Whether nothing is done, and nothing waited for, unless something was erased that an earlier try has left. */
+  /** Do nothing if no erased data is left in the files; otherwise try once, without waiting. */
   readonly onlyIfNeeded?: boolean;
 }
 
-/** Every method but `compact` takes a bounded time, so that deliveries are recorded in between. */
+/** Every method but `compact` takes a bounded time, so that deliveries can be recorded in between. */
 export interface RetentionStore {
   /**
-   * Removes some of what has been kept long enough. Identities of removed events stay until `traceIdsUntil`. What a group of
-   * failures says goes with the last event that has a run of it that is not done; so it does with what is erased.
+   * Removes some of what has been kept long enough. Identities of removed events stay until `traceIdsUntil`. The
+   * message of a group of failures is removed with the last event that has an unfinished run in the group; erasing does
+   * the same.
    */
   clean(limits: RetentionLimits, after: string | undefined): Promise<CleaningStep>;
 
   /** Looks at what is kept, in order of the keys, after `after`. */
   look(where: KeptIn, after: number): Promise<Look>;
-  /** How many events a call has. It takes the longer, the more the call has. */
+  /** Counts the events of a call, which takes longer the more it has. */
   countCall(callId: string): Promise<EventCount>;
-  /** How many of these events there are. */
+  /** Counts those of the given events that exist. */
   countEvents(sequences: readonly Sequence[]): Promise<EventCount>;
   /**
-   * Removes events of a call with all that belongs to them. With the last event, what the call's joins remember is
-   * removed. Until `traceIdsUntil`, no event of the call is recorded that is reconciled. The event `last` is removed in the
-   * last step: by it, the call is found again if the steps end before that.
+   * Removes events of a call with all that belongs to them, and with the last event what the call's joins remember.
+   * Until `traceIdsUntil`, reconciled events of the call are duplicates. The event `last` is removed in the last step,
+   * so that the call can still be found if the steps are cut short.
    */
   eraseCall(callId: string, traceIdsUntil: number, last?: Sequence): Promise<ErasureStep>;
   /** Removes events: at most as many as one `look` finds. */
   eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): Promise<ErasureStep>;
   /** Removes deliveries from quarantine. Resolves to how many were there. */
   eraseQuarantined(ids: readonly number[]): Promise<number>;
-  /** Removes what groups of failures say. */
+  /** Removes the messages of groups of failures. */
   eraseFailureGroups(ids: readonly number[]): Promise<void>;
-  /** Removes from entries of the audit list who did it, why, and to what. */
+  /** Removes from audit entries who did it, why, and to what. */
   eraseAudit(ids: readonly number[]): Promise<void>;
 
   /**

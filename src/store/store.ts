@@ -1,6 +1,6 @@
 /**
- * The contract of the inbox: what the receiver requires of a store. Every method is asynchronous and assumes no
- * particular database. Every store must pass `test/store/conformance/index.ts`.
+ * The contract of the inbox: what the receiver requires of a store, whatever its database. Every store must pass
+ * `test/store/conformance/index.ts`.
  *
  * An event is `new` while it waits to be claimed or is claimed, `open` while only stored runs of it are unsettled,
  * and `done` after that. Most events never have a stored run: a run is stored only if there is something to remember
@@ -21,42 +21,42 @@ import type { HandlerStore } from './handler-store.ts';
 import type { QuarantineStore } from './quarantine-store.ts';
 import type { RetentionStore } from './retention-store.ts';
 
-/** What an attempt has made of a run. */
+/** How an attempt ended. */
 export interface RunEnd {
   readonly state: RunState;
-  /** Attempts that count, this one included. */
+  /** The number of attempts that count, this one included. */
   readonly attempts: number;
-  /** How the attempt failed, unless it didn't: it is kept with the run. */
+  /** How the attempt failed, if it did. The store keeps this with the run. */
   readonly failure?: Failure | undefined;
-  /** When this was decided, on the same wall clock as `at` of a state that is due. Milliseconds since 1970. */
+  /** When this was decided, by the same wall clock as `at` of a due state. Milliseconds since 1970. */
   readonly decidedAt: number;
 }
 
 /** The state in which an attempt leaves a run. */
 export type RunState =
   | { readonly kind: 'done' }
-  /** `keepsReason`: the reason that the run had is kept after this one. */
+  /** `keepsReason`: the run's former reason is kept, after this one. */
   | { readonly kind: 'dead'; readonly reason: string; readonly keepsReason?: boolean }
   | { readonly kind: 'due'; readonly at: number; readonly reason: string };
 
-/** What becomes of an event that is recorded. */
+/** The outcome of recording an event. */
 export interface Recording {
   /**
-   * Whether the event is new. When it resolves, the event is on disk. Rejects if the write fails, or when it has taken so
-   * long that the sender must be answered.
+   * Resolves once the event is on disk. Rejects if the write fails, or takes so long that the sender must be answered
+   * first.
    */
   readonly written: Promise<'new' | 'duplicate'>;
   /**
-   * The event, if the same write has claimed it; undefined if it waits in the inbox, is a duplicate, or was not written.
-   * Never rejects, and resolves also if `written` was rejected because the write took too long.
+   * The event, if the same write claimed it; undefined if it waits in the inbox, is a duplicate, or was not written.
+   * Never rejects, and may still resolve to the event after `written` rejected because the write took too long.
    */
   readonly claimed: Promise<ClaimedEvent | undefined>;
 }
 
-/** How much the inbox holds, by state. What is open or dead is counted up to a hundred thousand of each. */
+/** How much the inbox holds, by state. Open events, and runs of each state, are counted up to a hundred thousand. */
 export interface StoreCounts {
   readonly events: { readonly new: number; readonly open: number; readonly done: number };
-  /** How many of the new events a process has claimed: it runs their handlers, or will as soon as there is room. */
+  /** How many of the new events are claimed: a process runs their handlers, or will as soon as it has room. */
   readonly claims: { readonly events: number };
   readonly runs: {
     readonly due: number;
@@ -68,62 +68,61 @@ export interface StoreCounts {
     readonly notAuthentic: number;
     readonly unreadable: number;
     /**
-     * How many deliveries that were not authentic were ever dropped or not kept at all, because unauthenticated senders may take
-     * only so much of the disk.
+     * How many unauthenticated deliveries were ever dropped or not kept, because they may take only so much of the
+     * disk.
      */
     readonly dropped: number;
   };
 }
 
 /**
- * Keeps the inbox. Several processes may share one store: each sees what the others have written, and what a living
- * process has claimed no other process gets. Every write about a claim is fenced: it has no effect once the claim has
- * passed to another process.
+ * Keeps the inbox. Several processes may share one store: each sees what the others have written, and none can claim
+ * what a living process has claimed. Every write about a claim is fenced: it has no effect once the claim has passed to
+ * another process.
  */
 export interface Store<Transaction = UserDatabase> {
-  /** The name of this store in a sentence for a person, such as its file. */
+  /** How messages to a person name this store, for example its file. */
   readonly name: string;
 
   /**
-   * Has `report` called with what happens by itself. Called once, before anything else. A store that has nothing to
-   * report need not have it.
+   * Sets the function that the store calls with notices for the log. Called once, before anything else. A store that
+   * has nothing to report need not have it.
    */
   reportTo?(report: (notice: StoreNotice) => void): void;
-  /** Opens, brings the schema up to date, and enters this process among those that share the store. */
+  /** Opens the store, brings its schema up to date, and registers this process among those that share it. */
   open(): Promise<void>;
-  /** Finishes what was begun, gives claims back, and closes. */
+  /** Finishes the writes that have begun, gives claims back, and closes. */
   close(): Promise<void>;
   /**
-   * From now on no write waits while another process has locked the store: a write that can't be made at once fails.
-   * Claims are given back as soon as that can be written, or taken over when this process has ended. Called when
-   * closing must not wait any longer.
+   * Called when closing must not wait any longer. From now on, a write fails if another process has locked the store.
+   * Claims that can't be given back for that reason are taken over once this process has ended.
    */
   abandon(): void;
 
   /**
-   * ONE durable write. The insert itself decides on duplicates. With `mayClaim`, the same write also claims a new event
-   * unless others of its call go before it: so there is no other transaction before its runs. A store may leave more events to
-   * `claimEvents`.
+   * Records an event in ONE durable write; the insert itself decides on duplicates. With `mayClaim`, the same write
+   * also claims a new event, so that its runs need no second transaction, unless others of its call go before it. A
+   * store may leave more events to `claimEvents`.
    *
-   * What is claimed must reach the caller in the order in which it was claimed, or events of one call could overtake each
-   * other: `claimed` and the promises of `claimEvents` resolve in that order.
+   * `claimed` and the promises of `claimEvents` must resolve in the order of the claims, or events of one call could
+   * overtake each other.
    */
   record(record: EventRecord, mayClaim: boolean): Recording;
   /**
-   * Whether an event would have to wait for its write longer than its sender waits, so that `record` would refuse it. A
-   * store that never knows need not have it.
+   * Whether an event's write would take longer than its sender waits, so that `record` would refuse it. A store that
+   * can't tell need not have it.
    */
   isOverloaded?(): boolean;
   /**
-   * Resolves when the store can take a delivery, and rejects when it can't; waits while another process has locked it.
-   * It writes as `record` does, and leaves nothing behind. A store that never knows need not have it.
+   * Resolves if the store can take a delivery, and rejects if it can't; waits while another process has locked it.
+   * Takes the same way as `record`, and leaves nothing behind. A store that can't tell need not have it.
    */
   probe?(): Promise<void>;
   /** The scheme pinned for this inbox, if any. */
   pinnedScheme(): Promise<string | undefined>;
   /**
-   * Pins a scheme unless one is pinned already, or if `instead` is the one that is pinned. Resolves to the one that is
-   * pinned then. Of two processes that pin at the same time, one wins, and the other gets its scheme.
+   * Pins a scheme if none is pinned, or if `instead` is the pinned one. Resolves to the scheme that is pinned then: of
+   * two processes that pin at the same time, one wins, and the other gets its scheme.
    */
   pinScheme(scheme: string, instead?: string): Promise<string>;
   /** Removes the pinned scheme, and returns it. */
@@ -132,103 +131,103 @@ export interface Store<Transaction = UserDatabase> {
   /** Claims at most `limit` new events, in order of arrival. */
   claimEvents(limit: number): Promise<readonly ClaimedEvent[]>;
   /**
-   * Claims due runs of one handler, earliest first. A run that no attempt has begun, and that no replay has requeued,
-   * is left out while an earlier event of its call waits unclaimed. With order `strict`, a run is left out while an
-   * earlier run of the handler and call waits.
+   * Claims due runs of one handler, earliest first. Leaves out a run that no attempt has begun and no replay has
+   * requeued while an earlier event of its call waits unclaimed, and, with order `strict`, every run while an earlier
+   * run of the handler and call waits.
    */
   claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly ClaimedRun[]>;
   /**
-   * The runs of a claimed event, one for each handler that takes it. A handler whose run was stored under an earlier claim
+   * The runs of a claimed event, one for each matching handler. A handler whose run was stored under an earlier claim
    * is left out. Writes nothing; if there are no runs, the claim must be ended by `finish`.
    */
   runsOf(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[];
   /**
-   * Whether a claimed run may be put into a lane: false if the order of its handler puts it after an open run of its call, and
-   * false for the run of a join that has no row. Call it exactly once for each run, whether or not the lane has room: until
-   * then for a stored run, and until `runsOf` for the runs of an event, a store may note which runs come before it. A run that
-   * may not be placed goes back by `requeue`.
+   * Whether a claimed run may be put into a lane. It may not if its handler's order puts it after an open run of its
+   * call, or if it is the run of a join and has no row; it then goes back by `requeue`. Call this exactly once for each
+   * run, whether or not the lane has room: it ends the store's watch for runs that go before a stored run. For the runs
+   * of an event, `runsOf` ends it.
    */
   mayPlace(run: ClaimedRun): boolean;
   /**
-   * Puts a claimed run that has not begun back into the inbox: due, or blocked by the runs of its call that its handler's
-   * order puts before it. The event of a join is counted as arrived instead, and the inbox keeps the join's run.
+   * Puts a claimed run that has not begun back into the inbox: due, or blocked by the runs of its call that its
+   * handler's order puts before it. For a join without a row, counts its event as arrived instead; the inbox keeps the
+   * join's run.
    */
   requeue(run: ClaimedRun): Promise<Settled>;
   /**
-   * When the handler's next stored run is due, in milliseconds since 1970. With `after`, only runs that are due later
-   * than that count.
+   * When the handler's next stored run is due, in milliseconds since 1970. With `after`, only runs due later than that
+   * count.
    */
   nextDue(handler: string, after?: number): Promise<number | undefined>;
   /**
-   * Notes that an event is about to be read over which a process has died. If this process dies before `endReading`,
-   * that is counted in `readingCrashes`; if it dies later, in `crashCount` alone. Resolves to whether the claim still
-   * holds.
+   * Notes that an event which may have killed a process is about to be read. If this process dies before `endReading`,
+   * the crash counts in `readingCrashes` as well; if it dies later, in `crashCount` alone. Resolves to whether the
+   * claim still holds.
    */
   beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean>;
   /** The event has been read. */
   endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void>;
   /**
-   * Counts an attempt of a run before its handler is called: an event over which a process has died must not be tried for ever.
-   * Resolves to the run with that attempt, or undefined when the claim is lost.
+   * Counts an attempt of a run before its handler is called, so that an event that kills the process is not tried for
+   * ever. Resolves to the run with that attempt, or to undefined if the claim is lost.
    */
   countAttempt(run: ClaimedRun): Promise<ClaimedRun | undefined>;
   /** Writes how a run ended, if the claim still holds. */
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled>;
   /**
-   * Writes `effects` and the end of the run in one transaction: both or neither. `effects` gets the transaction for as long
-   * as it runs, and must be synchronous if the database is. Rejects with `Unconfirmed` when both are written, but the
+   * Writes `effects` and the end of the run in one transaction: both or neither. `effects` may use the transaction
+   * while it runs, and must be synchronous if the database is. Rejects with `Unconfirmed` if both are written but the
    * disk has not confirmed it.
    */
   settleWith(run: ClaimedRun, end: RunEnd, effects: (transaction: Transaction) => unknown): Promise<Settled>;
   /**
-   * Makes blocked runs of a handler due that no settlement would ever unblock: all of them, unless its order is `strict`; then
-   * the first of each call of which no other run is open but blocked ones that come later. Called when a process starts.
+   * Called when a process starts: makes blocked runs of a handler due that no settlement would unblock. These are all
+   * of them, unless its order is `strict`: then, for each call whose open runs are all blocked, the first one.
    */
   unblock(handler: string, order: Order): Promise<void>;
   /** Ends the claim on an event for which there is nothing to run. */
   finish(event: ClaimedEvent): Promise<void>;
 
   /**
-   * Tells the other processes that this one lives, and takes over what dead processes held. Resolves to the number of
-   * claims taken over.
+   * Writes a heartbeat, and takes over what dead processes held. Resolves to the number of claims taken over.
    */
   keepAlive(): Promise<{ readonly takenOver: number }>;
   /**
-   * Tells the other processes which handlers this one has. Resolves to the handlers of each other living process that
-   * has told its own.
+   * Announces this process's handlers to the others. Resolves to the handlers of each other living process that has
+   * announced its own.
    */
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]>;
   /**
-   * Has `onWork` called when there may be work that another process has stored or given back, within some seconds of
-   * that. Returns the function that ends it.
+   * Calls `onWork` within some seconds after another process may have stored work or given it back. Returns the
+   * function that ends the subscription.
    */
   subscribe(onWork: () => void): () => void;
 
   /**
-   * What users' own tables are made with, if the store offers it. It can be used before `open` and until `close`; using it
-   * opens the database.
+   * The database for users' own tables, if the store offers it. It can be used before `open` and until `close`; using
+   * it opens the database.
    */
   readonly database?: DatabaseOf<Transaction>;
 
-  /** What calls have become, and what joins wait for. */
+  /** Calls, and what joins wait for. */
   readonly calls: CallStore;
-  /** Looking at events, and putting settled runs back to be run again. */
+  /** Shows events, requeues settled runs, and dismisses runs. */
   readonly events: EventStore;
   /** Deliveries that no handler sees. */
   readonly quarantine: QuarantineStore;
   /** How the platform departs from its documents. */
   readonly drift: DriftStore;
-  /** Which handlers are paused, and what waits for each. */
+  /** Pauses and rates of handlers, and what waits for each. */
   readonly handlers: HandlerStore;
-  /** The failures that are alike. */
+  /** Failed attempts, in groups of those that are alike. */
   readonly failures: FailureStore;
-  /** How much has happened, by time. */
+  /** Counts by minute and hour. */
   readonly history: HistoryStore;
-  /** Which alerts are raised. */
+  /** Raised alerts. */
   readonly alerts: AlertStore;
   /** What people have done. */
   readonly audit: AuditStore;
-  /** Removing what was kept long enough, and what is to be erased. */
+  /** Removes what has been kept long enough, and erases what a person asks for. */
   readonly retention: RetentionStore;
 
   /** Names of handlers that have stored runs waiting. */
@@ -241,11 +240,11 @@ export interface StoreFactory<Transaction = UserDatabase> {
   createStore(clock: Clock): Store<Transaction>;
 }
 
-/** What a store reports by itself, for the log: nobody has called for it. */
+/** What a store reports for the log, without being asked. */
 export type StoreNotice =
-  /** What holds the data was deleted or replaced. Nothing can be written any more; `found` ends a sentence. */
+  /** The database was deleted or replaced, and nothing can be written any more. `found` ends a sentence. */
   | { readonly kind: 'replaced'; readonly found: string }
   /** The last process crashed, and the write-ahead log that it left behind is missing. */
   | { readonly kind: 'wal_missing' }
-  /** The user's code began a transaction, at this place in its files, and left it open: it was rolled back. */
+  /** User code began a transaction at this place in its files and left it open. The store rolled it back. */
   | { readonly kind: 'transaction_left_open'; readonly place: string | undefined };

@@ -1,9 +1,9 @@
 import { messageOf } from '../kit/error-text.ts';
 
 /**
- * A store's `settleWith` rejects with this when a write is committed and everybody sees it, but the disk has not
- * confirmed that it would survive a power cut. The write must not be made again, and it has not failed: call
- * `confirm` to ask the disk again.
+ * The error of `settleWith` when the write is committed and visible to everybody, but the disk has not confirmed that
+ * it would survive a power cut. The write has not failed and must not be repeated: call `confirm` to ask the disk
+ * again.
  */
 export class Unconfirmed extends Error {
   /** Resolves when the write is on disk; rejects when the disk refuses once more. */
