@@ -1,6 +1,6 @@
 import type { AuditRow } from '../audit-store.ts';
 
-/** An entry of the audit list as both databases give it. */
+/** An entry of the audit list, as both databases return it. */
 export interface StoredEntry extends Omit<AuditRow, 'by' | 'reason' | 'finishedAt' | 'progress'> {
   readonly by: string | null;
   readonly reason: string | null;
@@ -15,7 +15,7 @@ export interface StoredEntry extends Omit<AuditRow, 'by' | 'reason' | 'finishedA
 export const entryColumns = `id, action, requested_at as "requestedAt", requested_by as "by", reason, what, events, runs,
   finished_at as "finishedAt", up_to as "upTo", reached, handlers, stopped_at as "stoppedAt"`;
 
-/** `text` is how the database's text is read. */
+/** `text` decodes a text of the database. */
 export function auditRow(
   { upTo, reached, stoppedAt, handlers, ...row }: StoredEntry,
   text: (stored: string) => string,
@@ -34,7 +34,7 @@ export function auditRow(
   };
 }
 
-/** How many runs of each handler were changed so far. */
+/** The number of changed runs of each handler. */
 export function handlersOf(stored: string | null): Readonly<Record<string, number>> {
   return stored === null ? {} : (JSON.parse(stored) as Record<string, number>);
 }

@@ -1,25 +1,25 @@
-/** Bounds that are the same in every store. First, how much of the disk may be taken by what anyone can send, or name. */
+/** Bounds that every store shares. */
 import { maxReservedAhead } from '../timeouts.ts';
 
 /**
- * How many differences from the documents are kept, in all and of one event: their names are the sender's to choose, and
- * without bounds they could fill the disk.
+ * How many differences from the documents are kept, in all and for one event name. A sender chooses their names, and
+ * could otherwise fill the disk with them.
  */
 export const driftBounds = { rows: 1_000, rowsOfEvent: 200 };
 
-/** How much of the disk deliveries that are not authentic may take: beyond that, the oldest are dropped. */
+/** How much of the disk unauthenticated deliveries may take. Beyond that, the oldest are dropped. */
 export const quarantineBounds = { unauthenticated: 1_000, unauthenticatedBytes: 50 * 1024 * 1024 };
 
-/** How many runs of a state are counted for a person, who asks again and again: beyond that, nobody needs the number. */
+/** Up to how many runs of a state are counted: the page asks again and again, and nobody needs a larger exact number. */
 export const maxCounted = 100_000;
-/** The same of a group of failures: there are many groups. */
+/** The same for a group of failures, of which there are many. */
 export const maxCountedOfGroup = 10_000;
-/** Of how many runs of a handler that are due at once it is looked up whether a replay has put them back: no index says so. */
+/** For how many immediately due runs of a handler the replay that requeued them is looked up: no index has it. */
 export const maxLookedUp = 1_000;
 
 /**
- * For how long the next slot of a handler's rate may lie ahead at most, in milliseconds: no process reserves more, see
- * `reserveStarts`. When the wall clock is set back, the next slot would lie as far ahead as the clock was set.
+ * How far ahead the next slot of a handler's rate may lie, in milliseconds: no process reserves further. Without this
+ * bound, a wall clock that is set back by an hour would stop the handler for an hour.
  */
 export function maxDelay(gap: number): number {
   return maxReservedAhead + Math.max(gap, 1_000);

@@ -2,17 +2,17 @@ import { RenewedMap } from '../../kit/churn.ts';
 import type { HandlerTerms } from '../claims.ts';
 import type { Sequence } from '../event-record.ts';
 
-/** A stored run that is not settled, of an earlier event of the same call. */
+/** An unsettled stored run of an earlier event of the same call. */
 export interface OpenRun {
   readonly handler: string;
   /**
-   * Whether an attempt of it has begun. A blocked run that a claim finds counts as begun: it was blocked when the order was
-   * `strict`, and must not hold up a handler whose order is another now.
+   * Whether an attempt of it has begun. A blocked run that a claim finds counts as begun: it was blocked under order
+   * `strict`, and must not hold up its handler if that has another order now.
    */
   readonly hasBegun: boolean;
 }
 
-/** A run that is being stored: it stays open in the inbox, and no claim that was made before can have seen it there. */
+/** An open run that is being stored: a claim made before that has not seen it in the inbox. */
 interface RunBeingStored extends OpenRun {
   readonly sequence: Sequence;
 }
@@ -28,23 +28,23 @@ interface Watched extends RunsBefore {
   readonly runs: OpenRun[];
 }
 
-/** Whether a handler's run may be placed while these runs of its call, which come before it, are open. */
+/** Whether a handler's run may be placed while these earlier runs of its call are open. */
 export function mayComeAfter({ name, order }: HandlerTerms, runs: readonly OpenRun[]): boolean {
   const own = runs.filter(({ handler }) => handler === name);
   if (order === 'strict') return own.length === 0;
-  // A run that has failed lets later ones go ahead; one that has not begun goes first.
+  // Later runs may overtake one that has failed, but not one that has not begun.
   return order === 'none' || own.every(({ hasBegun }) => hasBegun);
 }
 
 /**
- * Keeps the order of a call where the database can't: between a claim and the moment at which its runs are placed, this process
- * may store earlier runs of the call, which the claim has not seen. An event could otherwise be handled before them.
+ * Keeps the order of a call where the database can't. Between a claim and the placing of its runs, this process may
+ * store earlier runs of the call. The claim has not seen them, and its event could be handled before them.
  */
 export class CallOrder {
   readonly #watched = new ListsByCall<Watched>();
   readonly #beingStored = new ListsByCall<RunBeingStored>();
 
-  /** Watches a claim for what goes before it: `found` was seen by the claim itself. */
+  /** Collects the runs that go before a claim, beginning with `found`, those that the claim itself has seen. */
   watch(callId: string | undefined, sequence: Sequence, found: readonly OpenRun[]): RunsBefore {
     if (callId === undefined) return { runs: found, close: () => {} };
     const beingStored = this.#beingStored.of(callId).filter((run) => run.sequence < sequence);
@@ -54,7 +54,7 @@ export class CallOrder {
     return watched;
   }
 
-  /** A run is about to be stored. Returns the function to call when it is in the inbox. */
+  /** Call before storing a run. Returns the function to call when it is in the inbox. */
   storing(callId: string | undefined, run: RunBeingStored): () => void {
     if (callId === undefined) return () => {};
     for (const { sequence, runs } of this.#watched.of(callId)) if (run.sequence < sequence) runs.push(run);
@@ -63,7 +63,7 @@ export class CallOrder {
   }
 }
 
-/** Short lists, each of one call. */
+/** A short list for each call. */
 class ListsByCall<Item> {
   readonly #lists = new RenewedMap<string, Item[]>();
 

@@ -5,7 +5,7 @@ import { type ReadText, textOrUndefined } from './event-rows.ts';
 import type { Sequence } from '../event-record.ts';
 import { storedJson } from './stored-json.ts';
 
-/** What an event says about its call, as a row. */
+/** What an event says about its call, as a row of `events`. */
 export interface EventFactsRow {
   readonly event_name: string;
   readonly trace_id: string;
@@ -17,13 +17,12 @@ export interface EventFactsRow {
   readonly facts: string;
 }
 
-/** A call, and where it stands in the list: at the sequence of its first event. */
+/** A call, and its place in the list: the sequence of its first event. */
 export interface ListedCall {
   readonly sequence: Sequence;
   readonly call: CallRecord;
 }
 
-/** Turns a row into the event of the contract. */
 export function callEventOf(row: EventFactsRow, read: ReadText): CallEventRow {
   const traceId = read(row.trace_id);
   return {
@@ -39,7 +38,6 @@ export function callEventOf(row: EventFactsRow, read: ReadText): CallEventRow {
   };
 }
 
-/** Whether a call is one of those that are asked for. */
 export function matchesCall(call: CallRecord, { agentId, status, since, until }: CallFilter): boolean {
   const firstSeenAt = call.firstSeenAt.getTime();
   return (
@@ -50,14 +48,14 @@ export function matchesCall(call: CallRecord, { agentId, status, since, until }:
   );
 }
 
-/** The page of the calls that were found: one more than asked for tells whether there is another page. */
+/** Makes a page. `found` has one call more than `limit` if there is another page. */
 export function callPageOf(found: readonly ListedCall[], limit: number): CallPage {
   const shown = found.slice(0, limit);
   const last = found.length > limit ? shown.at(-1) : undefined;
   return { calls: shown.map(({ call }) => call), cursor: last && String(last.sequence) };
 }
 
-/** Which of the events that a join waits for are among those of its call. */
+/** The names among `events`, for which a join waits, that the call's rows have. */
 export function namesAmong(rows: readonly CallEventRow[], events: readonly string[]): string[] {
   return [...new Set(rows.map(({ eventName }) => eventName))].filter((name) => events.includes(name));
 }

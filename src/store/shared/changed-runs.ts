@@ -6,7 +6,7 @@ export interface ChangedRun {
   readonly handler: string;
 }
 
-/** How many runs were changed, of how many events, and how many of each handler. */
+/** The number of changed runs, in all and for each handler, and of their events. */
 export interface RunCounts {
   readonly events: number;
   readonly runs: number;
@@ -15,7 +15,7 @@ export interface RunCounts {
 
 export const noRuns: RunCounts = { events: 0, runs: 0, handlers: {} };
 
-/** Adds the runs of a step. No event is in two steps. */
+/** Adds the runs of a step. An event must not be in two steps. */
 export function addRuns({ events, runs, handlers }: RunCounts, step: readonly ChangedRun[]): RunCounts {
   const sums = new Map(Object.entries(handlers));
   for (const { handler } of step) sums.set(handler, (sums.get(handler) ?? 0) + 1);
@@ -26,7 +26,7 @@ export function addRuns({ events, runs, handlers }: RunCounts, step: readonly Ch
   };
 }
 
-/** A run that is dismissed, and the state that it was in. */
+/** A run to dismiss, with the state that it was in. */
 export interface DismissedRow {
   readonly handler: string;
   readonly callId: string | null;
@@ -34,8 +34,8 @@ export interface DismissedRow {
 }
 
 /**
- * One run of each handler and call whose next run may be unblocked. A dead run unblocked its next one when it died,
- * and a blocked run holds up only what the run before it holds up as well.
+ * The handlers and calls whose next run may have to be unblocked: those of due runs. A dead run unblocked the next one
+ * when it died, and what a blocked run holds up is also held up by the run before it.
  */
 export function runsThatBlocked(
   runs: readonly DismissedRow[],

@@ -1,17 +1,17 @@
 /** How much an inbox keeps, by kind. */
 export type Contents = Readonly<Record<string, number>>;
 
-/** How what an inbox keeps is counted. */
+/** How a store counts the contents of an inbox. */
 export interface Counting {
   /** The name of a table in a statement. */
   readonly table: (name: string) => string;
-  /** What is counted of the identities. */
+  /** What to count of the identities. */
   readonly identity: '*' | 'distinct identity';
-  /** Resolves to the number that a statement gives as `count`. */
+  /** Resolves to the column `count` of a statement. */
   readonly count: (statement: string) => number | Promise<number>;
 }
 
-/** How much an inbox keeps, by kind. Each is asked for by itself: to count ten million events takes a while. */
+/** Counts the contents of an inbox, one statement for each kind: counting ten million events takes a while. */
 export async function contentsBy({ table, identity, count }: Counting): Promise<Contents> {
   const statements: Readonly<Record<string, string>> = {
     events: `count(*) from ${table('events')}`,
@@ -30,7 +30,8 @@ export async function contentsBy({ table, identity, count }: Counting): Promise<
     quarantineDropped: `cast(coalesce(sum(dropped), 0) as bigint) from ${table('quarantine_totals')}`,
     drift: `count(*) from ${table('drift')}`,
     audit: `count(*) from ${table('audit')}`,
-    // What was removed since may be as much as what came. The last numbers given don't tell: after a crash, Postgres skips some.
+    // Shows that events came even if as many were removed. Not the last number given: after a crash, Postgres skips
+    // some.
     lastEvent: `coalesce(max(sequence), 0) from ${table('events')}`,
     lastInQuarantine: `coalesce(max(id), 0) from ${table('quarantine')}`,
     lastInAudit: `coalesce(max(id), 0) from ${table('audit')}`,

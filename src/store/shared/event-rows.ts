@@ -6,7 +6,6 @@ import type { Sequence } from '../event-record.ts';
 import type { FoundRun } from './claimed-work.ts';
 import { storedJson } from './stored-json.ts';
 
-/** An event that is handled, as a row. */
 export interface StoredEventRow {
   readonly sequence: number;
   readonly trace_id: string;
@@ -19,26 +18,23 @@ export interface StoredEventRow {
   readonly body: Buffer;
 }
 
-/** An event that is claimed, as a row. */
 export interface ClaimedEventRow extends StoredEventRow {
   readonly crash_count: number;
   readonly reading_crashes: number;
 }
 
-/** A stored run that is claimed, as a row. */
 export interface ClaimedRunRow extends ClaimedEventRow {
   readonly handler: string;
   readonly attempts: number;
   readonly replay: number | null;
   readonly replayed_by: string | null;
   readonly replay_reason: string | null;
-  /** When the replay had put all runs back. */
+  /** When the replay ended; null while it runs. */
   readonly replayed_at: number | null;
-  /** When it was due; 0 for at once. */
+  /** When the run was due; 0 for at once. */
   readonly was_due_at: number;
 }
 
-/** What is kept of an event, as a row. */
 export interface KeptEventRow {
   readonly sequence: number;
   readonly trace_id: string;
@@ -53,7 +49,6 @@ export interface KeptEventRow {
   readonly received_at: number;
 }
 
-/** A stored run, as a row. */
 export interface KeptRunRow {
   readonly handler: string;
   readonly state: 'due' | 'claimed' | 'blocked' | 'done' | 'dead';
@@ -64,28 +59,26 @@ export interface KeptRunRow {
   readonly replay: number | null;
 }
 
-/** A failed attempt, as a row. */
 export interface FailureRow extends Omit<KeptFailure, 'place'> {
   readonly handler: string;
   readonly place: string | null;
 }
 
-/** A group of failures, as a row. */
 export interface FailureGroupRow extends Omit<FailureGroup, 'place' | 'traceId' | 'mutedAt'> {
   readonly mutedAt: number | null;
   readonly place: string | null;
   readonly traceId: string | null;
 }
 
-/** Makes of a text as the database keeps it the text that it was. */
+/** Decodes a text as the database keeps it. */
 export type ReadText = (kept: string) => string;
 
-/** The same for a column that may be null. */
+/** Decodes a column that may be null. */
 export function textOrUndefined(kept: string | null, read: ReadText): string | undefined {
   return kept === null ? undefined : read(kept);
 }
 
-/** Turns a row into the event of the contract, with its bytes. */
+/** Turns a row into the event of the contract, with its body. */
 export function storedEventOf(row: StoredEventRow, read: ReadText): StoredEvent {
   return {
     sequence: row.sequence,
@@ -99,7 +92,6 @@ export function storedEventOf(row: StoredEventRow, read: ReadText): StoredEvent 
   };
 }
 
-/** Turns a row into the run that was found. */
 export function foundRunOf(row: ClaimedRunRow, read: ReadText): FoundRun {
   return {
     ...storedEventOf(row, read),
@@ -127,7 +119,7 @@ function replayOf({ replay, replayed_by, replay_reason }: ClaimedRunRow, read: R
   return { id: replay, by: textOrUndefined(replayed_by, read), reason: textOrUndefined(replay_reason, read) };
 }
 
-/** Turns a row into the event of the contract, without its bytes. */
+/** Turns a row into the event of the contract, without its body. */
 export function keptEventOf(row: KeptEventRow, runs: readonly KeptRunRow[], read: ReadText): KeptEvent {
   return {
     sequence: row.sequence,
@@ -145,8 +137,8 @@ export function keptEventOf(row: KeptEventRow, runs: readonly KeptRunRow[], read
 }
 
 /**
- * Turns a row into the run of the contract. Times that don't apply are left out: `dueAt` unless the run is due, and
- * `settledAt` unless it is settled.
+ * Turns a row into the run of the contract. Only a due run has `dueAt`, and only a settled one `settledAt`: the columns
+ * keep other values for the store.
  */
 function keptRunOf(row: KeptRunRow, read: ReadText): KeptRun {
   const { state, attempts, due_at: dueAt, reason, settled_at: settledAt, replay } = row;
@@ -161,7 +153,7 @@ function keptRunOf(row: KeptRunRow, read: ReadText): KeptRun {
   };
 }
 
-/** Gives each run its failures, which are in the order that they are wanted in. */
+/** Gives each run its failures, in the order of the rows. */
 export function withFailures(
   runs: readonly KeptRun[],
   rows: readonly FailureRow[],
@@ -180,7 +172,6 @@ function failureOf(
   return { ...row, cause: read(cause), place: textOrUndefined(place, read), reason: read(reason) };
 }
 
-/** Turns a row into the group of the contract. */
 export function failureGroupOf(row: FailureGroupRow, read: ReadText): FailureGroup {
   return {
     ...row,
@@ -201,17 +192,17 @@ export interface SearchRange {
   readonly latestFirst: boolean;
 }
 
-/** What was found, and how far the search went. The rest is for a next search, after other work has run. */
+/** The result of a bounded search; another one continues after `reached`, once other work has run. */
 export interface Found {
   readonly sequences: readonly Sequence[];
   /** The last sequence that was looked at, in the direction of the search. */
   readonly reached: Sequence;
 }
 
-/** Which events a page of a list holds: as many as wanted, the latest first, and before those of the page before it. */
+/** Selects a page of a list, latest events first. */
 export interface PageRange {
   readonly limit: number;
-  /** The cursor of the page before it. */
+  /** The cursor of the previous page. */
   readonly before: string | undefined;
   /** Ends the search before its next look. */
   readonly signal?: AbortSignal | undefined;
@@ -225,7 +216,7 @@ export async function findPage(
 ): Promise<{ readonly sequences: readonly Sequence[]; readonly cursor: string | undefined }> {
   const sequences: Sequence[] = [];
   const last = await lastSequence();
-  // A cursor may be anybody's text: from far behind the last event, a search would go on for days.
+  // A cursor is user input: with a huge number, the search would go through empty ranges for days.
   let to = before === undefined ? last : Math.min(last, Number(before) - 1);
   while (sequences.length < limit && to > 0) {
     signal?.throwIfAborted();
@@ -237,14 +228,13 @@ export async function findPage(
   return { sequences, cursor: end === undefined ? undefined : String(end) };
 }
 
-/** The part of a range that one look goes through: at most `size` sequences, counted in the direction of the search. */
+/** The part of a range that one look goes through: its first `size` sequences in the direction of the search. */
 export function windowOf({ from, to, limit, latestFirst }: SearchRange, size: number): SearchRange {
   return latestFirst
     ? { from: Math.max(from, to - size + 1), to, limit, latestFirst }
     : { from, to: Math.min(to, from + size - 1), limit, latestFirst };
 }
 
-/** What a look through a range has found. */
 export function foundIn(
   { from, to, limit, latestFirst }: SearchRange,
   sequences: readonly Sequence[],

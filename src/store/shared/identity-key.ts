@@ -1,10 +1,10 @@
 /**
- * Short keys of one size for identities of any size: inserts at random places of an index are what an event costs most,
- * and cost less in a small index.
+ * Short keys of one size for identities of any size. Inserts at random places of an index are the largest cost of an
+ * event, and are cheaper in a small index.
  */
 import { hash } from 'node:crypto';
 
-/** So many bytes that nobody finds two identities with the same key: the key alone decides what counts as a duplicate. */
+/** Large enough that nobody can find two identities with the same key, which alone decides what is a duplicate. */
 export const identityBytes = 16;
 
 /** The key under which an identity is stored. */
@@ -13,17 +13,17 @@ export function identityKey(identity: string): Buffer {
 }
 
 /**
- * An empty buffer, for the keys of many events one after the other. Small buffers share blocks of 64 KB, and a block that is
- * filled by a few bytes for each event lives long enough to become old. Only a full garbage collection frees old ones, and
- * nothing on a writer thread brings that about.
+ * A buffer to reuse for the keys of many events. `Buffer.from` would take each key from a shared block of 64 KB, which
+ * a few bytes for each event fill so slowly that it becomes old; only a full garbage collection frees it, and a writer
+ * thread has none.
  */
 export function newIdentityKey(): Buffer {
   return Buffer.allocUnsafeSlow(identityBytes);
 }
 
-/** Writes the key of an identity into a buffer, and returns that. */
+/** Writes the key of an identity into a buffer, and returns the buffer. */
 export function writeIdentityKey(identity: string, key: Buffer): Buffer {
-  // The digest is taken as text of one letter a byte, because a buffer that the hash makes costs more than the hash.
+  // The digest is taken as a latin1 string, because a buffer made by the hash costs more than the hash.
   key.write(hash('sha256', identity, 'binary'), 'binary');
   return key;
 }

@@ -1,29 +1,29 @@
 import type { JoinLookBack } from '../call-store.ts';
 import type { Sequence } from '../event-record.ts';
 
-/** What is remembered of a join and a call, as a row. */
+/** What the store remembers of a join and a call, as a row. */
 export interface JoinRow {
-  /** Names of the events that were there when an attempt last began, as JSON; null before the first. */
+  /** Names of the events that were there when the last attempt began, as JSON; null before the first attempt. */
   readonly seen: string | null;
-  /** Names of the events that were seen by a run which is done, as JSON. */
+  /** Names of the events that a run which is done has seen, as JSON. */
   readonly settled: string | null;
   readonly reruns: number;
   /** A `Progress` as JSON; null before the first look. */
   readonly progress: string | null;
 }
 
-/** Which of a join's events have not arrived among a call's events up to a sequence. */
+/** Which of a join's events are missing among a call's events up to a sequence. */
 export interface Progress {
-  /** What the join waited for at that look: another version of the app may wait for something else. */
+  /** What the join waited for at that look. Another version of the app may wait for other events. */
   readonly events: readonly string[];
   readonly missing: readonly string[];
   readonly until: Sequence;
 }
 
-/** How long a join that opens late waits at the least, unless its own time is shorter, in milliseconds. */
+/** The shortest wait of a join that opens late, unless its own `within` is shorter, in milliseconds. */
 const minWait = 10_000;
 
-/** The progress that was remembered, if it is about these events. */
+/** The stored progress, or none if that was about other events. */
 export function progressOf(json: string | null, events: readonly string[]): Progress {
   const found = json === null ? undefined : (JSON.parse(json) as Progress);
   const isOfThese = found?.events.join('\n') === events.join('\n');
@@ -31,9 +31,9 @@ export function progressOf(json: string | null, events: readonly string[]): Prog
 }
 
 /**
- * When the time of a join is over, in milliseconds since 1970. Never later than `within` from now, because the clock may have
- * been set back since the first event came. And never at once: events released from quarantine came long ago, but are released
- * one after the other, so the rest comes soon after.
+ * When a join's time is over, in milliseconds since 1970. At the latest `within` from now, because the clock may have
+ * been set back since the first event came; and never at once, because events released from quarantine arrived long
+ * ago, but are released one after the other.
  */
 export function joinDueAt(
   { within }: Pick<JoinLookBack, 'within'>,

@@ -1,15 +1,15 @@
 /**
- * What an inbox keeps, as tables that both stores have: the columns by which rows are moved from one store to another.
- * Processes and their claims are not kept: they are of one database.
+ * The tables and columns that are moved from one store to another. Processes, claims, rates, history and alerts are not
+ * moved.
  */
 
-/** Text is as users wrote it, whatever the store makes of it. */
+/** The kind of a column's values. Text is moved decoded, as users wrote it. */
 export type ColumnKind = 'text' | 'number' | 'bytes';
 export type KeptValue = string | number | Uint8Array | null;
 /** The values of a row, in the order of the columns. */
 export type KeptRow = readonly KeptValue[];
 
-/** In this order they are moved: a run needs its event. */
+/** In the order in which they are moved: a run needs its event. */
 const keptTables = {
   events: {
     sequence: 'number',
@@ -25,7 +25,7 @@ const keptTables = {
   },
   bodies: { sequence: 'number', headers: 'text', body: 'bytes' },
   identities: { identity: 'bytes', sequence: 'number', expires_at: 'number' },
-  // Events that no process has claimed.
+  // New events, those with a claim included.
   waiting: { sequence: 'number', call_id: 'text' },
   crash_counts: { sequence: 'number', count: 'number', reading_crashes: 'number' },
   runs: {
@@ -110,10 +110,9 @@ const keptTables = {
 
 export type KeptTable = keyof typeof keptTables;
 
-/** The names of the tables, in the order in which they are moved. */
+/** In the order in which the tables are moved. */
 export const keptTableNames = Object.keys(keptTables) as readonly KeptTable[];
 
-/** The columns of a table, with their kinds. */
 export function columnsOf(table: KeptTable): readonly (readonly [name: string, kind: ColumnKind])[] {
   return Object.entries(keptTables[table]);
 }
@@ -122,10 +121,10 @@ export function columnNames(table: KeptTable): readonly string[] {
   return columnsOf(table).map(([name]) => name);
 }
 
-/** A key that is bytes is told as hexadecimal digits, because JSON has no bytes. */
+/** The key column that is bytes: in a progress, which is JSON, it is written in hexadecimal. */
 export const bytesKey = 'identity';
 
-/** The keys of each table. Its rows are moved in their order, in which an index has them. */
+/** The key columns of each table. Rows are moved in their order, for which there is an index. */
 export const keptKeys: Readonly<Record<KeptTable, readonly string[]>> = {
   events: ['sequence'],
   bodies: ['sequence'],
@@ -144,5 +143,5 @@ export const keptKeys: Readonly<Record<KeptTable, readonly string[]>> = {
   settings: ['name'],
 };
 
-/** What one page has at the most: it is in memory as a whole, and one transaction writes it. */
+/** The bounds of one page: it is in memory as a whole, and one transaction writes it. */
 export const pageBounds = { rows: 500, bytes: 8 * 1024 * 1024 };

@@ -1,19 +1,18 @@
-/** What the stores in SQL have in common when they look for what is to be erased. */
+/** What the SQL stores share for finding what to erase. */
 import type { Kept, KeptIn } from '../retention-store.ts';
 import { type ReadText, textOrUndefined } from './event-rows.ts';
 
-/** What one look goes through at the most: deliveries may wait for it. */
+/** The bounds of one look, which deliveries may have to wait for. */
 export const lookBounds = { rows: 200, bytes: 4 * 1024 * 1024 };
 
 /**
- * Up to which key a look goes that begins at `first`. One for events without a call goes through more: most have a call, and are
- * passed over quickly.
+ * The last key of a look that begins at `first`. A look for events without a call goes through more: most events have a
+ * call, and are skipped quickly.
  */
 export function lookUntil(where: KeptIn, first: number): number {
   return first - 1 + (where === 'events_without_call' ? 5_000 : lookBounds.rows);
 }
 
-/** Something kept, as a row. */
 export interface KeptContentRow {
   readonly key: number;
   readonly callId: string | null;
@@ -23,7 +22,6 @@ export interface KeptContentRow {
   readonly more: string | null;
 }
 
-/** Turns a row into what the contract says of it. */
 export function keptOf({ key, callId, traceId, body, text, more }: KeptContentRow, read: ReadText): Kept {
   const texts = [text, more].filter((content) => content !== null).map(read);
   return {
@@ -34,20 +32,20 @@ export function keptOf({ key, callId, traceId, body, text, more }: KeptContentRo
   };
 }
 
-/** How a database writes what a look needs. */
+/** The parts of the SQL that differ by database. */
 interface Dialect {
   /** The name of a table in a statement. */
   readonly table: (name: string) => string;
   readonly newLine: string;
-  /** The column `reason` of all rows as one text. */
+  /** An expression that joins the column `reason` of all rows into one text. */
   readonly reasonsOf: (rows: string) => string;
   readonly noBytes: string;
-  /** The parameters for the key after which a look begins, and for the last that it goes through. */
+  /** The parameters for the key after which a look begins, and for the last key. */
   readonly after: string;
   readonly until: string;
 }
 
-/** SQL: the first and the last key after a key, and the rows from there on, for each place where a person's data can be. */
+/** SQL for each place where a person's data can be: the range of keys after a key, and the rows of a look. */
 export function looksIn({
   table,
   newLine,

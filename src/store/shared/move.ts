@@ -4,34 +4,34 @@ import type { Store } from '../store.ts';
 import type { Contents } from './contents.ts';
 import { type KeptRow, type KeptTable, keptTableNames } from './kept-tables.ts';
 
-/** The values of the keys of a row: where a page ends. */
+/** The key of the row after which a page begins. */
 export type After = readonly (string | number)[];
 
-/** Some rows of a table in the order of its keys, and after which the next page begins, if there may be one. */
+/** Some rows of a table in the order of its keys, and where the next page begins, if there may be one. */
 export interface Page {
   readonly rows: readonly KeptRow[];
   readonly next: After | undefined;
 }
 
-/** The last numbers that an inbox has given: none is ever given again. */
+/** The last numbers that an inbox has given out; none is ever given again. */
 export interface LastNumbers {
   readonly events: number;
   readonly quarantine: number;
   readonly audit: number;
 }
 
-/** How far a move has come. It is written with each page, in the same transaction. */
+/** The progress of a move, written with each page, in the same transaction. */
 export interface Progress {
   readonly from: string;
-  /** What was to be moved when the move began. */
+  /** The contents of the source when the move began. */
   readonly contents: Contents;
   readonly numbers: LastNumbers;
-  /** The table that comes next; undefined when all rows are there. */
+  /** The table to continue with; undefined when all rows are there. */
   readonly table: KeptTable | undefined;
   readonly after: After | undefined;
 }
 
-/** An inbox that nobody else writes to until it is released. */
+/** An inbox to move from. Nobody else writes to it until it is released. */
 export interface MoveSource {
   readonly name: string;
   contents(): Promise<Contents>;
@@ -39,27 +39,27 @@ export interface MoveSource {
   page(table: KeptTable, after: After | undefined): Promise<Page>;
 }
 
-/** An inbox that is filled. What it was last asked for or wrote must still be there when it writes: see `requireUnchanged`. */
+/** An inbox to move to. It refuses to write if somebody else has changed its state in between: see `requireUnchanged`. */
 export interface MoveTarget {
   readonly name: string;
   contents(): Promise<Contents>;
-  /** How far a move has come that was not finished. */
+  /** The progress of a move that was not finished. */
   progress(): Promise<Progress | undefined>;
   /**
-   * Writes rows, leaving out those that are there, and how far it has come, in one transaction.
+   * Writes the rows that are not there yet, and the progress, in one transaction.
    *
    * @throws RingbackError `inbox_in_use`
    */
   write(table: KeptTable, rows: readonly KeptRow[], progress: Progress): Promise<void>;
   /**
-   * Goes on with numbers after those of the source, and forgets the progress, in one transaction.
+   * Continues numbering after the source's last numbers, and removes the progress, in one transaction.
    *
    * @throws RingbackError `inbox_in_use`
    */
   finish(numbers: LastNumbers): Promise<void>;
 }
 
-/** An inbox as a place to move from and to. */
+/** An inbox that can be moved from or to. */
 export interface Movable {
   readonly name: string;
   /**
@@ -69,7 +69,7 @@ export interface Movable {
    */
   asSource<T>(work: (source: MoveSource) => Promise<T>): Promise<T>;
   /**
-   * Lends the inbox to `work`. Makes it if it isn't there.
+   * Lends the inbox to `work`; creates it if it doesn't exist.
    *
    * @throws RingbackError `inbox_in_use` if a process works on it
    */
@@ -77,8 +77,8 @@ export interface Movable {
 }
 
 /**
- * Moves all that the source keeps, and leaves the source as it is. A move that was cut short goes on where it was. Resolves to
- * what was moved, which was counted on both sides.
+ * Copies what the source keeps, and leaves the source as it is. Resumes a move that was cut short. Resolves to what was
+ * moved, as counted on both sides.
  *
  * @throws RingbackError `inbox_in_use`, `move_refused`, `move_incomplete`
  */
@@ -92,11 +92,12 @@ export function move(from: Movable, to: Movable): Promise<Contents> {
   );
 }
 
-/** The name of the setting in which a target has the progress. Without it, an inbox is whole. */
+/** The setting in which a target keeps the progress. An inbox without it is whole. */
 export const progressSetting = 'move';
 
 /**
- * Refuses an inbox that is a part of one. A receiver on it would take for new what is already handled where the rest is.
+ * Refuses an inbox that has only a part of another. A receiver on it would handle events again whose identities are
+ * missing.
  *
  * @param progress The value of the setting, if there is one
  * @throws RingbackError `move_unfinished`
@@ -107,14 +108,15 @@ export function requireWhole(database: string, progress: string | undefined): vo
   throw ringbackError('move_unfinished', { database, from });
 }
 
-/** How far a target is: the progress as it is stored, or without it the last numbers, which stay 0 until something comes. */
+/** The state of a target: its stored progress, or else its last numbers, which are 0 until something is recorded. */
 export function stateOf(progress: string | undefined, numbers: LastNumbers): string {
   return progress ?? JSON.stringify(numbers);
 }
 
 /**
- * Refuses to go on where another has. A process that was suspended may have kept neither the source nor the target: another move
- * may have ended, and receivers have handled what this one would write as waiting once more.
+ * Refuses to continue if somebody else has changed the target. A process that was suspended may have lost its locks:
+ * another move may have finished meanwhile, and receivers may have handled events that this move would write as waiting
+ * again.
  *
  * @param expected The state that this move has seen or written last
  * @throws RingbackError `inbox_in_use`
@@ -123,7 +125,7 @@ export function requireUnchanged(database: string, expected: string | undefined,
   if (found !== expected) throw ringbackError('inbox_in_use', { database });
 }
 
-/** Gives back what processes had claimed that have died, as a receiver does. */
+/** Gives back the claims of dead processes, as a receiver does. */
 export async function takeOverIn(store: Pick<Store, 'open' | 'keepAlive' | 'close'>): Promise<void> {
   try {
     await store.open();
@@ -134,7 +136,7 @@ export async function takeOverIn(store: Pick<Store, 'open' | 'keepAlive' | 'clos
 }
 
 /**
- * Refuses a target in which something was counted: the two inboxes would be mixed.
+ * Refuses a target that is not empty: the two inboxes would be mixed.
  *
  * @throws RingbackError `move_refused`
  */
@@ -173,7 +175,10 @@ async function copy(source: MoveSource, target: MoveTarget, begun: Progress): Pr
   }
 }
 
-/** Only then is the move finished: what differs is an error of ours, or somebody has worked on the target meanwhile. */
+/**
+ * Finishes the move if both sides hold the same. A difference is a bug, or somebody has written to the target
+ * meanwhile.
+ */
 async function compare(source: MoveSource, target: MoveTarget, { numbers }: Progress): Promise<Contents> {
   const [moved, found] = [await source.contents(), await target.contents()];
   if (!isSame(moved, found)) {
