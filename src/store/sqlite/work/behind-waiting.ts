@@ -8,27 +8,24 @@ interface EventOfCall {
 
 /** How many waiting events are read at once. */
 const batchSize = 256;
-/** How many are read in one transaction at the most: a run beyond the last one read counts as behind a waiting event. */
+/** How many are read in one transaction at most. A run beyond the last one read counts as behind a waiting event. */
 const maxRead = 16 * batchSize;
 
-/** The first of all waiting events, and those after a sequence, in order. */
+/** The first waiting event, and the next ones after a sequence, in order. */
 interface Waiting {
   readonly first: Sequence | undefined;
   readonly after: (sequence: Sequence) => readonly EventOfCall[];
 }
 
 /**
- * Tells whether an earlier event of the same call waits. A run that a process has in memory has no row, and when that
- * process ends its event waits to be claimed again. A later run of the call that found no room in memory has a row;
- * claimed at once, it would overtake everything that the process had before it.
+ * Tells whether an earlier event of the same call waits. When a process ends, the events whose runs it had in memory
+ * wait to be claimed again. A later run of the call may have a row, because memory had no room for it: claimed at once,
+ * it would overtake those events.
  */
 class BehindWaiting {
   readonly #waiting: Waiting;
   readonly #firstOfCalls = new Map<string | null, Sequence>();
-  /**
-   * Up to which sequence waiting events have been read. Usually no run comes after a waiting event, and the first
-   * waiting event tells that.
-   */
+  /** Waiting events have been read up to here. It starts before the first one, and most runs come before that. */
   #readTo: Sequence;
   #read = 0;
 
@@ -55,7 +52,7 @@ class BehindWaiting {
   }
 }
 
-/** To be asked anew in each transaction. */
+/** Call the function anew in each transaction. */
 export function prepareBehindWaiting(database: Database.Database): () => BehindWaiting {
   const first = database.prepare('select min(sequence) from waiting').pluck();
   const next = database.prepare(`

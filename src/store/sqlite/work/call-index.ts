@@ -4,23 +4,23 @@ import { withErasOf } from '../dedupe/eras.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 
 /**
- * After how many sequences events are added to the index of calls: each page that is written then takes several of
+ * How many sequences are added to the index of calls at a time, so that each page that is written takes several of
  * them.
  */
 const batchSize = 2_048;
 
-/** What `event_totals` says of the sequences. */
+/** The sequences in `event_totals`. */
 export interface SequenceTotals {
   readonly last: Sequence;
   readonly indexed: Sequence;
 }
 
-/** SQL: the event is not in the index yet. Such events are few, and are read one after the other. */
+/** SQL: the event is not in the index yet. Such events are few enough to scan. */
 export const isUnindexed = 'sequence > (select indexed_sequence from event_totals)';
 
 /**
- * SQL: a select from the index entries `i` of a call's events, the latest era first. Two calls may share a key, so
- * the caller must compare the call's id as well.
+ * SQL: a select from the index entries `i` of a call's events, latest era first. Two calls may share a key, so the
+ * caller must compare the call's id as well.
  */
 export function indexedOfCall(columns: string, key: string): string {
   return `${withErasOf('call_events')}
@@ -28,8 +28,8 @@ export function indexedOfCall(columns: string, key: string): string {
 }
 
 /**
- * SQL: a select of the sequences of a call's events, indexed or not, by the parameter that has its key. The caller
- * must compare the call's id as well.
+ * SQL: a select of the sequences of a call's events, indexed or not. `key` is the parameter with the call's key; the
+ * caller must compare the call's id as well.
  */
 export function sequencesOfCall(key: string): string {
   return `${indexedOfCall('i.sequence', asInteger(key))}
@@ -37,16 +37,15 @@ export function sequencesOfCall(key: string): string {
 }
 
 /**
- * SQL: `from` and `where` of a statement about the events `e` of a call, by the parameters `@key` and `@callId`. The
- * events are read one by one as the index has them, in no order, so that a statement that ends early doesn't gather
- * all of them first.
+ * SQL: `from` and `where` of a statement about the events `e` of a call, with the parameters `@key` and `@callId`.
+ * Events are read one by one, in no order, so that a statement that ends early doesn't gather all of them first.
  */
 export const fromEventsOfCall = `from (${sequencesOfCall('@key')}) of_call
   cross join events e on e.sequence = of_call.sequence where e.call_id = ${asText('@callId')}`;
 
 /**
- * SQL: the same as `sequencesOfCall`, for the sequences after the parameter `after` only. The index has the sequence, so
- * that earlier events of the call are not read.
+ * SQL: as `sequencesOfCall`, but only the sequences after the parameter `after`. The index has the sequence, so earlier
+ * events of the call are not read.
  */
 export function laterSequencesOfCall(key: string, after: string): string {
   return `${indexedOfCall('i.sequence', asInteger(key))} and i.sequence > ${asInteger(after)}
@@ -55,7 +54,7 @@ export function laterSequencesOfCall(key: string, after: string): string {
         and call_key = ${asInteger(key)}`;
 }
 
-/** How many eras a search for a call goes through: the more there are, the fewer calls one step may search for. */
+/** Returns how many eras a search for a call goes through, by which callers limit the searches of one step. */
 export function prepareEraCount(database: Database.Database): () => number {
   const count = database
     .prepare('select (select max(era) from call_events) - (select min(era) from call_events) + 1')
@@ -64,8 +63,8 @@ export function prepareEraCount(database: Database.Database): () => number {
 }
 
 /**
- * Adds events to the index of calls, inside the transaction that reserved the last sequence. They are added in
- * batches because keys come in random order: one at a time, every event would cost the write of a page of its own.
+ * Adds events to the index of calls, inside the transaction that reserved the last sequence. In batches, because keys
+ * come in random order: added singly, each event would write a page of its own.
  */
 export function prepareCallIndex(database: Database.Database) {
   const insert = database.prepare(`
@@ -82,8 +81,8 @@ export function prepareCallIndex(database: Database.Database) {
 }
 
 /**
- * The key by which a call's events are found: a number that SQLite and JavaScript both hold exactly. It only serves
- * to find few events fast, and two calls may share one.
+ * The key of a call in the index: a number that SQLite and JavaScript both hold exactly. Two calls may share one,
+ * because it only has to narrow the search.
  */
 export function callKey(callId: string): number {
   let high = 0xdeadbeef;

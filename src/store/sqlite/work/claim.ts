@@ -1,11 +1,11 @@
 /**
  * What keeps the order of a call on SQLite, from the socket to the handler:
- *   `eventsIn`            events that come after a `claimEvents` in its group are left to it (write-group.ts)
- *   `prepareClaimCheck`   an event waits if any event waits, or if an open run or another process's claim is of its call (record.ts)
- *   `events`              in order of arrival, without the calls of other processes
- *   `BehindWaiting`       a run that has not begun waits for the earlier events of its call that wait
- *   `OpenRunsBefore`      an event that is claimed comes with the open runs that go before it
- *   `SqliteStore`         what is claimed reaches the dispatcher in the order of the writes
+ *   `eventsIn`            leaves events after a `claimEvents` in the same group to it (write-group.ts)
+ *   `prepareClaimCheck`   lets an event wait for any waiting one, and for open runs and other claims of its call (record.ts)
+ *   `events`              claims in order of arrival, without the calls of other processes
+ *   `BehindWaiting`       lets a run that has not begun wait for earlier waiting events of its call
+ *   `OpenRunsBefore`      gives a claimed event the open runs that go before it
+ *   `SqliteStore`         returns claims to the dispatcher in the order of the writes
  *   dispatch              `PlacingOrder`, `CallOrder` (../../shared) and the lanes
  */
 import type Database from 'better-sqlite3';
@@ -22,9 +22,9 @@ import {
   storedEventOf,
 } from '../../shared/event-rows.ts';
 
-/** Claims stop here even when more rows were asked for: bodies of 5 MB must not pile up in memory. */
+/** The most bytes of bodies that one claim reads, however many rows were asked for: bodies may have 5 MB. */
 const claimBytes = 8 * 1024 * 1024;
-/** How many rows one step passes over at the most: they are read for nothing, while deliveries wait. */
+/** How many rows one claim reads without taking them at most: deliveries wait meanwhile. */
 const maxPassedOver = 500;
 
 /** Somebody's trigger has kept a row out without an error, by raise(ignore): nothing must go on as if it were there. */
@@ -37,16 +37,16 @@ export function prepareClaims(database: Database.Database, processes: Processes)
   const fields = `e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.received_at, b.headers, b.body,
     coalesce((select count from crash_counts t where t.sequence = e.sequence), 0) as crash_count,
     coalesce((select reading_crashes from crash_counts t where t.sequence = e.sequence), 0) as reading_crashes`;
-  // Joined in this order, so that only the bodies of events that are taken are read.
+  // `cross join` fixes the order, so that only the bodies of events that are taken are read.
   const newEvents = database.prepare(`
     select ${fields} from waiting w cross join events e using (sequence) cross join bodies b using (sequence)
     where ${isLeft('e')} order by w.sequence`);
   const endWait = database.prepare('delete from waiting where sequence = ?');
   const claimEvent = database.prepare('insert into claims values (?, ?)');
   const storedHandlers = database.prepare('select handler from runs where sequence = ?').pluck();
-  // With order `strict`, a run waits for the earlier runs of its call that are due or blocked, but not for blocked
-  // ones that a replay has requeued. The nearest comes first: the earliest runs of the call are those that this process
-  // has claimed, and each of the due ones would go through all of them.
+  // With order `strict`, a run waits for earlier due or blocked runs of its call, but not for blocked ones that a
+  // replay has requeued. Searched backwards: this process has claimed the earliest ones, and each due run would go
+  // through all of them.
   const dueRuns = database.prepare(`
     select ${fields}, r.handler, r.attempts, r.replay, r.due_at as was_due_at, p.requested_by as replayed_by,
       p.reason as replay_reason, p.finished_at as replayed_at
@@ -63,8 +63,8 @@ export function prepareClaims(database: Database.Database, processes: Processes)
   const claimRun = database.prepare(`
     update runs set state = 'claimed', claimed_by = ? where sequence = ? and handler = ?`);
   const callsOfOthers = prepareCallsOfOthers(database);
-  // After the first death nobody knows which of the events it was. From then on each is tried by itself, and what the
-  // process had not begun to try is not to blame.
+  // After the first crash, any event that the process held may have caused it. From then on each is tried by itself,
+  // and a crash counts only against the one that was being tried.
   const countCrash = database.prepare(`
     insert into crash_counts (sequence, count)
       select sequence, 1 from claims where process = @id
@@ -73,7 +73,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       count = count + 1, reading_crashes = reading_crashes + being_read, being_read = 0 where tried_by = @id`);
   const waitAgain = database.prepare('insert into waiting select sequence from claims where process = ?');
   const endClaims = database.prepare('delete from claims where process = ?');
-  // What is given back has waited since it was due. A run that was stored as it was counted has had no such time.
+  // A run that is given back keeps its due time. One that was stored by `countAttempt` has none.
   const releaseRuns = database.prepare(`
     update runs set state = 'due', due_at = coalesce(due_at, 0), claimed_by = null where claimed_by = ?`);
   const anyClaim = database.prepare(
@@ -121,7 +121,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
         if (!isOneACall || callId === null) return true;
         return calls.size < calls.add(callId).size;
       };
-      // A run that has begun, or that a replay has requeued, has already had its turn.
+      // A run that has begun, or that a replay has requeued, need not wait: its turn in the call's order is over.
       const mayGo = ({ attempts, replay, sequence, call_id: callId }: ClaimedRunRow): boolean =>
         (attempts > 0 || replay !== null || !behind.has({ sequence, callId })) && isAnother(callId);
       const rows = take(dueRuns.iterate(due) as Iterable<ClaimedRunRow>, limits, mayGo);
@@ -131,7 +131,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       });
     },
 
-    /** Takes all claims from a process: one that died, perhaps of one of them, or this one as it leaves. */
+    /** Takes all claims from a process: one that died, perhaps killed by one of them, or this one as it leaves. */
     releaseAll(id: number, { died }: { died: boolean }): number {
       if (died) countCrash.run({ id });
       waitAgain.run(id);
@@ -147,12 +147,12 @@ export function prepareClaims(database: Database.Database, processes: Processes)
   };
 }
 
-/** SQL: the event or run belongs to no call that is passed over. */
+/** SQL: the event's or run's call is not passed over. */
 function isLeft(alias: 'e' | 'r'): string {
   return `(${alias}.call_id is null or ${alias}.call_id not in (select value from json_each(@passedOver)))`;
 }
 
-/** Takes rows that may go, up to a count and a number of bytes, and at least one if there is one. */
+/** Takes rows that may go, within the limits, but at least one if there is one. */
 function take<Row extends ClaimedEventRow>(
   rows: Iterable<Row>,
   limits: { readonly limit: number; readonly bytes: number },
@@ -175,8 +175,8 @@ function take<Row extends ClaimedEventRow>(
 }
 
 /**
- * The ids of the calls that other processes than this one work on. Two processes must not run one call's events side by side,
- * so a process that claims passes over them.
+ * The ids of the calls that other processes work on. A process that claims passes over them, because two processes must
+ * not run one call's events side by side.
  */
 export function prepareCallsOfOthers(database: Database.Database): (process: number) => ReadonlySet<unknown> {
   const hasOthers = database.prepare('select 1 from processes where id <> ? limit 1');

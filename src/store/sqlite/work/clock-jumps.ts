@@ -1,27 +1,27 @@
 import type Database from 'better-sqlite3';
 import { type Clock, distanceOf } from '../../../kit/clock.ts';
 
-/** How far wall clock and measuring clock may diverge, in milliseconds, before the wall clock counts as set. */
+/** How far the wall clock and the monotonic clock may diverge, in milliseconds, before the wall clock counts as set. */
 const tolerance = 1_000;
 
-/** The jumps of the wall clock that a process knows of, in milliseconds in all. */
+/** The sums of the jumps of the wall clock that a process knows of, in milliseconds. */
 export interface SeenJumps {
-  /** Those for which the inbox had been corrected when this process last asked. */
+  /** Jumps that the inbox had been corrected for when this process last asked. */
   readonly agreed: number;
-  /** Those that it has seen itself since. */
+  /** Jumps that this process has seen since. */
   readonly own: number;
 }
 
 /**
- * Sees when the wall clock is set, by comparing it with the clock that never jumps. Due times are wall times: when a
- * machine's clock is set by an hour, the inbox must neither begin an hour's retries at once nor wait an hour longer for
- * them, so all due times are then moved once (`prepareDueTimes`).
+ * Detects that the wall clock was set, by comparing it with the monotonic clock. Due times are wall times: when a
+ * machine's clock is set by an hour, the inbox must neither begin an hour's retries at once nor delay them by an hour,
+ * so all due times are moved once (`prepareDueTimes`).
  */
 export class ClockJumps {
   readonly #clock: Clock;
   #agreed: number;
   #own = 0;
-  /** How far the two clocks were apart when last compared. */
+  /** The distance between the two clocks when last compared. */
   #distance: number;
 
   constructor(clock: Clock, agreed: number) {
@@ -30,7 +30,7 @@ export class ClockJumps {
     this.#distance = distanceOf(clock);
   }
 
-  /** The jumps that the inbox may not be corrected for yet. */
+  /** The jumps so far; the inbox may not be corrected for `own` yet. */
   look(): SeenJumps {
     const jump = distanceOf(this.#clock) - this.#distance;
     if (Math.abs(jump) > tolerance) {
@@ -45,18 +45,19 @@ export class ClockJumps {
     this.look();
     this.#agreed = agreed;
     this.#own -= own;
-    // A difference that was just too small for a jump here, but was one to another process, must not count again later.
+    // A difference just below the tolerance here may have been a jump to another process: it must not count again
+    // later.
     this.#distance = distanceOf(this.#clock);
   }
 }
 
-/** Keeps due times right when the wall clock is set. All functions but `corrected` run inside a transaction of the caller's. */
+/** Corrects due times when the wall clock is set. All functions but `corrected` run inside the caller's transaction. */
 export function prepareDueTimes(database: Database.Database) {
   const select = database.prepare('select value from settings where name = ?').pluck();
   const write = database.prepare(
     'insert into settings values (?, ?) on conflict do update set value = excluded.value',
   );
-  // Those that are claimed too: given back, they are due again when they were.
+  // Claimed runs too: when they are given back, they keep their due time.
   const moveAll = [
     ['due', "state = 'due'"],
     ['blocked', "state = 'blocked'"],
@@ -75,14 +76,14 @@ export function prepareDueTimes(database: Database.Database) {
   };
 
   return {
-    /** For how much in all the due times have been corrected. */
+    /** The sum of the jumps that due times have been corrected for. */
     corrected,
 
-    /** Moves all due times by the jumps that no process has corrected them for. Returns for how much they are corrected. */
+    /** Moves all due times by the jumps that no process has corrected yet. Returns the new sum of corrected jumps. */
     correct({ agreed, own }: SeenJumps): number {
       const byOthers = corrected() - agreed;
-      // A jump that two processes have seen counts once, and a process that began after it has not seen it. If both have
-      // seen jumps, and these differ, there was another one after the other process looked.
+      // A jump that two processes have seen counts once. If what both have seen differs, the clock was set again after
+      // the other process looked.
       const isKnown = own === 0 || (byOthers !== 0 && Math.abs(own - byOthers) <= tolerance);
       if (!isKnown) move(own - byOthers);
       return corrected();
@@ -92,9 +93,9 @@ export function prepareDueTimes(database: Database.Database) {
     note: (now: number): void => void write.run('clock_seen', String(now)),
 
     /**
-     * Lets time continue from what the last process recorded, if the wall clock is behind that: a machine without a
-     * battery begins in 1970 at each boot. Only for a process that is alone with the file, because the others' clocks
-     * are right.
+     * Moves due times back if the wall clock is behind the time that the last process recorded: a machine without a
+     * clock battery begins in 1970 at each boot. Only for a process that is alone with the file: others would still be
+     * right.
      */
     catchUp(now: number): void {
       const seen = select.get('clock_seen') as string | undefined;

@@ -43,7 +43,8 @@ export function prepareFailures(database: Database.Database) {
           `select * from (select settled_at, sequence from ${ofGroup} state = '${state}' order by settled_at desc limit 1)`,
       )
       .join(' union all ')}) order by settled_at desc, sequence desc limit 1)`;
-  // Group by group and state by state: a million runs may have failed alike, and whoever looks asks again and again.
+  // By group and state, each counted up to a bound: a million runs may have failed alike, and the page asks again and
+  // again.
   const select = database.prepare(`
     select id, handler, cause, place, message, dead, retrying, firstSeenAt, lastSeenAt, mutedAt, trace_id as traceId
     from (

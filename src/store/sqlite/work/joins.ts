@@ -8,7 +8,7 @@ import { callKey, fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from
 import { byCall, isOpen, isUnbegun } from './open-runs.ts';
 import { asText } from '../connection/parameters.ts';
 
-/** An event that a join waits for has been claimed. */
+/** A claimed event that a join waits for. */
 export interface JoinArrival extends JoinTerms {
   readonly sequence: Sequence;
   readonly callId: string;
@@ -22,20 +22,22 @@ export interface JoinArrival extends JoinTerms {
 type EventOfJoin = Pick<JoinArrival, 'sequence' | 'callId' | 'eventName'>;
 type JoinOfCall = Pick<JoinLookBack, 'handler' | 'events' | 'within' | 'runsAgain'>;
 
-/** What joins need of other parts of the store. */
+/** What joins need from `prepareSettling`. */
 interface JoinParts {
-  /** Whether this process still holds the event, and the end of its claim. */
+  /** Whether this process still holds the claim on the event. */
   readonly holdsEvent: (sequence: number) => boolean;
   readonly endClaim: (sequence: number) => unknown;
 }
 
-/** How many events one look back goes through, and how many eras of the index in all: other writes wait for it. */
+/**
+ * How many events one look back goes through, and how many eras it searches for them in all: other writes wait for it.
+ */
 const lookSize = 500;
 const erasAtOnce = 5_000;
 
 /**
- * A join's wait is a run that is due when its time is over; the last event that it waits for makes it due at
- * once. So a wait costs one row, no timer, and survives whatever the process does.
+ * A join's wait is a run that is due when the join's time is over; the last missing event makes it due at once. So a
+ * wait costs one row and no timer, and survives a crash.
  */
 export function prepareJoins(database: Database.Database, { holdsEvent, endClaim }: JoinParts) {
   const eraCount = prepareEraCount(database);
@@ -54,9 +56,9 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
   const countRerun = database.prepare(
     'update joins set reruns = reruns + 1 where handler = ? and call_id = ?',
   );
-  // An event that another process has claimed counts as missed: the join may not be registered there. If the call has the join,
-  // one may have come when the join wasn't registered: after the last one that was counted, and not seen since. All are counted
-  // anew if the join waits for other events than it did: it may be complete now.
+  // An event that another process has claimed counts as missed: the join may not be registered there. If the call
+  // already has the join, an event is missed if it came after the last one counted, and no run has seen it. If the join
+  // now waits for other events than before, all are counted anew: it may be complete.
   const missed = database.prepare(`
     select call_id as callId, event_name as eventName, min(sequence) as sequence from events
     where sequence > @after and sequence <= @until and received_at >= @since and call_id is not null
@@ -72,7 +74,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
     .pluck();
   const newest = database.prepare('select max(sequence) from events').pluck();
 
-  // Asked with each of the call's events, so it reads only those that came since: there may be a hundred thousand.
+  // Runs for each of the call's events, so it reads only those that came since: a call may have a hundred thousand.
   const namesSince = database
     .prepare(
       `select distinct event_name from events
@@ -88,7 +90,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
     )
     .pluck();
 
-  /** Whether no event of the join is missing. What was looked at is remembered, and never read again. */
+  /** Whether no event of the join is missing. Stores the progress, so that no event is read twice. */
   const isComplete = (
     { handler, events }: Pick<JoinLookBack, 'handler' | 'events'>,
     callId: string,
@@ -132,7 +134,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
   };
 
   return {
-    /** Opens the join for the call; or makes it due if no event is missing; or runs it again for a late event. */
+    /** Opens the join for the call, or makes it due if no event is missing, or runs it again for a late event. */
     arrive(arrival: JoinArrival, now: number): Settled {
       const { sequence, isLast } = arrival;
       if (!holdsEvent(sequence)) return 'lost';
@@ -142,8 +144,8 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
     },
 
     /**
-     * Remembers which events the join sees as its attempt begins. Returns whether an earlier run has seen them all: then the
-     * join does not run again for the event that came while attempts failed, and may still do so for another.
+     * Stores which events the join sees as its attempt begins. Returns whether an earlier run has seen them all: the
+     * join then doesn't run again for an event that came while attempts failed, but may do so for a later one.
      */
     noteSeen(handler: string, callId: string, names: readonly string[]): boolean {
       const settled = (select.get(handler, callId) as JoinRow | undefined)?.settled;

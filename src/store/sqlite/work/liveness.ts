@@ -1,12 +1,12 @@
 import type { Session } from '../connection/session.ts';
 import type { Processes } from './processes.ts';
 
-/** How long a heartbeat may wait for its write, in milliseconds: longer, and the others could not write theirs either. */
+/** If a heartbeat waits longer for its write, in milliseconds, other processes could not write theirs either. */
 const trustedWait = 1_000;
-/** How long a start waits to announce its handlers, in milliseconds: it is not worth holding up for a warning. */
+/** How long a start waits to announce its handlers, in milliseconds: a warning isn't worth a longer delay. */
 const announceTimeout = 1_000;
 
-/** Says that this process lives, and takes over what dead ones held. */
+/** Writes this process's heartbeats, and takes over what dead processes held. */
 export class Liveness {
   readonly #session: Session;
 
@@ -20,11 +20,10 @@ export class Liveness {
     await this.#session.agreeOnClock();
     const { processes, claims } = this.#session.opened().statements;
     const found = processes.dead();
-    // A process writes nothing if it has no claims, found none dead and is watched by none: an idle receiver leaves
-    // the disk alone.
+    // An idle receiver leaves the disk alone: it has no claims, found no dead process, and is watched by none.
     if (found.length === 0 && !processes.isWatched() && !claims.hasAny()) return 0;
     const isPrompt = await this.#heartbeat(processes, askedAt);
-    // While the database was locked no process could write a heartbeat, so the missed ones are counted anew.
+    // While the database was locked no process could write a heartbeat, so counting missed ones starts again.
     if (!isPrompt) processes.forgiveMissedHeartbeats();
     const dead = [...processes.dead(), ...(isPrompt ? processes.lookAtSilent() : [])];
     return dead.length === 0 ? 0 : this.#session.write('takeOver', [dead]);

@@ -3,40 +3,39 @@ import type { OpenRun } from '../../shared/call-order.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 
 /**
- * How open runs are found, that is, runs still to be run or being run. An index holds only these, and SQLite uses it
- * only where a statement has the index's condition word for word; `state = 'due'` alone doesn't lead to it.
+ * SQL to find open runs: those to be run, or running. A partial index holds only these, and SQLite uses it only if a
+ * statement has the index's condition word for word; `state = 'due'` is not enough.
  */
 
-/** SQL: the run is open. */
 export const isOpen = "state in ('due', 'claimed', 'blocked')";
 
 /**
- * SQL: the event's sequence for each open run. Each state has an index that answers this by itself. The index of all
- * open runs doesn't have the state, so each of a hundred thousand runs would have to be looked up for it.
+ * SQL: the sequence of each open run. Each state has an index that answers this alone. With the index of all open runs,
+ * which lacks the state, each of a hundred thousand runs would have to be looked up.
  */
 export const openSequences = `select sequence from runs indexed by runs_due where state = 'due'
   union all select sequence from runs indexed by runs_claimed where claimed_by is not null
   union all select sequence from runs indexed by runs_blocked where state = 'blocked'`;
 
-/** SQL: the run waits for its time, or for one that goes before it, and no attempt has begun. */
+/** SQL: the run is due, now or later, and no attempt has begun. */
 export const isUnbegun = "state = 'due' and attempts = 0";
 
 /**
- * SQL, after the table's name: use the index of open runs by call, handler and sequence. SQLite doesn't know how many
- * rows there are, and might go through every due run of a handler, or every run there ever was, to find those of one
- * call. A statement that can't use the index can't be prepared.
+ * SQL, after the table's name: use the index of open runs by call, handler and sequence. SQLite doesn't know the
+ * numbers of rows, and might go through every due run of a handler, or every run, to find those of one call. A
+ * statement that can't use the index can't be prepared.
  */
 export const byCall = 'indexed by runs_open_by_call';
 
 /** The same for the index of unbegun runs, by call and handler. */
 const byCallUnbegun = 'indexed by runs_unbegun_by_call';
 
-/** Finds the runs that an event follows: for each handler the one that decides, however many of the call are open. */
+/** Finds the open runs before an event: for each handler only the one that decides, however many there are. */
 type OpenRunsBefore = (callId: string, sequence: number) => OpenRun[];
 
 /**
- * Each question is answered by one seek in an index. A call under a placeholder's id may have a hundred thousand open
- * runs, and reading all of them for each of its events would stop the app's event loop for seconds.
+ * Answers each question by one index seek. A call under a placeholder id may have a hundred thousand open runs, and
+ * reading all of them for each of its events would block the app's event loop for seconds.
  */
 export function prepareOpenRunsBefore(database: Database.Database): OpenRunsBefore {
   const ofCall = `call_id = ${asText('@callId')}`;
@@ -53,7 +52,7 @@ export function prepareOpenRunsBefore(database: Database.Database): OpenRunsBefo
   const before = `${ofCall} and handler = ${asText('@handler')} and sequence < ${asInteger('@sequence')}`;
   const unbegun = [
     `${byCallUnbegun} where ${before} and ${isUnbegun}`,
-    // Runs in flight, in this process or another: there are few.
+    // Runs in flight, of any process, are few.
     `indexed by runs_claimed where ${before} and claimed_by is not null and attempts = 0`,
   ].map((runs) => database.prepare(`select 1 from runs ${runs} limit 1`));
   const earlier = database.prepare(`select 1 from runs ${byCall} where ${before} and ${isOpen} limit 1`);

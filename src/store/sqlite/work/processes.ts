@@ -6,16 +6,16 @@ interface ProcessRow {
   readonly id: number;
   readonly identity: string;
   readonly heartbeats: number;
-  /** 1 if the process said at its last heartbeat that it judges others by their heartbeats. */
+  /** 1 if the process said in its last heartbeat that it judges others by theirs. */
   readonly countsHeartbeats: number;
-  /** The names of its handlers, as JSON; null until it has told them, and if it has none. */
+  /** The names of its handlers, as JSON; null until it has announced them. */
   readonly handlers: string | null;
 }
 
-/** In how many looks, one after the other, a process must be found silent to count as dead. */
+/** How many looks in a row must find a process silent for it to count as dead. */
 const maxMissedHeartbeats = 3;
 
-/** The heartbeats of another process at the last look, and in how many looks they have not changed. */
+/** The heartbeats of another process at the last look, and for how many looks they have not changed. */
 interface Look {
   readonly heartbeats: number;
   readonly missedHeartbeats: number;
@@ -25,19 +25,19 @@ interface Look {
 export interface Holder {
   readonly id: number;
   /**
-   * Enters the process again if another process took it for dead because it was blocked too long: claims under an id
-   * that has no row would never be taken over. Ids are never given twice, so it keeps its old id.
+   * Enters the process again, under the same id, if another process has removed it as dead because it was blocked too
+   * long. Claims under an id without a row would never be taken over.
    */
   ensureEntered(): void;
 }
 
-/** Who a process is, and which files it has open; a database in memory has none. */
+/** A process and the files that it has open; a database in memory has none. */
 export interface OwnProcess {
   readonly identity: ProcessIdentity;
   readonly marks: FileMarks | undefined;
   /**
-   * Whether the database is closed by `close` alone. When a worker thread is ended, the driver closes it, and nothing of
-   * ours runs before that: its WAL is then removed, although the process has not left.
+   * Whether only `close` closes the database. When a worker thread is terminated, the driver closes it instead and
+   * removes its WAL, although the process has not left.
    */
   readonly closesOnlyByItself: boolean;
 }
@@ -48,14 +48,14 @@ interface FileMarks {
 }
 
 /**
- * The processes that share one database file. Each has a row; its id marks what it has claimed. A process is
- * dead when the kernel says so, or, where the kernel can't be asked (another container, a hidden /proc), when its heartbeats
- * stop although it could have written. Heartbeats are counted, not dated, so that a wall clock that jumps kills
- * nobody.
+ * The processes that share one database file. Each has a row, whose id marks its claims. A process is dead if the
+ * kernel says so, or, where the kernel can't be asked (another container, a hidden /proc), if its heartbeats stop
+ * although it could have written. Heartbeats are counted, not dated, so that no process is taken for dead because the
+ * wall clock jumps.
  */
 export class Processes implements Holder {
   readonly #own: ProcessIdentity;
-  /** Who this process is, as it is stored. */
+  /** The identity of this process, as stored. */
   readonly #identity: string;
   readonly #marks: FileMarks | undefined;
   readonly #looks = new Map<number, Look>();
@@ -67,10 +67,10 @@ export class Processes implements Holder {
   readonly #selectWithoutWal: Database.Statement;
   readonly #forgetWal: Database.Statement;
   #id: number;
-  /** The handlers that this process has reported. Each heartbeat repeats them, since one that enters again has a new row. */
+  /** The handlers that this process has announced. Each heartbeat repeats them, because a process may get a new row. */
   #handlers: readonly string[] | null = null;
 
-  /** `id`: under which the process has entered; 0 before that. */
+  /** `id`: the id under which the process has entered; 0 before that. */
   constructor(database: Database.Database, { identity, marks, closesOnlyByItself }: OwnProcess, id = 0) {
     this.#own = identity;
     this.#marks = marks;
@@ -111,7 +111,7 @@ export class Processes implements Holder {
     return this.#id;
   }
 
-  /** This process has entered, through another connection. */
+  /** Notes that this process has entered through another connection. */
   entered(id: number): void {
     this.#id = id;
   }
@@ -121,13 +121,13 @@ export class Processes implements Holder {
     return this.#others('alive').length + this.#others('unknown').length === 0;
   }
 
-  /** Says that this process lives, and whether it judges others by their heartbeats. */
+  /** Writes a heartbeat, and whether this process judges others by theirs. */
   heartbeat(countsHeartbeats: boolean): void {
     this.ensureEntered();
     this.#updateHeartbeats.run(JSON.stringify(countsHeartbeats), JSON.stringify(this.#handlers), this.id);
   }
 
-  /** Says which handlers this process has. Returns those of each other process that is not dead and has said its own. */
+  /** Announces this process's handlers. Returns those of each other process that isn't dead and has announced its own. */
   announce(handlers: readonly string[], countsHeartbeats: boolean): string[][] {
     this.#handlers = handlers;
     this.heartbeat(countsHeartbeats);
@@ -157,17 +157,17 @@ export class Processes implements Holder {
   }
 
   /**
-   * Whether a process that had this database open, and has not left, had another WAL than the one that is there now.
-   * SQLite keeps a WAL for as long as a process has it open, and after a crash until the next one has taken it over, so
-   * somebody has removed it, and what it held is lost. A copy of the database is another file: it had no WAL.
+   * Whether a process that has not left had this database open with another WAL than the present one. SQLite keeps a
+   * WAL while a process has it open, and after a crash until the next process has recovered it: so somebody has deleted
+   * that WAL, and what it held is lost. A copy of the database doesn't count: it is another file.
    */
   isWalMissing(): boolean {
     return this.#marks !== undefined && this.#selectWithoutWal.get(this.#marks) !== 0;
   }
 
   /**
-   * Forgets which WAL the processes had that have died: this one has taken it over, and the last process that closes
-   * the database removes it.
+   * Forgets the WAL of dead processes: this one has recovered it, and the last process that closes the database removes
+   * it.
    */
   forgetWals(): void {
     if (!this.#marks) return;
@@ -176,26 +176,26 @@ export class Processes implements Holder {
     for (const { id } of others) this.#forgetWal.run({ id, wal });
   }
 
-  /** Forgets which WAL this process has: the driver is about to close the database, and removes it. */
+  /** Forgets this process's WAL: the driver is about to close the database, which removes it. */
   forgetOwnWal(): void {
     if (this.#marks) this.#forgetWal.run({ id: this.id, wal: this.#marks.wal });
   }
 
-  /** Removes a process that left or died. */
+  /** Removes a process that has left or died. */
   remove(id: number): void {
     this.#delete.run(id);
     this.#looks.delete(id);
   }
 
-  /** The processes that are dead, according to the kernel. */
+  /** The processes that are dead according to the kernel. */
   dead(): number[] {
     return this.#others('dead').map(({ id }) => id);
   }
 
   /**
-   * Whether this process has to write heartbeats even if it holds nothing: another one may judge it by them. It can't know
-   * what others can ask the kernel, so each of them says it with its own heartbeat, and this one reads that before it has
-   * missed too many. The row of this process counts too, so that what it has said is taken back.
+   * Whether this process must write heartbeats even if it holds nothing, because another may judge it by them. It can't
+   * know what others can ask the kernel, so each says with its own heartbeat that it counts those of others. This
+   * process's own row counts too, so that it takes back what it has said there.
    */
   isWatched(): boolean {
     return (
@@ -205,8 +205,8 @@ export class Processes implements Holder {
   }
 
   /**
-   * Looks at the processes about which the kernel can't be asked, and returns those that have been silent for so long
-   * that they count as dead. Called only when this process can write, because then the others could have written too.
+   * Looks at the heartbeats of processes about which the kernel can't be asked. Returns those silent for so long that
+   * they count as dead. Call it only when this process can write, so that the others could have written too.
    */
   lookAtSilent(): number[] {
     return this.#others('unknown').flatMap(({ id, heartbeats }) => {
@@ -217,7 +217,7 @@ export class Processes implements Holder {
     });
   }
 
-  /** Counts missed heartbeats from zero again: while no process could write, a missing heartbeat says nothing. */
+  /** Counts missed heartbeats from zero again: while no process could write, a missing heartbeat proves nothing. */
   forgiveMissedHeartbeats(): void {
     this.#looks.clear();
   }

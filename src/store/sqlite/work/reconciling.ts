@@ -7,21 +7,21 @@ import { callKey, fromEventsOfCall } from './call-index.ts';
 import { asText } from '../connection/parameters.ts';
 
 /**
- * SQL: whether the inbox ever had a reconciled event. Most never have one, and their deliveries are to cost nothing more: so it
- * is asked by a statement that each group of them needs anyway.
+ * SQL: whether the inbox ever had a reconciled event. A statement that each group of deliveries needs anyway asks this,
+ * so that it costs nothing in the many inboxes that never have one.
  */
 export const hasReconciled = "exists (select 1 from settings where name = 'reconciled')";
 
-/** What is looked at of an event that is to be written. */
+/** What decides about an event that is to be written. */
 interface Row {
   readonly eventName: string;
   readonly callId: string | null;
 }
 
 /**
- * Decides whether what an event reports is here under another trace id: a delivery may have been reconciled, and what is to be
- * reconciled may have been delivered. Inside the transaction that writes the event, of which there is one at a time: so nothing
- * can come between the look and the write.
+ * Decides whether the inbox has an event under another trace id: a delivery may have been reconciled before, and an
+ * event to reconcile may have been delivered. Runs inside the transaction that writes the event, of which there is one
+ * at a time, so nothing can come between the look and the write.
  */
 export function prepareReconciling(database: Database.Database, earlier: EarlierIdentities) {
   const noteReconciled = database.prepare(
@@ -40,7 +40,7 @@ export function prepareReconciling(database: Database.Database, earlier: Earlier
   };
 
   return {
-    /** Whether an event that is to be reconciled is here, or its call was erased. */
+    /** Whether an event to reconcile is in the inbox, or its call was erased. */
     wasDelivered({ eventName, callId }: Row, sequence: Sequence): boolean {
       if (callId === null) return false;
       if (eventOfCall.get({ key: callKey(callId), callId, eventName }) !== undefined) return true;
@@ -53,7 +53,7 @@ export function prepareReconciling(database: Database.Database, earlier: Earlier
       return identity !== undefined && isTaken(identity, sequence);
     },
 
-    /** An event was reconciled: from now on, deliveries are looked at. */
+    /** Notes that an event was reconciled: from now on, deliveries are checked. */
     note(): void {
       noteReconciled.run();
     },

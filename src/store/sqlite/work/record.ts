@@ -25,11 +25,11 @@ export interface EventRow {
   /** JSON, without the agent's id, which has a column of its own. */
   readonly facts: string;
   readonly body: Uint8Array;
-  /** Whether this process has room to handle the event at once: then the same write claims it, unless others go before it. */
+  /** Whether the same write claims the event, unless others go before it: this process has room to handle it at once. */
   readonly mayClaim: boolean;
 }
 
-/** What the write decided: a duplicate has no sequence. */
+/** The outcome of the write. A duplicate has no sequence. */
 export interface RecordedRow {
   readonly sequence: Sequence | undefined;
   readonly isClaimed: boolean;
@@ -59,7 +59,7 @@ const duplicate: RecordedRow = { sequence: undefined, isClaimed: false };
 
 /**
  * Writes events and their identities, inside the caller's transaction. The identities' primary key decides on
- * duplicates. What all rows share, such as the totals, is read and written once for all of them.
+ * duplicates. What all rows share, such as the totals, is read and written once.
  */
 export function prepareRecord(database: Database.Database, holder: Holder, earlier: EarlierIdentities) {
   const reserve = database.prepare(`
@@ -120,7 +120,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   };
 
   return (rows: readonly EventRow[]): RecordedRow[] => {
-    // Many groups only end claims, and would write the totals for nothing.
+    // Many groups only end claims: they don't write the totals.
     if (rows.length === 0) return [];
     const mayBeClaimed = newClaimCheck();
     const totals = reserve.get(rows.length) as SequenceTotals & { readonly hasReconciled: number };
@@ -153,8 +153,8 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
 }
 
 /**
- * Whether an event may be claimed by the write that records it. It may not if something goes before it: events that
- * no process has claimed yet, unsettled runs of its call, or an event of its call that another process is working on.
+ * Whether an event may be claimed by the write that records it. It may not if something goes before it: any unclaimed
+ * event, an open run of its call, or work of another process on its call.
  */
 function prepareClaimCheck(database: Database.Database, holder: Holder) {
   const isAnyWaiting = database.prepare('select 1 from waiting limit 1');
@@ -168,7 +168,7 @@ function prepareClaimCheck(database: Database.Database, holder: Holder) {
 
     return ({ mayClaim, callId }: EventRow): boolean => {
       if (!mayClaim || isAnyBefore) {
-        // This event will wait, so all later events have a waiting event before them.
+        // This event will wait, so every later one has a waiting event before it.
         isAnyBefore = true;
         return false;
       }

@@ -9,12 +9,10 @@ import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { prepareUnblockNext } from './unblock.ts';
 
-/** A run as it is written. */
 export interface RunRow extends RunToWrite {
   readonly callId: string | undefined;
 }
 
-/** The end of an attempt as it is written. */
 export interface SettlementRow extends RunRow, EndToWrite {}
 
 export function runRow(run: ClaimedRun, isLast: boolean, attempts: number, now: number): RunRow {
@@ -28,7 +26,7 @@ export function settlementRow(run: ClaimedRun, end: RunEnd, isLast: boolean, now
   return { ...runRow(run, isLast, end.attempts, end.decidedAt), ...endToWrite(end, now) };
 }
 
-/** The functions by which an attempt begins and ends. All run inside a transaction of the caller's. */
+/** The functions by which an attempt begins and ends. All run inside the caller's transaction. */
 export function prepareSettling(database: Database.Database, holder: Holder) {
   const holdsEvent = database.prepare('select 1 from claims where sequence = ? and process = ?');
   const holdsRun = database.prepare(
@@ -81,17 +79,17 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   /** Ends the claim on an event, if it still holds. */
   const endOne = (sequence: Sequence): boolean => endClaim.run(sequence, holder.id).changes === 1;
 
-  /** Whether an earlier run of the same handler and call is still open: what a blocked run waits for. */
+  /** Whether an earlier run of the same handler and call is open. */
   const isBehindAnother = ({ sequence, handler, callId }: RunRow): boolean =>
     callId !== undefined && earlierOpen.get(callId, handler, sequence) !== undefined;
 
-  /** The same, but without earlier runs that are blocked themselves: this may be the very run that they wait for. */
+  /** The same, without earlier runs that are blocked: they may be waiting for this very run. */
   const isBehindActive = ({ sequence, handler, callId }: RunRow): boolean =>
     callId !== undefined && earlierActive.get(callId, handler, sequence) !== undefined;
 
   /**
-   * How the run is written. Decided inside the transaction: a replay may have requeued an earlier run, which a strict run
-   * that failed has to wait for.
+   * The columns of a settled run. Decided inside the transaction: a replay may have requeued an earlier run, for which
+   * a strict run that failed must wait.
    */
   const columnsOfEnd = (row: SettlementRow): RunColumns => {
     const { state, order, dueAt } = row;
@@ -99,24 +97,24 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     const reason = state.kind === 'done' ? null : state.reason;
     const keepsReason = state.kind === 'dead' && state.keepsReason === true ? 1 : 0;
     const failure = row.failure?.group ?? null;
-    // Blocked, it keeps the time before which it must not begin.
+    // A blocked run keeps the time before which it must not begin.
     const kind = isBlocked ? 'blocked' : state.kind;
     return { ...row, state: kind, dueAt, reason, keepsReason, failure, isWaiting: 0 };
   };
 
-  /** How a run is written that goes back before it has begun. */
+  /** The columns of a run that is requeued before it has begun. */
   const columnsOfRequeue = (row: RunRow): RunColumns =>
     row.order === 'strict' && isBehindAnother(row)
       ? { ...row, ...waiting, state: 'blocked', dueAt: null }
       : { ...row, ...waiting, state: 'due', dueAt: 0 };
 
-  /** The write is lost; the claim on the event ends all the same, if this was the last run under it. */
+  /** The outcome of a lost write. It still ends the claim on the event, if this was the last run under it. */
   const lost = ({ sequence, isLast }: RunRow): Settled => {
     if (isLast) endClaim.run(sequence, holder.id);
     return 'lost';
   };
 
-  /** Writes a run's row. A new one that is there already was written by a commit that overtook this write. */
+  /** Writes a run's row. False if the row of a new run exists: a commit that overtook this write has written it. */
   const writeRow = (row: RunRow, as: RunColumns): boolean =>
     (row.isStored ? updateRun : insertRun).run({ ...as, callId: as.callId ?? null }).changes > 0;
 
@@ -136,18 +134,18 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     countAttempt(run: RunRow): number | undefined {
       const { sequence, handler, callId, isLast } = run;
       if (run.isStored) return holds(run) ? (addAttempt.get(sequence, handler) as number) : undefined;
-      // A row of our own that exists is from an earlier try whose success was not reported to us.
+      // A row that this process has claimed is from an earlier try whose success was not reported.
       const counted = ownAttempts.get(sequence, handler, holder.id) as number | undefined;
       if (counted !== undefined || !holds(run)) return counted;
       const { changes } = insertClaimed.run(sequence, handler, callId ?? null, holder.id);
       if (isLast) endClaim.run(sequence, holder.id);
-      // A row that was there is another claim's.
+      // An existing row belongs to another claim.
       return changes === 0 ? undefined : 1;
     },
 
     settle(row: SettlementRow): Settled {
       const { sequence, handler, callId, state, isLast } = row;
-      // Only in `settleWith`: any other ordinary end comes to the writer as the end of a claim.
+      // Only from `settleWith`: every other ordinary end is sent to the writer as the end of a claim.
       if (isOrdinary(row)) return endOne(sequence) ? 'settled' : 'lost';
       if (!holds(row)) return lost(row);
       const isRemembered = row.isStored || !isLast || state.kind !== 'done';
@@ -155,8 +153,8 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
       if (row.failure) failures.keep(row, row.failure);
       if (isLast) endClaim.run(sequence, holder.id);
       if (row.isJoin && state.kind === 'done') settleJoin.run(handler, callId);
-      // Done whatever the handler's order is here: another process, or this one before a restart, may have blocked
-      // the next run.
+      // Whatever the handler's order is here: another process, or this one before a restart, may have blocked the next
+      // run.
       if (state.kind === 'done' || state.kind === 'dead') unblockNext(callId, handler);
       return 'settled';
     },
@@ -170,8 +168,8 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     endClaim: endOne,
 
     /**
-     * Ends the claims on events, and returns for each whether it still held. Events mostly end in the order in which
-     * they came, so whole ranges of sequences are ended at once.
+     * Ends the claims on events, and returns for each whether it still held. Events mostly end in the order of arrival,
+     * so whole ranges of sequences are ended at once.
      */
     endClaims: (sequences: readonly Sequence[]): boolean[] =>
       rangesOf(sequences).flatMap((range) => {
@@ -191,7 +189,7 @@ interface RunColumns extends Pick<RunRow, 'sequence' | 'handler' | 'callId' | 'a
   readonly reason: string | null;
   readonly keepsReason: 0 | 1;
   readonly failure: string | null;
-  /** Whether nothing has happened to it but that it waits: it keeps its reason, and the time since when it has waited. */
+  /** Whether the run only goes back to waiting: it keeps its reason, and the time since when it has waited. */
   readonly isWaiting: 0 | 1;
 }
 
@@ -209,8 +207,8 @@ function rangesOf(sequences: readonly Sequence[]): Sequence[][] {
 }
 
 /**
- * SQL: the parameter `@reason`, followed by the reason that the run had: whoever looks at it wants to know what was
- * wrong before. That one is cut, because it may have a former one itself, time after time.
+ * SQL: the parameter `@reason`, followed by the run's former reason, which tells a person what was wrong before. The
+ * former reason is cut, because it may have a former one itself, and so on.
  */
 export const withFormerReason =
   "@reason || coalesce(' (its reason was: ' || substr(nullif(reason, ''), 1, 500) || ')', '')";

@@ -2,10 +2,10 @@ import type Database from 'better-sqlite3';
 import { byCall, isOpen } from './open-runs.ts';
 import { asText } from '../connection/parameters.ts';
 
-/** SQL that makes blocked runs due. One whose attempt has failed may have a time before which it must not begin. */
+/** SQL that makes blocked runs due. One that waits for a retry keeps its due time. */
 const dueUpdate = "update runs set state = 'due', due_at = coalesce(due_at, 0)";
 
-/** Unblocks the next run of a call and handler when the run that it waited for is over. */
+/** Unblocks the next run of a call and handler when the run that it waited for is settled. */
 export function prepareUnblockNext(database: Database.Database) {
   const next = database.prepare(`
     ${dueUpdate} where (sequence, handler) in (
@@ -14,14 +14,13 @@ export function prepareUnblockNext(database: Database.Database) {
   return (callId: string | undefined, handler: string): void => void next.run(callId ?? null, handler);
 }
 
-/** How many runs one step unblocks at the most: deliveries wait meanwhile. */
+/** How many runs one step unblocks at most: deliveries wait meanwhile. */
 const maxInAStep = 500;
 
 /**
- * Unblocks runs that no settlement would ever unblock. A run that is settled unblocks the next one of its call; but a
- * run may have been blocked when its handler had the order `strict`, and processes in which the handler now has
- * another order block no runs. `all` and `first` run inside a transaction of the caller's, and return how many runs
- * they have unblocked.
+ * Unblocks runs that no settlement would unblock. A settled run unblocks only the next one of its call, but all of them
+ * may go if their handler had the order `strict` before and has another now. `all` and `first` run inside the caller's
+ * transaction, and return how many runs they unblocked.
  */
 export function prepareUnblock(database: Database.Database) {
   const ofHandler = `from runs indexed by runs_blocked where handler = ${asText('?')} and state = 'blocked'`;
@@ -37,11 +36,11 @@ export function prepareUnblock(database: Database.Database) {
   const any = database.prepare(`select 1 ${ofHandler} limit 1`);
 
   return {
-    /** Whether the handler has blocked runs: usually it has none, and there is nothing to write. */
+    /** Whether the handler has blocked runs; most have none, and need no write. */
     hasAny: (handler: string): boolean => any.get(handler) !== undefined,
     /** Unblocks the runs of a handler that is not strict. */
     all: (handler: string): number => all.run(handler).changes,
-    /** Unblocks the first run of each call that has no other run open but blocked ones, which wait for it. */
+    /** Unblocks the first run of each call whose open runs are all blocked. */
     first: (handler: string): number => first.run(handler).changes,
   };
 }
