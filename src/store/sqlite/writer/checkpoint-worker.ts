@@ -1,6 +1,6 @@
 /**
- * The checkpoint thread: it checkpoints the WAL while commits go on. On the writer thread that would hold up every answer
- * for as long as it takes.
+ * The checkpoint thread: it checkpoints the WAL while commits go on. On the writer thread, a checkpoint would delay
+ * every answer.
  */
 import { workerData } from 'node:worker_threads';
 import {
@@ -16,19 +16,21 @@ import {
 import { connectAgain } from '../connection/connection.ts';
 import { DatabaseFiles } from '../connection/database-files.ts';
 
-/** Commits add much to the WAL during the first pass, and little during the second: that is left to the writer thread. */
+/**
+ * Commits add much to the WAL during the first pass, and little during the second, which the writer thread checkpoints.
+ */
 const passes = 2;
 
 const { file, files: ids, state } = workerData as CheckpointThreadData;
 const database = connectAgain(file, ids);
 const files = new DatabaseFiles(database, file, ids);
-// Prepared once: this thread never goes back to its event loop, where statements that were thrown away would be freed.
+// Prepared once: this thread never returns to its event loop, so statements dropped in the loop would not be freed.
 const checkpoint = database.prepare(passiveCheckpoint);
 
 for (;;) {
   Atomics.wait(state, 0, idle);
   Atomics.wait(state, 0, checkpointed);
-  // Until the writer thread tries again: without this, a disk that refuses would keep a core busy.
+  // Until the writer thread tries again: without this wait, a disk that refuses would keep a core busy.
   Atomics.wait(state, 0, failed);
   if (Atomics.load(state, 0) === ending) break;
   Atomics.compareExchange(state, 0, wanted, succeeds() ? checkpointed : failed);
@@ -38,8 +40,8 @@ Atomics.store(state, 0, ended);
 Atomics.notify(state, 0);
 
 /**
- * Checkpoints. False when the disk refuses, such as when it is full: that is tried again later. The WAL of a database that
- * was deleted or replaced stays as it is: the writer thread finds that out before it acknowledges more.
+ * Checkpoints. Returns false if the disk refuses, for example because it is full, or if the files were replaced: then
+ * their WAL stays as it is, and the writer thread finds out before it acknowledges more.
  */
 function succeeds(): boolean {
   try {

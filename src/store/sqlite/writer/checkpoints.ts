@@ -4,18 +4,21 @@ import { threadFile } from '../../../kit/own-files.ts';
 import type { FileIds } from '../connection/database-files.ts';
 import { setPragma } from '../connection/pragma.ts';
 
-/** What the checkpoint thread needs to begin. */
+/** What the checkpoint thread needs to start. */
 export interface CheckpointThreadData {
   readonly file: string;
   readonly files: FileIds;
-  /** One of the numbers below: the two threads tell each other nothing else. */
+  /** One of the states below, by which alone the two threads communicate. */
   readonly state: Int32Array<SharedArrayBuffer>;
 }
 
-/** Checkpoints as much as it can without waiting for other connections. */
+/** Checkpoints as much as is possible without waiting for other connections. */
 export const passiveCheckpoint = 'pragma wal_checkpoint(PASSIVE)';
 
-/** What a checkpoint reports: whether another connection stood in its way, the pages in the WAL, and how many are done. */
+/**
+ * What a checkpoint returns: whether another connection blocked it, the pages in the WAL, and how many are
+ * checkpointed.
+ */
 interface Progress {
   readonly busy: number;
   readonly log: number;
@@ -30,33 +33,29 @@ export const ended = 4;
 export const failed = 5;
 
 /**
- * How many pages in the WAL, by our estimate, are worth a checkpoint. The more there are, the more often a page is
- * written once for several commits, and the rarer are the syncs that commits have to wait for.
+ * How many pages in the WAL, as estimated, begin a checkpoint. The more there are, the more often one page is written
+ * for several commits, and the rarer are the syncs that delay commits.
  */
 const enoughPages = 16_000;
-/** How many pages a commit writes for each of its writes, and how many besides. */
+/** The estimate: how many pages a commit adds for each of its writes, and how many besides. */
 const pagesOfWrite = 0.8;
 const pagesOfCommit = 8;
 const pageSize = 4_096;
-/** At how many pages the writer thread checkpoints the rest even while writes wait for it. */
+/** At how many pages the writer thread checkpoints the rest even if writes wait. */
 const maxPages = 24_000;
 /** The checkpoint thread makes next to no objects. */
 const resourceLimits = { maxYoungGenerationSizeMb: 2 };
 /**
- * How long closing waits for a checkpoint, in milliseconds. If it takes longer, the WAL stays larger, but nothing is
- * lost.
+ * How long closing waits for a checkpoint, in milliseconds. If it takes longer, the WAL stays larger; nothing is lost.
  */
 const closeTimeout = 5_000;
-/**
- * How long emptying the WAL waits for connections that read it, in milliseconds: those of this process read only for
- * moments.
- */
+/** How long emptying the WAL waits for readers, in milliseconds: those of this process only read for moments. */
 const readersTimeout = 200;
 
 /**
- * Has the WAL checkpointed. A thread of its own does this while commits go on. The writer thread checkpoints the few
- * pages that commits have added meanwhile, between two commits. Then nothing is left, and the WAL begins anew; it would
- * grow for ever if its checkpoint were always a step behind.
+ * Checkpoints the WAL. A thread of its own does most of it while commits go on. The writer thread then checkpoints,
+ * between two commits, the few pages that were added meanwhile. With nothing left, the WAL begins anew: if the
+ * checkpoint always remained a step behind, it would grow for ever.
  */
 export class Checkpoints {
   readonly #database: Database.Database;
@@ -76,18 +75,17 @@ export class Checkpoints {
     this.#files = files;
   }
 
-  /** A commit has been made. */
+  /** Call after each commit. */
   committed(writes: number, bytes: number): void {
     this.#pages += pagesOfCommit + writes * pagesOfWrite + bytes / pageSize;
     const state = Atomics.load(this.#state, 0);
     if (state === idle && this.#pages >= enoughPages) this.#begin();
     else if (state === failed) this.#tryLater();
-    // Finishing makes two syncs, which hold up every answer that waits for a commit: on a slow disk, longer than its
-    // sender waits.
+    // Only then, because finishing makes two syncs, which on a slow disk delay answers for longer than senders wait.
     else if (state === checkpointed && this.#pages >= maxPages) this.#finish();
   }
 
-  /** No write waits for a commit. */
+  /** Call when no write waits for a commit. */
   whenIdle(): void {
     const state = Atomics.load(this.#state, 0);
     if (state === checkpointed) this.#finish();
@@ -95,17 +93,15 @@ export class Checkpoints {
   }
 
   /**
-   * Checkpoints all of the WAL, and gives its room back to the disk.
-   *
-   * It is not enough that all of it is in the database: while a connection reads the WAL, new pages are added after the
-   * old ones, which may be missing on disk, or take up all the room.
+   * Checkpoints all of the WAL, and truncates it. A checkpoint alone is not enough: while a connection reads the WAL,
+   * new pages are added after the old ones, which may be missing on disk, or take up all the room.
    *
    * @throws unless the WAL is empty
    */
   empty(): void {
     setPragma(this.#database, `busy_timeout = ${readersTimeout}`);
     try {
-      // Most of it while other processes can write; the rest while they wait.
+      // Checkpoints most of it while other processes can write, and the rest while they wait.
       this.#passive.get();
       const { busy } = this.#truncate.get() as Progress;
       if (busy !== 0) throw new Error('the WAL could not be checkpointed: it is in use');
@@ -115,7 +111,7 @@ export class Checkpoints {
     }
   }
 
-  /** Blocks until the thread has closed its connection to the database, or the timeout is over. */
+  /** Blocks until the checkpoint thread has closed its connection, or the timeout is over. */
   close(): void {
     if (!this.#worker) return;
     Atomics.store(this.#state, 0, ending);
@@ -141,8 +137,8 @@ export class Checkpoints {
   }
 
   /**
-   * Checkpoints the rest, and returns how many pages of the WAL are left: if another connection reads it, or the disk
-   * refuses, it is tried again sooner.
+   * Checkpoints the rest, and returns how many pages are left: some if another connection reads the WAL, Infinity if
+   * the disk refuses. The more are left, the sooner the next checkpoint begins.
    */
   #left(): number {
     try {
@@ -160,7 +156,7 @@ export class Checkpoints {
       resourceLimits,
     });
     worker.unref();
-    // Without this thread, the writer thread's `wal_autocheckpoint` still checkpoints, if more slowly.
+    // Without the checkpoint thread, `wal_autocheckpoint` on the writer thread still checkpoints, if more slowly.
     worker.on('error', () => {
       this.#worker = undefined;
       Atomics.store(this.#state, 0, idle);

@@ -13,20 +13,19 @@ import {
 import { WriteQueue } from './write-queue.ts';
 import { type Sendable, type WriteCallbacks, Writer, errorOf } from './writer.ts';
 
-/** The thread's objects are short-lived: a larger young heap would take memory for nothing. */
+/** The thread's objects are short-lived, so it needs no larger young heap. */
 const resourceLimits = { maxYoungGenerationSizeMb: 3 };
 
 const hasEnded: WriteFailure = { message: 'the writer thread has ended', code: undefined };
 
-/** What is told to the owner of a writer. */
 export interface WriterNotices {
   /** The database or its WAL has been deleted or replaced; `found` ends a sentence. */
   readonly onReplaced: (found: string) => void;
-  /** The thread has ended by itself. */
+  /** The thread has ended unexpectedly. */
   readonly onGone: () => void;
 }
 
-/** The app's side of the writer thread: sends it writes, and receives in order what became of them. */
+/** The app's side of the writer thread: sends writes, and receives their outcomes in order. */
 export class FileWriter extends Writer {
   readonly #worker: Worker;
   readonly #port: MessagePort;
@@ -58,7 +57,7 @@ export class FileWriter extends Writer {
       transferList: [port2],
       resourceLimits,
     });
-    // Writes in flight keep the process alive; a thread that waits for writes doesn't.
+    // Writes in flight keep the process alive; an idle writer thread doesn't.
     this.#worker.unref();
     this.#worker.on('error', (error) => this.#gone({ message: error.message, code: undefined }));
     this.#exited = new Promise((resolve) => this.#worker.on('exit', resolve));
@@ -79,7 +78,7 @@ export class FileWriter extends Writer {
   }
 
   get isOverloaded(): boolean {
-    // If the app's event loop was blocked, results may be here already, and nothing waits any more.
+    // If the event loop was blocked, results may be here already.
     if (this.#queue.isOverloaded) this.#receiveAll();
     return this.#queue.isOverloaded;
   }

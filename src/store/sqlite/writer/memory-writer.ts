@@ -12,7 +12,7 @@ interface PendingWrite {
 }
 
 /**
- * Writes to a database in memory, which belongs to one connection and thus to one thread: this one. All writes of one turn
+ * Writes to a database in memory, which belongs to one connection and thus to the app's thread. All writes of one turn
  * of the event loop share a transaction, as in a file.
  */
 export class MemoryWriter extends Writer {
@@ -26,7 +26,7 @@ export class MemoryWriter extends Writer {
     this.#write = prepareWriteGroup(database, statements);
   }
 
-  /** Not at once, as in a file: the handler that asked for it goes on meanwhile. */
+  /** As with a file, not at once: the handler that asked for it goes on meanwhile. */
   borrowLock(work: () => void): void {
     setImmediate(work);
   }

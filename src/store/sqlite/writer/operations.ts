@@ -15,14 +15,14 @@ import type { JoinArrival } from '../work/joins.ts';
 import type { RunRow, SettlementRow } from '../work/settle.ts';
 
 /**
- * Everything that is written, by name. Each operation runs inside a transaction, mostly together with others; its
- * arguments and its result go from thread to thread, so they are plain data.
+ * All writes but events and ends of claims, by name. Each operation runs inside a transaction, mostly together with
+ * others. Its arguments and result are sent between threads, so they are plain data.
  */
 export function operationsOn(statements: Statements) {
   const { processes, claims, settling, joins, dueTimes, quarantine, replays, erasure, scrubbing } =
     statements;
 
-  /** An erasure notes in its own transaction that the files are to be scrubbed. */
+  /** Makes an erasure note, in its own transaction, that the files must be scrubbed. */
   const scrubbed =
     <Args extends readonly unknown[], Result>(erase: (...args: Args) => Result) =>
     (...args: Args): Result => {
@@ -32,8 +32,8 @@ export function operationsOn(statements: Statements) {
 
   return {
     /**
-     * Enters this process among those that share the file, and gives back what it held under `former`, its id until now; 0 if
-     * it had none. That is an argument because an `enter` that was rolled back has left an id here under which nothing is held.
+     * Enters this process among those that share the file, and gives back what it held under `former`, its id so far,
+     * or 0. That is an argument because `processes.id` may be of an `enter` that was rolled back.
      */
     enter(now: number, former: number): { readonly id: number; readonly isWalMissing: boolean } {
       const isWalMissing = former === 0 && processes.isWalMissing();
@@ -45,7 +45,7 @@ export function operationsOn(statements: Statements) {
       return { id, isWalMissing };
     },
 
-    /** Gives back what this process holds, and removes it from the processes that share the file. */
+    /** Gives back what this process holds, and removes the process. */
     leave(now: number, jumps: SeenJumps): void {
       dueTimes.correct(jumps);
       dueTimes.note(now);
@@ -60,7 +60,7 @@ export function operationsOn(statements: Statements) {
       dueTimes.note(now);
     },
 
-    /** Takes over what dead processes held. Returns how many claims that were. */
+    /** Takes over what dead processes held. Returns the number of claims. */
     takeOver(dead: readonly number[]): number {
       let takenOver = 0;
       for (const id of dead) {
@@ -128,7 +128,7 @@ export function operationsOn(statements: Statements) {
     eraseFailureGroups: scrubbed((ids: readonly number[]) => erasure.eraseFailureGroups(ids)),
     eraseAudit: scrubbed((ids: readonly number[]) => erasure.eraseAudit(ids)),
     erasePause: scrubbed((handler: string) => statements.handlers.erase(handler)),
-    /** Not inside a transaction: see `isOutside`. */
+    /** Outside of any transaction: see `isOutside`. */
     scrub: (options: { readonly compact: boolean }) => scrubbing.scrub(options),
   };
 }
@@ -138,7 +138,6 @@ export function isOutside({ name }: Operation): boolean {
   return name === 'scrub';
 }
 
-/** What can be written, and what each operation takes and returns. */
 export type Operations = ReturnType<typeof operationsOn>;
 
 export type OperationName = keyof Operations;

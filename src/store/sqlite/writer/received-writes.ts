@@ -15,16 +15,16 @@ import {
 } from './write-message.ts';
 
 /**
- * A commit is bounded, so that the writes after it don't wait too long, and the app's thread need not give too many
- * answers in one turn of its event loop. On a slow disk, where the sync is what takes long, the bound decides how many
- * events are taken a second; each is two writes.
+ * The bounds of a commit, so that later writes don't wait too long, and the app's thread doesn't give too many answers
+ * in one turn of its event loop. On a disk with slow syncs, they limit how many events are recorded a second; each is
+ * two writes.
  */
 export const groupWrites = 1_024;
 export const groupBytes = 4 * 1024 * 1024;
 
 export interface ReceivedWrite {
   readonly item: WriteItem;
-  /** See `lastGivenUp`; undefined if nobody awaits it: then it is written however long that takes. */
+  /** See `lastGivenUp`; undefined if nobody awaits the write, which is then made however long that takes. */
   readonly number: number | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface ReceivedGroup {
   readonly bytes: number;
 }
 
-/** What has come to the writer thread and is yet to be written, in order. */
+/** The writes that have come to the writer thread and are still to be made, in order. */
 export class ReceivedWrites {
   #waiting: ReceivedWrite[] = [];
   #awaited = 0;
@@ -48,16 +48,15 @@ export class ReceivedWrites {
     for (const item of unpacked(message)) this.#waiting.push({ item, number: this.#numberOf(item) });
   }
 
-  /** Takes out what goes into the next commit. */
+  /** Removes and returns the writes of the next commit. */
   nextGroup(): ReceivedGroup {
     const writes = this.#waiting.splice(0, groupSizeOf(this.#waiting));
     return { writes, bytes: writes.reduce((sum, { item }) => sum + bytesOf(item), 0) };
   }
 
   /**
-   * Frees the memory of a written group's bodies. Left to the garbage collector, bodies that were here during a minor
-   * collection would stay until a full one, and the writer thread makes so little else that they would pile up
-   * meanwhile.
+   * Frees the memory of a written group's bodies. Bodies that survive a minor garbage collection would stay until a
+   * full one, which the writer thread, making few objects, hardly ever has.
    */
   free(writes: readonly ReceivedWrite[]): void {
     const next = this.#waiting.find(({ item }) => isEvent(item));
@@ -78,11 +77,11 @@ export class ReceivedWrites {
 const locked: WriteFailure = { message: 'database is locked', code: 'SQLITE_BUSY' };
 const tooLate: WriteFailure = { message: 'the database did not take it in time', code: undefined };
 
-/** The writes of one group, each of which is written, fails or is given up. */
+/** The writes of one group while they are made. */
 export class GroupInProgress {
   readonly #results: unknown[];
   readonly #failures: [index: number, failure: WriteFailure][] = [];
-  /** What is yet to be written, with its index in the group. */
+  /** The writes still to be made, with their indices in the group. */
   #open: readonly (ReceivedWrite & { readonly index: number })[];
   readonly #givenUp: WriterData['givenUp'];
 
@@ -92,10 +91,10 @@ export class GroupInProgress {
     this.#open = writes.map((write, index) => ({ ...write, index }));
   }
 
-  /** Returns what is yet to be written. What has been given up by now fails, and is left out. */
+  /** Fails the writes that have been given up by now, and returns those still to be made. */
   remaining(): readonly WriteItem[] {
     const last = Number(Atomics.load(this.#givenUp, lastGivenUp));
-    // An event that was answered with 503 is sent again, and should not be written at the expense of others.
+    // An event that was answered with 503 will be sent again: it should not delay others.
     this.#giveUp(({ number = Infinity }) => number <= last, tooLate);
     return this.#open.map(({ item }) => item);
   }
@@ -104,7 +103,10 @@ export class GroupInProgress {
     return this.#open.length === 0;
   }
 
-  /** Another process has had the database locked for so many milliseconds. Infinity gives everything up. */
+  /**
+   * Gives up the writes whose timeout is over, after so many milliseconds of waiting for another process; Infinity:
+   * all.
+   */
   waitedForLock(milliseconds: number): void {
     this.#giveUp(
       ({ item }) =>
@@ -113,7 +115,7 @@ export class GroupInProgress {
     );
   }
 
-  /** Takes what became of each write that was yet to be written. */
+  /** Takes the outcomes of the writes still to be made. */
   take(written: readonly WriteResult[]): void {
     for (const [position, { index }] of this.#open.entries()) {
       const one = written[position];
@@ -123,12 +125,12 @@ export class GroupInProgress {
     this.#open = [];
   }
 
-  /** Fails whatever is yet to be written. */
+  /** Fails the writes still to be made. */
   fail(failure: WriteFailure): void {
     this.take(this.#open.map(() => ({ failure })));
   }
 
-  /** What the app's thread is sent. */
+  /** The message for the app's thread. */
   message(took: number | undefined): WrittenMessage {
     return { results: this.#results, failures: this.#failures, took };
   }
@@ -142,7 +144,7 @@ export class GroupInProgress {
   }
 }
 
-/** How many of the writes that wait go into the next commit. */
+/** How many of the waiting writes go into the next commit. */
 export function groupSizeOf(waiting: readonly { readonly item: WriteItem }[]): number {
   let bytes = 0;
   let count = 0;

@@ -14,34 +14,34 @@ import {
   sync,
 } from './write-message.ts';
 
-/** How long each of several transactions waits for another process, in milliseconds, when a group has failed. */
+/** How long each transaction waits for another process, in milliseconds, when a failed group is written one by one. */
 const singleTimeout = 700;
 
-/** What became of one write: what it returned, or why it failed. */
+/** The outcome of one write: what it returned, or why it failed. */
 export type WriteResult = { readonly value: unknown } | { readonly failure: WriteFailure };
 
 export interface GroupWritten {
   readonly written: readonly WriteResult[];
-  /** Whether anything was changed, so that the disk was synced. */
+  /** Whether anything was changed, and so synced. */
   readonly isChanged: boolean;
-  /** Whether the disk has failed or is full: what was committed before may be missing on it. */
+  /** Whether the disk has failed or is full: earlier commits may be missing on it. */
   readonly isDiskFailure: boolean;
 }
 
-/** What is yet to be written, without what has been given up by now. */
+/** Returns the items still to be written, without those given up by now. */
 export type Remaining = () => readonly WriteItem[];
 
 /**
- * Writes items in one transaction: the sync to disk, which is what a durable write costs, is paid once for all of them.
- * Undefined when another process has locked the database, and nothing was done.
+ * Writes items in one transaction, so that they share the sync to disk, which is what a durable write costs. Returns
+ * undefined, with nothing done, if another process has locked the database.
  */
 export type WriteGroup = (remaining: Remaining) => GroupWritten | undefined;
 
 /**
- * Prepares the writing of groups. Events are written first and together, because they share what is read from the inbox
- * for them; then claims are ended, and the other operations are run in their order.
+ * Prepares the writing of groups. Events are written first and together, because they share reads from the inbox; then
+ * claims are ended, and then the other operations run in their order.
  *
- * `isUnproven`: the last write failed at the disk, so whether it takes one again is known only when it has.
+ * `isUnproven`: the last write failed at the disk, so that a probe must write to it.
  */
 export function prepareWriteGroup(
   database: Database.Database,
@@ -50,7 +50,7 @@ export function prepareWriteGroup(
 ): WriteGroup {
   const operations = operationsOn(statements);
   let isDiskUnproven = isUnproven;
-  // IMMEDIATE: a transaction that begins by reading and then wants to write can be refused in the middle.
+  // IMMEDIATE, because a transaction that begins with a read may be refused at its first write.
   const begin = database.prepare('begin immediate');
   const commit = database.prepare('commit');
   const totalChanges = database.prepare('select total_changes()').pluck();
@@ -75,7 +75,7 @@ export function prepareWriteGroup(
     begin.run();
     try {
       const changesBefore = totalChanges.get();
-      // Asked for once the lock is there: what was given up before another process let go of it must not be written.
+      // Only now that this process has the lock: items given up while it waited must not be written.
       const items = remaining();
       const values = write(items);
       // A commit without any change is not synced.
@@ -86,12 +86,12 @@ export function prepareWriteGroup(
       if (isChanged) isDiskUnproven = false;
       return { written: values.map((value) => ({ value })), isChanged, isDiskFailure: false };
     } finally {
-      // A statement that failed may have ended the transaction by itself; a commit that failed has not.
+      // A failed statement may have ended the transaction; a failed commit has not.
       if (database.inTransaction) database.exec('rollback');
     }
   };
 
-  /** The group failed as a whole, so nothing of it is stored: writes each item by itself, to find out which one fails. */
+  /** Writes each item of a failed group by itself, to find out which one fails: nothing of the group is stored. */
   const oneByOne = (items: readonly WriteItem[]): GroupWritten => {
     // Another process may take the lock between two of these transactions.
     setPragma(database, `busy_timeout = ${singleTimeout}`);
@@ -100,7 +100,7 @@ export function prepareWriteGroup(
       try {
         groups.push(inTransaction(() => [item]));
       } catch (error) {
-        // Where one of them fails at the disk, so would the rest.
+        // If one fails at the disk, so would the rest.
         const failed = failedGroup(isDiskFailure(error) ? items.length - index : 1, error);
         groups.push(failed);
         if (failed.isDiskFailure) break;
@@ -140,20 +140,20 @@ function failedGroup(count: number, error: unknown): GroupWritten {
   return { written, isChanged: false, isDiskFailure: isDiskFailure(error) };
 }
 
-/** Whether the disk has failed or is full: nothing more must be appended after a place that may be missing on it. */
+/** Whether the disk has failed or is full: see `WriterThread.#failClosed`. */
 function isDiskFailure(error: unknown): boolean {
   return isDiskError(error) || isDiskFull(error);
 }
 
-/** Why a write failed, in a form that can be sent to another thread. */
+/** The failure in a form that can be sent to another thread. */
 export function failureOf(error: unknown): WriteFailure {
   const { message, code } = error as { readonly message?: unknown; readonly code?: unknown };
   return { message: String(message ?? error), code: typeof code === 'string' ? code : undefined };
 }
 
 /**
- * The events of a group. Those after a `claimEvents` are left to it: if the first of them were claimed as it is written,
- * the answer to `claimEvents`, which comes before, could hold a later event of its call.
+ * The events of a group. Those after a `claimEvents` are left to it. Otherwise the first of them could be claimed as it
+ * is written, while the result of `claimEvents`, which the caller gets before, could have a later event of its call.
  */
 function eventsIn(items: readonly WriteItem[]): readonly EventRow[] {
   const claim = items.findIndex((item) => isOperation(item) && item.name === 'claimEvents');

@@ -1,8 +1,8 @@
 /**
- * The write lock of one process. SQLite lets one connection write at a time; this process writes through the writer
- * thread, and only what users write, in `ctx.commit` and through `receiver.database`, must be written on their own
- * thread. For that the writer lends its lock, between two commits: left to SQLite's own lock, the app's thread would
- * hardly ever find it free under load.
+ * The write lock of one process. SQLite lets one connection write at a time. The writer thread makes all writes of this
+ * process except users' own, in `ctx.commit` and through `receiver.database`, which must run on the app's thread. For
+ * these the writer lends its lock between two commits: under load, the app's thread would hardly ever find SQLite's own
+ * lock free.
  */
 import { refProcess, systemClock } from '../../../kit/clock.ts';
 
@@ -14,43 +14,43 @@ const wanted = 1;
 const kept = 0;
 const lent = 1;
 
-/** How long the app's thread is blocked at the most, in milliseconds: the writer thread may have ended. */
+/** How long the app's thread is blocked at most, in milliseconds: the writer thread may have ended. */
 const maxBlocked = 2_000;
 
-/** The app's side: it has the lock only while a function runs, and never across two of them. */
+/** The app's side. It has the lock only while functions run, and gives it back before it returns to the event loop. */
 export class BorrowedLock {
   readonly memory = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
-  /** Wakes the writer, which may be idle. Undefined while there is none: then nobody else in this process writes. */
+  /** Wakes the writer, which may be idle. Undefined if there is no writer, so that nobody else in this process writes. */
   #ask: (() => void) | undefined;
   readonly #waiting: (() => void)[] = [];
   #depth = 0;
   #unref: (() => void) | undefined;
 
-  /** From now on the lock is the writer's, which `ask` wakes. */
+  /** Gives the lock to a writer, which `ask` wakes. */
   writerBegins(ask: () => void): void {
     Atomics.store(this.memory, state, kept);
     this.#ask = ask;
   }
 
-  /** The writer has ended, and lends nothing any more. */
+  /** Call when the writer has ended. */
   writerEnded(): void {
     this.#ask = undefined;
     this.#runWaiting();
   }
 
-  /** Runs `work` when the writer has lent its lock; throws what it throws into `work` itself. */
+  /** Runs `work` when the writer has lent its lock. `work` must not throw. */
   later(work: () => void): void {
     this.#waiting.push(work);
     if (!this.#ask) return this.#runWaiting();
-    // A process that only waits for the lock, as one that stops, must not end meanwhile.
+    // A process that waits for nothing but the lock, for example while it stops, must not end.
     this.#unref ??= refProcess();
     this.#request(this.#ask);
   }
 
   /**
-   * Runs `work` now, and blocks until the writer has lent its lock: for users' synchronous writes.
+   * Blocks until the writer has lent its lock, and runs `work`: for users' synchronous writes.
    *
-   * @throws SQLITE_BUSY when the writer doesn't lend it: another process may have locked the database
+   * @throws SQLITE_BUSY if the writer doesn't lend it: another process may have locked the database
    */
   now<T>(work: () => T): T {
     if (this.#depth > 0 || !this.#ask) return work();
@@ -66,20 +66,20 @@ export class BorrowedLock {
     }
   }
 
-  /** The writer says that it has lent the lock; `now` may have used it meanwhile, and given it back. */
+  /** Call when the writer reports that it has lent the lock. `now` may already have used it and given it back. */
   wasLent(): void {
     if (this.#depth > 0 || Atomics.load(this.memory, state) !== lent) return;
     this.#runWaiting();
     this.#giveBack();
   }
 
-  /** A waiter may be woken by the notice of an earlier change, so both sides look again after each. */
+  /** Blocks until the lock is lent. A waiter may be woken by an earlier change, so both sides check the state again. */
   #block(ask: () => void): void {
     const deadline = systemClock.elapsed() + maxBlocked;
     while (Atomics.load(this.memory, state) !== lent) {
       const left = deadline - systemClock.elapsed();
       if (left <= 0 && this.#withdraw()) {
-        // The request was also that of what waits without blocking.
+        // The withdrawn request was also for the work that waits without blocking.
         if (this.#waiting.length > 0) this.#request(ask);
         throw locked();
       }
@@ -91,7 +91,7 @@ export class BorrowedLock {
     if (Atomics.exchange(this.memory, wanted, 1) === 0) ask();
   }
 
-  /** Takes the request back; false when the writer has seen it, and lends. */
+  /** Withdraws the request. Returns false if the writer has seen it, and lends. */
   #withdraw(): boolean {
     return Atomics.exchange(this.memory, wanted, 0) === 1;
   }
@@ -102,7 +102,7 @@ export class BorrowedLock {
     Atomics.notify(this.memory, state);
   }
 
-  /** Runs all waiting work, and what it adds. */
+  /** Runs all waiting work, including what that adds. */
   #runWaiting(): void {
     this.#depth += 1;
     try {
@@ -121,7 +121,7 @@ function locked(): Error {
 
 /**
  * The writer's side, called between two commits: lends the lock if the app's thread wants it, and blocks until it is
- * given back. `report` reaches an app that waits without blocking.
+ * given back. `report` wakes an app that waits without blocking.
  */
 export function lendIfWanted(memory: Int32Array<SharedArrayBuffer>, report: () => void): void {
   if (Atomics.exchange(memory, wanted, 0) === 0) return;

@@ -1,4 +1,4 @@
-/** What the app's thread and the writer thread send each other. */
+/** The messages between the app's thread and the writer thread. */
 import type { MessagePort } from 'node:worker_threads';
 import type { Sequence } from '../../event-record.ts';
 import type { FileIds } from '../connection/database-files.ts';
@@ -6,42 +6,42 @@ import type { OwnProcess } from '../work/processes.ts';
 import type { EventRow } from '../work/record.ts';
 import type { Operation } from './operations.ts';
 
-/** What the writer thread needs to begin. */
+/** What the writer thread needs to start. */
 export interface WriterData {
   readonly file: string;
   readonly files: FileIds;
   readonly process: OwnProcess;
   /** The id under which the process has entered; 0 before that. */
   readonly id: number;
-  /** Who may write: see `WriteLock`. */
+  /** The memory of `BorrowedLock`. */
   readonly lock: Int32Array<SharedArrayBuffer>;
-  /** What nobody waits for any more: see `lastGivenUp` and `abandoned`. */
+  /** Which writes nobody waits for any more: see `lastGivenUp` and `abandoned`. */
   readonly givenUp: BigInt64Array<SharedArrayBuffer>;
   readonly port: MessagePort;
 }
 
 /**
- * The index in `givenUp` of the number of the last awaited write that was given up. Each thread numbers the awaited writes by
- * itself, from 1 in the order in which they are sent, so that no number has to be sent along: `WriteQueue.add` and
+ * The index in `givenUp` of the number of the last awaited write that was given up. Both threads count the awaited
+ * writes, from 1 in the order in which they are sent, so that numbers need not be sent: `WriteQueue.add` and
  * `ReceivedWrites.add` must count the same writes.
  */
 export const lastGivenUp = 0;
-/** The index of what is not zero once everything is given up that would have to wait for another process. */
+/** The index in `givenUp` of a flag, set once no write may wait for another process any more. */
 export const abandoned = 1;
 
-/** What is to be written: an event, the sequence of an event whose claim ends, or any other operation. */
+/** A write: an event, the sequence of an event whose claim ends, or any other operation. */
 export type WriteItem = EventRow | Sequence | OperationItem | typeof sync | typeof probe;
 
-/** Asks for everything that was committed before to be on disk. */
+/** Requires that everything committed before is on disk. */
 export const sync = 'sync';
 
-/** Asks whether the database can be written. It leaves the disk alone unless the disk has refused the last write. */
+/** Tests whether the database can be written. It writes to the disk only if the disk refused the last write. */
 export const probe = 'probe';
 
 export interface OperationItem extends Operation {
-  /** Whether a delivery is answered after it, with 503 if it takes too long. */
+  /** Whether a delivery's answer waits for it, and is 503 if it takes too long. */
   readonly isAwaited: boolean;
-  /** Whether it has a transaction of its own, because it may take long. */
+  /** Whether it gets a transaction of its own, because it may take long. */
   readonly isAlone: boolean;
   /** How long it may wait for another process that has locked the database, in milliseconds. */
   readonly timeout: number;
@@ -50,8 +50,7 @@ export interface OperationItem extends Operation {
 }
 
 /**
- * Writes that are sent together. Of events only the values are sent, one after the other, because the property names
- * would be copied each time.
+ * Writes that are sent together. Events are sent as lists of values, because property names would be copied for each.
  */
 export interface WriteMessage {
   readonly writes: readonly ('event' | Exclude<WriteItem, EventRow>)[];
@@ -60,17 +59,16 @@ export interface WriteMessage {
   readonly bodies: ArrayBuffer;
 }
 
-/** What the writer thread is sent. `lend`: the app's thread waits for the write lock. */
+/** `lend`: the app's thread waits for the write lock. */
 export type ToWriter = WriteMessage | 'lend' | 'close';
 
-/** What the writer thread sends. */
 export type FromWriter = WrittenMessage | ReplacedMessage | 'ready' | 'lent';
 
-/** What became of the writes, in the order in which they were sent. */
+/** The outcomes of the first writes that have not been answered yet, in the order in which they were sent. */
 export interface WrittenMessage {
-  /** Of an event a `RecordedRow`; of the end of a claim whether it still held; of an operation what it returned. */
+  /** A `RecordedRow` for an event, whether it still held for the end of a claim, what it returned for an operation. */
   readonly results: readonly unknown[];
-  /** Those that failed, by their index in `results`. */
+  /** The writes that failed, by their index in `results`. */
   readonly failures: readonly (readonly [index: number, failure: WriteFailure])[];
   /** How long the commit took, in milliseconds; undefined if it changed nothing, which takes no time on any disk. */
   readonly took: number | undefined;
@@ -82,13 +80,16 @@ export interface WriteFailure {
   readonly code: string | undefined;
 }
 
-/** The database or its WAL has been deleted or replaced: no write counts any more. */
+/** The database or its WAL was moved, deleted or replaced: nothing can be written any more. */
 export interface ReplacedMessage {
   /** What was found, as the end of a sentence. */
   readonly replaced: string;
 }
 
-/** Packs writes. A body that is sent by itself would be cloned with everything that shares its memory. */
+/**
+ * Packs writes. Bodies are copied into one buffer: sent as they are, each would be cloned with all of its shared
+ * buffer.
+ */
 export function packed(items: readonly WriteItem[]): WriteMessage {
   const events = items.filter(isEvent);
   const bodies = new Uint8Array(events.reduce((size, { body }) => size + body.byteLength, 0));
@@ -138,7 +139,6 @@ export function isEvent(item: WriteItem): item is EventRow {
   return typeof item === 'object' && 'identity' in item;
 }
 
-/** Whether a write ends the claim on an event. */
 export function isEndOfClaim(item: WriteItem): item is Sequence {
   return typeof item === 'number';
 }
@@ -147,7 +147,7 @@ export function isOperation(item: WriteItem): item is OperationItem {
   return typeof item === 'object' && 'name' in item;
 }
 
-/** Whether a delivery is answered after a write, with 503 if it takes too long. */
+/** Whether a delivery's answer waits for a write, and is 503 if it takes too long. */
 export function isAwaited(item: WriteItem): boolean {
   return isEvent(item) || (isOperation(item) && item.isAwaited);
 }

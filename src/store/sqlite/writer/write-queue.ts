@@ -14,27 +14,27 @@ import {
 } from './write-message.ts';
 import { type Sendable, type WriteCallbacks, errorOf } from './writer.ts';
 
-/** How many writes may be in flight: a disk that falls behind must not take the process's memory. */
+/** How many writes may be in flight, so that they don't fill the memory when the disk is slow. */
 const maxWrites = 16_384;
 const maxBytes = 48 * 1024 * 1024;
 
 /**
- * At how many writes they are sent without waiting for the end of the turn: one turn of the event loop may bring hundreds,
- * and the writer thread would be idle meanwhile.
+ * How many unsent writes are sent before the turn of the event loop ends. A turn may bring hundreds, and the writer
+ * thread would be idle meanwhile.
  */
 const fullLoad = 24;
 
-/** How long the ends of claims wait for an event that they go along with, in milliseconds. */
+/** How long the ends of claims wait for an event to be sent with, in milliseconds. */
 const endsDelay = 2;
 
-/** How many writes are committed together where events come one by one: an event, and the end of the one before it. */
+/** The size of a commit when events come one by one: an event, and the end of the claim on the previous one. */
 const fewWrites = 2;
 
-/** A write that the writer thread has been given, or is about to be. */
+/** A write that has not been answered, sent or unsent. */
 interface Write {
   readonly item: WriteItem;
   readonly transfer: readonly ArrayBuffer[];
-  /** When its sender no longer waits, on the clock that never jumps; Infinity if nobody awaits it. */
+  /** When its sender stops waiting, by the monotonic clock; Infinity if nobody awaits it. */
   readonly deadline: number;
   readonly callbacks: WriteCallbacks;
   /** See `lastGivenUp`; undefined if nobody awaits it. */
@@ -42,33 +42,32 @@ interface Write {
   isGivenUp: boolean;
 }
 
-/** What the queue needs of the owner of the writer thread. */
+/** What the queue needs from the owner of the writer thread. */
 export interface QueueHooks {
   readonly clock: Clock;
   /** Sends writes to the writer thread together. */
   readonly send: (items: readonly WriteItem[], transfer: ArrayBuffer[]) => void;
-  /** Receives at once what the writer thread has sent so far. */
+  /** Receives at once what the writer thread has sent. */
   readonly receiveAll: () => void;
 }
 
-/** Writes on their way to the writer thread and back: bounded, sent together, answered in order, given up in time. */
+/** The writes in flight: bounded, sent together, answered in order, given up in time. */
 export class WriteQueue {
-  /** What nobody waits for any more, in memory that the writer thread shares: see `lastGivenUp`. */
+  /** Which writes nobody waits for any more, in memory shared with the writer thread: see `lastGivenUp`. */
   readonly givenUp = new BigInt64Array(new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT));
   readonly #hooks: QueueHooks;
-  /** Not sent yet: all writes of one turn of the event loop go together. */
   #unsent: Write[] = [];
   /** In the order in which they will be answered. */
   #sent: Write[] = [];
-  /** How many of these are awaited. */
+  /** How many of the sent writes are awaited. */
   #sentAwaited = 0;
   #bytes = 0;
   #isScheduled = false;
   #endsTimer: NodeJS.Timeout | undefined;
   #awaited = 0;
-  /** How many writes were last written together. */
+  /** The size of the last commit, in writes. */
   #lastWritten = 0;
-  /** How long each of the last four commits took that have changed something, in milliseconds. */
+  /** How long each of the last four commits with changes took, in milliseconds. */
   #took = [0, 0, 0, 0];
   #cancelWatch: (() => void) | undefined;
 
@@ -76,17 +75,18 @@ export class WriteQueue {
     this.#hooks = hooks;
   }
 
-  /** How many have not been answered. */
+  /** How many writes have not been answered. */
   get count(): number {
     return this.#unsent.length + this.#sent.length;
   }
 
   /**
-   * Whether an event would have to wait for longer than its sender does: whole groups go before it, and it is in the
-   * commit after them. If it were taken, it would be written although its sender gets 503, at the expense of those
-   * that come in time. Only four slow commits in a row count, because a burst or a checkpoint makes one slow. Up to one
-   * group is always taken, because it may be long ago that the disk was slow. Where no commit is fast enough for anybody,
-   * as many as memory holds are taken: some are written late, and the copies that are sent again are duplicates.
+   * Whether an event added now would wait longer than its sender does: for the whole groups before it, and its own
+   * commit. Accepted, it would be written for a sender that gets 503, at the expense of events that can be in time. The
+   * fastest of the last four commits is the estimate, because a burst or a checkpoint may slow one down. Up to one
+   * group is always accepted, because the disk may have been slow long ago. If no commit is fast enough for anybody,
+   * events are accepted up to the memory bounds: they are written late, and the copies that are sent again are
+   * duplicates.
    */
   get isOverloaded(): boolean {
     if (this.count >= maxWrites || this.#bytes >= maxBytes) return true;
@@ -95,7 +95,7 @@ export class WriteQueue {
     return groups > 0 && took <= recordTimeout && (groups + 1) * took > recordTimeout;
   }
 
-  /** Adds a write. One that is awaited fails when it can't be made before its sender gives up. */
+  /** Adds a write. An awaited one fails if it can't be made in time. */
   add({ item, transfer = [] }: Sendable, callbacks: WriteCallbacks): void {
     const { clock } = this.#hooks;
     const hasDeadline = isAwaited(item);
@@ -115,7 +115,7 @@ export class WriteQueue {
     this.#sendOrWait(item);
   }
 
-  /** The writer thread says what became of those that were sent first. */
+  /** Takes the outcomes of the writes that were sent first. */
   written({ results, failures, took }: WrittenMessage): void {
     this.#lastWritten = results.length;
     if (took !== undefined) this.#took = [...this.#took.slice(1), took];
@@ -127,12 +127,12 @@ export class WriteQueue {
     this.#whenIdle();
   }
 
-  /** What can't be written at once is given up, whatever it is. */
+  /** Gives up all writes that would have to wait for another process, from now on. */
   abandon(): void {
     Atomics.store(this.givenUp, abandoned, 1n);
   }
 
-  /** The writer thread has ended: whatever it has not answered fails. */
+  /** Fails all writes, because the writer thread has ended. */
   fail(failure: WriteFailure): void {
     const writes = [...this.#sent, ...this.#unsent];
     this.#sent = [];
@@ -142,21 +142,21 @@ export class WriteQueue {
     this.#whenIdle();
   }
 
-  /** Sends what is unsent, with the write that was just added, or has it sent later. */
+  /** Sends the unsent writes, of which `added` is the last, now or later. */
   #sendOrWait(added: WriteItem): void {
     if (this.#unsent.length >= fullLoad) return this.#send();
-    // An event that comes alone is sent at once, together with the end of the previous event's claim if that is still waiting
-    // for it. Where many come, it waits for the others of the same turn of the event loop: if it were sent ahead of them, it
-    // would have a commit of its own, and they would wait for that.
+    // An event that comes alone is sent at once, with the end of the previous event's claim if that is unsent. If many
+    // come, it waits for the others of the same turn of the event loop, which would otherwise have to wait for its
+    // commit.
     const isFirst = this.#sentAwaited === 0 && this.#lastWritten <= fewWrites;
     if (isAwaited(added) && isFirst) return this.#send();
-    // The end of a claim, which nobody waits for, goes along with the next event if one comes soon. By itself it would have
-    // a commit of its own, which the next event would have to wait for.
+    // The end of a claim, which nobody waits for, goes along with the next event if one comes soon. Sent alone, it
+    // would have a commit of its own, for which the next event would have to wait.
     if (isEndOfClaim(added)) {
       this.#endsTimer ??= setTimeout(() => this.#send(), endsDelay);
       return;
     }
-    // Writes of one turn are sent together: each message wakes the other thread, which costs as much as an event.
+    // All writes of a turn are sent together: each message wakes the writer thread, which costs as much as an event.
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => {
@@ -184,7 +184,7 @@ export class WriteQueue {
   #end({ item, callbacks }: Write, result: unknown, failure: WriteFailure | undefined): void {
     this.#bytes -= bytesOf(item);
     if (failure) return callbacks.onFailed(errorOf(failure));
-    // What one callback throws must not concern the other writes: they have been written too.
+    // An error in one callback must not affect the other writes, which were written too.
     try {
       callbacks.onWritten(result);
     } catch (error) {
@@ -192,9 +192,9 @@ export class WriteQueue {
     }
   }
 
-  /** Gives up what nobody waits for any more: a delivery must be answered while its sender is still there. */
+  /** Gives up overdue writes, so that a delivery is answered while its sender still waits. */
   #watch(): void {
-    // If the app's event loop was blocked, results may be here already, and the disk was not slow.
+    // If the event loop was blocked, results may be here already.
     this.#hooks.receiveAll();
     const now = this.#hooks.clock.elapsed();
     let next = Infinity;
@@ -203,7 +203,7 @@ export class WriteQueue {
       if (write.deadline > now) next = Math.min(next, write.deadline);
       else {
         write.isGivenUp = true;
-        // They are given up in the order in which they were sent: all have the same timeout.
+        // All have the same timeout, so they are given up in the order in which they are sent.
         Atomics.store(this.givenUp, lastGivenUp, BigInt(write.number));
         const { onFailed, onGivenUp = onFailed } = write.callbacks;
         onGivenUp(new Error('the database did not take it in time'));

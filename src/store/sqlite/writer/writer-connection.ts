@@ -8,12 +8,12 @@ import { Checkpoints } from './checkpoints.ts';
 import { type WriteGroup, prepareWriteGroup } from './write-group.ts';
 import type { WriterData } from './write-message.ts';
 
-/** Pages in the WAL at which a commit checkpoints by itself: far more than the checkpoint thread lets gather. */
+/** The number of pages in the WAL at which a commit checkpoints by itself; the checkpoint thread begins far earlier. */
 const checkpointPages = 36_000;
-/** The size of the page cache, in kibibytes: the pages of the latest era stay in memory, and need not be read again. */
+/** The size of the page cache, in kibibytes: large enough for the pages of the latest era. */
 const cacheSize = 6_000;
 
-/** The writer's connection to the database, with all that is prepared for it. */
+/** The writer's connection to the database, and its prepared statements. */
 export class WriterConnection {
   readonly files: DatabaseFiles;
   readonly earlier: FilteredIdentities;

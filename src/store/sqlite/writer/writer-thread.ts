@@ -1,7 +1,7 @@
 /**
- * The work of the writer thread: it makes every write of this process, so that neither the sync to disk nor a checkpoint
- * ever stalls the app's event loop. All that arrives during one commit goes into the next one, so the sync, which is what
- * a durable write costs, is paid once for all of it. This thread holds nothing back to wait for others.
+ * The writer thread. It makes every write of this process but users' own, so that neither the sync to disk nor a
+ * checkpoint blocks the app's event loop. All that arrives during one commit goes into the next one and shares its
+ * sync. This thread never delays a write to wait for more.
  */
 import { setImmediate } from 'node:timers';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
@@ -19,19 +19,19 @@ import { GroupInProgress, type ReceivedGroup, ReceivedWrites } from './received-
 import { lendIfWanted } from './write-lock.ts';
 import { WriterConnection } from './writer-connection.ts';
 
-/** How long to let another process finish its transaction before trying again, in milliseconds. */
+/** How long to wait for another process's transaction before trying again, in milliseconds. */
 const lockedPause = 5;
 
-/** Why a write fails that was made to files which are no longer in their place; what to do is reported once. */
+/** The failure of writes to files that were moved, deleted or replaced. What to do about it is reported once. */
 const replaced: WriteFailure = { message: 'the database was deleted or replaced', code: undefined };
 
-/** Receives writes, commits them in groups, and says what became of them. */
+/** Receives writes, commits them in groups, and sends their results back. */
 export class WriterThread {
   readonly #data: WriterData;
   readonly #port: MessagePort;
   readonly #waiting = new ReceivedWrites();
   #connection: WriterConnection;
-  /** How the disk has failed, and when it may be tried again. */
+  /** How the disk failed, and when to try it again. */
   #diskFailure: { readonly failure: WriteFailure; readonly until: number } | undefined;
   #hasEmptiedWal = false;
   #isReplaced = false;
@@ -43,7 +43,7 @@ export class WriterThread {
     this.#connection = new WriterConnection(data);
   }
 
-  /** Writes what comes, until it is told to close. */
+  /** Writes what arrives, until it is told to close. */
   listen(): void {
     this.#send('ready');
     this.#loadFilters();
@@ -55,31 +55,30 @@ export class WriterThread {
   }
 
   /**
-   * Empties the WAL, if it can, after the first commit, which enters this process. The entry is then in the database file
-   * itself, where it shows the next process whether a WAL is missing. And an earlier process may have been killed after a sync
-   * of this WAL failed: whatever is appended after that place could be lost in a power cut. If another connection is using the
-   * WAL, it stays as it is: a receiver that was there at the failure knows of it, and a start must not fail for a mere
-   * possibility.
+   * Empties the WAL, if possible. After the first commit, which enters this process, for two reasons. The entry must be
+   * in the database file itself, to show the next process whether a WAL is missing. And if an earlier process was
+   * killed after a sync of this WAL failed, what is appended to it could be lost in a power cut. A WAL that another
+   * connection uses stays as it is, because a start must not fail for a mere possibility.
    */
   #emptyWal(): void {
     this.#hasEmptiedWal = true;
     try {
       this.#connection.checkpoints.empty();
     } catch {
-      // Whatever the disk refuses now it refuses the first write too.
+      // A disk that refuses this refuses the next write, too.
     }
   }
 
   /**
-   * Loads one filter at a time. With many events, loading all of them takes a moment, and neither the app's start nor a
-   * delivery must wait for that.
+   * Loads filters one at a time, because with many events all of them take a while, for which neither the app's start
+   * nor a delivery should wait.
    */
   #loadFilters(): void {
     if (this.#isClosing) return;
     try {
       if (this.#connection.earlier.loadOne()) setImmediate(() => this.#loadFilters());
     } catch {
-      // Without the filters, looking for duplicates takes longer. They are made or loaded when events are written.
+      // Without filters, the search for duplicates only takes longer. They are loaded or made as events are written.
     }
   }
 
@@ -88,7 +87,7 @@ export class WriterThread {
     else if (message !== 'lend') this.#waiting.add(message);
   }
 
-  /** Takes all messages that have come in, without going back to the event loop: their writes are in the next commit. */
+  /** Receives all messages that have come in, without going back to the event loop, for the next commit. */
   #receiveAll(): void {
     for (let more = receiveMessageOnPort(this.#port); more; more = receiveMessageOnPort(this.#port)) {
       this.#receive(more.message as ToWriter);
@@ -102,7 +101,7 @@ export class WriterThread {
       const group = this.#waiting.nextGroup();
       this.#commit(group);
       this.#waiting.free(group.writes);
-      // In this order: the message that asks for the lock comes only once, and may be among those that are received.
+      // In this order: the app asks for the lock by one message, which may be among those received here.
       if (!this.#hasEmptiedWal) this.#emptyWal();
       this.#receiveAll();
       this.#lendLock();
@@ -114,7 +113,7 @@ export class WriterThread {
     lendIfWanted(this.#data.lock, () => this.#send('lent'));
   }
 
-  /** Writes a group, and tries again for as long as another process has the lock. */
+  /** Writes a group; tries again while another process has the lock. */
   #commit({ writes, bytes }: ReceivedGroup): void {
     const { givenUp } = this.#data;
     const progress = new GroupInProgress(writes, givenUp);
@@ -134,7 +133,7 @@ export class WriterThread {
     if (isChanged) this.#connection.checkpoints.committed(writes.length, bytes);
   }
 
-  /** Undefined when another process has the lock. */
+  /** Returns undefined if another process has the lock. */
   #tryToWrite(progress: GroupInProgress): GroupWritten | undefined {
     const failure = this.#isReplaced ? replaced : this.#recover();
     if (failure) {
@@ -144,23 +143,23 @@ export class WriterThread {
     const done = this.#connection.write(() => progress.remaining());
     if (!done) return undefined;
     if (done.isDiskFailure) this.#failClosed(failureIn(done));
-    // Nothing counts that was written to files which are no longer in their place.
+    // What was written to replaced files is lost.
     if (this.#noticeReplacedFiles()) progress.fail(replaced);
     else progress.take(done.written);
     return done;
   }
 
   /**
-   * The disk has refused to write or to sync. After a sync that failed, the kernel may report that the next one
-   * succeeded, although what the first one dropped is not on disk, and everything after that place in the WAL could then
-   * not be read. After a full disk, the WAL would take whatever room becomes free, until too little is left to checkpoint
-   * it. So nothing is written any more until the database has been opened anew and its WAL is empty.
+   * Refuses writes after the disk has failed, until the database has been opened anew and its WAL is empty. After a
+   * failed sync, the kernel may report that the next one succeeded although the data of the first is not on disk;
+   * everything after that place in the WAL would then be unreadable. On a full disk, the WAL would take whatever room
+   * becomes free, until too little is left to checkpoint it.
    */
   #failClosed(failure: WriteFailure): void {
     this.#diskFailure = { failure, until: systemClock.elapsed() };
   }
 
-  /** Returns why nothing can be written, if the disk still refuses. */
+  /** Tries to open the database anew after a failure. Returns why nothing can be written, if the disk still refuses. */
   #recover(): WriteFailure | undefined {
     if (!this.#diskFailure) return undefined;
     if (systemClock.elapsed() < this.#diskFailure.until) return this.#diskFailure.failure;
@@ -171,18 +170,18 @@ export class WriterThread {
       this.#connection.checkpoints.empty();
       this.#diskFailure = undefined;
     } catch (error) {
-      // Each try may take long.
+      // Not at once, because each try may take long.
       this.#diskFailure = { failure: failureOf(error), until: systemClock.elapsed() + storePause };
     }
     return this.#diskFailure?.failure;
   }
 
-  /** Returns whether the database or its WAL is no longer in its place; the first time, empties the WAL and reports it. */
+  /** Returns whether the files were moved, deleted or replaced; the first time, empties the WAL and reports it. */
   #noticeReplacedFiles(): boolean {
     const found = this.#isReplaced ? undefined : this.#changeOfFiles();
     if (found === undefined) return this.#isReplaced;
     this.#isReplaced = true;
-    // If only the WAL was deleted, or both were moved, nothing is lost then. And if another database is in the place of
+    // Then nothing is lost if only the WAL was deleted, or both files were moved. And if another database has replaced
     // this one, the next process doesn't take this WAL for that database's.
     this.#emptyWal();
     this.#send({ replaced: found });

@@ -6,55 +6,54 @@ import type { OperationName, Operations } from './operations.ts';
 import { type WriteFailure, type WriteItem, probe, sync } from './write-message.ts';
 
 export interface WriteOptions {
-  /** Whether a delivery is answered after it, with 503 if it takes longer than `recordTimeout`. Default false. */
+  /**
+   * Whether a delivery's answer waits for the write, and is 503 if it takes longer than `recordTimeout`. Default false.
+   */
   readonly isAwaited?: boolean;
-  /** How many bytes it carries, so that the memory of all writes stays bounded. Default 0. */
+  /** How many bytes the write carries; the sum over all writes is bounded. Default 0. */
   readonly bytes?: number;
-  /** Buffers in its arguments that are handed over to the writer's thread instead of being copied. Default none. */
+  /** Buffers in the arguments to transfer to the writer thread instead of copying them. Default none. */
   readonly transfer?: readonly ArrayBuffer[];
   /** Gives the write a transaction of its own, because it may take long. Default false. */
   readonly isAlone?: boolean;
-  /** How long it may wait for another process that has locked the database, in milliseconds. Default without end. */
+  /** How long it may wait for another process that has locked the database, in milliseconds. Default Infinity. */
   readonly timeout?: number;
 }
 
 export type ResultOf<Name extends OperationName> = ReturnType<Operations[Name]>;
 
-/** A write, and the buffers in it that are handed over to the writer's thread instead of being copied. */
+/** A write, and the buffers in it to transfer to the writer thread instead of copying them. */
 export interface Sendable {
   readonly item: WriteItem;
   readonly transfer?: readonly ArrayBuffer[];
 }
 
-/**
- * What is called when it is known what became of a write: exactly one of `onWritten` and `onFailed`, once, synchronously and in
- * the order of the writes.
- */
+/** Callbacks for the outcome of a write, `onWritten` or `onFailed`: synchronous, and in the order of the writes. */
 export interface WriteCallbacks {
-  /** Called whether or not anybody still waits: what was written has an effect all the same. */
+  /** Called even if nobody waits any more, because the write has taken effect. */
   readonly onWritten: (result: unknown) => void;
   readonly onFailed: (error: Error) => void;
-  /** Called first if the sender must be answered before the outcome is known. Default `onFailed`. */
+  /** Called first if the sender must be answered before the outcome, which still follows. Default `onFailed`. */
   readonly onGivenUp?: (error: Error) => void;
 }
 
 /**
- * Makes every write of this process to the inbox, many of them in one commit. They are answered in the order in which they
- * were requested, each when it is on disk; the order within a commit is that of `write-group.ts`.
+ * Makes this process's writes to the inbox, many in one commit. They are answered in the order in which they were
+ * requested, once they are on disk; `write-group.ts` decides the order within a commit.
  */
 export abstract class Writer {
-  /** Whether an event that came now would have to wait for longer than its sender does. */
+  /** Whether an event that came now would wait longer than its sender does. */
   abstract readonly isOverloaded: boolean;
 
   /** Runs `work` on this thread as soon as nothing else in this process writes. */
   abstract borrowLock(work: () => void): void;
-  /** The same at once; blocks until then. */
+  /** Blocks until nothing else in this process writes, and runs `work`. */
   abstract borrowLockNow<T>(work: () => T): T;
-  /** Resolves when it can write. */
+  /** Resolves when the writer can write. */
   abstract ready(): Promise<void>;
   /** From now on, writes that would have to wait for another process fail. */
   abstract abandon(): void;
-  /** Writes what is left, and ends. */
+  /** Waits for the writes that are left, and ends. */
   abstract close(): Promise<void>;
   protected abstract add(write: Sendable, callbacks: WriteCallbacks): void;
 
@@ -72,7 +71,7 @@ export abstract class Writer {
     });
   }
 
-  /** Records an event. `claimedOf` makes what the caller gets of a claimed one, at once and in the order of the writes. */
+  /** Records an event. `claimedOf` makes the claimed event, synchronously and in the order of the writes. */
   record(row: EventRow, claimedOf: (sequence: Sequence) => ClaimedEvent): Recording {
     const written = Promise.withResolvers<'new' | 'duplicate'>();
     const claimed = Promise.withResolvers<ClaimedEvent | undefined>();
@@ -97,12 +96,12 @@ export abstract class Writer {
     return this.#write({ item: sequence }, (isHeld) => isHeld as boolean);
   }
 
-  /** Resolves when everything that was committed before is on disk, and rejects when the disk refuses. */
+  /** Resolves when everything committed before is on disk; rejects if the disk refuses. */
   sync(): Promise<void> {
     return this.#write({ item: sync }, () => {});
   }
 
-  /** Resolves when the disk can be written, as far as that is known without writing to it. */
+  /** Resolves if the database can be written. It writes to the disk only if the disk refused the last write. */
   probe(): Promise<void> {
     return this.#write({ item: probe }, () => {});
   }
@@ -114,7 +113,7 @@ export abstract class Writer {
   }
 }
 
-/** The error of a failed write, made again: only its message and its code are sent from thread to thread. */
+/** Restores the error of a failed write, of which only message and code are sent between threads. */
 export function errorOf({ message, code }: WriteFailure): Error {
   return Object.assign(new Error(message), code === undefined ? {} : { code });
 }
