@@ -1,4 +1,4 @@
-/** What is kept for operators, in SQLite: the writer changes it, and the app's own connection reads it. */
+/** The operators' parts of the store, in SQLite: the writer writes, and the app's own connection reads. */
 import type { AlertStore } from '../alert-store.ts';
 import type { AuditStore } from '../audit-store.ts';
 import type { DriftStore } from '../drift-store.ts';
@@ -57,7 +57,7 @@ export const historyOn = (session: Session): HistoryStore => ({
 
 export const quarantineOn = (session: Session): QuarantineStore => ({
   keep: (record) => {
-    // A buffer of its own: the body may be a part of a large one, all of which would be copied.
+    // Copied to a buffer of its own, which can be transferred: the body may be a part of a larger one.
     const body = Uint8Array.from(record.body);
     const options = { isAwaited: true, bytes: body.byteLength, transfer: [body.buffer] };
     return session.write('keepDelivery', [quarantineRow({ ...record, body })], options);

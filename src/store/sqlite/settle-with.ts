@@ -9,12 +9,13 @@ import { scopedDatabase } from './connection/user-database.ts';
 import { beginCounting, rowsWritten, watchWrites, type WrittenRows } from './connection/written-rows.ts';
 import type { SettlementRow } from './work/settle.ts';
 
-/** How long to let another process finish its transaction before trying again, in milliseconds. */
+/** How long to wait for another process's transaction before trying again, in milliseconds. */
 export const lockedPause = 20;
 
 /**
  * Writes users' effects and the end of their run in one transaction, on the app's own connection and with the writer's
- * lock. The caller has the writer sync it: on a slow disk, the app's event loop would otherwise block for each commit.
+ * lock. The commit isn't synced here, where a slow disk would block the app's event loop: the caller has the writer
+ * sync it.
  */
 export function settleWith(
   session: Session,
@@ -23,31 +24,31 @@ export function settleWith(
 ): Promise<Settled> {
   return withLock(session, (inbox) => {
     const result = inbox.statements.settling.settle(rowOf());
-    // The claim is no longer ours: the process that took the run over writes the effects, not this one.
+    // If the claim is lost, the process that took the run over writes the effects.
     if (result === 'settled') runScoped(inbox, effects);
     return result;
   });
 }
 
-/** Undoes a transaction in which nothing has failed. */
+/** Thrown to undo a transaction in which nothing has failed. */
 const undone = new Error('the transaction is only a rehearsal');
 
 /**
- * Runs users' effects as `settleWith` does, undoes them, and resolves to what they would have written. Rejects with what they
- * throw.
+ * Runs users' effects as `settleWith` does, undoes them, and resolves to what they would have written. Rejects with
+ * what they throw.
  */
 export async function rehearse(
   session: Session,
   effects: (database: UserDatabase) => unknown,
 ): Promise<readonly WrittenRows[]> {
   const { database } = session.opened();
-  // Before the transaction, which would undo the triggers with everything else.
+  // Before the transaction, whose rollback would remove the triggers.
   watchWrites(database);
   let written: readonly WrittenRows[] = [];
   await withLock(session, (inbox): undefined => {
     beginCounting(database);
     runScoped(inbox, effects);
-    // What a statement of theirs has committed can't be undone.
+    // If one of their statements has committed, nothing can be undone.
     if (!database.inTransaction) throw ringbackError('transaction_ended', { isCommitted: false });
     written = rowsWritten(database);
     throw undone;
@@ -57,7 +58,7 @@ export async function rehearse(
   return written;
 }
 
-/** Runs a transaction with the lock; waits while another process has locked the database. */
+/** Runs a transaction with the write lock; waits while another process has locked the database. */
 function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Promise<T> {
   return new Promise((resolve, reject) => {
     const attempt = (): void => {
@@ -70,7 +71,7 @@ function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Prom
         session.clock.after(lockedPause, borrow);
       }
     };
-    // The database may be replaced while this waits: what a timer throws would end the process.
+    // Throws if the database was replaced meanwhile; thrown in a timer, that would end the process.
     const borrow = (): void => {
       try {
         session.requireWriter().borrowLock(attempt);
@@ -82,13 +83,13 @@ function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Prom
   });
 }
 
-/** Gives users' effects the connection until they return. What they write later would not be in the transaction. */
+/** Gives users' effects the connection until they return: later writes would not be in the transaction. */
 function runScoped(inbox: OpenInbox, effects: (database: UserDatabase) => unknown): void {
   const scoped = scopedDatabase(inbox);
   try {
     const returned = effects(scoped.database);
     if (!isThenable(returned)) return;
-    // The function goes on without its database; nobody needs the error that it gets from that.
+    // The function continues without its database, and nobody needs the error that it gets from that.
     void Promise.resolve(returned).catch(() => {});
     throw ringbackError('commit_asynchronous');
   } finally {

@@ -40,7 +40,7 @@ export class SqliteStore implements Store {
   readonly #subscribers = new Set<() => void>();
   #dataVersion = 0;
 
-  /** `mayBePart`: whether it may be the target of a move that isn't finished. */
+  /** `mayBePart`: whether the file may be the target of an unfinished move. */
   constructor(file: string, clock: Clock, { mayBePart = false } = {}) {
     this.name = file;
     this.#session = new Session(absoluteFile(file), clock, mayBePart);
@@ -133,7 +133,6 @@ export class SqliteStore implements Store {
     );
   }
 
-  /** The event of a join has arrived. */
   #arrive(run: ClaimedRun, callId: string, join: JoinTerms): Promise<Settled> {
     const { sequence, handler, eventName } = run;
     const arrival = { sequence, callId, handler, eventName, ...join };
@@ -193,7 +192,7 @@ export class SqliteStore implements Store {
     return settled;
   }
 
-  /** Runs users' effects, undoes them, and resolves to what they would have written: for a backtest, on a copy. */
+  /** Runs users' effects, undoes them, and resolves to what they would have written: for a backtest on a copy. */
   rehearse(effects: (database: UserDatabase) => unknown): Promise<readonly WrittenRows[]> {
     return rehearse(this.#session, effects);
   }
@@ -232,8 +231,8 @@ export class SqliteStore implements Store {
   }
 
   /**
-   * Resolves inside the writer's callback and not a microtask later, so that what is claimed reaches the caller in the order of
-   * the writes.
+   * Resolves inside the writer's callback, not a microtask later, so that claims reach the caller in the order of the
+   * writes.
    */
   #inOrder<Name extends OperationName, T>(
     name: Name,
@@ -245,7 +244,7 @@ export class SqliteStore implements Store {
     });
   }
 
-  /** Another connection has written: SQLite says so, but not which process that was, or what. */
+  /** Notifies subscribers if another connection has written: SQLite doesn't say which, or what. */
   #notify(): void {
     const version = this.#session.opened().statements.overview.dataVersion();
     if (version === this.#dataVersion) return;
@@ -255,8 +254,8 @@ export class SqliteStore implements Store {
 }
 
 /**
- * Where the file is, for good. The threads open it too, and some of them much later: an app that has moved to another
- * folder by then must not get a second, empty inbox there.
+ * The absolute path of the file. Threads open it too, some much later: if the app has changed its working directory by
+ * then, it must not get a second, empty inbox there.
  */
 function absoluteFile(file: string): string {
   const name = file.trim();

@@ -1,25 +1,23 @@
 /**
- * Bloom filters: each says yes to the keys that were added to it, and no to nearly all others. Keys are digests, so their
- * own bytes are as good as any hashes of them.
+ * Bloom filters. Keys are digests, so their own bytes serve as the hashes.
  */
 
 /**
- * Twelve bits for each key that an era usually has. The filter wrongly says yes to one in 155 of all other keys. With
- * sixteen that were one in four hundred, but filters stay in memory for as long as events are kept.
+ * Twelve bits for each key of a full era: one in 155 other keys is a false positive. With sixteen bits it would be one
+ * in 400, but filters stay in memory for as long as events are kept.
  */
 const filterBits = 12 * 2 ** 16;
 
-/** The size of a filter, in bytes. */
 export const filterBytes = filterBits / 8;
 
-/** Which bits of a filter are a key's. */
+/** The indices of a key's bits in a filter. */
 type KeyBits = readonly [number, number, number, number];
 
 export function newFilter(): Uint8Array<ArrayBuffer> {
   return new Uint8Array(filterBytes);
 }
 
-/** The bits of a key, in every filter; `at` is where it begins. */
+/** The bits of the key that begins at `at`. */
 export function bitsOf(key: Buffer, at = 0): KeyBits {
   return [
     key.readUInt32LE(at) % filterBits,
@@ -37,18 +35,15 @@ const lanesOfBoard = 32;
 /** The answer for nearly all keys. */
 const none: readonly number[] = [];
 
-/**
- * The filters of up to 32 eras side by side: the word at an index has, for each of these eras, the filter's bit at
- * that index.
- */
+/** The filters of up to 32 eras side by side: the word at an index has each filter's bit at that index. */
 interface Board {
   readonly words: Uint32Array;
   readonly eras: (number | undefined)[];
 }
 
 /**
- * The filters of many eras, asked at once. Asked one after the other, they would take at least one read from a
- * distant place in memory for each era; side by side, 32 eras take four.
+ * The filters of many eras, asked at once. One after the other, each would take at least one read from a distant place
+ * in memory; side by side, 32 filters take four.
  */
 export class EraFilters {
   #boards: Board[] = [];

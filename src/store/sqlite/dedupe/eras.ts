@@ -1,7 +1,7 @@
 /**
- * An era is a stretch of 65,536 sequences. Keys come in random order, and each key that is written changes a page of
- * its table. The keys of one era are on few pages, which stay in memory and are checkpointed once for many keys,
- * however large the inbox is.
+ * An era is a stretch of 65,536 sequences, and comes first in the tables' primary keys. Keys come in random order, and
+ * each changes a page of its table. The keys of one era are on few pages, which stay in memory and are checkpointed
+ * once for many keys, however large the inbox is.
  */
 import type Database from 'better-sqlite3';
 import type { Sequence } from '../../event-record.ts';
@@ -10,8 +10,7 @@ import { asBytes, asInteger } from '../connection/parameters.ts';
 const sequencesOfEra = 65_536;
 
 /**
- * SQL: the eras of which a table has rows, as a table `eras`, the latest first. Each is found by a seek, without a
- * scan.
+ * SQL: the eras of which a table has rows, as a table `eras`, latest first. Each is found by an index seek.
  */
 export function withErasOf(table: 'call_events' | 'identities'): string {
   return `with recursive eras (era) as materialized (
@@ -25,15 +24,15 @@ export function eraOf(sequence: Sequence): number {
   return Math.floor(sequence / sequencesOfEra);
 }
 
-/** Asks, inside the transaction that writes an identity, whether an event of an earlier era has it. */
+/** Tells, inside the transaction that writes an identity, whether an event of an earlier era has it. */
 export interface EarlierIdentities {
   /** Whether an era before `era` has the key. */
   has(key: Buffer, era: number): boolean;
-  /** Says that events have been written, and which sequence was the last one committed before them. */
+  /** Call after writing events; `lastCommitted` is the last sequence that was committed before them. */
   written(events: number, lastCommitted: Sequence): void;
 }
 
-/** Searches all eras: for connections that write few events, and keep no filters for that. */
+/** Searches all eras in the database: for connections that write too few events to keep filters. */
 export function prepareLookThrough(database: Database.Database): EarlierIdentities {
   const find = database.prepare(`
     ${withErasOf('identities')}

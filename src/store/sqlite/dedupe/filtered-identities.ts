@@ -5,11 +5,11 @@ import { identityBytes } from '../../shared/identity-key.ts';
 import { EraFilters, addTo, bitsOf, filterBytes, newFilter } from './era-filters.ts';
 
 /**
- * How many identities are added to the unfinished filter for each event that is written. Until the filter is
- * finished, its era is searched in the database.
+ * How many identities are added to the unfinished filter for each event that is written. Until it is finished, its era
+ * is searched in the database.
  */
 const pace = 16;
-/** The most that are added at once, in whatever group. */
+/** The most identities that are added in one transaction. */
 const maxAtOnce = 4_096;
 
 interface StoredFilter {
@@ -17,22 +17,21 @@ interface StoredFilter {
   readonly bits: Uint8Array<ArrayBuffer>;
 }
 
-/** Some keys of an era, one after the other in hexadecimal, and the last of them. */
+/** Some keys of an era, concatenated in hexadecimal, and the last of them. */
 interface Slice {
   readonly keys: string | null;
   readonly last: Buffer | null;
 }
 
-/** A filter that is being made. */
 interface Unfinished extends StoredFilter {
   /** The last identity that is in it. */
   last: Buffer;
 }
 
 /**
- * Asks the filters of the earlier eras, which are in memory, and searches an era in the database only if its filter
- * says that the key may be there. An era without a filter is searched each time. A filter says yes to every key of
- * its era: it is made after the era's last sequence was committed, and no key is added to the era after that.
+ * Asks the filters of earlier eras, in memory, and searches an era in the database only if its filter may have the key,
+ * or if it has no filter yet. A filter has every key of its era: it is made after the era's last sequence was
+ * committed, and no key is added to the era after that.
  */
 export class FilteredIdentities implements EarlierIdentities {
   readonly #find: Database.Statement;
@@ -46,21 +45,20 @@ export class FilteredIdentities implements EarlierIdentities {
   readonly #filters = new EraFilters();
   /** Eras that have no filter in memory. */
   #unfiltered: number[] = [];
-  /** Those of them that had a filter in the database at the first look. */
+  /** The eras whose stored filters `loadOne` has yet to load. */
   #unloaded: number[] = [];
-  /** Every era before this one has a filter in memory or is in `#unfiltered`, except eras that have been forgotten. */
+  /** Every era before this one has a filter in memory or is in `#unfiltered`, unless all its identities were removed. */
   #known: number | undefined;
   #tidied = 0;
   #unfinished: Unfinished | undefined;
-  /** Reused for every filter that is made: each new one would take memory until the next full garbage collection. */
+  // Both are reused: each new buffer would take memory until the next full garbage collection.
   readonly #bits = newFilter();
-  /** Reused for the same reason. */
   readonly #slice = Buffer.allocUnsafeSlow(maxAtOnce * identityBytes);
 
   constructor(database: Database.Database) {
     this.#find = database.prepare('select 1 from identities where era = ? and identity = ?');
     this.#hasAny = database.prepare('select 1 from identities where era = ? limit 1');
-    // Selected as one text: a buffer for each identity would take memory that only a full garbage collection frees.
+    // Selected as one text, because a buffer for each identity would stay until a full garbage collection.
     this.#next = database.prepare(`
       select group_concat(hex(identity), '') as keys, max(identity) as last from (
         select identity from identities where era = ? and identity > ? order by identity limit ?)`);
@@ -68,7 +66,7 @@ export class FilteredIdentities implements EarlierIdentities {
     this.#deleteFilters = database.prepare(`
       delete from identity_filters
       where not exists (select 1 from identities i where i.era = identity_filters.era)`);
-    // A filter of another length would say no to keys that its era has.
+    // A filter of another length would miss keys of its era.
     this.#storedFilter = database.prepare(`
       select era, bits from identity_filters
       where era = ? and typeof(bits) = 'blob' and length(bits) = ${filterBytes}`);
@@ -78,7 +76,7 @@ export class FilteredIdentities implements EarlierIdentities {
       .pluck();
   }
 
-  /** Loads a stored filter into memory, which takes some milliseconds; false when there is none left. */
+  /** Loads a stored filter into memory, which takes some milliseconds. Returns whether more are left. */
   loadOne(): boolean {
     this.#learn();
     const era = this.#unloaded.pop();
@@ -96,13 +94,13 @@ export class FilteredIdentities implements EarlierIdentities {
   }
 
   written(events: number, lastCommitted: Sequence): void {
-    // Only committed sequences count: others may be rolled back, and then be given again.
+    // Only committed sequences count: others may be rolled back and given again.
     const latest = eraOf(lastCommitted);
     this.#learn();
     if (this.#tidied < latest) this.#tidy(latest);
     const era = this.#unfiltered.find((each) => each < latest);
     if (era === undefined) return;
-    // Another process may have made the filter.
+    // Another process may have stored the filter already.
     if (!this.#unfinished && this.#takeStored(era)) return;
     this.#unfinished ??= this.#begin(era);
     this.#goOn(this.#unfinished, Math.min(events * pace, maxAtOnce));
@@ -134,7 +132,7 @@ export class FilteredIdentities implements EarlierIdentities {
     const stored = this.#storedFilter.get(era) as StoredFilter | undefined;
     if (!stored) return false;
     this.#take(stored);
-    // Frees the memory that the driver has given it, without waiting for a full garbage collection.
+    // Frees the driver's buffer without a full garbage collection.
     stored.bits.buffer.transfer(0);
     return true;
   }
@@ -152,7 +150,7 @@ export class FilteredIdentities implements EarlierIdentities {
     return this.#known;
   }
 
-  /** Drops the eras of which no identity is left, so that they are not asked any more. */
+  /** Drops eras without identities, so that they are not asked any more. */
   #tidy(latest: number): void {
     this.#deleteFilters.run();
     const isEmpty = (era: number) => era < latest && this.#hasAny.get(era) === undefined;
