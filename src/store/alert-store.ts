@@ -17,10 +17,7 @@ export interface KeptAlert {
 /** An alert that a process has found. */
 export interface FoundAlert extends Pick<KeptAlert, 'name' | 'subject' | 'message'> {
   readonly now: number;
-  /**
-   * Whether the caller notifies somebody, and doesn't only log: it does so even if another process has already logged
-   * the alert.
-   */
+  /** Whether the caller notifies somebody: it does so even if another process has already logged the alert. */
   readonly notifies: boolean;
   /** An alert that was last sent before this time is sent again. */
   readonly toldBefore: number;
@@ -46,10 +43,7 @@ export interface AlertStore {
   raise(alert: FoundAlert): Promise<ToTell | undefined>;
   /** The caller could not notify anybody: the next process that finds the alert, and can notify, does. */
   untold(name: string, subject: string): Promise<void>;
-  /**
-   * Ends an alert. Resolves to whether somebody was notified of it, and so must hear that it is over; to undefined if
-   * it was not raised.
-   */
+  /** Ends an alert. Resolves to whether somebody was notified of it; to undefined if it was not raised. */
   end(name: string, subject: string): Promise<Pick<KeptAlert, 'isNotified'> | undefined>;
   /** Ordered by name and subject. */
   list(): Promise<readonly KeptAlert[]>;

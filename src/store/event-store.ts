@@ -5,10 +5,7 @@ import type { ProgressStep } from './audit-store.ts';
 import type { KeptFailure } from './failure-store.ts';
 import type { Sequence } from './event-record.ts';
 
-/**
- * `new`: the event waits to be claimed, or is claimed. `open`: only stored runs of it are unsettled. `done`: every run
- * is settled.
- */
+/** `new`: it waits to be claimed, or is claimed. `open`: only stored runs are unsettled. `done`: every run is settled. */
 export type EventState = 'new' | 'open' | 'done';
 
 /** A stored event with its body, as handlers get it. */
@@ -144,10 +141,7 @@ export interface DismissedRun {
   readonly handler: string;
 }
 
-/**
- * The states of the runs that a replay requeued. Runs that have been removed since, or requeued by another replay, are
- * not counted.
- */
+/** The states of the runs that a replay requeued, except those removed since, or requeued by another replay. */
 export interface ReplayedRuns {
   readonly done: number;
   readonly dead: number;

@@ -9,10 +9,7 @@ export interface HandlerPause {
   readonly reason: string | undefined;
 }
 
-/**
- * How many stored runs of a handler are not done. For all handlers together, each state is counted up to a hundred
- * thousand.
- */
+/** How many stored runs of a handler are not done. Each state is counted up to a hundred thousand for all handlers. */
 export interface HandlerRuns {
   readonly handler: string;
   readonly due: number;

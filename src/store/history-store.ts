@@ -32,10 +32,7 @@ export interface Backlog {
 }
 
 export interface HistoryStore {
-  /**
-   * Adds counts to the minute and the hour of `at`; with `mayRemove`, also removes counts that have been kept long
-   * enough.
-   */
+  /** Adds counts to the minute and the hour of `at`; with `mayRemove`, also removes those kept long enough. */
   add(at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean): Promise<void>;
   /** Ordered by time. `until` is exclusive. */
   list(resolution: Resolution, since: number, until: number): Promise<readonly HistoryRow[]>;

@@ -20,10 +20,7 @@ export interface QuarantineRecord {
   readonly body: Uint8Array;
   /** The size of the whole body, if `body` is only its head. */
   readonly cutFrom?: number | undefined;
-  /**
-   * How many deliveries were not kept since the last kept one, because they came too fast: the store counts them as
-   * dropped.
-   */
+  /** How many deliveries since the last kept one came too fast to be kept: the store counts them as dropped. */
   readonly skipped: number;
 }
 

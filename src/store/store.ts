@@ -41,10 +41,7 @@ export type RunState =
 
 /** The outcome of recording an event. */
 export interface Recording {
-  /**
-   * Resolves once the event is on disk. Rejects if the write fails, or takes so long that the sender must be answered
-   * first.
-   */
+  /** Resolves once the event is on disk. Rejects if the write fails, or takes longer than the sender waits. */
   readonly written: Promise<'new' | 'duplicate'>;
   /**
    * The event, if the same write claimed it; undefined if it waits in the inbox, is a duplicate, or was not written.
@@ -67,10 +64,7 @@ export interface StoreCounts {
   readonly quarantine: {
     readonly notAuthentic: number;
     readonly unreadable: number;
-    /**
-     * How many unauthenticated deliveries were ever dropped or not kept, because they may take only so much of the
-     * disk.
-     */
+    /** How many unauthenticated deliveries were ever dropped or not kept, to limit their room on the disk. */
     readonly dropped: number;
   };
 }
@@ -154,10 +148,7 @@ export interface Store<Transaction = UserDatabase> {
    * join's run.
    */
   requeue(run: ClaimedRun): Promise<Settled>;
-  /**
-   * When the handler's next stored run is due, in milliseconds since 1970. With `after`, only runs due later than that
-   * count.
-   */
+  /** When the handler's next stored run is due, in milliseconds since 1970; with `after`, the next one after that. */
   nextDue(handler: string, after?: number): Promise<number | undefined>;
   /**
    * Notes that an event which may have killed a process is about to be read. If this process dies before `endReading`,

@@ -15,8 +15,5 @@ export function recordedInTime<T>(clock: Clock, recorded: Promise<T>): Promise<T
   return inTime(clock, recordTimeout, recorded, late);
 }
 
-/**
- * How far ahead a process may reserve start slots of a handler's rate, in milliseconds: when it ends, its slots are
- * lost.
- */
+/** How far ahead a process may reserve starts of a handler with a rate, in milliseconds: its end wastes them. */
 export const maxReservedAhead = 10_000;

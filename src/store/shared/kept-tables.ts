@@ -1,7 +1,4 @@
-/**
- * The tables and columns that are moved from one store to another. Processes, claims, rates, history and alerts are not
- * moved.
- */
+/** The tables that are moved from one store to another. Processes, claims, rates, history and alerts are not. */
 
 /** The kind of a column's values. Text is moved decoded, as users wrote it. */
 export type ColumnKind = 'text' | 'number' | 'bytes';

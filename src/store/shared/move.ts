@@ -175,10 +175,7 @@ async function copy(source: MoveSource, target: MoveTarget, begun: Progress): Pr
   }
 }
 
-/**
- * Finishes the move if both sides hold the same. A difference is a bug, or somebody has written to the target
- * meanwhile.
- */
+/** Finishes the move if both sides hold the same. Otherwise there is a bug, or somebody has written to the target. */
 async function compare(source: MoveSource, target: MoveTarget, { numbers }: Progress): Promise<Contents> {
   const [moved, found] = [await source.contents(), await target.contents()];
   if (!isSame(moved, found)) {
