@@ -33,10 +33,7 @@ export function settleWith(
 /** Thrown to undo a transaction in which nothing has failed. */
 const undone = new Error('the transaction is only a rehearsal');
 
-/**
- * Runs users' effects as `settleWith` does, undoes them, and resolves to what they would have written. Rejects with
- * what they throw.
- */
+/** Runs users' effects as `settleWith` does, undoes them, and resolves to what they would have written. */
 export async function rehearse(
   session: Session,
   effects: (database: UserDatabase) => unknown,

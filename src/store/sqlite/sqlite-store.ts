@@ -230,10 +230,7 @@ export class SqliteStore implements Store {
     return this.#session.read(({ overview }) => overview.counts());
   }
 
-  /**
-   * Resolves inside the writer's callback, not a microtask later, so that claims reach the caller in the order of the
-   * writes.
-   */
+  /** Resolves inside the writer's callback, not a microtask later: callers get claims in the order of the writes. */
   #inOrder<Name extends OperationName, T>(
     name: Name,
     args: Parameters<Operations[Name]>,

@@ -3,10 +3,7 @@ import type { Sequence } from '../../event-record.ts';
 import { withErasOf } from '../dedupe/eras.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 
-/**
- * How many sequences are added to the index of calls at a time, so that each page that is written takes several of
- * them.
- */
+/** How many sequences are added to the index of calls at a time, so that each written page takes several. */
 const batchSize = 2_048;
 
 /** The sequences in `event_totals`. */

@@ -1,10 +1,7 @@
 import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/**
- * Identifies a process, so that others can find out whether it still runs. A field that the system didn't tell is
- * empty.
- */
+/** Identifies a process, so that others can find out whether it still runs. Empty: the system didn't tell. */
 export interface ProcessIdentity {
   readonly host: string;
   readonly boot: string;

@@ -165,10 +165,7 @@ export class Processes implements Holder {
     return this.#marks !== undefined && this.#selectWithoutWal.get(this.#marks) !== 0;
   }
 
-  /**
-   * Forgets the WAL of dead processes: this one has recovered it, and the last process that closes the database removes
-   * it.
-   */
+  /** Forgets the WAL of dead processes: this one has recovered it, and the last one to close it removes it. */
   forgetWals(): void {
     if (!this.#marks) return;
     const { wal } = this.#marks;

@@ -1,7 +1,4 @@
-/**
- * The checkpoint thread: it checkpoints the WAL while commits go on. On the writer thread, a checkpoint would delay
- * every answer.
- */
+/** The checkpoint thread: it checkpoints the WAL while commits go on. The writer thread would delay every answer. */
 import { workerData } from 'node:worker_threads';
 import {
   type CheckpointThreadData,

@@ -15,10 +15,7 @@ export interface CheckpointThreadData {
 /** Checkpoints as much as is possible without waiting for other connections. */
 export const passiveCheckpoint = 'pragma wal_checkpoint(PASSIVE)';
 
-/**
- * What a checkpoint returns: whether another connection blocked it, the pages in the WAL, and how many are
- * checkpointed.
- */
+/** The result of a checkpoint: whether another connection blocked it, and how many pages of the WAL are done. */
 interface Progress {
   readonly busy: number;
   readonly log: number;

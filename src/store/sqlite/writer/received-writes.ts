@@ -103,10 +103,7 @@ export class GroupInProgress {
     return this.#open.length === 0;
   }
 
-  /**
-   * Gives up the writes whose timeout is over, after so many milliseconds of waiting for another process; Infinity:
-   * all.
-   */
+  /** Gives up writes with a timeout that is over after waiting so long for another process; Infinity: all. */
   waitedForLock(milliseconds: number): void {
     this.#giveUp(
       ({ item }) =>

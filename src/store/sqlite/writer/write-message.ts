@@ -86,10 +86,7 @@ export interface ReplacedMessage {
   readonly replaced: string;
 }
 
-/**
- * Packs writes. Bodies are copied into one buffer: sent as they are, each would be cloned with all of its shared
- * buffer.
- */
+/** Packs writes, and their bodies into one buffer: sent singly, each would be cloned with all of its shared buffer. */
 export function packed(items: readonly WriteItem[]): WriteMessage {
   const events = items.filter(isEvent);
   const bodies = new Uint8Array(events.reduce((size, { body }) => size + body.byteLength, 0));
