@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** Claims, or recordings, whose answers are on their way: the database may have made them already. */
+/** Claims or recordings that have not been answered: the database may have made them already. */
 export class AnswersInFlight {
   readonly #answers = new Set<Promise<unknown>>();
 
@@ -11,7 +11,7 @@ export class AnswersInFlight {
     return answer;
   }
 
-  /** Resolves when the answers in flight now have come, and whoever asked for them has taken them. */
+  /** Resolves when the present ones have been answered, and their callers have taken the answers. */
   async arrived(): Promise<void> {
     if (this.#answers.size === 0) return;
     await Promise.allSettled(this.#answers);

@@ -17,16 +17,16 @@ interface WaitingEnd {
 }
 
 /**
- * Ends claims on events in groups. While events are being recorded, claims on those that this process recorded wait and go with
- * the next group, so that they take no transaction of their own; when the last one has come back and no other is sent, they
- * go by themselves.
+ * Ends claims on events in groups. While events are being recorded, ends of claims on owned events wait for the next
+ * group to record, so that they need no transaction of their own. They are written by themselves once no group is in
+ * flight.
  */
 export class ClaimEnds {
   readonly #session: Session;
   readonly #processes: Processes;
   readonly #owned: OwnedEvents;
   #waiting: WaitingEnd[] = [];
-  /** How many groups of events are being recorded. */
+  /** The number of groups being recorded. */
   #recordings = 0;
   #isScheduled = false;
   #isWriting = false;
@@ -44,7 +44,7 @@ export class ClaimEnds {
     });
   }
 
-  /** Records a group of events, and in the same statement the ends of claims that are waiting. */
+  /** Records a group of events together with the waiting ends of claims on owned events. */
   async recordWithEnds(record: (ended: Ranges) => Promise<RecordedGroup>): Promise<readonly Recorded[]> {
     this.#recordings += 1;
     this.#dropForeign();
@@ -54,7 +54,7 @@ export class ClaimEnds {
       this.#ended(group, { lives, held: [] });
       return recorded;
     } catch (error) {
-      // It is the events that are invalid: nothing is wrong with the claims.
+      // The events are invalid, not the claims.
       if (isInvalidData(error)) this.#waiting.unshift(...group);
       else for (const { onFailed } of group) onFailed(error);
       throw error;
@@ -64,7 +64,7 @@ export class ClaimEnds {
     }
   }
 
-  /** What ends in the same turn of the event loop goes together. */
+  /** Claims that end in the same turn of the event loop are ended together. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -88,7 +88,7 @@ export class ClaimEnds {
     this.#schedule();
   }
 
-  /** What was claimed under another id than this process has now is given back, and its ends are lost. */
+  /** Loses the ends of claims made under a former id of this process, because those were given back. */
   #dropForeign(): void {
     const id = this.#processes.idIfEntered;
     for (const { process, onEnded } of this.#waiting) if (process !== id) onEnded('lost');
@@ -111,9 +111,9 @@ export class ClaimEnds {
   }
 
   /**
-   * To add a range twice does no harm, so claims on events that this process owns are ended by a single statement. A row of
-   * `claims` can be deleted only once: a second try would report the claim lost. So that is a transaction, which finds out what
-   * became of a COMMIT that was not answered.
+   * Adding a range twice does no harm, so a single statement ends claims on owned events. A row of `claims` can be
+   * deleted only once, and a second try would report the claim lost: that needs a transaction, which finds out whether
+   * a COMMIT without an answer succeeded.
    */
   #end(claims: ClaimsToEnd): ReturnType<typeof endClaims> {
     const { id } = this.#processes;
@@ -121,7 +121,7 @@ export class ClaimEnds {
     return this.#session.write((transaction) => endClaims(transaction, id, claims));
   }
 
-  /** By the form of the claims: see `work.ts`. */
+  /** Divides ends by the form of their claims: see `work.ts`. */
   #byForm(group: readonly WaitingEnd[]): ClaimsToEnd {
     const sequences = group.map(({ sequence }) => sequence).toSorted((one, other) => one - other);
     return {
@@ -131,7 +131,7 @@ export class ClaimEnds {
   }
 }
 
-/** Joins sequences that directly follow each other. */
+/** Joins consecutive sequences to ranges. */
 function rangesOf(sequences: readonly Sequence[]): [Sequence, Sequence][] {
   const ranges: [Sequence, Sequence][] = [];
   for (const sequence of sequences) {

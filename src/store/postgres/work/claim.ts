@@ -11,7 +11,7 @@ import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { fromText, toText } from '../connection/text.ts';
 
-/** Claims stop here even when more were asked for: bodies of 5 MB must not pile up in memory. */
+/** The most bytes of bodies that one claim takes, however many rows were asked for: bodies may have 5 MB. */
 const claimBytes = 8 * 1024 * 1024;
 
 interface FoundEventRow extends ClaimedEventRow {
@@ -24,7 +24,7 @@ const fields = `e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.rec
 const sources = `ringback.events e join ringback.bodies b using (sequence)
   left join ringback.crash_counts c using (sequence)`;
 
-/** Claims new events that wait. */
+/** Claims waiting events. */
 export async function claimEvents(
   session: Session,
   process: number,
@@ -45,9 +45,7 @@ export async function claimEvents(
   });
 }
 
-/**
- * What goes before each event: of each handler one run is enough, one that has not begun, and is not blocked, if there is any.
- */
+/** `open_runs`: the open runs before it, one for each handler, preferably one neither begun nor blocked. */
 const eventsClaimed = `
   select ${fields},
     array_to_json(array(select handler from ringback.runs r where r.sequence = e.sequence)) as stored_handlers,
@@ -58,8 +56,8 @@ const eventsClaimed = `
   from ${sources} where e.sequence = any ($1) order by e.sequence`;
 
 /**
- * Gives back the events beyond the bound on bytes, and returns the others. One that is being removed is not given back: the removal
- * waits for its claim, and would not see it among those that wait.
+ * Gives back the events beyond the bound on bytes, and returns the others. One that is being removed is not given back:
+ * the removal waits for its claim, and would not see the event among those that wait.
  */
 async function withinBytes(
   transaction: Transaction,
@@ -107,17 +105,17 @@ export async function claimRuns(
 }
 
 /**
- * Locked in a statement of its own: the next one has a new snapshot, and sees what the former holder of a lock has committed.
- * A call whose lock is taken is left to whoever has it.
+ * Locks calls in a statement of its own, so that the next one has a new snapshot and sees what the former holder of a
+ * lock has committed. A call whose lock is taken is left to its holder.
  */
 const lockCalls = `
   select c.call_id from (select distinct call_id from unnest($1::text[]) as d (call_id) order by 1) c
   where c.call_id is not null and pg_try_advisory_xact_lock(hashtextextended('ringback.' || c.call_id, 0))`;
 
 /**
- * Whether nothing of its call goes before a run. With order `strict`, it waits for the earlier runs of its call that are due or
- * blocked, but not for blocked ones that a replay has requeued. A run that has begun, or that a replay has requeued, has already
- * had its turn.
+ * SQL: nothing of its call goes before a run. With order `strict`, a run waits for earlier due or blocked runs of its
+ * call, but not for blocked ones that a replay has requeued. A run that has begun, or that a replay has requeued, need
+ * not wait for unclaimed events: its turn in the call's order is over.
  */
 const hasItsTurn = (run: string): string => `(${run}.call_id is null or (
   not ($4 and exists (
@@ -127,10 +125,7 @@ const hasItsTurn = (run: string): string => `(${run}.call_id is null or (
   and (${run}.attempts > 0 or ${run}.replay is not null or not exists (
     select from ringback.waiting w where w.call_id = ${run}.call_id and w.sequence < ${run}.sequence))))`;
 
-/**
- * Reads the index from its beginning, and no further than to the last run that it claims: after an outage or a replay, millions
- * may be due.
- */
+/** Reads the index only up to the last run that it claims: after an outage or a replay, millions may be due. */
 const dueRuns = `
   with others as materialized (select call_id from ringback.calls_of_others($1) as o (call_id))
   select r.sequence, r.call_id from ringback.runs r
@@ -164,7 +159,6 @@ const runsClaimed = `
   from claimed join (${sources}) using (sequence) left join ringback.audit p on p.id = claimed.replay
   order by claimed.was_due_at, claimed.sequence`;
 
-/** When the handler's next stored run is due. */
 export async function nextDue(session: Session, handler: string, after: number | undefined) {
   const [row] = await session.query<{ due_at: number }>(
     `select due_at from ringback.runs where handler = $1 and state = 'due' and due_at > $2 order by due_at limit 1`,

@@ -29,7 +29,7 @@ export async function keepFailure(
   await keepGroup(transaction, [failure.group, handler, cause, place, toText(failure.message), now]);
 }
 
-/** A group that says already what it is about is only read: many processes settle runs of it at the same time. */
+/** A group that has its message already is only read, because many processes settle runs of it at the same time. */
 async function keepGroup(transaction: Transaction, values: readonly unknown[]): Promise<void> {
   const [fingerprint, , , , message] = values;
   const known = await transaction.query(

@@ -4,7 +4,7 @@ import type { RunRow } from './run-row.ts';
 
 type EventClaim = Pick<RunRow, 'process' | 'sequence'>;
 
-/** Whether the process has claimed the event: as it recorded it, or from those that waited. */
+/** Whether the process holds a claim on the event, of either form. */
 export async function holdsEvent(
   transaction: Transaction,
   { process, sequence }: EventClaim,
@@ -19,7 +19,7 @@ export async function holdsEvent(
   return holds;
 }
 
-/** Whether the process has claimed the run, which has a row. */
+/** Whether the process holds the claim on a stored run. */
 export async function holdsRun(
   transaction: Transaction,
   { process, sequence, handler }: Pick<RunRow, 'process' | 'sequence' | 'handler'>,
@@ -43,12 +43,12 @@ export async function endClaim(transaction: Transaction, { process, sequence }: 
 }
 
 /**
- * Keeps the events that a process has claimed from being removed until the transaction ends, and waits for removals that have
- * begun. What is given back of an event that is removed at the same time would wait for ever: no removal sees it any more. A
- * statement of its own: the next one has a new snapshot, without what was removed.
+ * Keeps the events that a process has claimed from being removed until the transaction ends, and waits for removals
+ * that have begun: an event given back while it is removed would wait for ever, because the removal doesn't see its new
+ * row. This is a statement of its own, so that the next one has a new snapshot, without what was removed.
  *
- * `withRuns`: also the events of the stored runs that the process has claimed. Only for whoever is alone with the process:
- * otherwise its settlements and this would wait for each other, and for the removal.
+ * `withRuns`: also the events of stored runs that the process has claimed. Only for a caller that has locked the
+ * process alone: otherwise this and the process's settlements would wait for each other.
  */
 export async function lockEventsOf(
   transaction: Transaction,
@@ -65,10 +65,10 @@ export async function lockEventsOf(
   );
 }
 
-/** Ranges of sequences: all that the process recorded and claimed between the first and the last. */
+/** Ranges of sequences: all events that the process owns from the first to the last. */
 export type Ranges = readonly (readonly [first: number, last: number])[];
 
-/** Which claims are to be ended: on events that the process recorded, and on others. */
+/** Claims to end, by their form. */
 export interface ClaimsToEnd {
   readonly owned: Ranges;
   readonly inClaims: readonly number[];
@@ -80,8 +80,8 @@ export function firstsAndLasts(ranges: Ranges): readonly (readonly number[])[] {
 }
 
 /**
- * Ends the claims on events of which there is nothing more to write. Resolves to whether the process still lives,
- * without which all of them are lost, and to those of the others that held.
+ * Ends claims on events. Resolves to whether the process still lives, without which all of them are lost, and to those
+ * of `inClaims` that held.
  */
 export function endClaims(
   transaction: Transaction,

@@ -9,7 +9,7 @@ import { fromText, toText } from '../connection/text.ts';
 import { firstSequenceSince } from '../query/kept-events.ts';
 import { endClaim, holdsEvent } from './holding.ts';
 
-/** An event that a join waits for has been claimed. */
+/** A claimed event that a join waits for. */
 export interface JoinArrival extends JoinTerms {
   readonly process: number;
   readonly sequence: Sequence;
@@ -21,7 +21,7 @@ export interface JoinArrival extends JoinTerms {
   readonly now: number;
 }
 
-/** A join of a call, and what it waits for. Its texts are as they came. */
+/** A join of a call, and what it waits for. Texts are not escaped. */
 type JoinOfCall = Pick<JoinLookBack, 'handler' | 'events' | 'within' | 'runsAgain'> & {
   readonly callId: string;
   /** The event that has arrived. */
@@ -31,7 +31,7 @@ type JoinOfCall = Pick<JoinLookBack, 'handler' | 'events' | 'within' | 'runsAgai
 /** How many events one look back goes through. */
 const lookSize = 500;
 
-/** Opens the join for the call; or makes it due if no event is missing; or runs it again for a late event. */
+/** Opens the join for the call, or makes it due if no event is missing, or runs it again for a late event. */
 export async function arrive(transaction: Transaction, arrival: JoinArrival): Promise<Settled> {
   const { sequence, isLast, now } = arrival;
   if (!(await holdsEvent(transaction, arrival))) return 'lost';
@@ -66,9 +66,9 @@ async function count(
 }
 
 /**
- * Remembers which events the join sees as its attempt begins. They are read once the join is locked: one that was counted in
- * between would be neither seen nor late. Resolves to whether an earlier run has seen them all: then the join does not run
- * again for the event that came while attempts failed, and may still do so for another.
+ * Stores which events the join sees as its attempt begins. They are read only once the join is locked, because an event
+ * counted in between would be neither seen nor late. Resolves to whether an earlier run has seen them all: the join
+ * then doesn't run again for an event that came while attempts failed, but may do so for a later one.
  */
 export async function noteSeen(
   transaction: Transaction,
@@ -129,10 +129,10 @@ interface MissedRow {
 }
 
 /**
- * An event that another process has claimed counts as missed: the join may not be registered there. If the call has the join,
- * one may have come when the join wasn't registered: after the last one that was counted, and not seen since. All are counted
- * anew if the join waits for other events than it did: it may be complete now. "offset 0" keeps the planner from reading all joins in
- * each look, as it does when it has no statistics of them yet.
+ * An event that another process has claimed counts as missed: the join may not be registered there. If the call already
+ * has the join, an event is missed if it came after the last one counted, and no run has seen it. If the join now waits
+ * for other events than before, all are counted anew: it may be complete. "offset 0" keeps the planner, while it has no
+ * statistics, from reading all joins in each look.
  */
 const missedEvents = `
   select call_id, event_name, min(sequence) as sequence from ringback.events e
@@ -146,8 +146,8 @@ const missedEvents = `
   group by call_id, event_name order by 3`;
 
 /**
- * The join of a call, which nobody else changes until the transaction ends: two processes may have events of the call that
- * arrive at the same moment, and one of them must see the other's.
+ * Returns the join of a call, locked until the transaction ends: if two processes count events of the call at the same
+ * moment, one of them must see the other's.
  */
 export async function lockedJoin(
   transaction: Transaction,
@@ -166,8 +166,8 @@ export async function lockedJoin(
 }
 
 /**
- * Resolves to false if the event has been removed. It stays until the transaction ends: without its run, the row of the join
- * would keep any other from being opened for the call.
+ * Resolves to false if the event has been removed. The event is locked until the transaction ends: a join without a run
+ * would wait for ever, because its row keeps another from being opened for the call.
  */
 async function openJoin(
   transaction: Transaction,
@@ -185,7 +185,7 @@ async function openJoin(
   return true;
 }
 
-/** When a join no longer waits for the events that are missing. */
+/** When a join stops waiting for missing events. */
 async function timeOut(transaction: Transaction, join: JoinOfCall, now: number): Promise<number> {
   const { first } = await oneRow<{ first: number | null }>(
     transaction,
@@ -195,7 +195,7 @@ async function timeOut(transaction: Transaction, join: JoinOfCall, now: number):
   return joinDueAt(join, first, now);
 }
 
-/** Whether no event of the join is missing. What was looked at is remembered, and never read again. */
+/** Whether no event of the join is missing. Stores the progress, so that no event is read twice. */
 async function isComplete(
   transaction: Transaction,
   join: Pick<JoinOfCall, 'handler' | 'callId' | 'events' | 'eventName'>,
@@ -213,7 +213,8 @@ async function isComplete(
     [toText(join.callId), before.until, before.missing.map(toText)],
   );
   const names = new Set(found.map(({ event_name: name }) => fromText(name)));
-  // One that was committed after a later one is not among those since the last look, but it arrives by itself.
+  // An event may be committed after one with a higher sequence, and be missed by this query; but its own arrival counts
+  // it.
   const missing = before.missing.filter((name) => name !== join.eventName && !names.has(name));
   const now: Progress = { events: join.events, missing, until: sequence ?? 0 };
   await transaction.query('update ringback.joins set progress = $3 where handler = $1 and call_id = $2', [

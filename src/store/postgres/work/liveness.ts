@@ -7,7 +7,7 @@ import type { OwnedEvents } from './owned-events.ts';
 import { type Processes, deadAfter } from './processes.ts';
 import type { RecordQueue } from './record-queue.ts';
 
-/** After how long without a heartbeat a process counts as silent itself, in milliseconds: one was missed. */
+/** How long this process may be without a heartbeat before it doubts its own view, in milliseconds: one missed. */
 const silentAfter = 2 * heartbeatInterval;
 
 export interface LivenessParts {
@@ -16,20 +16,20 @@ export interface LivenessParts {
   readonly processes: Processes;
   readonly owned: OwnedEvents;
   readonly queue: Pick<RecordQueue, 'alone'>;
-  /** Resolves when the claim of events that is in flight has been answered. */
+  /** Resolves when the claim of events in flight has been answered. */
   readonly claimed: () => Promise<unknown>;
 }
 
-/** Says that this process lives, takes over what dead ones had claimed, and looks for work that others have left. */
+/** Writes this process's heartbeats, takes over from dead processes, and looks for work that others have stored. */
 export class Liveness {
   readonly #parts: LivenessParts;
   readonly #subscribers = new Set<() => void>();
   #handlers: readonly string[] | undefined;
-  /** When the first run was due, at the last look. */
+  /** The due time of the first run that waited, at the last look. */
   #firstDueAt: number | null = null;
-  /** When this process had its last heartbeat, by its own clock that never jumps. */
+  /** When this process wrote its last heartbeat, by its monotonic clock. */
   #heartbeatAt: number | undefined;
-  /** From when on others may be taken for dead, by the same clock. */
+  /** From when on this process may take others for dead, by the same clock. */
   #judgesFrom = 0;
 
   constructor(parts: LivenessParts) {
@@ -73,8 +73,8 @@ export class Liveness {
   }
 
   /**
-   * Whether others may be taken for dead. Whoever was silent may not at once: while the database is away, or no commit ends,
-   * all are silent, and the first that is back would take over what the others work on.
+   * Whether this process may take others for dead. Not soon after it was silent itself: while the database is away, or
+   * no commit ends, all are silent, and the first one back would take over what the others work on.
    */
   get #mayJudge(): boolean {
     return this.#parts.clock.elapsed() >= this.#judgesFrom;
@@ -84,13 +84,13 @@ export class Liveness {
     const { processes, owned } = this.#parts;
     const former = processes.id;
     await processes.enter(this.#handlers);
-    // Whatever it still settles of what it had claimed is lost.
+    // What this process still settles of its former claims is lost.
     owned.clear();
-    // If it is still there, it is taken over next.
+    // If the former row is still there, it is taken over next.
     await processes.markLeaving(former);
   }
 
-  /** Recovers, unless a claim waits for the database longer than others should wait for this process to take over. */
+  /** Recovers, unless the claim in flight takes so long that the takeover would be delayed too much. */
   async #recover(): Promise<void> {
     const { owned, queue, claimed, clock } = this.#parts;
     if (!owned.isUncertain) return;
@@ -106,7 +106,7 @@ export class Liveness {
     if (await this.#lookForWork()) for (const onWork of this.#subscribers) onWork();
   }
 
-  /** Heartbeats while something is done that may wait for others longer than a process may be silent. */
+  /** Writes heartbeats while `act` runs, which may wait for others longer than a process may be silent. */
   async #withHeartbeats<T>(act: () => Promise<T>): Promise<T> {
     const { clock } = this.#parts;
     const over = new AbortController();
@@ -117,12 +117,12 @@ export class Liveness {
     );
     const isDue = () => pause(clock, heartbeatInterval, over.signal).then(() => over.signal.aborted);
     while (!(await Promise.race([isOver, isDue()])))
-      // Should it fail, the next one tells.
+      // If it fails, the next one shows that.
       await this.#heartbeat().catch(() => {});
     return result;
   }
 
-  /** Whether events wait, or a run is due, or the first that will be is another than before. */
+  /** Whether events wait, a run is due, or the time of the next due run has changed. */
   async #lookForWork(): Promise<boolean> {
     const { waits, due_at: dueAt } = await oneRow<{ waits: boolean; due_at: number | null }>(
       this.#parts.session.heartbeats,

@@ -6,20 +6,20 @@ import { lockEventsOf } from './holding.ts';
 import type { Recorded } from './record.ts';
 import type { EndedEvents, Processes } from './processes.ts';
 
-/** How many events a heartbeat names at the most: each look at an event that is owned compares it with all of them. */
+/** How many events a heartbeat names at most: each query for owned events compares with all of them. */
 const maxExcepted = 64;
 
-/** The events that this process has claimed as it recorded them, and has not ended. */
+/** The events that this process claimed as it recorded them, and whose claims have not ended. */
 export class OwnedEvents {
   readonly #session: Session;
   readonly #processes: Processes;
   readonly #sequences = new Set<Sequence>();
-  /** The highest sequence that was known as each group of events began to be recorded. */
+  /** For each group being recorded, the highest sequence that was known when its recording began. */
   readonly #groups = new Set<{ readonly after: Sequence }>();
-  /** Claims that this process has made and may not work on. */
+  /** Claims that this process has made but may not work on. */
   readonly #refused = new Set<Sequence>();
   #highest: Sequence = 0;
-  /** What `#highest` was at the last heartbeat. */
+  /** The value of `#highest` at the last heartbeat. */
   #highestBefore: Sequence = 0;
   #isUncertain = false;
 
@@ -28,7 +28,7 @@ export class OwnedEvents {
     this.#processes = processes;
   }
 
-  /** Whether there may be events that this process owns and doesn't know of. */
+  /** Whether this process may own events that it doesn't know of. */
   get isUncertain(): boolean {
     return this.#isUncertain;
   }
@@ -41,7 +41,7 @@ export class OwnedEvents {
     this.#sequences.delete(sequence);
   }
 
-  /** Called when this process has another id, under which it owns nothing yet. */
+  /** Call when this process has another id, under which it owns nothing yet. */
   clear(): void {
     this.#sequences.clear();
     this.#refused.clear();
@@ -51,18 +51,18 @@ export class OwnedEvents {
   }
 
   /**
-   * Sequences up to this one have been given, so whatever begins to be recorded from now on has higher ones. Without that,
-   * `ended().upTo` would stand still in a process that records little, and whoever looks for what it owns would go through all
-   * that others have recorded.
+   * Notes that sequences up to this one have been given, so that events recorded from now on have higher ones.
+   * Otherwise, `ended().upTo` would not advance in a process that records little, and searches for what it owns would
+   * go through all that others have recorded.
    */
   noteGiven(last: Sequence): void {
     this.#highest = Math.max(this.#highest, last);
   }
 
   /**
-   * What has ended, for a heartbeat; undefined while that is uncertain. A group that is being recorded counts by the highest
-   * sequence known as it began, because its own are higher. What was there at the heartbeat before, and has not ended, is named
-   * by itself, the first of it: the low-water mark must not stand still for as long as one handler takes.
+   * What has ended, for a heartbeat; undefined while that is uncertain. A group being recorded holds the mark at the
+   * highest sequence known when it began, because its own are higher. The first events that were already there at the
+   * last heartbeat, and have not ended, are named singly, so that one slow handler doesn't hold the mark back.
    */
   ended(): EndedEvents | undefined {
     if (this.#isUncertain) return undefined;
@@ -87,7 +87,7 @@ export class OwnedEvents {
       }
       return recorded;
     } catch (error) {
-      // The answer may have been lost on its way, and the events recorded.
+      // The events may have been recorded, and the answer lost.
       if (!isInvalidData(error)) this.#isUncertain = true;
       throw error;
     } finally {
@@ -95,28 +95,28 @@ export class OwnedEvents {
     }
   }
 
-  /** Has claims given back by the next recovery: events that this process doesn't know of come before them. */
+  /** Lets the next recovery give back these claims: events that this process owns without knowing it come before them. */
   refuse(sequences: readonly Sequence[]): void {
     for (const sequence of sequences) this.#refused.add(sequence);
   }
 
   /**
-   * Gives back the events that this process owns without knowing it, because the answer to their recording was lost, and the
-   * claims that it may not work on. The senders of the former got 503 and send copies, but these are duplicates, so that nobody
-   * would handle the events. Called while nothing is being recorded or claimed; the next heartbeat tries again if it can't be
-   * done yet.
+   * Gives back the claims that this process may not work on, and the events that it owns without knowing it, because
+   * the answer to their recording was lost. Their senders got 503 and send copies, but these are duplicates: without
+   * this, nobody would handle the events. Call it while nothing is being recorded or claimed. If it isn't possible yet,
+   * the next heartbeat tries again.
    */
   async recover(): Promise<void> {
     const recoveries = await this.#session.write(async (transaction) => {
       const { id } = this.#processes;
-      // Not while a statement still runs whose connection was lost. One that begins later claims nothing.
+      // Not while a statement of a lost connection still runs. One that begins later claims nothing.
       const { isOver } = await oneRow<{ isOver: boolean }>(
         transaction,
         `select pg_try_advisory_xact_lock(hashtextextended('ringback.recordings', $1)) as "isOver"`,
         [id],
       );
       if (!isOver) return undefined;
-      // First: it may wait for a removal, and with this process's row locked no heartbeat could be written meanwhile.
+      // Before the update, because this may wait for a removal, and the updated row would block heartbeats meanwhile.
       await lockEventsOf(transaction, id);
       const [row] = await transaction.query<{ recoveries: number }>(
         'update ringback.processes set recoveries = recoveries + 1 where id = $1 returning recoveries',

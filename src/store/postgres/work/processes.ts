@@ -6,26 +6,27 @@ import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { lockEventsOf } from './holding.ts';
 import { dueAsBefore } from './run-row.ts';
 
-/** After how many seconds without a heartbeat a process is taken for dead, by the database's clock: four were missed. */
+/** After how many seconds without a heartbeat a process is taken for dead, by the database's clock: four missed ones. */
 export const deadAfter = (4 * heartbeatInterval) / 1_000;
 
-/** How long a heartbeat may take, in milliseconds, before it is sent again: its connection may have been lost without a word. */
+/** How long a heartbeat may take, in milliseconds, before it is sent again: its connection may be lost without notice. */
 export const heartbeatTimeout = 2_000;
 
-/** SQL: the last sequence that was given to an event. */
+/** SQL: the last sequence given to an event. */
 const lastSequence = "coalesce(pg_sequence_last_value('ringback.sequences'::regclass), 0)";
 
-/** What a heartbeat says of the events that this process owns. */
+/** Which of the events that this process owns have ended. */
 export interface EndedEvents {
   /** All up to this sequence have ended, */
   readonly upTo: Sequence;
-  /** but for these. */
+  /** except these. */
   readonly except: readonly Sequence[];
 }
 
 /**
- * What other processes may take over is decided by the database's clock alone: those of the machines may be minutes apart. A
- * process that was only suspended finds its row gone, and can write nothing about what it had claimed.
+ * The processes that share the inbox. The database's clock alone decides which of them are dead, because the machines'
+ * clocks may be minutes apart. A process that was only suspended finds its row gone, and can write nothing about its
+ * claims.
  */
 export class Processes {
   readonly #session: Session;
@@ -37,13 +38,13 @@ export class Processes {
     this.#session = session;
   }
 
-  /** The id of this process; no other ever gets it. */
+  /** The id of this process, which no other ever gets. */
   get id(): number {
     if (this.#id === undefined) throw new Error('The store is not open.');
     return this.#id;
   }
 
-  /** How often it has recovered what it had recorded and didn't know of. */
+  /** How often this process has recovered events that it owned without knowing it. */
   get recoveries(): number {
     return this.#recoveries;
   }
@@ -57,8 +58,8 @@ export class Processes {
   }
 
   /**
-   * Enters this process among those that share the inbox, under a new id. It owns nothing of what is there: otherwise, whoever
-   * looks for what processes own would go through all of it.
+   * Enters this process among those that share the inbox, under a new id. Its `ended_up_to` begins at the last
+   * sequence, because it owns no earlier event: otherwise, searches for owned events would go through all of them.
    */
   async enter(handlers?: readonly string[]): Promise<void> {
     await this.#session.query('insert into ringback.incarnation default values on conflict do nothing');
@@ -75,9 +76,9 @@ export class Processes {
   }
 
   /**
-   * A heartbeat. Resolves to the last sequence that was given. Resolves to undefined if this process may not go on with what
-   * it has claimed: it is no longer taken for alive, or the database may have forgotten what it has written. One that fails is
-   * sent once more, on another connection: the next would come too late.
+   * Writes a heartbeat, and resolves to the last sequence that was given. Resolves to undefined if this process must
+   * give up its claims: it was taken for dead, or the database may have lost what it wrote. One that fails is sent once
+   * more, on another connection, because the next one would come too late.
    */
   async heartbeat(ended: EndedEvents | undefined): Promise<Sequence | undefined> {
     return this.#sendHeartbeat(ended).catch(() => this.#sendHeartbeat(ended));
@@ -108,9 +109,9 @@ export class Processes {
   }
 
   /**
-   * Takes over what processes had claimed that have died, or that could not give it back. Resolves to how many claims those had
-   * that died. What can't be taken over of one process must not keep what others had. With `onlyLeaving`, nobody is taken for
-   * dead.
+   * Takes over what processes had claimed that have died, or that left without giving it back. Resolves to the number
+   * of claims of the dead ones. Goes on with the others if one can't be taken over. With `onlyLeaving`, no process is
+   * taken for dead.
    */
   async takeOver({ onlyLeaving }: { readonly onlyLeaving: boolean }): Promise<number> {
     const gone = await this.#session.query<{ id: number; isLeaving: boolean }>(
@@ -141,10 +142,7 @@ export class Processes {
     await this.#release(id);
   }
 
-  /**
-   * Writes that the process with this id leaves: its claims are then taken over if they can't be given back, and none of its
-   * events is blamed for its death.
-   */
+  /** Marks a process as leaving: if it can't give its claims back, they are taken over without counting a crash. */
   async markLeaving(id: number): Promise<void> {
     await this.#session.query('update ringback.processes set is_leaving = true where id = $1', [id]);
   }
@@ -159,7 +157,7 @@ export class Processes {
           [id, deadAfter],
         );
         if (!gone) return 0;
-        // A crash that is counted of an event that is removed would be kept for ever.
+        // First, because the crash count of an event that is being removed would stay for ever.
         await lockEventsOf(transaction, id, { withRuns: true });
         if (!gone.isLeaving) await transaction.query(countCrash, [id]);
         const events = await transaction.query(requeueEvents, [id]);
@@ -169,16 +167,15 @@ export class Processes {
         return events.length + runs.length;
       });
     } catch (error) {
-      // It is tried again after the next heartbeat, of this process or of another.
+      // Tried again after the next heartbeat of this process or another.
       if (isLockTimeout(error)) return 0;
       throw error;
     }
   }
 
   /**
-   * Waits for what the process has in flight at the database: it is written, or finds that the process is gone. A transaction
-   * of a process that is suspended would go on for as long as that is, and is ended; so is what a process that gives back its
-   * claims has not finished.
+   * Waits for the process's lock, which its writes in flight hold; later ones find the process gone. Its open
+   * transactions are ended: those of a suspended process could last for as long as it is suspended.
    */
   async #lockAlone(transaction: Transaction, id: number): Promise<void> {
     const { free } = await oneRow<{ free: boolean }>(
@@ -193,7 +190,7 @@ export class Processes {
   }
 }
 
-/** One that was overtaken by a later one writes nothing, and finds no row. */
+/** A heartbeat that a later one has overtaken writes nothing, and returns no row. */
 const writeHeartbeat = `
   with heartbeat as (
     update ringback.processes set heartbeat_at = clock_timestamp(), heartbeats = $2,
@@ -206,7 +203,7 @@ const writeHeartbeat = `
   )
   select ${lastSequence} as last from heartbeat`;
 
-/** Ends the connections of this user that hold the lock of a process, but not those that take over what it had claimed. */
+/** Ends the connections of this user that hold the lock of a process for its writes, but not those that take it over. */
 const endTransactions = `
   select pg_terminate_backend(l.pid) from pg_locks l
     join pg_database d on d.oid = l.database and d.datname = current_database()
@@ -215,8 +212,8 @@ const endTransactions = `
     and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended('ringback.processes', $1)`;
 
 /**
- * After the first death nobody knows which of the events it was. From then on each is tried by itself, and what the process
- * had not begun to try is not to blame.
+ * After the first crash, any event that the process held may have caused it. From then on each is tried by itself, and
+ * a crash counts only against the one that was being tried.
  */
 const countCrash = `
   insert into ringback.crash_counts as c (sequence, count)

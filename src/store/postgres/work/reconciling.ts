@@ -1,7 +1,9 @@
 import { type Clock, pause } from '../../../kit/clock.ts';
 import type { QueuedRecording } from './record-queue.ts';
 
-/** A reconciled event could not be recorded now, because deliveries are being recorded. Nothing was written. */
+/**
+ * The error when a reconciled event can't be recorded now, because deliveries are being recorded. Nothing was written.
+ */
 export class DeliveriesGoOn extends Error {
   constructor() {
     super('others went on recording deliveries, so that no reconciled event could be recorded');
@@ -9,21 +11,21 @@ export class DeliveriesGoOn extends Error {
 }
 
 /**
- * How long to wait before each further try, in milliseconds. Together they are longer than it takes until a process that was lost
- * while it recorded is taken for dead, and its transaction ended.
+ * How long to wait before each further try, in milliseconds. In all, long enough that a process lost while it recorded
+ * is taken for dead, and its transaction ended.
  */
 const pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400];
 
 /**
- * Records reconciled events, one at a time, and tries again later while deliveries keep one from being recorded. Between two tries
- * it holds nothing, neither a connection nor a place among what is being recorded.
+ * Records reconciled events one at a time, and tries again later while deliveries keep one from being recorded. Between
+ * two tries it holds neither a connection nor a place in the queue.
  */
 export class Reconciling {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** `signal`: once it is aborted, nothing is tried again. */
+  /** Once `signal` is aborted, nothing is tried again. */
   constructor(clock: Clock, signal: AbortSignal) {
     this.#clock = clock;
     this.#signal = signal;
@@ -39,7 +41,7 @@ export class Reconciling {
     };
   }
 
-  /** The first try that nothing was in the way of, or the last one. Never rejects. */
+  /** The first try that no delivery was in the way of, or the last one. Never rejects. */
   async #tried(attempt: () => QueuedRecording): Promise<QueuedRecording> {
     for (const ms of pauses) {
       const tried = attempt();

@@ -4,38 +4,38 @@ import type { EventRecord } from '../../event-record.ts';
 import { recordedInTime } from '../../timeouts.ts';
 import type { EventToRecord, Recorded } from './record.ts';
 
-/** How many events are recorded together at the most, and how many bytes: the next ones wait for them. */
+/** How many events, and bytes, are recorded together at most: later ones wait for them. */
 const groupEvents = 256;
 const groupBytes = 4 * 1024 * 1024;
-/** Groups up to this size are not halved: for so few events, the database's time goes mostly into the group itself. */
+/** Groups up to this size are not halved: for so few events, most of the database's time goes into the group itself. */
 const minGroupEvents = 16;
-/** How many of those that wait are looked at for a group: most of them may be of calls that are in flight. */
+/** How many waiting events are searched for a group: most of them may be of calls in flight. */
 const maxLookedAt = 4 * groupEvents;
 /** Two groups keep the database busy while the answer to one of them is on its way. */
 const maxGroups = 2;
-/** How many events may wait: a database that falls behind must not take the process's memory. */
+/** How many events may wait, so that they don't fill the memory when the database is slow. */
 const maxEvents = 16_384;
 const maxBytes = 48 * 1024 * 1024;
 
 interface WaitingEvent extends EventToRecord {
   readonly bytes: number;
-  /** Called once, also if nobody waits any more: what was written has an effect all the same. */
+  /** Called once, even if nobody waits any more, because the write has taken effect. */
   readonly onRecorded: (recorded: Recorded) => void;
   readonly onFailed: (error: unknown) => void;
 }
 
-/** What the queue needs of the store. */
+/** What the queue needs from the store. */
 export interface RecordQueueParts {
   readonly clock: Clock;
-  /** Records deliveries together, or one event that is reconciled. */
+  /** Records deliveries together, or one reconciled event. */
   readonly record: (events: readonly EventToRecord[]) => Promise<readonly Recorded[]>;
-  /** Whether it was the values of a group that made it fail, so that its other events can still be recorded. */
+  /** Whether a group failed because of the values of an event, so that its other events can still be recorded. */
   readonly isInvalidData: (error: unknown) => boolean;
 }
 
 /**
- * What becomes of an event in the queue. `inTime` rejects if the write fails, or takes too long for the sender. `recorded` takes
- * as long as it takes, and never rejects: it is undefined if the write failed.
+ * The outcome of an event in the queue. `inTime` rejects if the write fails or takes too long for the sender.
+ * `recorded` takes as long as the write does and never rejects: it resolves to undefined if the write failed.
  */
 export interface QueuedRecording {
   readonly inTime: Promise<Recorded>;
@@ -43,8 +43,8 @@ export interface QueuedRecording {
 }
 
 /**
- * Records the deliveries that come together as one group, with two groups in flight at the most. A delivery that comes
- * while no group is in flight waits for no others.
+ * Records deliveries that come together as one group, with at most two groups in flight. A delivery that comes while no
+ * group is in flight waits for no others.
  */
 export class RecordQueue {
   readonly #parts: RecordQueueParts;
@@ -85,7 +85,7 @@ export class RecordQueue {
     return { inTime: recordedInTime(this.#parts.clock, recorded), recorded: recorded.catch(() => undefined) };
   }
 
-  /** Does something while no group is in flight. What comes meanwhile waits. */
+  /** Does `work` while no group is in flight. Events that come meanwhile wait. */
   async alone<T>(work: () => Promise<T>): Promise<T> {
     const before = this.#paused;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -128,8 +128,8 @@ export class RecordQueue {
   }
 
   /**
-   * A second group goes only once half as many events wait as the first one has: a small group costs the database nearly as much
-   * as a large one, and would keep its events from going with those that come while the first is on its way.
+   * A second group is sent only once at least half as many events wait as the first one has. A small group costs the
+   * database nearly as much as a large one, and its events could go with those that come while the first is in flight.
    */
   #maySend(): boolean {
     if (this.#waiting.length === 0 || this.#inFlight.size >= maxGroups) return false;
@@ -137,10 +137,10 @@ export class RecordQueue {
   }
 
   /**
-   * The events of the next group: at most half of those that wait or are in flight. The database then writes one half while
-   * this process reads and answers the other; in one group, all would be read, then all written, then all answered, and of
-   * process and database one would always wait for the other. An event whose call has one in the other group is left for later:
-   * the answers to the two may come in either order, and their sequences too.
+   * The events of the next group: at most half of those that wait or are in flight. The database then writes one half
+   * while this process prepares and answers the other; with a single group, process and database would always wait for
+   * each other. An event whose call has one in the other group is left for later: their sequences and answers may come
+   * in any order.
    */
   #nextGroup(): readonly WaitingEvent[] {
     const group: WaitingEvent[] = [];

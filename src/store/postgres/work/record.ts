@@ -6,11 +6,11 @@ import { toText, toTextOrNull } from '../connection/text.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { type Ranges, firstsAndLasts } from './holding.ts';
 
-/** What the recording of an event decided. */
+/** The outcome of recording an event. */
 export interface Recorded {
-  /** Undefined: the event is a duplicate. */
+  /** Undefined for a duplicate. */
   readonly sequence: number | undefined;
-  /** The process that has claimed it, if it is claimed. */
+  /** The process that has claimed it, if any. */
   readonly claimedBy: number | undefined;
 }
 
@@ -22,13 +22,13 @@ export interface EventToRecord {
 
 export interface RecordingProcess {
   readonly id: number;
-  /** How often it has recovered; undefined if it may claim nothing. */
+  /** How often the process has recovered; undefined if it may claim nothing. */
   readonly recoveries: number | undefined;
 }
 
 /**
- * Whether deliveries need keys by which a reconciled event is found: only once the inbox has had one. The first recording after that
- * is told so.
+ * Whether deliveries need the keys of reconciled events: only once the inbox has had one. `recordGroup` sets this when
+ * the database asks for the keys.
  */
 export interface ReconciledKeys {
   areNeeded: boolean;
@@ -47,7 +47,7 @@ const recordEvents = (source: string): string => `ringback.record_events(
   $11::bigint[], $12::text[], $13::text[], $14::bytea[], $15::boolean[], ${source}, $16::bytea[], $17::bigint[],
   $18::bigint[])`;
 const recordDelivered = `select * from ${recordEvents('null')}`;
-// The second function is given what the first one says, so that the database can't begin with it.
+// `record_events` gets the result of `may_reconcile`, so that the database can't run it first.
 const recordIfMissing = `
   with asked as materialized (select ringback.may_reconcile($1, $19, $20, $21) as may)
   select true as must_wait, null as lives, null as new_places, null as claimed_places, null as sequences, null as lacks_keys
@@ -58,15 +58,13 @@ const recordIfMissing = `
 
 const duplicate: Recorded = { sequence: undefined, claimedBy: undefined };
 
-/** What became of a group of events, and whether the process lives, without which no claims were ended. */
+/** The outcome of recording a group. Unless the process lives, no claims were ended. */
 export interface RecordedGroup {
   readonly recorded: readonly Recorded[];
   readonly lives: boolean;
 }
 
-/**
- * Records events, and ends claims on others, in one statement. With `recorder` undefined nothing is claimed.
- */
+/** Records events, and ends claims on others, in one statement. With `recorder` undefined, nothing is claimed. */
 export async function recordGroup(
   transaction: Transaction,
   events: readonly EventToRecord[],
@@ -80,7 +78,7 @@ export async function recordGroup(
   };
   const first = await record();
   if (!first.lacks_keys) return recordedIn(first, events, recorder);
-  // It has written nothing.
+  // The first statement has written nothing.
   reconciledKeys.areNeeded = true;
   return recordedIn(await record(), events, recorder);
 }
@@ -101,9 +99,9 @@ function recordedIn(
 }
 
 /**
- * Records an event that is reconciled, unless it was delivered, in one statement: while it goes on, nothing else is recorded, and
- * a process that is lost between two statements would stop all others. Resolves to an empty list if deliveries are in the way:
- * then nothing was written.
+ * Records a reconciled event, unless it was delivered. In one statement, because nothing else is recorded meanwhile: a
+ * process lost between two statements would block all others. Resolves to an empty list, with nothing written, if
+ * deliveries are being recorded.
  */
 export async function recordReconciled(
   intake: Transaction,
@@ -123,7 +121,7 @@ export async function recordReconciled(
   return row.must_wait ? [] : recordedIn(row, [event], recorder).recorded;
 }
 
-/** The arguments of `record_events`, but for the source. */
+/** The arguments of `record_events`, except the source. */
 function valuesOf(
   events: readonly EventToRecord[],
   recorder: RecordingProcess | undefined,
@@ -162,7 +160,7 @@ function columnsOf(events: readonly EventToRecord[]): readonly Buffer[] {
   ];
 }
 
-/** The key by which a delivery is found to have been reconciled. */
+/** The key that the event has if it was reconciled before. */
 function reconciledKey({ record: { eventName, callId } }: EventToRecord): Buffer | null {
   const identity = reconciledIdentity(eventName, callId);
   return identity === undefined ? null : identityKey(identity);
@@ -178,12 +176,12 @@ const wholeEvent = `select from ringback.record_events(
   array[null::bytea], '{}', '{}')`;
 
 /**
- * Resolves when the database would take a delivery, and rejects when it would not. It writes as a delivery does, and takes it
- * back: a database that can be read may still be a standby, or have a full disk. No identity is empty, so that no event is in
- * the way. Only the savepoint is rolled back, for nothing but a commit waits for a synchronous standby.
+ * Resolves if the database would take a delivery, and rejects if it would not. Writes as a delivery does, and rolls
+ * back: a database that can be read may still be a standby, or have a full disk. The empty key conflicts with no event.
+ * Only the savepoint is rolled back, because only a commit waits for a synchronous standby.
  *
- * @param isDoubted Whether a delivery was not recorded lately: then a whole event is written. On a full disk there is room for a
- * small row for long, and whatever else refuses an event need not be in the way of that row
+ * @param isDoubted Whether a recording failed lately. Then a whole event is written: a full disk may still have room
+ * for a small row, and whatever else refuses events may accept that row
  */
 export async function probe(intake: Transaction, isDoubted: boolean): Promise<void> {
   const write = isDoubted ? wholeEvent : smallRow;

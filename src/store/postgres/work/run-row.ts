@@ -4,13 +4,12 @@ import type { ClaimedEvent, ClaimedRun } from '../../claims.ts';
 import type { RunEnd } from '../../store.ts';
 import { toText, toTextOrNull } from '../connection/text.ts';
 
-/** A run as it is written, by which process. Texts are as Postgres keeps them. */
+/** A run to write, and the process that has claimed it. Texts are escaped, as Postgres keeps them. */
 export interface RunRow extends RunToWrite {
   readonly process: number;
   readonly callId: string | null;
 }
 
-/** The end of an attempt as it is written. */
 export interface SettlementRow extends RunRow, EndToWrite {}
 
 export function runRow(run: ClaimedRun, isLast: boolean, now: number): RunRow {
@@ -39,7 +38,7 @@ export function settlementRow(
   return { ...runRow(run, isLast, end.decidedAt), attempts: end.attempts, ...endToWrite(end, now) };
 }
 
-/** The process under whose id it was claimed. */
+/** The id of the process as it claimed the event or run. */
 export function requiredClaimerOf(claimed: ClaimedEvent | ClaimedRun): number {
   const claimer = claimerOf(claimed);
   if (claimer === undefined) throw new Error('Nobody has claimed it.');
@@ -47,8 +46,8 @@ export function requiredClaimerOf(claimed: ClaimedEvent | ClaimedRun): number {
 }
 
 /**
- * SQL: when a run that is given back is due. It has waited since it was due, and is due now, although the clock of the machine
- * that had claimed it may be fast, or have been set back since. A run that was stored as it was counted has had no such time.
+ * SQL: the due time of a run that is given back: what it was, but not later than now, because the clock of the machine
+ * that claimed it may be fast, or have been set back since. A run stored by `countAttempt` has none.
  */
 export const dueAsBefore =
   'least(coalesce(due_at, 0), floor(extract(epoch from clock_timestamp()) * 1000)::bigint)';

@@ -26,7 +26,7 @@ export async function settle(transaction: Transaction, row: SettlementRow): Prom
   return 'settled';
 }
 
-/** Puts a run that has not begun back. */
+/** Puts a run that has not begun back into the inbox. */
 export async function requeue(transaction: Transaction, row: RunRow): Promise<Settled> {
   if (!(await holds(transaction, row))) return lost(transaction, row);
   if (!(await writeRow(transaction, row, await columnsOfRequeue(transaction, row))))
@@ -35,7 +35,7 @@ export async function requeue(transaction: Transaction, row: RunRow): Promise<Se
   return 'settled';
 }
 
-/** Counts an attempt before its handler is called. Resolves to how many there are, or undefined when the claim is lost. */
+/** Counts an attempt before the handler is called. Resolves to the new number, or undefined if the claim is lost. */
 export async function countAttempt(transaction: Transaction, row: RunRow): Promise<number | undefined> {
   const { process, sequence, handler, callId, isStored, isLast } = row;
   if (isStored) {
@@ -46,7 +46,7 @@ export async function countAttempt(transaction: Transaction, row: RunRow): Promi
     );
     return counted?.attempts;
   }
-  // A row of our own that exists is from an earlier try whose success was not reported to us.
+  // A row that this process has claimed is from an earlier try whose success was not reported.
   const [own] = await transaction.query<{ attempts: number }>(
     'select attempts from ringback.runs where sequence = $1 and handler = $2 and claimed_by = $3',
     [sequence, handler, process],
@@ -58,14 +58,14 @@ export async function countAttempt(transaction: Transaction, row: RunRow): Promi
     [sequence, handler, callId, process],
   );
   if (isLast) await endClaim(transaction, row);
-  // A row that was there is another claim's; and of an event that has been removed, none is written (`require_event`).
+  // An existing row belongs to another claim; and for a removed event none is written (`require_event`).
   return inserted.length === 0 ? undefined : 1;
 }
 
 const holds = (transaction: Transaction, row: RunRow): Promise<boolean> =>
   row.isStored ? holdsRun(transaction, row) : holdsEvent(transaction, row);
 
-/** The write is lost; the claim on the event ends all the same, if this was the last run under it. */
+/** The outcome of a lost write. It still ends the claim on the event, if this was the last run under it. */
 async function lost(transaction: Transaction, row: RunRow): Promise<Settled> {
   // Does nothing if the claim is gone.
   if (row.isLast) await endClaim(transaction, row);
@@ -79,15 +79,15 @@ interface RunColumns {
   readonly reason: string | null;
   readonly keepsReason: boolean;
   readonly failure: string | null;
-  /** Whether nothing has happened to it but that it waits: it keeps its reason, and the time since when it has waited. */
+  /** Whether the run only goes back to waiting: it keeps its reason, and the time since when it has waited. */
   readonly isWaiting: boolean;
 }
 
 const waiting = { reason: null, keepsReason: false, failure: null, isWaiting: true } as const;
 
 /**
- * How the run is written. Decided inside the transaction: a replay may have requeued an earlier run, which a strict run that
- * failed has to wait for.
+ * The columns of a settled run. Decided inside the transaction: a replay may have requeued an earlier run, for which a
+ * strict run that failed must wait.
  */
 async function columnsOfEnd(transaction: Transaction, row: SettlementRow): Promise<RunColumns> {
   const { state, order, dueAt } = row;
@@ -96,11 +96,11 @@ async function columnsOfEnd(transaction: Transaction, row: SettlementRow): Promi
   const reason = state.kind === 'done' ? null : toText(state.reason);
   const keepsReason = state.kind === 'dead' && state.keepsReason === true;
   const failure = row.failure?.group ?? null;
-  // Blocked, it keeps the time before which it must not begin.
+  // A blocked run keeps the time before which it must not begin.
   return { state: isBlocked ? 'blocked' : state.kind, dueAt, reason, keepsReason, failure, isWaiting: false };
 }
 
-/** How a run is written that goes back before it has begun. */
+/** The columns of a run that is requeued before it has begun. */
 async function columnsOfRequeue(transaction: Transaction, row: RunRow): Promise<RunColumns> {
   if (row.order === 'strict' && (await isBehind(transaction, row, 'open')))
     return { ...waiting, state: 'blocked', dueAt: null };
@@ -108,9 +108,9 @@ async function columnsOfRequeue(transaction: Transaction, row: RunRow): Promise<
 }
 
 /**
- * Whether an earlier run of the same handler and call is open. `active` leaves out runs that are blocked themselves: this may
- * be the very run that they wait for. The run that is found is locked: were it settled at this moment, its settlement would
- * not see the run that is about to be blocked, and nobody would ever unblock that one.
+ * Whether an earlier run of the same handler and call is open. `active` leaves out blocked runs, which may be waiting
+ * for this very run. Locks the run that it finds: a settlement of that run at this moment would not see the run that is
+ * about to be blocked, and nothing would ever unblock it.
  */
 async function isBehind(
   transaction: Transaction,
@@ -126,8 +126,8 @@ async function isBehind(
 }
 
 /**
- * Writes a run's row. Resolves to false if a new one is there already, written by a commit that overtook this write, or if the
- * event has been removed: see `require_event`.
+ * Writes a run's row. Resolves to false if the row of a new run exists, because a commit that overtook this write has
+ * written it, or if the event has been removed: see `require_event`.
  */
 async function writeRow(transaction: Transaction, row: RunRow, as: RunColumns): Promise<boolean> {
   const { sequence, handler, callId, attempts, now, isStored } = row;
@@ -160,8 +160,8 @@ async function writeRow(transaction: Transaction, row: RunRow, as: RunColumns): 
 }
 
 /**
- * SQL: a new reason, followed by the reason that the run had: whoever looks at it wants to know what was wrong before. That one
- * is cut, because it may have a former one itself, time after time.
+ * SQL: a new reason, followed by the run's former reason, which tells a person what was wrong before. The former reason
+ * is cut, because it may have a former one itself, and so on.
  */
 export function withFormerReason(reason: string): string {
   return `${reason} || coalesce(' (its reason was: ' || left(nullif(reason, ''), 500) || ')', '')`;

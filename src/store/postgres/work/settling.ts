@@ -23,11 +23,13 @@ export interface SettlingParts {
   readonly clock: Clock;
   readonly owned: OwnedEvents;
   readonly ends: ClaimEnds;
-  /** Resolves when the claims and recordings that are in flight have been answered. */
+  /** Resolves when the claims and recordings in flight have been answered. */
   readonly arrived: () => Promise<unknown>;
 }
 
-/** What becomes of the events and runs that this process has claimed. `isLast`: the claim on the event ends with the write. */
+/**
+ * Writes about the events and runs that this process has claimed. `isLast`: the claim on the event ends with the write.
+ */
 export class Settling {
   readonly #parts: SettlingParts;
   readonly #requeueOrder = new RequeueOrder();
@@ -52,7 +54,7 @@ export class Settling {
     const row = settlementRow(run, end, { isLast, now: this.#parts.clock.now() });
     return this.#writeAndWait(run, isLast, async (transaction) => {
       const settled = await settle(transaction, row);
-      // The claim is no longer ours: the process that took the run over writes the effects, not this one.
+      // If the claim is lost, the process that took the run over writes the effects.
       if (settled === 'lost') return settled;
       await lend(transaction, effects);
       return settled;
@@ -108,10 +110,9 @@ export class Settling {
   }
 
   /**
-   * Makes a write, and resolves only when the claims and recordings in flight have been answered. The database may have made
-   * these before the write, so that they have not seen a run that it requeues: whoever places what they have claimed must
-   * still find that run in `CallOrder`. Other writes could do without, and go the same way. `isLast`: the claim on the event
-   * ends with the write.
+   * Makes a write, and resolves only when the claims and recordings in flight have been answered. The database may have
+   * made these before the write, without seeing a run that it requeues: when their runs are placed, `CallOrder` must
+   * still have that run. Writes that requeue nothing would not need it.
    */
   async #writeAndWait<T>(
     { sequence }: { readonly sequence: Sequence },
@@ -126,15 +127,15 @@ export class Settling {
 }
 
 /**
- * Has runs of one call and handler that are requeued at the same time written in two steps: the first one alone, then the
- * others together. Each looks for earlier runs that are open, to wait for them; on another connection it would not see the
+ * Writes runs of one call and handler that are requeued at the same time in two steps: the first one alone, then the
+ * others together. Each looks for earlier open runs, to wait for them, and on another connection it would not see the
  * first one before that is committed.
  */
 class RequeueOrder {
-  /** For each call and handler, the write for which those that come later wait. */
+  /** For each call and handler, the write for which later ones wait. */
   readonly #first = new Map<string, Promise<unknown>>();
 
-  /** `othersWait`: runs that are added later wait until this one is committed, also if they wait for an earlier one already. */
+  /** `othersWait`: runs added later wait until this one is committed, even if they already wait for an earlier one. */
   add<T>(
     { callId, handler }: { readonly callId: string | undefined; readonly handler: string },
     { othersWait }: { readonly othersWait: boolean },

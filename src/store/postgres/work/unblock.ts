@@ -1,18 +1,17 @@
 import type { Order } from '../../../dispatch/handler.ts';
 import type { Transaction } from '../connection/transaction.ts';
 
-/** How many runs one step unblocks at the most. */
+/** How many runs one step unblocks at most. */
 const maxInAStep = 500;
 
-/** Unblocks the next run of a call and handler when the run that it waited for is over. */
+/** Unblocks the next run of a call and handler when the run that it waited for is settled. */
 export async function unblockNext(
   transaction: Transaction,
   callId: string | null,
   handler: string,
 ): Promise<void> {
   if (callId === null) return;
-  // One whose attempt has failed may have a time before which it must not begin. Locked as it is chosen: one that is being
-  // dismissed would otherwise be due again after that.
+  // Locked as it is chosen: a run that is being dismissed would otherwise be due again after that.
   await transaction.query(
     unblockChosen(
       `select sequence, handler from ringback.runs
@@ -23,8 +22,8 @@ export async function unblockNext(
 }
 
 /**
- * SQL: unblocks the runs that a select chooses and locks. It is a statement of its own inside this one: a subquery may be run
- * again for each row, and would then choose other runs, because it passes over those that the update has changed.
+ * SQL: unblocks the runs that a select chooses and locks; one that waits for a retry keeps its due time. The select is
+ * materialized: as a subquery, it could be run again for each row, and choose other runs than those already updated.
  */
 const unblockChosen = (chosen: string): string => `
   with chosen as materialized (${chosen})
@@ -32,14 +31,15 @@ const unblockChosen = (chosen: string): string => `
   from chosen where r.sequence = chosen.sequence and r.handler = chosen.handler returning 1`;
 
 /**
- * Unblocks some of the runs that no settlement would ever unblock: a run may have been blocked when its handler had the order
- * `strict`, and processes in which the handler now has another order block no runs. Resolves to how many it has unblocked.
+ * Unblocks some of the runs that no settlement would unblock. A settled run unblocks only the next one of its call, but
+ * all of them may go if their handler had the order `strict` before and has another now. Resolves to how many were
+ * unblocked.
  */
 export async function unblock(transaction: Transaction, handler: string, order: Order): Promise<number> {
   return order === 'strict' ? unblockFirst(transaction, handler) : unblockAll(transaction, handler);
 }
 
-/** Unblocks the first run of each call that has no other run open but blocked ones, which wait for it. */
+/** Unblocks the first run of each call whose open runs are all blocked. */
 async function unblockFirst(transaction: Transaction, handler: string): Promise<number> {
   const unblocked = await transaction.query(
     unblockChosen(

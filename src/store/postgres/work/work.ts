@@ -5,12 +5,12 @@
  *
  *   PostgresStore.record
  *   → record-queue.ts: groups what comes in one turn of the event
- *     loop; two groups are in flight at most
+ *     loop; at most two groups are in flight
  *   → owned-events.ts: notes which events this process then owns
  *   → claim-ends.ts: adds the ends of claims that are waiting
  *   → record.ts ───────────────────── one statement ─────────────► record_events()
- *                                                                    advisory locks: no recovery goes on, and nobody
- *                                                                      takes this process for dead
+ *                                                                    advisory locks: against recovery and takeover of
+ *                                                                      this process
  *                                                                    ended: the claims that end
  *                                                                    identities: which events are new
  *                                                                    advisory locks: which calls are free
@@ -32,28 +32,29 @@
  *
  *   PostgresStore.keepAlive, every two seconds: liveness.ts
  *   → processes.ts: heartbeat ───────────────────────────────────► processes: heartbeat_at, ended_up_to
- *   → owned-events.ts: recover, after an answer that was lost ───► what it owns without knowing it, and what it may not work
- *                                                                    on: from owned and claims into waiting
- *   → processes.ts: takeOver ────────────────────────────────────► what a process had claimed that is dead or leaves: claims
- *                                                                    and owned into waiting; runs due; its row goes;
- *                                                                    crash_counts, if it is dead
+ *   → owned-events.ts: recover, after an answer was lost ────────► events it owns without knowing it, and claims it may not
+ *                                                                    work on: from owned and claims into waiting
+ *   → processes.ts: takeOver ────────────────────────────────────► of a process that is dead or leaving: claims and owned
+ *                                                                    into waiting; runs due; its row deleted; crash_counts,
+ *                                                                    if it is dead
  *
- * A claim on an event has one of two forms. An event is *owned* if the write that recorded it also claimed it: it has an
- * `owner`, and neither a range in `ended` nor the owner's `ended_up_to` (but for `still_owned`) says that the claim has ended.
- * An event that waited first has a row in `claims`. "Claimed" means either. A run that has a row is claimed by itself: `runs.claimed_by`.
+ * A claim on an event has one of two forms. An event is *owned* if the write that recorded it also claimed it: it has
+ * an `owner`, and neither a range in `ended` nor the owner's `ended_up_to` (except for `still_owned`) says that the
+ * claim has ended. An event that waited first has a row in `claims`. "Claimed" means either. A run with a row is
+ * claimed by itself, by `runs.claimed_by`.
  *
- * A *process* is a receiver's row in `processes`; one that was taken for dead enters again under another id. To *take over* is to
- * put back into the inbox what a dead process had claimed; to *give back*, what one has claimed oneself. A process whose
- * recording was not answered is *uncertain*: it may own events that it doesn't know of, and claims no events until it has
- * *recovered* them.
+ * A *process* is a receiver's row in `processes`; one that was taken for dead enters again under another id. To *take
+ * over* is to return to the inbox what a dead process had claimed; to *give back*, what this process has claimed. A
+ * process whose recording was not answered is *uncertain*: it may own events that it doesn't know of, and claims no
+ * events until it has *recovered* them.
  *
  * What keeps the order of a call, from the socket to the handler:
- *   `RecordQueue`       events of one call are never in both groups in flight
- *   `free_calls`        a call's lock keeps two processes from claiming of it at the same moment
- *   `busy_calls`        an event waits if an earlier one of its call does, or is another process's
- *   `claim_events`      of each call in the order of arrival
- *   `AnswersInFlight`   what is claimed is given out after what was being recorded, in whichever order the answers come
- *   `RequeueOrder`      a run that goes back sees the earlier one that goes back with it
+ *   `RecordQueue`       never has events of one call in both groups in flight
+ *   `free_calls`        locks a call, so that two processes don't claim its events at the same moment
+ *   `busy_calls`        lets an event wait for its call's waiting or claimed events, open runs, and others' events
+ *   `claim_events`      claims the events of a call in order of arrival
+ *   `AnswersInFlight`   returns claims after the recordings in flight, whichever the database answers first
+ *   `RequeueOrder`      lets a run that is requeued see the earlier one that is requeued with it
  *   dispatch            `PlacingOrder`, `CallOrder` (../../shared) and the lanes
  */
 import type { Clock } from '../../../kit/clock.ts';
@@ -86,7 +87,7 @@ import { Settling } from './settling.ts';
 import { type QueuedRecording, RecordQueue } from './record-queue.ts';
 import { DeliveriesGoOn, Reconciling } from './reconciling.ts';
 
-/** What this process records and claims; what becomes of it: `Settling`; whether it lives: `Liveness`. */
+/** Records and claims events. `Settling` ends the claims, and `Liveness` writes the heartbeats. */
 export class Work {
   readonly #session: Session;
   readonly #mayBePart: boolean;
@@ -101,7 +102,7 @@ export class Work {
   readonly #recordings = new AnswersInFlight();
   readonly #reconciling: Reconciling;
   readonly #reconciledKeys: ReconciledKeys = { areNeeded: false };
-  /** How many recordings have failed since one has succeeded, or a probe has found that one would. */
+  /** How many recordings have failed since the last recording or probe that succeeded. */
   #failedRecordings = 0;
 
   constructor(session: Session, clock: Clock, mayBePart: boolean) {
@@ -147,7 +148,7 @@ export class Work {
       await requireSuitable(this.#session);
       await migrate(this.#session);
       await this.#processes.enter();
-      // Once it has entered: a move writes nothing where a process is.
+      // Only after entering: a move writes nothing while the inbox has a process.
       if (!this.#mayBePart) requireWhole(this.#session.name, await progressOf(this.#session));
     } catch (error) {
       throw toProblem(error, this.#session.name);
@@ -159,7 +160,7 @@ export class Work {
     try {
       await this.#processes.leave();
     } catch {
-      // A database that can't be reached must not keep the app from stopping: others take over what this process had.
+      // A database that can't be reached must not keep the app from stopping: others will take over the claims.
     }
     await this.#session.close();
   }
@@ -168,7 +169,7 @@ export class Work {
     this.#session.abandon();
   }
 
-  /** The id under which this process claims, if it has not left. */
+  /** The id under which this process claims; undefined once it has left. */
   get processId(): number | undefined {
     return this.#processes.idIfEntered;
   }
@@ -185,17 +186,17 @@ export class Work {
   async probe(): Promise<void> {
     const failed = this.#failedRecordings;
     await probe(this.#session.intake, failed > 0);
-    // One that has failed meanwhile is still in doubt.
+    // A recording that failed meanwhile still counts.
     if (this.#failedRecordings === failed) this.#failedRecordings = 0;
   }
 
-  /** While this process may own events that it doesn't know of, and that come before those that it records, it claims nothing. */
+  /** Without `recoveries`, so that nothing is claimed, while this process may own events that it doesn't know of. */
   get #recordingProcess(): RecordingProcess {
     const { id, recoveries } = this.#processes;
     return { id, recoveries: this.#owned.isUncertain ? undefined : recoveries };
   }
 
-  /** Records deliveries, and ends claims with them; or one event that is reconciled. */
+  /** Records deliveries, and ends claims with them; or records one reconciled event. */
   async #recordGroup(events: readonly EventToRecord[]): Promise<readonly Recorded[]> {
     const [first] = events;
     const write = () =>
@@ -205,14 +206,14 @@ export class Work {
             recordGroup(this.#session.intake, events, this.#recordingProcess, this.#reconciledKeys, ended),
           );
     const recorded = await this.#recordings.add(this.#owned.recording(write));
-    // Not thrown by `write`: `OwnedEvents` would take it for an answer that was lost.
+    // Not thrown by `write`: `OwnedEvents` would take it for a lost answer.
     if (recorded.length === 0) throw new DeliveriesGoOn();
     return recorded;
   }
 
   /**
-   * One at a time, and answered after what is being recorded: the answers of the database may come in either order, and events
-   * of one call must not. So the next claim is made only when this one has been answered.
+   * One claim at a time, each returned after the recordings in flight: the database may answer in any order, but events
+   * of one call must be returned in theirs.
    */
   claimEvents(limit: number): Promise<readonly FoundEvent[]> {
     const claimed = this.#claiming.then(() =>
