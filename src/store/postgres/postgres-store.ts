@@ -45,7 +45,7 @@ export class PostgresStore implements Store<PoolClient> {
   readonly #claimed = new ClaimedWork();
   readonly #clock: Clock;
 
-  /** `mayBePart`: whether it may be the target of a move that isn't finished. */
+  /** `mayBePart`: whether the schema may be the target of an unfinished move. */
   constructor(place: PostgresPlace, clock: Clock, { mayBePart = false } = {}) {
     this.#clock = clock;
     this.#session = new Session(place, clock);
@@ -133,7 +133,6 @@ export class PostgresStore implements Store<PoolClient> {
     return this.#claimed.store(run, run.attempts, (isLast) => this.#work.settling.requeue(run, isLast));
   }
 
-  /** The event of a join has arrived. */
   #arrive(run: ClaimedRun, callId: string, join: JoinTerms): Promise<Settled> {
     const { sequence, handler, eventName } = run;
     const now = this.#clock.now();

@@ -7,33 +7,33 @@ import { type PostgresPlace, heartbeatConnections, intakeConnections, workConnec
 import { Session } from './session.ts';
 import { oneRow } from './transaction.ts';
 
-/** What was found out about a Postgres database without changing it. */
+/** What an examination found, without changing the database. */
 export interface PostgresExamination {
   readonly name: string;
   readonly server: Server;
   /** The schema's version; 0 if there is no inbox yet. */
   readonly schema: number;
-  /** What the user may not do with the inbox, or to make it. */
+  /** What the user lacks permission for, to use the inbox or to make one. */
   readonly missingPermissions: readonly string[];
   readonly tuples: { readonly dead: number; readonly live: number };
-  /** How far this machine's clock is ahead of the database's, in milliseconds, and how long it took to ask. */
+  /** How far this machine's clock is ahead of the database's, and how long asking took, in milliseconds. */
   readonly clock: { readonly ahead: number; readonly roundTrip: number };
-  /** What is in it; undefined unless its schema is that of this version, and the user may read it. */
+  /** Undefined unless the schema is that of this version, and no permission is missing. */
   readonly counts: StoreCounts | undefined;
 }
 
 interface Server {
-  /** Such as 180004. */
+  /** For example 180004. */
   readonly version: number;
   readonly readableVersion: string;
   readonly isReadOnly: boolean;
-  /** That of statements by themselves. */
+  /** The default isolation. */
   readonly isolation: string;
   readonly encoding: string;
   readonly synchronousCommit: string;
   readonly hasSynchronousStandbys: boolean;
   readonly fsync: string;
-  /** How long the oldest transaction is open, in seconds; null if there is none. */
+  /** How long the oldest transaction has been open, in seconds; null if there is none. */
   readonly oldestTransaction: number | null;
   /** Whether the user sees the transactions of other users. */
   readonly seesAll: boolean;
@@ -42,11 +42,11 @@ interface Server {
 
 /** The oldest version that Ringback runs on. */
 export const oldestVersion = 15;
-/** How many connections a process makes at the most. */
+/** How many connections a process makes at most, besides one more while a statement isn't answered: see `Unanswered`. */
 export const connectionsOfProcess = intakeConnections.max + heartbeatConnections.max + workConnections.max;
 
 /**
- * Finds out what there is to say about an inbox in Postgres. Nothing is created, changed or migrated.
+ * Examines a database for an inbox. Nothing is created, changed or migrated.
  *
  * @throws RingbackError `database_unreachable`
  */
@@ -69,7 +69,7 @@ export function examinePostgres(place: PostgresPlace, clock: Clock): Promise<Pos
 }
 
 /**
- * Whether a schema holds an inbox. Nothing is made in it.
+ * Whether a schema holds an inbox. Nothing is created.
  *
  * @throws RingbackError `database_unreachable`
  */
@@ -122,7 +122,7 @@ const askTuples = `
   select coalesce(sum(n_dead_tup), 0)::bigint as dead, coalesce(sum(n_live_tup), 0)::bigint as live
   from pg_stat_user_tables where schemaname = $1`;
 
-/** From the catalog, which everybody may read: to ask for the table itself fails where the schema may not be used. */
+/** Asks the catalog first, which everybody may read: selecting from the table fails if the schema may not be used. */
 async function schemaOf(session: Session, schema: string): Promise<number> {
   const readable = await session.query(
     `select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -149,7 +149,7 @@ const permissionsToMake = `
   union all select 'create tables in the schema' from pg_namespace
     where nspname = $1 and not has_schema_privilege(oid, 'CREATE')`;
 
-// A `case`, because the database may ask for the privilege first, and fails for what is no sequence.
+// A `case`, because the database may otherwise ask for the privilege first, which fails for anything but a sequence.
 const permissionsToUse = `
   select lower(privilege) || ' on ' || relname as missing
     from pg_class c join pg_namespace n on n.oid = relnamespace,
@@ -161,7 +161,7 @@ const permissionsToUse = `
   union all select 'execute on ' || proname from pg_proc p join pg_namespace n on n.oid = pronamespace
     where nspname = $1 and not has_function_privilege(p.oid, 'EXECUTE')`;
 
-/** As far as the time in between lets tell: the database answers at some moment of it. */
+/** An estimate: the database reads its clock at some moment of the round trip, here taken as its middle. */
 async function compareClocks(session: Session, clock: Clock): Promise<PostgresExamination['clock']> {
   const askedAt = clock.elapsed();
   const { at } = await oneRow<{ at: number }>(

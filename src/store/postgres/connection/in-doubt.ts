@@ -2,30 +2,29 @@ import { type Clock, pause } from '../../../kit/clock.ts';
 import { storePause } from '../../timeouts.ts';
 import { isUnknownTransaction } from './statement.ts';
 
-/** A transaction that has begun: its number, and the process of the database that runs it, which may be a pooler's. */
+/** A transaction that has begun: its number, and the backend that runs it, which may be a pooler's. */
 export interface Begun {
   readonly id: string;
   readonly backend: number;
-  /** What the database was known by before the transaction began. */
+  /** The database's incarnation before the transaction began. */
   readonly incarnation: string | undefined;
 }
 
-/** Where the database is asked. */
 export interface OutcomeSource {
   readonly clock: Clock;
-  /** Aborted when nobody waits any longer for a database that can't be reached. */
+  /** Aborted when the store must no longer wait for a database that can't be reached. */
   readonly signal: AbortSignal;
   /** One statement by itself. */
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** How a commit went whose answer did not come: the transaction was in doubt until then. */
+/** The outcome of a COMMIT that failed or was not answered. */
 export type CommitOutcome = 'committed' | 'aborted';
 
 /**
- * What became of a transaction, asked until the database has told. Rejects with `cause` when nobody can tell any more: a
- * server that has crashed, or a standby that has become the primary, may give the number of a transaction that is lost to
- * another one.
+ * Asks for the outcome of a transaction until the database answers. Rejects with `cause` if it can't be known any more:
+ * a server that has crashed, or a standby that has become the primary, may have given the number of a lost transaction
+ * to another.
  */
 export async function commitOutcomeOf(
   source: OutcomeSource,
@@ -46,7 +45,7 @@ export async function commitOutcomeOf(
       }
     } catch (error) {
       if (error === cause) throw error;
-      // A standby that has become the primary without this transaction has never given its number.
+      // A standby that became the primary without this transaction has never given out its number.
       if (isUnknownTransaction(error)) return 'aborted';
     }
     if (signal.aborted) throw cause;

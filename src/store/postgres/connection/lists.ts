@@ -1,21 +1,18 @@
-/**
- * Lists of values as Postgres itself sends and reads them. In a list as text, which is what the driver writes, each byte of a
- * body takes two, and both sides escape and parse them.
- */
+/** Lists of values in Postgres's binary format. In text format, each byte of a body would take two, and need escapes. */
 
 export type ListValue = string | number | boolean | Uint8Array | null;
 
-/** How the values of a type are written, by the type's number in Postgres. */
+/** The numbers of the types in Postgres. */
 const oids = { bytea: 17, text: 25, bigint: 20, boolean: 16 };
 export type ListType = keyof typeof oids;
 const headBytes = 20;
 
-/** A list of values of one type. The statement has to name the type of the list. */
+/** A list of values of one type. The statement must name the type of the list. */
 export function listOf(type: ListType, values: readonly ListValue[]): Buffer {
   let size = headBytes;
   for (const value of values) size += 4 + bytesOf(value);
   const list = Buffer.allocUnsafe(size);
-  // One dimension, nulls allowed, the type, how many, and that the first has the number 1.
+  // One dimension, nulls allowed, the type, the length, and the index of the first: 1.
   const head = [1, 1, oids[type], values.length, 1];
   for (const [place, part] of head.entries()) list.writeInt32BE(part, place * 4);
   let at = headBytes;

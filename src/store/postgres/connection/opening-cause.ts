@@ -2,7 +2,7 @@ import { RingbackError, ringbackError } from '../../../errors/errors.ts';
 import { codeOf, messageOf } from '../../../kit/error-text.ts';
 import { intercepted } from '../../../kit/intercepted.ts';
 
-/** Why a database can't be used, by the code of its error. The driver's own words may name the user, and a person needs less. */
+/** Why a database can't be used, by the code of the error. The driver's own message may name the user. */
 const causes: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'its host has no address',
@@ -20,14 +20,14 @@ const causes: Readonly<Record<string, string>> = {
     "the user's permissions don't suffice: it must own the schema, or have been granted all of its tables, sequences and functions",
 };
 
-/** A table, a column or a function of the inbox is not there, or is there before the inbox is made: somebody has changed it. */
+/** Somebody has changed the inbox: a table, column or function is missing, or exists before the inbox is made. */
 const changedCodes: ReadonlySet<string> = new Set(['42P01', '42703', '42883', '42P07', '42723']);
 
 function isChanged(error: unknown): boolean {
   return changedCodes.has(codeOf(error));
 }
 
-/** The problem that kept an inbox from being opened. */
+/** The error that says why an inbox can't be opened. */
 export function toProblem(error: unknown, database: string): RingbackError {
   if (error instanceof RingbackError) return error;
   if (!isChanged(error))
@@ -42,8 +42,8 @@ function openingCause(error: unknown): string {
 }
 
 /**
- * A part of the store that is asked while the inbox is open. What fails because the database can't be reached, has ended the
- * connection, or was changed, rejects with the problem; the driver's own error would say neither what failed nor what to do.
+ * Wraps a part of the store: a call that fails because the database can't be reached, has ended the connection, or was
+ * changed rejects with an error that says so and what to do, unlike the driver's own.
  */
 export function namingProblems<Part extends object>(part: Part, database: string): Part {
   return intercepted(part, (call) => namingProblem(call, database));
@@ -58,13 +58,13 @@ export async function namingProblem<T>(call: () => T | Promise<T>, database: str
   }
 }
 
-/** Classes of SQLSTATE in which the database ends or refuses a connection, and the codes of the operating system. */
+/** SQLSTATEs with which the database ends or refuses a connection, and codes of the operating system. */
 const connectionCodes = /^(?:08...|57P0.|E[A-Z]+|EAI_[A-Z]+)$/;
-/** What the driver says without a code. */
+/** The driver's errors without a code. */
 const connectionMessages =
   /^(?:Connection terminated|timeout (?:expired|exceeded)|Query read timeout|Client (?:has encountered|was closed))/;
 
-/** Whether the connection is to blame: the database can't be reached, or has ended it. */
+/** Whether the connection failed: the database can't be reached, or has ended it. */
 export function isOfConnection(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof RingbackError) return false;
   const code = codeOf(error);
@@ -74,8 +74,8 @@ export function isOfConnection(error: unknown): boolean {
 }
 
 /**
- * The error of something done in a transaction whose connection was lost: what the database has said of that when nothing was under
- * way, instead of what the driver says of each statement after it.
+ * The error of work in a transaction whose connection was lost: the database's own, which came between two statements,
+ * instead of the driver's about a later statement.
  */
 export function withReason(error: unknown, lostBy: Error | undefined): unknown {
   const isDriversOwn = codeOf(error) === '' && isOfConnection(error);

@@ -11,29 +11,27 @@ export interface PostgresPlace {
   readonly schema: string;
 }
 
-/** The schema unless another is given. */
 export const defaultSchema = 'ringback';
-/** What names a schema: longer names would be cut by the database, which could make two names one. */
+/** Longer names would be truncated by the database, so that two could become one. */
 const schemaName = /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/;
-/** The parameter of a URL that names the schema. It is ours: the driver knows none of that name. */
+/** The parameter of a URL that names the schema. It is Ringback's own: the driver has none of that name. */
 const schemaParameter = 'schema';
 
-/** What limits a pool of connections. */
 export interface PoolLimits {
-  /** How many there are at the most. */
+  /** How many connections there are at most. */
   readonly max: number;
   /**
-   * How long a statement may take, and the wait for a connection before it, in milliseconds. When the network has forgotten a
-   * connection, nothing else shows that no answer will come.
+   * How long a statement, and the wait for a connection before it, may take, in milliseconds. If the network has
+   * dropped a connection, nothing else shows that no answer will come.
    */
   readonly timeout: number;
 }
 
-/** For deliveries, of which two groups are in flight, and whose senders have long been answered when the time is over. */
+/** For deliveries: at most two groups are in flight, and senders are answered long before the timeout. */
 export const intakeConnections: PoolLimits = { max: 2, timeout: 5_000 };
-/** For heartbeats, for taking over, and to learn of pauses: a process that is busy must not be taken for dead. */
+/** For heartbeats, takeovers and pauses: a busy process must not be taken for dead. */
 export const heartbeatConnections: PoolLimits = { max: 2, timeout: 10_000 };
-/** For all else. */
+/** For everything else. */
 export const workConnections: PoolLimits = { max: 8, timeout: 30_000 };
 
 export function poolOptions(connectionString: string, { max, timeout }: PoolLimits) {
@@ -47,7 +45,6 @@ export function poolOptions(connectionString: string, { max, timeout }: PoolLimi
   };
 }
 
-/** Whether a text can name the schema of an inbox. */
 export function isSchemaName(text: unknown): text is string {
   return typeof text === 'string' && schemaName.test(text);
 }
@@ -64,7 +61,7 @@ export function readPlace(url: string): PostgresPlace | undefined {
   return { connectionString: parsed.href, pool: undefined, schema };
 }
 
-/** Why a URL of Postgres names no place, without the user, the password and the host. Undefined for other values. */
+/** Why a Postgres URL is invalid, without its user, password and host. Undefined for other values. */
 export function wrongPlace(url: unknown): string | undefined {
   if (typeof url !== 'string' || !isPostgresUrl(url)) return undefined;
   if (!URL.canParse(url))
@@ -79,12 +76,12 @@ function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:\/\//i.test(text);
 }
 
-/** The driver ignores a parameter that it doesn't know, and the inbox would be the one of another schema. */
+/** The driver ignores unknown parameters, so a misspelled one would lead to the inbox of another schema. */
 function isMisspelledSchema(parameter: string): boolean {
   return parameter !== schemaParameter && closest(parameter, [schemaParameter]) !== undefined;
 }
 
-/** The name of the inbox in a sentence for a person: never the user, the password, or the query of the URL. */
+/** How messages to a person name the inbox: without the user, the password and the query of the URL. */
 export function placeName({ connectionString, schema }: PostgresPlace): string {
   if (connectionString === undefined) return `the schema ${schema}`;
   if (!URL.canParse(connectionString)) return `Postgres, schema ${schema}`;

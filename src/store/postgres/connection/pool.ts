@@ -2,16 +2,16 @@ import type { Pool, PoolClient } from 'pg';
 import { type PoolLimits, poolOptions } from './place.ts';
 import { driver } from './statement.ts';
 
-/** Connections of the store's own. */
+/** Makes a pool of the store's own connections. */
 export function makePool(connectionString: string | undefined, limits: PoolLimits): Pool {
   const { Pool } = driver();
   const pool = new Pool(poolOptions(connectionString ?? '', limits));
-  // An idle connection that is lost is replaced by the next one that is asked for.
+  // Without a listener, the loss of an idle connection would end the process; the pool replaces it.
   pool.on('error', () => {});
   return pool;
 }
 
-/** Calls a function when something has taken too long. Call the result if it is over before. */
+/** Calls `onLate` when something has taken too long. Call the returned function when it is over. */
 export type Limit = (onLate: () => void) => () => void;
 
 export class TakenConnection {
@@ -26,8 +26,8 @@ export class TakenConnection {
   }
 
   /**
-   * Takes one. The limit holds for the wait, and again for what is done with it. Its errors are listened for from inside the
-   * pool's callback: one for which nobody listens would end the process.
+   * Takes a connection. The limit applies to the wait, and again to its use. The listener for errors is added inside
+   * the pool's callback, because an error without a listener would end the process.
    */
   static from(pool: Pool, limit: Limit): Promise<TakenConnection> {
     return new Promise((resolve, reject) => {
@@ -45,19 +45,18 @@ export class TakenConnection {
     });
   }
 
-  /** The first error with which it was lost, if it was: the driver's own follows what the database has said. */
+  /** The first error by which the connection was lost, if it was: the database's own comes before the driver's. */
   get lostBy(): Error | undefined {
     return this.#lostBy;
   }
 
-  /** Gives it back to the pool. */
   release(): void {
     this.#endLimit();
     this.client.removeListener('error', this.#onError);
     this.client.release();
   }
 
-  /** Lets the pool close it. It may still fail until it is closed. */
+  /** Lets the pool close the connection. The listener stays, because errors may still come until then. */
   discard(error: Error): void {
     this.#endLimit();
     this.client.release(error);
@@ -67,7 +66,7 @@ export class TakenConnection {
     this.#lostBy ??= error;
   };
 
-  /** Closes it. What is sent on it fails. */
+  /** Closes the connection: its statements fail. */
   readonly #cut = (): void => {
     this.#lostBy ??= closed();
     void this.client.end().catch(() => {});

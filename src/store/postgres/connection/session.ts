@@ -18,10 +18,10 @@ import {
 } from './transaction.ts';
 import { type Backend, Unanswered } from './unanswered.ts';
 
-/** How long each connection may still be waited for, and used, when the store is to close, in milliseconds. */
+/** How long a connection may still be waited for, and used, once the store must close, in milliseconds. */
 export const closeTimeout = 3_000;
 
-/** How many times a transaction is tried at the most if the database ends it because of others. */
+/** How many times a transaction is tried at most if the database ends it because of others. */
 const maxConflicts = 10;
 
 function newStore(place: PostgresPlace, clock: Clock) {
@@ -30,14 +30,16 @@ function newStore(place: PostgresPlace, clock: Clock) {
   return { stop, unanswered, incarnation: undefined as string | undefined };
 }
 
-/** The connections to the database. None of them keeps anything from one transaction to the next. */
+/**
+ * The connections to the database. None keeps any state from one transaction to the next, so that a pooler may be used.
+ */
 export class Session implements Connections {
   readonly name: string;
   readonly clock: Clock;
   readonly statements: Statements;
   readonly #place: PostgresPlace;
   readonly #limits: PoolLimits;
-  /** What all sessions of a store have in common. */
+  /** What all sessions of a store share. */
   readonly #store: ReturnType<typeof newStore>;
   #pool: Pool | undefined;
   #intakePool: Pool | undefined;
@@ -57,18 +59,15 @@ export class Session implements Connections {
     return this.#pool;
   }
 
-  /**
-   * Statements that deliveries wait for. They have connections of their own: handlers that commit slowly could otherwise keep
-   * all of them.
-   */
+  /** For deliveries. Has connections of its own, because handlers that commit slowly could keep all others. */
   get intake(): Transaction {
     this.#intakePool ??= this.#place.pool ?? makePool(this.#place.connectionString, intakeConnections);
     return this.#single(this.#intakePool);
   }
 
   /**
-   * What keeps this process alive for the others has connections of its own, too: behind many settlements it would come too
-   * late, and others would take over what this process works on.
+   * For heartbeats, which have connections of their own, too: behind many settlements they would come too late, and
+   * others would take over what this process works on.
    */
   get heartbeats(): Session {
     this.#heartbeats ??= new Session(this.#place, this.clock, heartbeatConnections, this.#store);
@@ -76,8 +75,8 @@ export class Session implements Connections {
   }
 
   /**
-   * What the database was known by when it was last looked at. It is another after a crash and on a standby that has become
-   * the primary: both may have lost what was not yet acknowledged, and give the numbers of those transactions to others.
+   * The database's incarnation when it was last read. It changes after a crash, and when a standby becomes the primary:
+   * both may have lost transactions that were not yet acknowledged, and give their numbers to others.
    */
   get incarnation(): string | undefined {
     return this.#store.incarnation;
@@ -93,8 +92,8 @@ export class Session implements Connections {
   }
 
   /**
-   * A transaction: committed when `work` has resolved, and rolled back if it rejects. One that the database ends because of a
-   * deadlock is tried again.
+   * A transaction: committed when `work` resolves, and rolled back if it rejects. One that the database ends because of
+   * others, such as in a deadlock, is tried again, unless its connection was lent to the user.
    */
   async write<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<T> {
     for (let conflicts = 1; ; conflicts += 1) {
@@ -107,12 +106,12 @@ export class Session implements Connections {
     }
   }
 
-  /** Aborted when nobody waits any longer for a database that can't be reached. */
+  /** Aborted when the store must no longer wait for a database that can't be reached. */
   get signal(): AbortSignal {
     return this.#store.stop.signal;
   }
 
-  /** From now on, what the database doesn't answer soon fails: it may wait for a lock that is never given. */
+  /** From now on, statements that the database doesn't answer soon fail: they may wait for a lock that never comes. */
   abandon(): void {
     this.#store.stop.abort();
   }
@@ -132,7 +131,7 @@ export class Session implements Connections {
     await inTime(this.clock, closeTimeout, Promise.all(ended), late).catch(() => {});
   }
 
-  /** What is sent on a connection goes to the inbox's schema, and numbers come back as such. */
+  /** Statements on a connection, in the inbox's schema, that return 8-byte integers as numbers. */
   on(client: PoolClient): Transaction {
     return {
       query: async <Row>(text: string, values: readonly unknown[] = [], timeout?: number) => {
@@ -178,7 +177,7 @@ export class Session implements Connections {
   }
 }
 
-/** What the database has told of itself when the connection was made. The driver's types don't have it. */
+/** `processID` comes from the database when a connection is made; the driver's types don't have it. */
 function backendOf(client: PoolClient, statement: string): Backend | undefined {
   const { processID } = client as { readonly processID?: number | null };
   return typeof processID === 'number' ? { pid: processID, statement } : undefined;

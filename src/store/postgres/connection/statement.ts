@@ -3,12 +3,12 @@ import type pg from 'pg';
 import { configError } from '../../../errors/errors.ts';
 import { codeOf, messageOf } from '../../../kit/error-text.ts';
 
-/** What a store sends to the database. */
+/** A statement for the driver. */
 export interface Statement {
   readonly text: string;
   readonly values: unknown[];
   readonly types: pg.CustomTypesConfig;
-  /** The driver's name; 0 stands for the limit of the connection. */
+  /** The driver's option; 0 means the timeout of the connection. */
   readonly query_timeout: number;
 }
 
@@ -43,7 +43,7 @@ const parsers = new Map<number, (text: string) => unknown>([
 const types: pg.CustomTypesConfig = { getTypeParser: (oid) => parsers.get(oid) ?? String };
 
 /**
- * The driver, an optional peer dependency: it is loaded when a store on Postgres is made.
+ * The driver, an optional peer dependency, which is loaded when first needed.
  *
  * @throws ConfigError `package_missing`
  */
@@ -52,17 +52,17 @@ export function driver(): typeof pg {
   try {
     return require('pg') as typeof pg;
   } catch (error) {
-    // What is missing may also be something that the driver itself needs: then its own words are what helps.
+    // If the driver itself lacks a module, its own error is the one that helps.
     if (codeOf(error) !== 'MODULE_NOT_FOUND' || !messageOf(error).includes("'pg'")) throw error;
     throw configError('package_missing', { name: 'pg', purpose: 'an inbox on Postgres' });
   }
 }
 
 /**
- * Makes statements for a schema: the texts name tables as `ringback.events`. The schema is written into each statement, because
- * a pooler between here and the database keeps no search path from one transaction to the next.
+ * Makes statements for a schema. Their texts name tables as `ringback.events`, where the schema's name replaces
+ * `ringback`: a search path would be lost behind a pooler.
  *
- * It is written into string literals, too: `'ringback.processes'` as the key of an advisory lock is the schema's own thereby. A
+ * String literals are replaced, too. So `'ringback.processes'`, as the key of an advisory lock, is the schema's own; a
  * key without `ringback.` would be shared by all inboxes in the database.
  */
 export class Statements {
@@ -92,30 +92,30 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Whether an error is the database's answer, after which it is done with the statement. */
+/** Whether an error is the database's answer, so that the statement is over. */
 export function isAnswer(error: unknown): boolean {
   return error instanceof driver().DatabaseError;
 }
 
 /** Whether a write failed because of its values, and would fail again. Nothing was written. */
 export function isInvalidData(error: unknown): boolean {
-  // A value that isn't even of its type never reaches the database.
+  // A value of a wrong type never reaches the database.
   if (error instanceof TypeError) return true;
-  // Classes 22 and 23: data that is out of range or malformed, and what breaks a constraint.
+  // Class 22: data that is malformed or out of range. Class 23: a violated constraint.
   return /^2[23]/.test(codeOf(error));
 }
 
-/** Whether a transaction was ended because of another: a deadlock, or one that could not be serialized. */
+/** Whether a transaction was ended because of another: by a deadlock or a serialization failure. */
 export function isConflict(error: unknown): boolean {
   return ['40P01', '40001'].includes(codeOf(error));
 }
 
-/** Whether a lock was not to be had in the time that it was waited for. */
+/** Whether the wait for a lock timed out. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03';
 }
 
-/** Whether the database has not given the number of a transaction to any yet. */
+/** Whether the database has not given out the number of a transaction yet. */
 export function isUnknownTransaction(error: unknown): boolean {
   return codeOf(error) === '22023';
 }

@@ -5,14 +5,14 @@ import { oneRow } from './transaction.ts';
 /** In Postgres, the second is another name of the first. */
 const suitableIsolations = new Set(['read committed', 'read uncommitted']);
 
-/** Whether statements by themselves see what others have committed before they look: after a wait for a lock, they must. */
+/** Whether each statement sees what others have committed before it: after waiting for a lock, it must. */
 export function isSuitable(isolation: string): boolean {
   return suitableIsolations.has(isolation);
 }
 
 /**
- * Whether a database can keep whatever an event says. In another encoding than this, it refuses a delivery with a character that
- * it doesn't have, and each further attempt of the platform. SQL_ASCII takes every byte, but can't tell characters, which the view
+ * Whether a database can keep any text. With another encoding than UTF8, it would refuse a delivery with a character
+ * that it lacks, each time the platform sends it. SQL_ASCII takes every byte, but knows no characters, which the view
  * `calls` needs.
  */
 export function keepsAllTexts(encoding: string): boolean {
@@ -20,9 +20,8 @@ export function keepsAllTexts(encoding: string): boolean {
 }
 
 /**
- * Refuses a database in which deliveries would be lost or handled twice. Statements by themselves must not run in another isolation
- * than all of them are written for. A transaction could begin in the right one, but for a statement by itself that would cost a
- * round trip, and no setting of a connection holds behind a pooler: so the default must be right.
+ * Refuses a database in which deliveries would be lost or handled twice. Its default isolation must be right: setting
+ * it for single statements would cost each a round trip, and behind a pooler no setting of a connection holds.
  *
  * @throws RingbackError `database_isolation` or `database_encoding`
  */

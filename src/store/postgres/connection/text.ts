@@ -1,9 +1,9 @@
 /**
- * Text as Postgres can keep it. It refuses the character U+0000, and halves of a surrogate pair have no UTF-8. A delivery that
- * has one of them in a name or an id is authentic all the same, and must not be refused for ever.
+ * Escapes text for Postgres, which refuses the character U+0000 and lone surrogates. A delivery that has one of them in
+ * a name or an id is authentic all the same, and must not be refused for ever.
  */
 
-/** Begins an escape; it is itself escaped. A character of the private use area that nobody sends. */
+/** Begins an escape, and is itself escaped: a private-use character, which hardly anybody sends. */
 const escape = '\u{e000}';
 const loneSurrogate = '[\\ud800-\\udbff](?![\\udc00-\\udfff])|(?<![\\ud800-\\udbff])[\\udc00-\\udfff]';
 const special = new RegExp(`[\\u0000${escape}]|${loneSurrogate}`, 'g');
@@ -24,7 +24,7 @@ export function fromText(stored: string): string {
     : stored;
 }
 
-/** The same for a text that may be missing. */
+// The same for a text that may be missing.
 export const toTextOrNull = (text: string | null | undefined): string | null =>
   typeof text === 'string' ? toText(text) : null;
 export const fromTextOrUndefined = (stored: string | null): string | undefined =>

@@ -9,13 +9,13 @@ import type { Backend } from './unanswered.ts';
 /** How long ROLLBACK may wait for a statement that still runs, in milliseconds, before its backend is terminated. */
 export const rollbackTimeout = 1_000;
 
-/** A transaction, or connections outside of one, where each statement is one by itself. */
+/** A transaction, or connections outside of one, where each statement is its own transaction. */
 export interface Transaction {
-  /** `timeout`: in milliseconds, if the statement may not take as long as others of its connection. */
+  /** `timeout`: in milliseconds, if the statement must not take as long as others of its connection. */
   query<Row>(text: string, values?: readonly unknown[], timeout?: number): Promise<Row[]>;
 }
 
-/** The row of a statement that always gives one. */
+/** The row of a statement that always returns one. */
 export async function oneRow<Row>(
   transaction: Transaction,
   text: string,
@@ -28,7 +28,7 @@ export async function oneRow<Row>(
 
 /** A transaction whose connection can be lent to the user's function. */
 export interface LendingTransaction extends Transaction {
-  /** From then on the transaction is not made again by itself: only the user can tell whether the function may be. */
+  /** From then on the transaction is not repeated after a conflict: only the user knows whether the function may be. */
   lend(): PoolClient;
 }
 
@@ -37,20 +37,20 @@ export interface Connections extends OutcomeSource {
   readonly incarnation: string | undefined;
   take(): Promise<TakenConnection>;
   on(client: PoolClient): Transaction;
-  /** Gives a connection back that failed with an error. `backend`: what may go on, unless the error is an answer. */
+  /** Gives back a connection that failed. `backend` may still run, unless the error is the database's answer. */
   giveBack(connection: TakenConnection, error: Error, backend?: Backend): void;
 }
 
 /**
- * How a transaction ended. If COMMIT was not answered, or with an error, it is in doubt until the database has told what became
- * of it: to take it for failed would have the same done twice, to take it for done could lose it.
+ * How a transaction ended. If COMMIT failed or was not answered, the transaction is in doubt until the database tells
+ * its outcome: taken for failed, it could be done twice, and taken for done, it could be lost.
  */
 interface Ended<T> {
   readonly result: T;
   readonly doubt: { readonly begun: Begun; readonly cause: Error } | undefined;
 }
 
-/** A transaction that is made once. It is committed when `work` has resolved, and rolled back if it rejects. */
+/** One try of a transaction. It is committed when `work` resolves, and rolled back if it rejects. */
 export class TransactionAttempt {
   readonly #connections: Connections;
   #isLent = false;
@@ -65,8 +65,8 @@ export class TransactionAttempt {
 
   async run<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<T> {
     const { result, doubt } = await this.#onConnection(work);
-    // Asked when its connection is back in the pool: as many transactions as the pool has connections may be in doubt at once,
-    // and none of them could ask if each kept its own.
+    // Only after its connection is back in the pool: all connections may have a transaction in doubt at once, and if
+    // each kept its own, none could ask.
     if (doubt && (await commitOutcomeOf(this.#connections, doubt.begun, doubt.cause)) === 'aborted')
       throw doubt.cause;
     return result;
@@ -90,7 +90,7 @@ export class TransactionAttempt {
       throw withReason(error, connection.lostBy);
     } finally {
       broken ??= connection.lostBy;
-      // A connection in an unknown state must not be taken by others: they would be inside of this transaction.
+      // A connection in an unknown state must not be reused: others would be inside this transaction.
       if (broken) this.#connections.giveBack(connection, broken, begun && backendOf(begun));
       else connection.release();
     }
@@ -105,8 +105,8 @@ export class TransactionAttempt {
   }
 
   /**
-   * In one round trip. The isolation is that of the default, unless somebody has changed the database's since the store was
-   * opened: see `requireSuitable`.
+   * In one round trip. Names the isolation, because somebody may have changed the database's default since the store
+   * was opened: see `requireSuitable`.
    */
   async #begin(client: PoolClient): Promise<Begun> {
     const { incarnation } = this.#connections;
@@ -117,7 +117,7 @@ export class TransactionAttempt {
     return { ...rows[0], incarnation };
   }
 
-  /** Fails if the user's function has ended the transaction, or a statement of it has failed and the function went on. */
+  /** Fails if the user's function has ended the transaction, or has ignored that one of its statements failed. */
   async #requireStillOpen(client: PoolClient, { id }: Begun): Promise<void> {
     const [still] = await this.#connections
       .on(client)
@@ -129,7 +129,7 @@ export class TransactionAttempt {
       throw ringbackError('transaction_ended', { isCommitted: still?.status === 'committed' });
   }
 
-  /** Rolls back. Returns the error for which the connection is of no more use, if any. */
+  /** Rolls back. Resolves to the error that makes the connection unusable, if any. */
   #rolledBack(client: PoolClient): Promise<Error | undefined> {
     const late = new Error('a statement went on after the end of its transaction');
     return inTime(this.#connections.clock, rollbackTimeout, client.query('rollback'), () => late).then(
@@ -143,7 +143,7 @@ function backendOf({ id, backend }: Begun): Backend {
   return { pid: backend, transaction: id };
 }
 
-/** Commits. Returns the error that came instead of the answer, if any. */
+/** Commits. Resolves to the error that came instead of success, if any. */
 function committed(client: PoolClient): Promise<Error | undefined> {
   return client.query('commit').then(
     () => undefined,

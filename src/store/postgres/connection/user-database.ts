@@ -4,7 +4,7 @@ import { ringbackError } from '../../../errors/errors.ts';
 import type { Session } from './session.ts';
 import type { LendingTransaction } from './transaction.ts';
 
-/** Lends the connection of a transaction to the user's function, and no longer than until that has ended. */
+/** Lends the connection of a transaction to the user's function until that has ended. */
 export async function lend<Result>(
   transaction: LendingTransaction,
   work: (client: PoolClient) => Result | PromiseLike<Result>,
@@ -17,10 +17,10 @@ export async function lend<Result>(
   }
 }
 
-/** The client as the user's function gets it, until `end` is called: what comes later would be in no transaction. */
+/** The client for the user's function, usable until `end` is called: later statements would be in no transaction. */
 function scopedClient(client: PoolClient): { readonly client: PoolClient; readonly end: () => void } {
   let isOver = false;
-  // What the user or a library notes on the connection must not be met by whoever gets it next.
+  // Properties that the user or a library sets on the client must not remain for its next user.
   const noted = new Map<string | symbol, unknown>();
   const lent = new Proxy(client, {
     set: (_target, key, value) => Boolean(noted.set(key, value)),

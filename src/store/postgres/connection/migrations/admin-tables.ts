@@ -1,4 +1,4 @@
-/** Schema 1: what is kept beside the events. */
+/** Schema 1: what the inbox keeps beside events. */
 export const adminTables = `
   -- Deliveries kept but not handled. trace_id is what the header says, which nobody has verified. cut_from is the size of
   -- the whole body, where only its head is kept.

@@ -1,6 +1,6 @@
 /**
- * Claims events that wait, in order of arrival, and of each call only in that order: a query that slid past a locked event
- * would claim the one after it. An event of a call that another process works on is left out.
+ * Claims waiting events in order of arrival, and never an event before an earlier one of its call, as a query that
+ * skipped locked rows would. Leaves out calls that another process works on.
  */
 export const claimFunction = `
   create function ringback.claim_events(claimer bigint, max_events integer) returns setof bigint

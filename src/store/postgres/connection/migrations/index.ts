@@ -9,30 +9,30 @@ import { recordFunction } from './record-function.ts';
 import { workTables } from './work-tables.ts';
 
 /**
- * The schema's history: the first entry makes schema 1, and each further one the next. Entries are only ever added, never
- * edited, because databases in the field have already been through them.
+ * The schema's history: the first entry makes schema 1, and each further one the next. Never edit an entry, because
+ * databases in the field have been through it; only add new ones.
  */
 const migrations: readonly string[] = [
   workTables + processFunctions + recordFunction + claimFunction + callsView + adminTables,
 ];
 
-/** The schema that this version of Ringback writes. */
+/** The schema version of this version of Ringback. */
 export const schemaVersion = migrations.length;
 
 /**
- * Brings the database to `schemaVersion`, one process at a time. A database that a newer version wrote is refused: an old
- * program that writes to a new schema could lose what the new one promised to keep.
+ * Brings the database to `schemaVersion`, one process at a time. Refuses a newer schema: an old program that writes to
+ * it could lose what the new one promised to keep.
  */
 export async function migrate(session: Session): Promise<void> {
   const { schema } = session.statements;
-  // Whoever may only use the tables, and not create any, can still open an inbox that is up to date.
+  // So that a user who may use the tables, but not create any, can open an inbox that is up to date.
   if ((await versionIn(session)) === schemaVersion) return;
   await session.write(async (transaction) => {
     await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`ringback:${schema}`]);
-    // A connection keeps in mind that there was no schema, also while it waits for the lock. Reading the catalog shows it
-    // what others have made meanwhile; otherwise it would make the schema again, and fail.
+    // The connection has cached that there was no schema before it waited for the lock. Reading the catalog shows it
+    // what others have created meanwhile; otherwise it would create the schema again, and fail.
     await transaction.query('select from pg_namespace limit 1');
-    // Asked first: to create a schema that is there takes a permission on the database as well.
+    // Asked first, because even `if not exists` needs the permission to create schemas.
     const { isThere } = await oneRow<{ isThere: boolean }>(
       transaction,
       'select to_regnamespace($1) is not null as "isThere"',

@@ -1,4 +1,4 @@
-/** What every write about a claim asks about processes. */
+/** Functions about processes for every write about a claim. */
 export const processFunctions = `
   -- Whether a process is still taken for alive. The shared advisory lock keeps others from taking it for dead until the
   -- transaction ends; a lock on its row would write to that row for each group.

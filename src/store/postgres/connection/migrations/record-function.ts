@@ -1,6 +1,6 @@
 /**
- * Records a group of events in one round trip. The primary key of `identities` decides on duplicates. An event is claimed
- * by the process that records it unless something of its call goes before it.
+ * Records a group of events in one round trip. The primary key of `identities` decides on duplicates. The process that
+ * records an event also claims it, unless something of its call goes before it.
  */
 export const recordFunction = `
   -- Ends claims: ranges of what the process owns, and some that are in claims. Says whether it lives, without which all of them

@@ -1,6 +1,6 @@
 /**
- * Schema 1: events, and the work on them. Texts in indexes are compared byte by byte: by a language's rules it takes longer, and
- * when an update of the system changes these rules, an index no longer finds what is in it, and a key is not unique any more.
+ * Schema 1: events, and the work on them. Texts in indexes have the collation "C", which compares bytes. A language's
+ * collation is slower, and when an update of the system changes it, indexes miss rows, and keys are no longer unique.
  */
 export const workTables = `
   create sequence ringback.sequences;
