@@ -7,7 +7,7 @@ import { eventState } from '../query/event-state.ts';
 import { removeQuarantined } from './keep-delivery.ts';
 import { lockEvents, lockReplaysAndRemovals, removeEvents } from './removal.ts';
 
-/** What one step looks at and removes at the most: it is one transaction, which keeps what it locks until it ends. */
+/** The bounds of one step, whose transactions keep their locks until they end. */
 const eventsAtOnce = 200;
 const quarantinedAtOnce = 50;
 const traceIdsAtOnce = 500;
@@ -16,7 +16,7 @@ interface EventRow extends KeptEventAge {
   readonly sequence: Sequence;
 }
 
-/** One step of cleaning: each kind in a transaction of its own, so that none waits for a lock with another in its hands. */
+/** One step of cleaning. Each kind has a transaction of its own, so that none holds a lock while it waits for another. */
 export async function clean(
   session: Session,
   limits: RetentionLimits,
@@ -30,7 +30,7 @@ export async function clean(
   return { events, runs, quarantined, traceIds, next };
 }
 
-/** `last`: the last event that was looked at, if there may be others after it. */
+/** `last`: the last event looked at, if there may be more. */
 async function cleanEvents(
   session: Session,
   limits: RetentionLimits,
@@ -43,7 +43,7 @@ async function cleanEvents(
   if (old.length === 0) return { events: 0, runs: 0, last };
   return session.write(async (transaction) => {
     await lockReplaysAndRemovals(transaction);
-    // Decided again under the locks: a join may have looked back, and wait now with a run of one of them.
+    // Decided again under the locks: a join may have looked back, and now wait with a run of one of the events.
     await lockEvents(transaction, old);
     const now = new Set(keptLongEnough(await oldest(transaction, limits, after), limits));
     const stillOld = old.filter((sequence) => now.has(sequence));
@@ -67,8 +67,8 @@ async function cleanQuarantine(session: Session, { quarantineBefore }: Retention
 }
 
 /**
- * What another process is forgetting at the same time is left to it. Chosen by a statement of its own inside this one: a subquery
- * may be run again for each row, and would then choose others, because it passes over those that are deleted already.
+ * Skips what another process is forgetting at the same time. The choice is materialized: as a subquery, it could be run
+ * again for each row, and choose other rows than those already deleted.
  */
 async function forgetTraceIds(session: Session, { now }: RetentionLimits): Promise<number> {
   const forgotten = await session.query(

@@ -15,7 +15,7 @@ export async function keepDelivery(transaction: Transaction, record: QuarantineR
       reason,
       digest,
       receivedAt,
-      // A column of its own: a header that Postgres can't read as JSON must not break every list.
+      // A column of its own: headers that Postgres can't read as JSON must not break every list.
       claimedTraceId(headers),
       toText(JSON.stringify(headers)),
       Buffer.from(body.buffer, body.byteOffset, body.byteLength),
@@ -28,7 +28,7 @@ export async function keepDelivery(transaction: Transaction, record: QuarantineR
   return { id: kept, dropped };
 }
 
-/** The trace id in the header; of several, all of them. */
+/** The trace id in the header; if there are several, all of them as JSON. */
 export function claimedTraceId({ 'x-webhook-traceid': traceId }: Headers): string | null {
   if (traceId === undefined) return null;
   return toText(typeof traceId === 'string' ? traceId : JSON.stringify(traceId));
@@ -44,7 +44,7 @@ export async function removeQuarantined(transaction: Transaction, ids: readonly 
   return removed;
 }
 
-/** Nobody else changes the quarantine until the transaction ends. */
+/** Locks the quarantine until the transaction ends. */
 export async function lockQuarantine(transaction: Transaction): Promise<void> {
   await transaction.query('select ringback.lock_quarantine()');
 }

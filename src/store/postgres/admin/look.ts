@@ -13,7 +13,7 @@ const looks = looksIn({
   until: '$2',
 });
 
-/** Looks at some of what is kept, for what is to be erased. */
+/** See `RetentionStore.look`. */
 export async function look(session: Session, where: KeptIn, after: number): Promise<Look> {
   const { first, last } = await oneRow<{ first: number | null; last: number | null }>(
     session,

@@ -13,7 +13,7 @@ import {
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { fromText } from '../connection/text.ts';
 
-/** SQL: the rows of those tables that are not moved as they are. */
+/** SQL: the rows to move of tables that are not moved as they are. */
 const derivedRows: Readonly<Partial<Record<KeptTable, string>>> = {
   waiting: `(select sequence, call_id from ringback.waiting
     union select sequence, call_id from ringback.claims)`,
@@ -26,7 +26,6 @@ const derivedRows: Readonly<Partial<Record<KeptTable, string>>> = {
 /** How long it may take to count one kind, in milliseconds. */
 const countTimeout = 600_000;
 
-/** What the inbox keeps. */
 export const contentsOf = (transaction: Transaction): Promise<Contents> =>
   contentsBy({
     table: (name) => `ringback.${name}`,
@@ -37,7 +36,7 @@ export const contentsOf = (transaction: Transaction): Promise<Contents> =>
     },
   });
 
-/** What is moved out of a schema that no receiver works on. */
+/** A schema to move from, on which no receiver works. */
 export function sourceOn(transaction: Transaction, name: string): MoveSource {
   return {
     name,
@@ -47,7 +46,6 @@ export function sourceOn(transaction: Transaction, name: string): MoveSource {
   };
 }
 
-/** The last numbers that the inbox has given. */
 export const numbersOf = (transaction: Transaction): Promise<LastNumbers> =>
   oneRow<LastNumbers>(transaction, lastNumbers);
 
@@ -81,7 +79,7 @@ async function pageOf(transaction: Transaction, table: KeptTable, after: After |
   };
 }
 
-/** The first of the rows, up to a number of bytes, and at least one. */
+/** The first rows of a page, up to a number of bytes, but at least one. */
 const upToBytes = (text: string): string => `
   select * from (
     select *, sum(octet_length(body)) over (order by key_0) - octet_length(body) as before from (${text}) page) sized

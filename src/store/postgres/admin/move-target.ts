@@ -27,14 +27,14 @@ const types: Readonly<Record<ColumnKind, string>> = {
   bytes: 'bytea[]',
 };
 
-/** What is moved into a schema. */
+/** A schema to move to. */
 export function targetOn(
   session: Session,
   refuseUse: (transaction: Transaction) => Promise<void>,
 ): MoveTarget {
   let state: string | undefined;
   const requireSame = async (transaction: Transaction) => {
-    // A receiver may have started since the move began, on what was an empty inbox then.
+    // A receiver may have started since the move began, when the inbox was empty.
     await refuseUse(transaction);
     const found = stateOf(await progressOf(transaction), await numbersOf(transaction));
     requireUnchanged(session.name, state, found);
@@ -67,7 +67,7 @@ export function targetOn(
   };
 }
 
-/** How far a move to this schema has come that was not finished, as it was told. */
+/** The stored progress of an unfinished move to this schema. */
 export async function progressOf(transaction: Transaction): Promise<string | undefined> {
   const [row] = await transaction.query<{ value: string }>(
     'select value from ringback.settings where name = $1',
@@ -89,7 +89,7 @@ const inserting =
     );
   };
 
-/** How rows are written that are not only inserted. */
+/** The writers of tables whose rows are not just inserted. */
 const otherWriters: Readonly<Partial<Record<KeptTable, WriteRows>>> = {
   async quarantine(transaction, rows) {
     await lockQuarantine(transaction);

@@ -1,4 +1,4 @@
-/** The scheme of signatures that the first event has pinned, for every process that shares the inbox. */
+/** The pinned signature scheme, for every process that shares the inbox. */
 import type { Session } from '../connection/session.ts';
 
 export async function getPinned(session: Session): Promise<string | undefined> {
@@ -9,8 +9,8 @@ export async function getPinned(session: Session): Promise<string | undefined> {
 }
 
 /**
- * Pins a scheme unless another one than `instead` is pinned, which the insert itself decides. Resolves to the one that is
- * pinned then.
+ * Pins a scheme unless a scheme other than `instead` is pinned, which the insert itself decides. Resolves to the scheme
+ * that is pinned then.
  */
 export async function pin(session: Session, scheme: string, instead: string | undefined): Promise<string> {
   const [pinned] = await session.query<{ value: string }>(

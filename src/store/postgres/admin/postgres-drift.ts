@@ -3,13 +3,13 @@ import type { DriftRow, DriftStore } from '../../drift-store.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText } from '../connection/text.ts';
 
-/** How the platform departs from its documents, in Postgres. */
+/** Differences from the platform's documents, in Postgres. */
 export const driftOn = (session: Session): DriftStore => ({
   async add(rows) {
     const each = withoutCopies(rows);
     const values = columnsOf(each);
     const added = await session.write(async (transaction) => {
-      // Two processes would otherwise count the rows beside each other, and wait for each other's rows in turn.
+      // Two processes could otherwise exceed the bounds together, or deadlock on each other's rows.
       await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.drift', 0))");
       await transaction.query(countSeen, values);
       return transaction.query<{ place: number }>(insertNew, values);
@@ -38,7 +38,7 @@ const countSeen = `
     last_seen_at = greatest(d.last_seen_at, n.last_seen_at)
   from ${given} where d.event_name = n.event_name and d.path = n.path and d.kind = n.kind`;
 
-/** Inserts those that were never seen before, in the order in which they are given, as far as there is room. */
+/** Inserts new differences, in the order given, as far as there is room. */
 const insertNew = `
   with fresh as (
     select n.*, row_number() over (partition by n.event_name order by n.place)
@@ -53,7 +53,7 @@ const insertNew = `
   )
   select place from room`;
 
-/** Each difference once, with all that was counted of it: a statement changes a row only once. */
+/** Sums up the counts of each difference, because a statement changes a row only once. */
 function withoutCopies(rows: readonly DriftRow[]): readonly DriftRow[] {
   const each = new Map<string, DriftRow>();
   for (const row of rows) {
@@ -69,7 +69,7 @@ function withoutCopies(rows: readonly DriftRow[]): readonly DriftRow[] {
   return [...each.values()];
 }
 
-/** The arguments of both statements: a list for each column. */
+/** The arguments of both statements, a list for each column. */
 function columnsOf(rows: readonly DriftRow[]): unknown[] {
   return [
     rows.map(({ eventName }) => toText(eventName)),

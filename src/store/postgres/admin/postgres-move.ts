@@ -10,7 +10,7 @@ import { PostgresStore } from '../postgres-store.ts';
 import { sourceOn } from './move-source.ts';
 import { targetOn } from './move-target.ts';
 
-/** An inbox in Postgres as a place to move from and to. */
+/** An inbox in Postgres that can be moved from or to. */
 export class PostgresMove implements Movable {
   readonly name: string;
   readonly #place: PostgresPlace;
@@ -31,7 +31,7 @@ export class PostgresMove implements Movable {
           done.result = await work(sourceOn(transaction, this.name));
         });
       } catch (error) {
-        // Nothing was written here: what the connection's loss after the last page takes back is only the lock.
+        // Nothing was written here: if the connection is lost after the last page, only the lock is lost.
         if (!('result' in done)) throw error;
       }
       return done.result as T;
@@ -39,7 +39,7 @@ export class PostgresMove implements Movable {
   }
 
   asTarget<T>(work: (target: MoveTarget) => Promise<T>): Promise<T> {
-    // Of those that move to it, one writes at a time.
+    // In this mode, moves to the same schema write one at a time.
     const refuseUse = (transaction: Transaction) => this.#refuseUse(transaction, 'share row exclusive');
     return this.#alone(
       async (session) => {
@@ -65,7 +65,9 @@ export class PostgresMove implements Movable {
     }
   }
 
-  /** None starts before the transaction has ended: each would first have to enter itself among the processes. */
+  /**
+   * Refuses if a receiver works on the inbox. None can start until the transaction ends: it couldn't enter its process.
+   */
   async #refuseUse(transaction: Transaction, mode: 'share' | 'share row exclusive'): Promise<void> {
     await transaction.query(`lock table ringback.processes in ${mode} mode`);
     const processes = await transaction.query('select 1 from ringback.processes limit 1');
@@ -73,7 +75,7 @@ export class PostgresMove implements Movable {
   }
 }
 
-/** Whether the driver says it: the errors of the database and of the system have codes, but not all of a lost connection. */
+/** Whether the driver threw the error. All of its errors have codes, except some of lost connections. */
 function isOfDatabase(error: unknown): boolean {
   return codeOf(error) !== '' || isOfConnection(error);
 }

@@ -23,13 +23,13 @@ interface KeptRow extends EntryRow, Pick<KeptDelivery, 'body'> {
 const columns = `id, kind, reason, digest, trace_id as "traceId", received_at as "receivedAt",
   coalesce(cut_from, octet_length(body))::bigint as bytes, cut_from is not null as "isCut"`;
 
-/** Deliveries that no handler sees, in Postgres. */
+/** The quarantine in Postgres. */
 export function quarantineOn(session: Session): QuarantineStore {
   let keeping: Promise<unknown> = Promise.resolve();
 
   /**
-   * One at a time: a flood of deliveries that are not authentic must leave the connections to those that are. One whose turn
-   * comes too late is not kept: its sender has been answered.
+   * Keeps unauthenticated deliveries one at a time, so that a flood of them leaves connections to others. One whose
+   * turn comes after its sender was answered is not kept.
    */
   const keepInTurn = (record: QuarantineRecord): Promise<Quarantined> => {
     let waiting: QuarantineRecord | undefined = record;
@@ -89,7 +89,7 @@ export function quarantineOn(session: Session): QuarantineStore {
       return rows.map(({ id }) => id);
     },
 
-    /** `missing`: another process has released or discarded the delivery already, and its event is not ours to record. */
+    /** `missing`: the delivery was released or discarded already, so its event must not be recorded. */
     release: (id, record) =>
       session.write(async (transaction) => {
         if ((await removeQuarantined(transaction, [id])) === 0) return 'missing';
@@ -98,7 +98,7 @@ export function quarantineOn(session: Session): QuarantineStore {
         return recorded[0]?.sequence === undefined ? 'duplicate' : 'new';
       }),
 
-    /** If a copy is already kept as unreadable, this delivery is removed. */
+    /** If a copy is already kept as unreadable, removes this delivery. */
     async markUnreadable(id, reason) {
       await session.write(async (transaction) => {
         await lockQuarantine(transaction);

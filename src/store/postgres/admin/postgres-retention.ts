@@ -10,10 +10,10 @@ import { removeQuarantined } from './keep-delivery.ts';
 import { look } from './look.ts';
 import { forgetCalls, lockReplaysAndRemovals, removeEvents } from './removal.ts';
 
-/** How many events one step erases at the most. */
+/** How many events one step erases at most. */
 const atOnce = 200;
 
-/** Retention and erasure in Postgres. What was deleted is removed from the files by vacuum. */
+/** Retention and erasure in Postgres, where vacuum removes deleted rows from the files. */
 export const retentionOn = (session: Session): RetentionStore => ({
   clean: (limits, after) => clean(session, limits, after),
   look: (where, after) => look(session, where, after),

@@ -4,14 +4,16 @@ import { fromText } from '../connection/text.ts';
 import type { Transaction } from '../connection/transaction.ts';
 
 /**
- * Locks out whoever else removes events, and whoever puts runs back. Called first in the transaction: two removals would wait
- * for each other's rows in turn, and an event whose run has just been requeued is not done any more.
+ * Locks out other removals, and replays. Call it first in the transaction: two removals could deadlock on each other's
+ * rows, and an event whose run was just requeued is no longer done.
  */
 export async function lockReplaysAndRemovals(transaction: Transaction): Promise<void> {
   await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.replays', 0))");
 }
 
-/** Whoever stores a run of one of the events has committed it then, or waits for the removal, and then stores nothing. */
+/**
+ * Locks events: a transaction that stores a run of one has committed then, or waits for the removal and stores nothing.
+ */
 export async function lockEvents(transaction: Transaction, sequences: readonly Sequence[]): Promise<void> {
   await transaction.query(
     'select 1 from ringback.events where sequence = any ($1) order by sequence for update',
@@ -20,9 +22,9 @@ export async function lockEvents(transaction: Transaction, sequences: readonly S
 }
 
 /**
- * Removes events and all that belongs to them. Their identities stay, so that a copy that comes late is still a duplicate; what
- * a call's joins remember is removed with the call's last event. What a group of failures says may be what one event has said,
- * and goes when no run has failed like this any more. `lockReplaysAndRemovals` comes first.
+ * Removes events and all that belongs to them. Their identities stay, so that a late copy is still a duplicate. What a
+ * call's joins remember is removed with the call's last event, and the message of a group of failures, which may quote
+ * an event, when no run is left in the group. Call `lockReplaysAndRemovals` first.
  */
 export async function removeEvents(
   transaction: Transaction,
@@ -35,7 +37,7 @@ export async function removeEvents(
     'update ringback.identities set sequence = null, expires_at = $2 where sequence = any ($1)',
     [sequences, traceIdsUntil],
   );
-  // In the order of a call: a settlement goes from a run to the one behind it.
+  // In the order of a call, in which a settlement locks too: it goes from a run to the next one.
   await transaction.query(
     'select 1 from ringback.runs where sequence = any ($1) order by sequence, handler for update',
     [sequences],
@@ -68,8 +70,8 @@ interface RemovedRun {
 }
 
 /**
- * Forgets joins that waited with one of these runs, and were not called: without a run they would wait for ever. An event of the
- * call that has come meanwhile, or is still to come, opens them anew.
+ * Forgets joins that waited with one of these runs and were not called: without a run they would wait for ever. A later
+ * event of the call opens them anew.
  */
 async function forgetWaits(transaction: Transaction, runs: readonly RemovedRun[]): Promise<void> {
   const ofCalls = runs.filter(({ call_id: callId }) => callId !== null);
@@ -81,7 +83,7 @@ async function forgetWaits(transaction: Transaction, runs: readonly RemovedRun[]
   );
 }
 
-/** Forgets what the joins of calls remember of which no event is left. Texts are as Postgres keeps them. */
+/** Forgets what joins remember of calls without events. Ids are escaped, as Postgres keeps them. */
 export async function forgetCalls(transaction: Transaction, calls: readonly string[]): Promise<void> {
   await transaction.query(
     `delete from ringback.joins j where call_id = any ($1) and not exists (

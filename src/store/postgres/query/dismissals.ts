@@ -15,7 +15,7 @@ export async function wouldDismiss(transaction: Transaction, step: DismissalStep
   return (await decide(transaction, step, '')).map(dismissedRun);
 }
 
-/** Settles runs that a person has decided not to do. A claimed run is left to the process that has claimed it. */
+/** See `EventStore.dismiss`. */
 export async function dismiss(
   transaction: Transaction,
   { step, reason, now, ...which }: DismissalWrite,
@@ -31,14 +31,14 @@ export async function dismiss(
       [sequence, handler, toText(reason), now],
     );
   }
-  // Only when all of them are settled, so that none of them is unblocked.
+  // Only after all of them are settled, so that none of them is unblocked.
   for (const { callId, handler } of runsThatBlocked(runs)) await unblockNext(transaction, callId, handler);
   const dismissed = runs.map(dismissedRun);
   await addToEntry(transaction, step.id, dismissed);
   return dismissed;
 }
 
-/** Decides alike for a dry run and for the dismissal itself, so that the dry run is true. */
+/** Decides which runs are dismissed, both for a dry run and for the dismissal, so that the two agree. */
 function decide(transaction: Transaction, step: DismissalStep, lock: '' | 'for update'): Promise<RunRow[]> {
   const { sequences, handler, takesDead, takesWaiting } = step;
   return transaction.query<RunRow>(

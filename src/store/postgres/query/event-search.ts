@@ -5,10 +5,10 @@ import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
 import { eventState } from './event-state.ts';
 
-/** How many sequences one look goes through at the most: a filter that matches little must not time out. */
+/** How many sequences one look goes through at most: a filter with few matches must not time out. */
 const window = 20_000;
 
-/** The states that few events are in, each found through an index that holds only those events. */
+/** The states that few events are in, each with its own index. */
 const fewInState: Readonly<Record<string, string>> = {
   new: `select sequence from ringback.waiting union all select sequence from ringback.claims
     union all select sequence from ringback.all_owned`,
@@ -16,7 +16,7 @@ const fewInState: Readonly<Record<string, string>> = {
   dead: "select sequence from ringback.runs where state = 'dead'",
 };
 
-/** Finds events by a filter. Where an index leads to few events, one look goes through all of those. */
+/** Finds events by a filter. If an index leads to few events, one look goes through all of them. */
 export async function findEvents(session: Session, filter: EventFilter, range: SearchRange): Promise<Found> {
   const { callId, failure, state } = filter;
   const isFew = failure !== undefined || (state !== undefined && state in fewInState);
@@ -29,7 +29,7 @@ export async function findEvents(session: Session, filter: EventFilter, range: S
   const rows = await session.query<{ sequence: Sequence }>(
     few === undefined
       ? `select sequence from ringback.events e where sequence between $1 and $2 and ${where} ${order} limit $3`
-      : // "offset 0": the planner would go through all events, of which it expects to find some soon that match.
+      : // "offset 0" keeps the planner from going through all events in the hope of finding matches soon.
         `select sequence from (
            select distinct sequence from (${few}) s where sequence between $1 and $2 ${order} offset 0) f
          where exists (select from ringback.events e where e.sequence = f.sequence and ${where} offset 0)
@@ -42,7 +42,7 @@ export async function findEvents(session: Session, filter: EventFilter, range: S
   );
 }
 
-/** The few events among which those of a filter are, as SQL. */
+/** SQL: the few events among which a filter's matches are. */
 function fewOf({ failure, state, handler }: EventFilter, values: unknown[]): string | undefined {
   if (failure !== undefined)
     return `select sequence from ringback.runs where failure = $${values.push(toText(failure))}`;
@@ -51,7 +51,7 @@ function fewOf({ failure, state, handler }: EventFilter, values: unknown[]): str
   return isOfHandler ? `${few} and handler = $${values.push(toText(handler))}` : few;
 }
 
-/** The conditions of a filter as SQL, whose parameters are added to `values`. */
+/** SQL: the conditions of a filter. Adds their parameters to `values`. */
 function conditionsOf(filter: EventFilter, values: unknown[]): string[] {
   const { eventName, callId, agentId, state, handler, since, until, traceId, failure } = filter;
   const add = (value: unknown): string =>

@@ -21,17 +21,14 @@ interface SummaryRow extends KeptEventRow {
   readonly runs: readonly KeptRunRow[];
 }
 
-/** A stretch ends here even when more events were asked for: they are in memory together. */
+/** The most bytes of bodies in one stretch: they are in memory together. */
 const stretchBytes = 4 * 1024 * 1024;
 
 const summary = `e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.organization_id, e.agent_id, e.occurred_at,
   e.received_at, ${eventState} as state, (
     select coalesce(json_agg(r order by r.handler), '[]') from ringback.runs r where r.sequence = e.sequence) as runs`;
 
-/**
- * The event with a trace id. A trace id in one event's body and the same one in another's header are two events; of these, one
- * that is not done is preferred.
- */
+/** The event with a trace id. If two have it, in one's body and the other's header, prefers one that is not done. */
 export async function eventWithTraceId(
   session: Session,
   traceId: string,
@@ -54,7 +51,7 @@ export async function eventWithTraceId(
   return { ...event, runs: withFailures(event.runs, failures, fromText), headers, body: row.body };
 }
 
-/** Events without their bytes, latest first. */
+/** Events without their bodies, latest first. */
 export async function summariesOf(session: Session, sequences: readonly Sequence[]): Promise<KeptEvent[]> {
   const rows = await session.query<SummaryRow>(
     `select ${summary} from ringback.events e where e.sequence = any ($1) order by e.sequence desc`,
@@ -63,7 +60,7 @@ export async function summariesOf(session: Session, sequences: readonly Sequence
   return rows.map(keptEvent);
 }
 
-/** Events with their bytes, as many as may be in memory at once; `reached` is how far the whole list goes. */
+/** Events with their bodies, up to `stretchBytes`. `reached` is where the search for `sequences` ended. */
 export async function stretchOf(
   session: Session,
   sequences: readonly Sequence[],
@@ -98,9 +95,9 @@ export async function lastSequence(session: Session): Promise<Sequence> {
   return last ?? 0;
 }
 
-/** The lowest sequence of what arrived since a time; undefined if nothing did. */
+/** The lowest sequence of the events that arrived since a time, if any. */
 export async function firstSequenceSince(session: Session, since: number): Promise<Sequence | undefined> {
-  // "offset 0" keeps the planner from going through the sequences instead, from the beginning of the inbox.
+  // "offset 0" keeps the planner from going through all events in order of their sequences instead.
   const { first } = await oneRow<{ first: number | null }>(
     session,
     `select min(sequence) as first from (

@@ -4,7 +4,7 @@ import type { Session } from '../connection/session.ts';
 import { fromText } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';
 
-/** The handlers with runs that are due: a hundred thousand of such runs must not make a start slow. */
+/** The handlers with due runs. */
 export async function waitingHandlers(session: Session): Promise<readonly string[]> {
   const rows = await session.query<{ handler: string }>(
     `${withDueHandlers} select handler from due_handlers`,
@@ -12,7 +12,10 @@ export async function waitingHandlers(session: Session): Promise<readonly string
   return rows.map(({ handler }) => fromText(handler));
 }
 
-/** Begins a statement that reads `due_handlers`: goes from name to name along the index of due runs. */
+/**
+ * Begins a statement that reads `due_handlers`. Goes from name to name along the index of due runs, so that a hundred
+ * thousand of them don't make a start slow.
+ */
 export const withDueHandlers = `
   with recursive names (handler) as (
     select min(handler) from ringback.runs where state = 'due' union all
@@ -34,15 +37,15 @@ interface CountRow {
 }
 
 /**
- * How many events there are, as the planner estimates it by the table's size; null while there are few. It is a statement of its
- * own, because the plan of one that may count them all is made for that, and takes long even if it doesn't.
+ * The number of events, as the planner estimates it by the table's size; no row if there are few. A statement of its
+ * own, because the plan of one that may also count is slow even when it doesn't.
  */
 const estimatedEvents = `
   select (reltuples / greatest(relpages, 1) * (pg_relation_size(oid) / current_setting('block_size')::bigint))::bigint
     as estimate
   from pg_class where oid = 'ringback.events'::regclass and reltuples >= ${maxCounted}`;
 
-/** How many events there are: counting ten million takes a second, so that of so many it is estimated. */
+/** The number of events; estimated if there are many, because counting ten million takes a second. */
 async function eventsIn(session: Session): Promise<number> {
   const [estimated] = await session.query<{ estimate: number }>(estimatedEvents);
   if (estimated) return estimated.estimate;
@@ -50,14 +53,14 @@ async function eventsIn(session: Session): Promise<number> {
   return count;
 }
 
-/** How many runs there are of a kind. */
 const runs = (condition: string): string =>
   `(select count(*) from (select from ringback.runs where ${condition} limit ${maxCounted}) r)`;
 
-/** Those that the write that recorded them has claimed have no row but their own. */
 const claimedEvents = 'select sequence from ringback.claims union select sequence from ringback.all_owned';
 
-/** After an outage millions may wait, which are looked up one by one: a list of them is searched from its beginning each time. */
+/**
+ * `waiting` is looked up one by one: after an outage millions may wait, and `not in` would search their list each time.
+ */
 const openEvents = `
   select count(distinct r.sequence) from (
     select sequence from ringback.runs where state in ('due', 'claimed', 'blocked') limit ${maxCounted}) r

@@ -2,7 +2,7 @@ import type { AlertStore, KeptAlert } from '../../alert-store.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
 
-/** Which alerts are raised, in Postgres. */
+/** Raised alerts in Postgres. */
 export const alertsOn = (session: Session): AlertStore => ({
   async raise({ name, subject, message, now, notifies, toldBefore }) {
     const toldAt = notifies ? 'notified_at' : 'told_at';

@@ -11,7 +11,7 @@ import type { Session } from '../connection/session.ts';
 import { fromText, toText, toTextOrNull } from '../connection/text.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 
-/** What people have done to a Postgres inbox. */
+/** The audit list in Postgres. */
 export const auditOn = (session: Session): AuditStore => ({
   async begin({ action, by, reason, what, now, upTo }) {
     const { id } = await oneRow<{ id: number }>(
@@ -72,7 +72,7 @@ async function rowsOf(
   return rows.map((row) => auditRow(row, fromText));
 }
 
-/** Resolves to whether the step is the next of its entry. Another that sets out for it waits until the transaction has ended. */
+/** Resolves to whether the step is the next one of its entry. Locks the entry until the transaction ends. */
 export async function advance(
   transaction: Pick<Transaction, 'query'>,
   { id, from, reached }: ProgressStep,
@@ -84,7 +84,7 @@ export async function advance(
   return written.length > 0;
 }
 
-/** Adds what a step has changed. */
+/** Adds the runs that a step has changed. */
 export async function addToEntry(
   transaction: Transaction,
   id: number,

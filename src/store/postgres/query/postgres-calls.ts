@@ -17,25 +17,25 @@ import type { Transaction } from '../connection/transaction.ts';
 import { lookBack, noteSeen } from '../work/joins.ts';
 import { firstSequenceSince, lastSequence } from './kept-events.ts';
 
-/** How many calls one look computes at the most: their events are in memory together. */
+/** How many calls one look computes at most: their events are in memory together. */
 const callsAtOnce = 50;
-/** How many events one look goes through at the most, so that no statement takes long. */
+/** How many events one look goes through at most, so that no statement takes long. */
 const eventsAtOnce = 20_000;
 
-/** Calls and joins in Postgres. A call is stored nowhere, but computed from its events whenever somebody asks. */
+/** Calls and joins in Postgres. A call is not stored, but computed from its events when somebody asks. */
 export function callsOn(session: Session, clock: Clock): CallStore {
   return {
     eventsOf: (callId) => eventsOf(session, callId),
 
-    /** By their first event, latest first. A filter that matches little has to look at much, in several looks. */
+    /** In several looks, because a filter with few matches has to go through many events. */
     async list(filter) {
-      // One more than asked for tells whether there is another page.
+      // One more than asked for shows whether there is another page.
       const wanted = filter.limit + 1;
       const found: ListedCall[] = [];
       const last = await lastSequence(session);
-      // A cursor may be anybody's text: from far behind the last event, a search would go on for days.
+      // A cursor is user input: with a huge number, the search would go through empty ranges for days.
       let to = filter.cursor === undefined ? last : Math.min(last, Number(filter.cursor) - 1);
-      // No call that matches begins before what arrived first.
+      // No matching call begins before the first event that arrived since then.
       const { since } = filter;
       const lowest = since === undefined ? 1 : ((await firstSequenceSince(session, since)) ?? Infinity);
       while (to >= lowest && found.length < wanted) {
@@ -93,7 +93,7 @@ async function eventsOfAll(
   return events;
 }
 
-/** The first events of calls. The conditions only spare computing calls; the computed record decides. */
+/** The first events of calls. Its conditions only save computing calls: `matchesCall` decides. */
 async function firstEvents(
   session: Session,
   { since, until, agentId }: CallFilter,

@@ -6,10 +6,10 @@ import { findEvents } from './event-search.ts';
 import { eventWithTraceId, lastSequence, stretchOf, summariesOf } from './kept-events.ts';
 import { replayed, requeue, wouldRequeue } from './replays.ts';
 
-/** How many events a replay takes in one transaction at the most. */
+/** How many events a replay requeues in one transaction at most. */
 const stretchEvents = 100;
 
-/** Looking at events, replaying them and dismissing their runs, in Postgres. */
+/** Events in Postgres. */
 export const eventsOn = (session: Session): EventStore => ({
   get: (traceId) => eventWithTraceId(session, traceId),
 

@@ -5,9 +5,10 @@ import type { Session } from '../connection/session.ts';
 import { fromText, toText, toTextOrNull } from '../connection/text.ts';
 
 /**
- * The runs of a group that are not done: how many, when the latest failed, and of which event. Group by group and state by
- * state, because a million may have failed alike, and whoever looks asks again and again. Of a run that was replayed since,
- * nobody knows any more when it failed: sorted together with the others, it would come before them.
+ * The runs of a group that are not done: how many, when the latest failed, and of which event. By group and state, each
+ * counted up to a bound, because a million may have failed alike, and the page asks again and again. A run that was
+ * replayed since has no time of its failure any more, and is selected separately, because nulls would sort before the
+ * others.
  */
 const runsOfGroup = `
   select coalesce(sum(count) filter (where s = 'dead'), 0)::bigint as dead,
@@ -24,7 +25,7 @@ const runsOfGroup = `
      where failure = fingerprint and state = s and settled_at is null limit 1)
     order by latest desc nulls last limit 1) l on true`;
 
-/** The failures of a Postgres inbox. */
+/** Groups of failures in Postgres. */
 export const failuresOn = (session: Session): FailureStore => ({
   async groups({ handler, limit }) {
     const rows = await session.query<FailureGroupRow>(

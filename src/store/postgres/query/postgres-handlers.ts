@@ -6,7 +6,7 @@ import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connecti
 import { oneRow } from '../connection/transaction.ts';
 import { deadAfter, heartbeatTimeout } from '../work/processes.ts';
 
-/** Each with what its index is on. */
+/** The conditions of the indexes, one for each state. */
 const states = [
   "state = 'due'",
   "state = 'claimed' and claimed_by is not null",
@@ -16,7 +16,7 @@ const states = [
 const some = (isInState: string): string =>
   `(select handler, state from ringback.runs where ${isInState} limit ${maxCounted})`;
 
-/** The handlers of a Postgres inbox. */
+/** Handlers in Postgres. */
 export const handlersOn = (session: Session, ownProcess: () => number | undefined): HandlerStore => ({
   async pause(pause) {
     await session.query(
@@ -42,7 +42,7 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
     );
   },
 
-  // Behind slow settlements, a pause would come late, and each heartbeat waits for it.
+  // On the connections of heartbeats, which wait for this: behind slow settlements, a pause would come late.
   paused: () => pausedHandlers(session.heartbeats, heartbeatTimeout),
 
   reserveStarts: ({ handler, count, gap }) =>

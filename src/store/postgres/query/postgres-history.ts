@@ -4,9 +4,9 @@ import { oneRow } from '../connection/transaction.ts';
 import { maxCounted, maxLookedUp } from '../../shared/bounds.ts';
 import { withDueHandlers } from './overview.ts';
 
-/** What has happened, by time, in Postgres. */
+/** Counts by minute and hour in Postgres. */
 export const historyOn = (session: Session): HistoryStore => ({
-  /** Names in one order: two processes that add to the same minute would otherwise wait for each other's rows in turn. */
+  /** Writes names in one order, because two processes that add to the same minute could otherwise deadlock. */
   async add(at, counts, mayRemove) {
     const names = [...counts.keys()].toSorted();
     await session.write(async (transaction) => {
@@ -62,7 +62,7 @@ export const historyOn = (session: Session): HistoryStore => ({
 });
 
 /**
- * Of each handler, they are counted up to a bound, and all but `maxLookedUp` by the index alone: after an outage there may be
- * millions, and this is asked every minute.
+ * The due runs of a handler are counted up to a bound, and all but `maxLookedUp` by the index alone: after an outage
+ * there may be millions, and every process asks this each minute.
  */
 const due = "from ringback.runs where state = 'due' and handler = h.handler";

@@ -41,12 +41,12 @@ export async function wouldRequeue(
   return wanted;
 }
 
-/** Puts settled runs back, as their order requires. */
+/** See `EventStore.requeue`. */
 export async function requeue(
   transaction: Transaction,
   { candidates, onlyDead, step }: ReplayWrite,
 ): Promise<ReplayCandidate[] | undefined> {
-  // One replay at a time: two of them could each find that nothing of a call is open, and both make a run of it due.
+  // One replay at a time: two could each find no open run of a call, and both make one due.
   await lockReplaysAndRemovals(transaction);
   if (!(await advance(transaction, step))) return undefined;
   const done: ReplayCandidate[] = [];
@@ -60,7 +60,7 @@ export async function requeue(
   return done;
 }
 
-/** If a run of a new event has no row, it is in memory or has yet to begin, so it is open. */
+/** A run of a new event without a row is in memory or has yet to begin, so it is open. */
 async function isSettled(
   transaction: Transaction,
   { sequence, handler }: ReplayCandidate,
@@ -78,8 +78,8 @@ async function isSettled(
 }
 
 /**
- * Whether a run of the candidate's handler and call is open. With `for share` it stays so until the transaction ends: what is
- * put behind a run must be there when that run's settlement looks for the next one.
+ * Whether a run of the candidate's handler and call is open. With `for share` it stays open until the transaction ends,
+ * so that its settlement sees a run that is blocked behind it.
  */
 async function hasOpenRun(
   transaction: Transaction,
@@ -94,8 +94,8 @@ async function hasOpenRun(
 }
 
 /**
- * Whether the join has no open run, and none that this replay has requeued before: a join runs once for each call. None is
- * opened by an event that arrives until the transaction ends.
+ * Whether the join has no open run, and none that this replay has requeued before: a join runs once for each call.
+ * Until the transaction ends, no event that arrives can open one.
  */
 async function isJoinFree(
   transaction: Transaction,
@@ -111,14 +111,14 @@ async function isJoinFree(
   return before.length === 0 && !(await hasOpenRun(transaction, candidate, 'for share'));
 }
 
-/** With order `strict` it waits for those of its call that are open. */
+/** With order `strict`, the run waits for open ones of its call. */
 async function stateOf(transaction: Transaction, candidate: ReplayCandidate): Promise<'due' | 'blocked'> {
   const { order, callId, isJoin } = candidate;
   if (callId === undefined || isJoin || order !== 'strict') return 'due';
   return (await hasOpenRun(transaction, candidate, 'for share')) ? 'blocked' : 'due';
 }
 
-/** Resolves to whether the run was still settled, and is requeued. */
+/** Requeues the run if it is still settled. Resolves to whether it was. */
 async function put(
   transaction: Transaction,
   candidate: ReplayCandidate,
@@ -127,7 +127,7 @@ async function put(
 ): Promise<boolean> {
   const { sequence, isJoin } = candidate;
   const [callId, handler] = callOf(candidate);
-  // The reason stays until the run is settled: a person sees why it was run again.
+  // Keeps the reason until the run is settled: it shows a person why the run is tried again.
   const found = await transaction.query(
     `insert into ringback.runs as r (sequence, handler, call_id, state, attempts, due_at, replay)
      values ($1, $2, $3, $4, 0, 0, $5)
@@ -138,11 +138,11 @@ async function put(
     [sequence, handler, callId, state, replay, onlyDead],
   );
   if (found.length === 0) return false;
-  // A person may have given the process more memory: the event may be read again as often as before.
+  // Reading may be tried as often as before: a person may have given the process more memory.
   await transaction.query('update ringback.crash_counts set reading_crashes = 0 where sequence = $1', [
     sequence,
   ]);
-  // The join starts anew, as if it had never run: its handler sees the call again, and once more if an event comes late.
+  // The join starts anew, as if it had never run, and runs again for a late event.
   if (isJoin)
     await transaction.query(
       `insert into ringback.joins (call_id, handler, replay) values ($1, $2, $3)
