@@ -1,8 +1,8 @@
 const actions = new Set<() => void>();
 
 /**
- * Calls the action when the process ends because nothing is left to do; one that is killed or calls `process.exit`
- * doesn't get there. Returns the function that takes the action back. One listener serves all: Node warns of many.
+ * Calls the action when the process ends because nothing is left to do, but not when it is killed or calls
+ * `process.exit`. Returns the function that cancels this. One listener serves all, because Node warns of many.
  */
 export function beforeExit(action: () => void): () => void {
   if (actions.size === 0) process.on('beforeExit', runAll);

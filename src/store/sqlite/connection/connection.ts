@@ -11,19 +11,19 @@ import { migrate } from './migrations/migrate.ts';
 
 /** How long opening the file, and users' writes before the start, wait for another process, in milliseconds. */
 export const openTimeout = 5_000;
-/** At how many pages in the WAL the app's connection checkpoints it: more than the writer thread lets gather. */
+/** The number of pages in the WAL at which the app's connection checkpoints: the writer thread's begins earlier. */
 const pagesBeforeMain = 48_000;
-/** With how much room SQLite can make its index of the WAL for certain, in bytes. */
+/** The room with which SQLite can certainly make the index of the WAL, in bytes. */
 const roomForIndex = 65_536;
-/** How long to let another process turn the file to WAL before trying again, in milliseconds. */
+/** How long to wait while another process turns the file to WAL before trying again, in milliseconds. */
 const walPause = 20;
 
-/** Opens the file, or throws an error that says in a sentence why it can't be opened. */
+/** Opens the file, or throws an error that says why it can't be opened. */
 export function openDatabase(file: string): Database.Database {
   let database: Database.Database | undefined;
   try {
     database = connect(file, (opened) => refuseForeign(opened, file));
-    // The writer thread checkpoints, so that the app's event loop doesn't have to unless that thread can't keep up.
+    // The writer thread checkpoints. The app's event loop must do so only if that thread can't keep up.
     database.pragma(`wal_autocheckpoint = ${pagesBeforeMain}`);
     migrate(database, file);
     return database;
@@ -33,7 +33,7 @@ export function openDatabase(file: string): Database.Database {
   }
 }
 
-/** The error that says in a sentence why a file can't be opened. */
+/** The error that says why a file can't be opened. */
 export function toProblem(error: unknown, file: string): RingbackError {
   return (
     problemOf(error, file) ??
@@ -41,7 +41,7 @@ export function toProblem(error: unknown, file: string): RingbackError {
   );
 }
 
-/** The problem that an error of the driver means if it is the disk's; undefined for others. */
+/** The problem behind a driver's error, if it is the disk or the file; undefined for other errors. */
 export function problemOf(error: unknown, file: string): RingbackError | undefined {
   if (error instanceof RingbackError) return error;
   if (isDiskFull(error) || (isDiskError(error) && !hasRoom(file)))
@@ -51,7 +51,7 @@ export function problemOf(error: unknown, file: string): RingbackError | undefin
     : undefined;
 }
 
-/** SQLite calls it an I/O error when there is no room for the index of the WAL. */
+/** Asked because SQLite reports a lack of room for the index of the WAL as an I/O error. */
 function hasRoom(file: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dirname(file));
@@ -62,12 +62,11 @@ function hasRoom(file: string): boolean {
 }
 
 /**
- * Why a file can't be opened or written. Of a lock, the driver says only that there is one, and of tables that somebody has
- * changed, only what it missed.
+ * Why a file can't be opened or written, in more detail than the driver's message about a lock or a changed table.
  */
 export function openingCause(error: unknown): string {
   if (isLocked(error)) return 'another process has locked it, such as a sandbox or a tool';
-  // SQLite says only that it is unable to, of a file that is there and of one that it can't make.
+  // SQLite reports the same for a file that it can't open and for one that it can't create.
   if (isOfKind(error, 'SQLITE_CANTOPEN'))
     return 'it is a folder, or this process may not open it, or not write to the folder that it is in';
   if (isOfStatement(error)) return `it is not as this version keeps an inbox (${messageOf(error)})`;
@@ -77,8 +76,8 @@ export function openingCause(error: unknown): string {
 }
 
 /**
- * Opens a further connection to the files that are open already. It makes none, and changes none: if they have been
- * deleted or replaced, it would otherwise begin an empty inbox, or change the database of somebody else.
+ * Opens a further connection to files that are open already. Neither creates nor changes files: if they were deleted or
+ * replaced, it would otherwise begin an empty inbox, or change somebody else's database.
  */
 export function connectAgain(file: string, ids: FileIds): Database.Database {
   return connect(
@@ -92,7 +91,7 @@ export function connectAgain(file: string, ids: FileIds): Database.Database {
 }
 
 /**
- * Opens a connection with the settings that all connections have.
+ * Opens a connection with the settings of all connections.
  *
  * @param inspect Looks at the database before any setting changes it, and may throw
  */
@@ -107,10 +106,10 @@ export function connect(
   try {
     inspect(database);
     turnToWal(database);
-    // FULL: a commit is on disk before it is acknowledged, whatever happens to the machine's power.
+    // FULL: a commit is on disk, safe from a power cut, before it is acknowledged.
     database.pragma('synchronous = FULL');
     database.pragma('foreign_keys = ON');
-    // What is deleted is overwritten: it is personal data, and anyone who can read the file can copy it.
+    // Overwrites what is deleted: it is personal data, and anyone who can read the file can copy it.
     database.pragma('secure_delete = ON');
     return database;
   } catch (error) {
@@ -120,14 +119,14 @@ export function connect(
 }
 
 /**
- * Makes a new file that only its owner can read, because it will hold transcripts and phone numbers. SQLite gives the
- * files beside it the same mode. A file that exists keeps its mode.
+ * Creates a file that only its owner can read, because it will hold transcripts and phone numbers. SQLite gives the
+ * files beside it the same mode. An existing file keeps its mode.
  */
 function makePrivate(file: string): void {
   try {
     closeSync(openSync(linkTarget(file), 'wx', 0o600));
   } catch {
-    // It exists, or SQLite will say why it can't be made.
+    // The file exists, or SQLite will report why it can't be created.
   }
 }
 
@@ -146,27 +145,26 @@ export function isDiskFull(error: unknown): boolean {
   return isOfKind(error, 'SQLITE_FULL');
 }
 
-/** Whether the file, or the folder that its log is in, can only be read. */
+/** Whether the file, or the folder of its WAL, can only be read. */
 export function isReadOnly(error: unknown): boolean {
   return isOfKind(error, 'SQLITE_READONLY');
 }
 
-/** Whether a statement itself failed: by what it names, or by what it found. */
+/** Whether a statement itself failed, for example because it names a missing table. */
 function isOfStatement(error: unknown): boolean {
   return codeOf(error) === 'SQLITE_ERROR';
 }
 
-/** The driver's codes are SQLite's extended ones: all codes of a kind begin with the name of the kind. */
+/** The driver's codes are SQLite's extended ones, which begin with the name of their kind. */
 function isOfKind(error: unknown, kind: string): boolean {
   const code = (error as { code?: unknown } | undefined)?.code;
   return typeof code === 'string' && code.startsWith(kind);
 }
 
 /**
- * SQLite waits for locks by itself, but not for the lock that turns a new file to WAL: of several processes that
- * start on one file at the same time, some would be refused. So the wait is made here. SQLite would still wait by
- * itself if a process had locked the whole file, so its own busy timeout is off meanwhile: two waits, one within the
- * other, would multiply.
+ * SQLite's busy timeout doesn't cover the lock that turns a new file to WAL: of several processes that start on one
+ * file at the same time, some would be refused. So this waits itself. The busy timeout is off meanwhile, because it
+ * does apply if a process has locked the whole file, and the two waits would multiply.
  */
 function turnToWal(database: Database.Database): void {
   database.pragma('busy_timeout = 0');
@@ -174,7 +172,7 @@ function turnToWal(database: Database.Database): void {
   database.pragma(`busy_timeout = ${openTimeout}`);
 }
 
-/** Tries once. A lock is an error only when there is no timeout left. */
+/** Tries once. Returns false if the file is locked and time is left. */
 function tryToTurn(database: Database.Database, waited: number): boolean {
   try {
     database.pragma('journal_mode = WAL');

@@ -3,28 +3,28 @@ import type Database from 'better-sqlite3';
 import { ringbackError } from '../../../errors/errors.ts';
 import { codeOf } from '../../../kit/error-text.ts';
 
-/** Tells a file from every other one that exists at the same time. */
+/** Identifies a file among all that exist at the same time. */
 interface FileId {
   readonly device: number;
   readonly inode: number;
 }
 
-/** The files that the first connection of a process has opened; every later one must get the same. */
+/** The files that a process's first connection has opened. Every later one must open the same. */
 export interface FileIds {
   readonly database: FileId;
   readonly wal: FileId;
 }
 
 /**
- * The database and its WAL, by their paths. SQLite goes on writing to a file that somebody has deleted or replaced, and
- * everything that it reports as written is gone after a restart.
+ * Watches the database and its WAL. SQLite goes on writing to a file that somebody has deleted or replaced, and all
+ * that it reports as written is then gone after a restart.
  */
 export class DatabaseFiles {
   readonly ids: FileIds;
   readonly #paths: readonly [database: string, wal: string];
 
   /**
-   * @param file The path as it was configured: it may be a link, and a restart would follow the link again
+   * @param file The path as configured: it may be a link, which a restart would follow again
    * @param ids Default: the files that are at the paths now
    */
   constructor(database: Database.Database, file: string, ids?: FileIds) {
@@ -47,8 +47,8 @@ export class DatabaseFiles {
   }
 
   /**
-   * The database and its WAL as they can be told apart later, when the number of a deleted file may have been given to
-   * another one: by the time of their creation too.
+   * Marks that identify the database and its WAL later. They include the time of creation, because the inode of a
+   * deleted file may be given to another one.
    */
   marks(): { readonly database: string; readonly wal: string } {
     const [database, wal] = this.#paths.map((path) => markOf(at(path)));
@@ -57,8 +57,8 @@ export class DatabaseFiles {
 }
 
 /**
- * Refuses a file whose log was looked for in vain because it lies beside another name of the file: SQLite keeps a log for each
- * name, and what is in one of them is lost to whoever opens the file by the other.
+ * Refuses a file with a missing WAL that has a hard link, because the WAL lies beside the other name: SQLite keeps a
+ * WAL for each name, and misses what is in the other.
  *
  * @throws RingbackError `database_unreadable`
  */
@@ -70,7 +70,7 @@ export function refuseOtherName(file: string): void {
   throw ringbackError('database_unreadable', { database: file, cause, fix });
 }
 
-/** An id that no file has, for a file that is not there. */
+/** The id of a missing file. */
 const nowhere: FileId = { device: -1, inode: -1 };
 
 /**
@@ -99,12 +99,12 @@ function changeOf(id: FileId, path: string, name: string, place: string): string
   return isSame ? undefined : `another file is in ${place}`;
 }
 
-/** Without the device, whose number may be another one after a reboot. */
+/** Without the device, whose number may change at a reboot. */
 function markOf(stats: Stats | undefined): string {
   return stats ? `${stats.ino}:${stats.birthtimeMs}` : '';
 }
 
-/** The name of the file that a connection has open. */
+/** The path of the file that a connection has open. */
 function fileOf(database: Database.Database): string {
   const [main] = database.pragma('database_list') as { file: string }[];
   return main?.file ?? '';

@@ -7,16 +7,16 @@ import { refuseForeign } from './foreign-database.ts';
 import { schemaVersion } from './migrations/migrate.ts';
 import { statementsOf } from './open-inbox.ts';
 
-/** What was found out about a file without changing it. */
+/** What an examination found, without changing the file. */
 export interface Examination {
   readonly schema: number;
-  /** What is in it; undefined unless its schema is that of this version. */
+  /** Undefined unless the schema is that of this version. */
   readonly counts: StoreCounts | undefined;
 }
 
 /**
  * Finds out whether a file can be opened and written, and what is in it. Nothing is created, changed or migrated: not
- * even the mode of its log, which every connection of a receiver sets.
+ * even the journal mode, which every connection of a receiver sets.
  *
  * @throws RingbackError `database_foreign`; the driver's error if it can't be opened or written
  */
@@ -32,15 +32,15 @@ export function examineDatabase(file: string): Examination {
   }
 }
 
-/** Also prepares what is not asked for: a receiver that can't would not start. */
+/** Prepares all statements, because a receiver that can't prepare them would not start. */
 function countsIn(database: Database.Database): StoreCounts {
   const process = { identity: ownIdentity(), marks: undefined, closesOnlyByItself: false };
   return statementsOf(database, process).overview.counts();
 }
 
 /**
- * Writes the same version again, and rolls back. Permissions alone don't show whether the disk is mounted read-only.
- * Neither does the lock for a write: for a file that can only be read, SQLite grants a lock for reading.
+ * Writes the same version again, and rolls back. Neither permissions nor `begin immediate` show whether the disk is
+ * mounted read-only: for a file that can only be read, SQLite grants a read lock instead.
  */
 function schemaOf(database: Database.Database): number {
   database.exec('begin immediate');

@@ -2,8 +2,8 @@ import { type RingbackError, ringbackError } from '../../../errors/errors.ts';
 import type { DatabaseFiles } from './database-files.ts';
 
 /**
- * Fails every write of this process, for good, once the database or its WAL has been deleted or replaced: whatever is
- * written from then on would be gone after a restart.
+ * Fails every write of this process, permanently, once the database or its WAL was deleted or replaced: what is written
+ * from then on would be gone after a restart.
  */
 export class FileGuard {
   readonly #file: string;
@@ -18,7 +18,7 @@ export class FileGuard {
     this.#onLost = onLost;
   }
 
-  /** The problem if the files are known to be lost; nothing is looked at. */
+  /** The problem if the files are known to be lost; doesn't look at them. */
   get problem(): RingbackError | undefined {
     return this.#problem;
   }
@@ -41,7 +41,7 @@ export class FileGuard {
     if (problem) throw problem;
   }
 
-  /** The writer thread has found the files lost. */
+  /** Call when the files were found to be lost. */
   lose(found: string): void {
     if (this.#problem) return;
     this.#problem = ringbackError('database_replaced', { database: this.#file, found });

@@ -3,29 +3,29 @@ import { ringbackError } from '../../../errors/errors.ts';
 import { inboxMark, sandboxMark } from '../../../kit/sqlite.ts';
 import { migrations, schemaVersion } from './migrations/migrate.ts';
 
-/** Whether a receiver has made the database its inbox. Its users may have given it another mark: its tables show it too. */
+/** Whether the database is an inbox. Its tables show that, too, because users may have set another `application_id`. */
 export function isInbox(database: Database.Database): boolean {
   if (numberIn(database, 'application_id') === inboxMark) return true;
   const names = namesIn(database);
   return numberIn(database, 'user_version') > 0 && firstTables.every((table) => names.includes(table));
 }
 
-/** Tables that every inbox has, and other programs hardly have together. */
+/** Tables that every inbox has, and hardly any other program has together. */
 const firstTables = ['event_totals', 'quarantine_totals', 'crash_counts'];
 
 /**
- * Refuses the database of another program. Our tables would be among its own, and whatever it does to the file, such as
- * a migration of its own, would endanger the inbox. What users create in an inbox does not make it another program's.
+ * Refuses the database of another program. Our tables would be among its own, and what that program does to the file,
+ * for example a migration, would endanger the inbox. Users' own tables in an inbox don't make it foreign.
  *
  * @throws RingbackError `database_foreign`
  */
 export function refuseForeign(database: Database.Database, file: string): void {
-  // In one transaction: another process may be making the inbox meanwhile.
+  // In one transaction, because another process may be creating the inbox.
   const found = database.transaction(() => (isInbox(database) ? undefined : foreignIn(database)))();
   if (found !== undefined) throw ringbackError('database_foreign', { database: file, found });
 }
 
-/** What shows that a database which is no inbox is another program's. */
+/** What shows that a database, which isn't an inbox, belongs to another program. */
 function foreignIn(database: Database.Database): string | undefined {
   const mark = numberIn(database, 'application_id');
   if (mark === sandboxMark) return 'is the database of a sandbox';
@@ -40,7 +40,7 @@ function foreignIn(database: Database.Database): string | undefined {
     : undefined;
 }
 
-/** The names of what the migrations create, in lower case. */
+/** The lower-case names of all that the migrations create. */
 export const ownNames: ReadonlySet<string> = new Set(
   migrations.flatMap((migration) =>
     [...migration.matchAll(/^\s*create (?:table|view|index|trigger) (\w+)/gm)].map(([, name = '']) => name),

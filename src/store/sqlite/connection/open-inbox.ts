@@ -10,7 +10,7 @@ import { TransactionWatch } from './transaction-watch.ts';
 import { UserStatements } from './user-statements.ts';
 import { type Statements, prepareStatements } from './statements.ts';
 
-/** The app's own connection: it reads, and lends itself to what users write. */
+/** The app's own connection, for reads and for users' writes. */
 export interface OpenInbox {
   readonly database: Database.Database;
   /** Undefined for a database in memory. */
@@ -24,7 +24,7 @@ export interface OpenInbox {
 /**
  * Opens the database, brings its schema up to date, and prepares its statements.
  *
- * @throws RingbackError that says in a sentence why it can't be opened, or is not kept as an inbox is
+ * @throws RingbackError that says why it can't be opened, or isn't an inbox of this version
  */
 export function openInbox(file: string, report: (notice: StoreNotice) => void): OpenInbox {
   const database = openDatabase(file);
@@ -44,7 +44,7 @@ function preparedInbox(
   const files = database.memory ? undefined : new DatabaseFiles(database, file);
   const process = { identity: ownIdentity(), marks: files?.marks(), closesOnlyByItself: isMainThread };
   const statements = statementsOf(database, process);
-  // Before this process enters: what it writes would go into the file below the log of the other name.
+  // Before this process enters: what it writes to the file would conflict with the WAL beside the other name.
   if (statements.processes.isWalMissing()) refuseOtherName(file);
   return {
     database,
@@ -58,7 +58,7 @@ function preparedInbox(
   };
 }
 
-/** The statements of the app's connection. To prepare them changes nothing, and fails if the tables are not as we make them. */
+/** The statements of the app's connection. Preparing them changes nothing, and fails if tables were changed. */
 export function statementsOf(database: Database.Database, process: OwnProcess): Statements {
   return prepareStatements(database, new Processes(database, process), prepareLookThrough(database));
 }

@@ -1,9 +1,8 @@
 import type Database from 'better-sqlite3';
 
 /**
- * Sets a pragma, such as `busy_timeout = 0`, on a connection that does so again and again. The driver's own `pragma`
- * leaves a statement behind each time. It takes some kilobytes outside of the heap, which only a full garbage
- * collection frees, and the few bytes on the heap do not bring that about.
+ * Sets a pragma, such as `busy_timeout = 0`, that is set again and again. The driver's `pragma` would leave a statement
+ * behind each time, which keeps memory until a full garbage collection: see `UserStatements`.
  */
 export function setPragma(database: Database.Database, setting: string): void {
   database.exec(`pragma ${setting}`);

@@ -18,12 +18,12 @@ import { inboxDatabase } from './user-database.ts';
 
 /** How long closing waits for a locked database, in milliseconds. */
 const closeTimeout = 5_000;
-/** How long to wait before trying again to give back what closing could not, in milliseconds. */
+/** How long to wait before trying again to give back claims that closing could not, in milliseconds. */
 const leavePause = 1_000;
 /** How long users' own writes wait for a locked database, in milliseconds. */
 const usersTimeout = 1_000;
 
-/** This process's use of the database, from its opening until everything it held is given back. */
+/** This process's use of the database, from its opening until its claims are given back. */
 export class Session {
   readonly usersDatabase: InboxDatabase = inboxDatabase({
     opened: () => this.#connected(),
@@ -50,7 +50,6 @@ export class Session {
     this.files = new FileGuard(file, () => this.#inbox?.files, onLost);
   }
 
-  /** Has `report` called with what happens by itself. */
   reportTo(report: (notice: StoreNotice) => void): void {
     this.#report = report;
   }
@@ -58,14 +57,14 @@ export class Session {
   async open(): Promise<void> {
     const inbox = this.#connected();
     const { database, statements } = inbox;
-    // From here on nothing waits for a locked database on this thread.
+    // From here on, this thread no longer waits for a locked database.
     database.pragma('busy_timeout = 0');
     const writer = this.#startWriter(inbox);
     await writer.ready();
     const { isWalMissing } = await this.#enter(writer, { timeout: openTimeout }).catch((error: unknown) => {
       throw toProblem(error, this.#file);
     });
-    // Once it has entered: a move writes nothing where a process is.
+    // Only after entering: a move writes nothing while the inbox has a process.
     if (!this.#mayBePart) requireWhole(this.#file, progressOf(database));
     if (isWalMissing) this.#report({ kind: 'wal_missing' });
     this.#jumps = new ClockJumps(this.clock, statements.dueTimes.corrected());
@@ -93,7 +92,7 @@ export class Session {
     return this.#isAbandoned;
   }
 
-  /** Whether an event that came now would have to wait for longer than its sender does. */
+  /** Whether an event that came now would wait longer than its sender does. */
   get isOverloaded(): boolean {
     return this.#writer?.isOverloaded ?? false;
   }
@@ -105,8 +104,8 @@ export class Session {
   }
 
   /**
-   * Reads at once, in one transaction: each statement by itself would check the file again, and drop its cached pages as
-   * soon as another connection has written. In WAL mode a reader never waits.
+   * Reads in one transaction: otherwise each statement would check the file again, and drop the cached pages after
+   * every write of another connection. In WAL mode, a reader never waits.
    */
   async read<T>(operation: (statements: OpenInbox['statements']) => T): Promise<T> {
     const { database, statements } = this.opened();
@@ -114,7 +113,7 @@ export class Session {
   }
 
   /**
-   * What makes the writes; started anew if its thread has ended.
+   * The writer, which is started anew if its thread has ended.
    *
    * @throws RingbackError `database_closed`, `database_replaced`
    */
@@ -123,14 +122,14 @@ export class Session {
     if (this.files.problem) throw this.files.problem;
     if (this.#writer) return this.#writer;
     if (this.#isClosed) throw ringbackError('database_closed', { database: this.#file });
-    // The thread has ended by itself; the writes that it had not answered have been reported as failed.
+    // The thread has ended unexpectedly, and the writes that it had not answered have failed.
     const writer = this.#startWriter(inbox);
     this.#enter(writer, {}).catch(() => {});
     return writer;
   }
 
   /**
-   * Writes.
+   * Runs an operation on the writer.
    *
    * @throws RingbackError `database_full`, `database_unreadable` or `database_replaced`; else what the operation throws
    */
@@ -148,8 +147,8 @@ export class Session {
   }
 
   /**
-   * Has all due times corrected if the wall clock has been set. Whatever is written after this call finds them
-   * corrected; whatever is read does once the promise has resolved.
+   * Corrects all due times if the wall clock has been set. Writes requested after this call find them corrected; reads
+   * do once the promise has resolved.
    */
   async correctDueTimes(): Promise<void> {
     const seen = this.#jumps?.look();
@@ -162,12 +161,12 @@ export class Session {
     await this.#correction;
   }
 
-  /** Requests the same for what is written next, which need not wait for it. If it fails, it is tried again later. */
+  /** Corrects due times for the next writes, without waiting. If that fails, it is tried again later. */
   requestCorrection(): void {
     this.correctDueTimes().catch(() => {});
   }
 
-  /** The same, also if another process has corrected them for a jump that this one has not seen. */
+  /** Corrects due times, and takes note of jumps that only another process has seen and corrected. */
   async agreeOnClock(): Promise<void> {
     const corrected = this.opened().statements.dueTimes.corrected();
     const seen = this.#jumps?.look();
@@ -176,8 +175,8 @@ export class Session {
   }
 
   /**
-   * Opens the inbox if it isn't open yet. Users may need the connection before `open`, because their own tables must
-   * exist before the first handler runs.
+   * Opens the inbox if it isn't open. Users may need the connection before `open`, because their own tables must exist
+   * before the first handler runs.
    */
   #connected(): OpenInbox {
     if (!this.#isClosed) this.#inbox ??= openInbox(this.#file, (notice) => this.#report(notice));
@@ -202,7 +201,7 @@ export class Session {
     return this.#writer;
   }
 
-  /** Enters this process among those that share the file. What it held under a former id is given back. */
+  /** Enters this process among those that share the file, and gives back what it held under a former id. */
   #enter(writer: Writer, options: WriteOptions) {
     const { processes } = this.opened().statements;
     return writer.run('enter', [this.clock.now(), processes.id], options, ({ id }) => processes.entered(id));
@@ -225,9 +224,8 @@ export class Session {
   }
 
   /**
-   * Tries until it succeeds to give back what closing could not, because of a full disk or a lock that nobody gave
-   * back. While this process lives nobody else would take over what it holds: neither other processes, nor a receiver
-   * that is started in this process later.
+   * Keeps trying to give back the claims that closing could not, because of a full disk or a lock. While this process
+   * lives, nobody would take them over: neither another process, nor a receiver started later in this one.
    */
   #leaveLater(inbox: OpenInbox, writer: Writer | undefined): void {
     this.clock.after(leavePause, () => {
@@ -243,11 +241,11 @@ export class Session {
   }
 
   /**
-   * Runs a write that users make outside of `ctx.commit`. It is synchronous, so it blocks the event loop while it
-   * waits for another process, or another receiver, that has locked the database.
+   * Runs a user's write outside of `ctx.commit`. It is synchronous, so it blocks the event loop while it waits for
+   * another process or receiver that has locked the database.
    */
   #withBusyTimeout<T>(work: () => T): T {
-    // Before `open`, the connection has a busy timeout of its own.
+    // Before `open`, the connection still has the busy timeout of its opening.
     const database = this.#writer ? this.#inbox?.database : undefined;
     if (database) setPragma(database, `busy_timeout = ${usersTimeout}`);
     try {
@@ -257,7 +255,7 @@ export class Session {
     }
   }
 
-  /** Runs a write that users make, and doesn't let them take it for done if the files are not in their place. */
+  /** Runs a user's write, and throws if the files are not in place: it must not be taken for done. */
   #inPlace<T>(work: () => T): T {
     this.files.check();
     const result = work();
@@ -265,12 +263,14 @@ export class Session {
     return result;
   }
 
-  /** The process ends without a stop, and the driver will close the database: a missing WAL is then none. */
+  /**
+   * Call when the process ends without a stop: the driver closes the database and removes the WAL, which isn't a loss.
+   */
   #endUnclosed(): void {
     try {
       this.#inbox?.statements.processes.forgetOwnWal();
     } catch {
-      // Somebody has locked the database, so that the driver can't remove the WAL either.
+      // The database is locked, so the driver can't remove the WAL either.
     }
   }
 }

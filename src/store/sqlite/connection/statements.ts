@@ -28,7 +28,7 @@ import { prepareRecord } from '../work/record.ts';
 import { prepareSettling } from '../work/settle.ts';
 import { prepareUnblock } from '../work/unblock.ts';
 
-/** Everything that can be asked of the inbox or written to it through one connection. */
+/** All reads and writes of the inbox through one connection. */
 export type Statements = ReturnType<typeof prepareStatements>;
 
 /** Prepares the statements of a connection, once. */

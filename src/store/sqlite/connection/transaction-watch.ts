@@ -1,12 +1,12 @@
 import type Database from 'better-sqlite3';
 import { placeOf } from '../../../kit/error-location.ts';
 
-/** How much of the stack is looked through for the user's own line: more than Ringback's own part of it. */
+/** How many frames of the stack are searched for the user's own: more than Ringback's part of it. */
 const stackDepth = 50;
 
 /**
- * Ends transactions that users begin by hand and leave open. One that stays open beyond the synchronous code that began
- * it would keep every process from writing, and what Ringback wrote through this connection would not be on disk.
+ * Rolls back transactions that users begin by hand and leave open. Beyond the synchronous code that began it, an open
+ * transaction would keep every process from writing, and Ringback's own writes on this connection would not be on disk.
  */
 export class TransactionWatch {
   readonly #database: Database.Database;
@@ -14,13 +14,13 @@ export class TransactionWatch {
   #place: string | undefined;
   #isScheduled = false;
 
-  /** `onLeftOpen` is called with the place in the user's files that began a transaction and didn't end it. */
+  /** `onLeftOpen` gets the place in the user's files that began the transaction. */
   constructor(database: Database.Database, onLeftOpen: (place: string | undefined) => void) {
     this.#database = database;
     this.#onLeftOpen = onLeftOpen;
   }
 
-  /** Runs a user's statement, and looks whether it has begun a transaction. */
+  /** Runs a user's statement, and checks whether it has begun a transaction. */
   run<T>(statement: () => T): T {
     const wasInside = this.#database.inTransaction;
     try {
@@ -34,8 +34,8 @@ export class TransactionWatch {
     this.#place = callersPlace();
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    // After the user's synchronous code, and before anything else can run: a transaction that spans an await would take
-    // in what others write meanwhile.
+    // After the user's synchronous code, and before anything else can run: a transaction across an await would include
+    // what others write meanwhile.
     queueMicrotask(() => this.#end());
   }
 
@@ -45,7 +45,7 @@ export class TransactionWatch {
     try {
       this.#database.exec('rollback');
     } catch {
-      // The disk refuses: `inTransaction` then lets nothing be written in this transaction.
+      // The disk refuses. `inTransaction` then refuses to write inside this transaction.
     }
     this.#onLeftOpen(this.#place);
   }

@@ -5,8 +5,8 @@ import type { TransactionWatch } from './transaction-watch.ts';
 import type { UserStatements } from './user-statements.ts';
 
 /**
- * The connection as users get it, until `end` is called: an asynchronous function that goes on after it was refused
- * would otherwise write outside of any transaction.
+ * The connection for users, usable until `end` is called: an asynchronous function, which continues although it was
+ * refused, would otherwise write outside of any transaction.
  */
 export function scopedDatabase(connection: UserConnection): {
   readonly database: UserDatabase;
@@ -31,9 +31,9 @@ export interface UserConnection {
   readonly transactionWatch: TransactionWatch;
 }
 
-/** How users' own tables are reached outside of `ctx.commit`. */
+/** Access to users' own tables outside of `ctx.commit`. */
 export interface UserAccess {
-  /** Gives the connection while it may be used, and throws otherwise. */
+  /** Returns the connection, or throws if it may not be used. */
   readonly opened: () => UserConnection;
   /** Runs work that may write, with the write lock. */
   readonly locked: <T>(work: () => T) => T;
@@ -72,7 +72,7 @@ function userDatabase(
         const statement = userStatements.prepare(sql);
         return userStatement(statement, statement.readonly ? guarded : guardedAndLocked);
       }),
-    // The driver returns its own connection, on which nothing is guarded.
+    // Returns nothing: the driver would return its own connection, which is unguarded.
     exec: (sql) => guardedAndLocked(() => void database.exec(sql)),
   };
 }

@@ -2,13 +2,13 @@ import type Database from 'better-sqlite3';
 
 /** How many statements are kept. */
 const maxKept = 100;
-/** The longest text that is kept, in characters: a longer one has values in it, and would not come again. */
+/** The longest text that is kept, in characters: a longer one probably has values in it, and won't come again. */
 const maxKeptLength = 10_000;
 
 /**
- * Prepares users' statements, and keeps them by their text: a handler prepares the same ones in each of its runs. One
- * that is thrown away leaves some kilobytes outside of the heap, which only a full garbage collection frees, and the
- * few bytes on the heap do not bring that about.
+ * Prepares users' statements, and caches them by their text, because a handler prepares the same ones in each run. A
+ * statement that is dropped keeps some kilobytes outside of the heap until a full garbage collection, which its few
+ * bytes on the heap don't bring about.
  */
 export class UserStatements {
   readonly #database: Database.Database;
@@ -21,11 +21,10 @@ export class UserStatements {
   prepare(sql: string): Database.Statement {
     if (sql.length > maxKeptLength) return this.#database.prepare(sql);
     const statement = this.#kept.get(sql) ?? this.#database.prepare(sql);
-    // The one that was asked for last is the last one in the map.
+    // The most recently used one is the last in the map.
     this.#kept.delete(sql);
     this.#kept.set(sql, statement);
     const [oldest] = this.#kept.keys();
-    // A text with values in it may never come again.
     if (this.#kept.size > maxKept && oldest !== undefined) this.#kept.delete(oldest);
     return statement;
   }

@@ -6,14 +6,14 @@ import { openingCause, problemOf } from './connection.ts';
 import { isInbox } from './foreign-database.ts';
 
 /**
- * Why a file holds no inbox, or undefined if it holds one. The file is only read; nothing is made in it.
+ * Why a file holds no inbox, or undefined if it holds one. Only reads the file.
  *
- * @throws RingbackError `database_full`: also to read, SQLite needs room for the index of the WAL
+ * @throws RingbackError `database_full`: even to read, SQLite needs room for the index of the WAL
  */
 export function whyNoInbox(file: string): string | undefined {
   requireNodeApi();
   try {
-    // Not asked of the driver: it would wait for whoever opens the other end of a pipe.
+    // Checked before the driver opens it: on a pipe, it would wait for a writer.
     const found = statSync(file);
     if (!found.isFile()) return found.isDirectory() ? 'it is a folder' : 'it is no ordinary file';
     const database = new Database(file, { readonly: true });

@@ -1,11 +1,11 @@
 /**
- * Counts by table what users' statements write: for a backtest, which undoes it. Temporary triggers count, in a temporary
- * table, so that what a statement or a savepoint takes back is not counted either.
+ * Counts by table the rows that users' statements write, for a backtest, which undoes them. Temporary triggers count in
+ * a temporary table, so that rows that a statement or savepoint rolls back are not counted.
  */
 import type Database from 'better-sqlite3';
 import { ownNames } from './foreign-database.ts';
 
-/** How many rows of a table were written. */
+/** The numbers of rows written to a table. */
 export interface WrittenRows {
   readonly table: string;
   readonly inserted: number;
@@ -15,12 +15,12 @@ export interface WrittenRows {
 
 const ways = { insert: 'inserted', update: 'updated', delete: 'deleted' } as const;
 const counters = 'ringback_written_rows';
-/** The version of the schema whose tables are watched: to look for others takes longer than most effects. */
+/** The schema version whose tables are watched: searching for new tables takes longer than most effects. */
 const watched = new WeakMap<Database.Database, number>();
 
 /**
- * Has the rows counted that this connection writes to any table of users'. Outside of a transaction, and before each one:
- * users may have created tables since.
+ * Makes triggers count the rows that this connection writes to users' tables. Call it outside of a transaction, and
+ * before each one, because users may have created tables.
  */
 export function watchWrites(database: Database.Database): void {
   const version = database.pragma('main.schema_version', { simple: true }) as number;
@@ -32,12 +32,12 @@ export function watchWrites(database: Database.Database): void {
   watched.set(database, version);
 }
 
-/** From here on, rows are counted. */
+/** Starts counting from zero. */
 export function beginCounting(database: Database.Database): void {
   database.exec(`update temp.${counters} set inserted = 0, updated = 0, deleted = 0`);
 }
 
-/** What was written since, without tables of which nothing was. */
+/** The rows written since, without tables that have none. */
 export function rowsWritten(database: Database.Database): readonly WrittenRows[] {
   const select = database.prepare(`
     select name as "table", inserted, updated, deleted from temp.${counters}
@@ -45,7 +45,7 @@ export function rowsWritten(database: Database.Database): readonly WrittenRows[]
   return select.all() as WrittenRows[];
 }
 
-/** Users' tables without triggers. SQLite allows none on a virtual table, whose rows are in tables of its module. */
+/** Users' tables without our triggers. SQLite allows none on a virtual table, whose rows are in tables of its module. */
 function unwatched(database: Database.Database): readonly string[] {
   const select = database.prepare(`
     select name from pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite\\_%' escape '\\'

@@ -1,6 +1,6 @@
 /**
- * For a person with any SQL tool: one row a call, times as ISO 8601 in UTC. It says what `calls/timeline.ts` reports; a test
- * holds the two against each other.
+ * A view for people with an SQL tool: one row for each call, times as ISO 8601 in UTC. It must agree with
+ * `calls/timeline.ts`; a test compares the two.
  */
 export const callsView = `create view calls as
     -- Functions, no operators of a newer SQL: a tool that can't parse a view can't open the file. Each call is computed by

@@ -4,20 +4,20 @@ import { inboxMark } from '../../../../kit/sqlite.ts';
 import { schema1 } from './schema-1.ts';
 
 /**
- * The schema's history: the first entry makes schema 1, and each further one the next. Entries are only ever added, never
- * edited, because databases in the field have already been through them.
+ * The schema's history: the first entry makes schema 1, and each further one the next. Never edit an entry, because
+ * databases in the field have been through it; only add new ones.
  */
 export const migrations: readonly string[] = [schema1];
 
-/** The schema that this version of Ringback writes. */
+/** The schema version of this version of Ringback. */
 export const schemaVersion = migrations.length;
 
 /**
- * Brings the database to `schemaVersion`. A database that a newer version wrote is refused, never guessed:
- * an old program that writes to a new schema could lose what the new one promised to keep.
+ * Brings the database to `schemaVersion`. Refuses a newer schema: an old program that writes to it could lose what the
+ * new one promised to keep.
  */
 export function migrate(database: Database.Database, name: string, through = migrations): void {
-  // A database that is up to date needs no lock, which a process that commits all the time hardly ever lets go of.
+  // Without the lock if the database is up to date: a process that commits all the time hardly ever releases it.
   const version = through.length;
   if (versionOf(database) === version) return;
   database
@@ -27,7 +27,7 @@ export function migrate(database: Database.Database, name: string, through = mig
         throw ringbackError('database_newer', { database: name, found, expected: version });
       for (const migration of through.slice(found)) database.exec(migration);
       database.pragma(`user_version = ${version}`);
-      // A mark that its users have given it since is theirs.
+      // Only in a new database: users may have set another mark since.
       if (found === 0) database.pragma(`application_id = ${inboxMark}`);
     })
     .immediate();
