@@ -4,11 +4,11 @@ import { type KeptEventAge, isKeptLongEnough, joinNeedsCall } from '../../shared
 import { eventState } from '../query/event-state.ts';
 import type { Remove } from './removal.ts';
 
-/** What one step looks at and removes at the most: it is one transaction, and deliveries wait for it. */
+/** The bounds of one step: it is one transaction, and deliveries wait for it. */
 const eventsAtOnce = 200;
 const quarantinedAtOnce = 50;
 const traceIdsAtOnce = 500;
-/** Bodies that are removed are overwritten, so a step is bounded in bytes as well. */
+/** Bounded in bytes as well, because removed bodies are overwritten. */
 const bytesAtOnce = 4 * 1024 * 1024;
 
 interface EventRow extends Omit<KeptEventAge, 'isDead' | 'isNeeded'> {
@@ -24,7 +24,7 @@ interface Page {
   readonly next: string | undefined;
 }
 
-/** One step of cleaning, inside a transaction of the caller's. */
+/** Cleaning. `step` runs inside the caller's transaction. */
 export function prepareCleaning(database: Database.Database, remove: Remove) {
   const oldest = database.prepare(`
     select sequence, call_id as callId, ${eventState} as state, received_at as receivedAt, length(b.body) as bytes,
@@ -61,7 +61,7 @@ export function prepareCleaning(database: Database.Database, remove: Remove) {
     upToBytes(oldQuarantined.iterate(quarantineBefore) as Iterable<{ id: number; bytes: number }>);
 
   return {
-    /** Whether a step would remove anything: one that would not needs no transaction, and leaves the disk alone. */
+    /** Whether a step would remove anything: otherwise it is left out, so that the disk is left alone. */
     hasWork(
       limits: RetentionLimits,
       after: string | undefined,
@@ -97,12 +97,12 @@ export function prepareCleaning(database: Database.Database, remove: Remove) {
   };
 }
 
-/** Whether an event may go. SQLite has no truth values. */
+/** Whether an event may be removed. SQLite has no booleans. */
 function mayGo(event: EventRow, limits: RetentionLimits): boolean {
   return isKeptLongEnough({ ...event, isDead: event.isDead === 1, isNeeded: event.isNeeded === 1 }, limits);
 }
 
-/** Rows up to a number of bytes, and at least one. */
+/** Rows up to a number of bytes, but at least one. */
 function upToBytes<Row extends { readonly bytes: number }>(rows: Iterable<Row>): readonly Row[] {
   const taken: Row[] = [];
   let bytes = 0;

@@ -16,19 +16,19 @@ import { codeOf } from '../../../kit/error-text.ts';
 import { openingCause } from '../connection/connection.ts';
 import { whyNoInbox } from '../connection/why-no-inbox.ts';
 
-/** No process has such a high number. */
+/** Higher than any pid. */
 const noPid = 2 ** 31 - 1;
 
 const taken = 'there is a file of that name already';
 
-/** What to do if a copy can't be made that is removed again. */
+/** What to do if a temporary copy can't be made. */
 export const temporaryFix = 'Set TMPDIR to a folder that you may write to, and that has room for a copy.';
 
 /**
- * Makes a copy of an inbox in one consistent state, while receivers go on with it. It is made under another name and gets its
- * own when it is whole and on disk, so that half a copy can't be taken for a backup, and an earlier one is never overwritten.
+ * Makes a consistent copy of an inbox while receivers work on it. The copy gets its name only when it is whole and on
+ * disk, so that half a copy can't be taken for a backup, and never overwrites a file.
  *
- * `vacuum into` and not SQLite's backup interface, which begins again whenever something is written.
+ * Uses `vacuum into`, because SQLite's backup interface begins again whenever something is written.
  *
  * @param fix What to do if it fails, in a sentence
  * @throws RingbackError `backup_failed`
@@ -37,16 +37,16 @@ export function copyInbox(file: string, to: string, fix?: string): void {
   const partial = `${to}.partial`;
   let descriptor: number | undefined;
   try {
-    // It is the link that decides: this is so that nobody waits for a copy that can't get its name.
+    // The link below decides; this only fails early.
     if (lstatSync(to, { throwIfNoEntry: false })) throw new Error(taken);
     refuseLeftovers(to);
     // Left by a copy that was killed.
     rmSync(partial, { force: true });
-    // The copy holds transcripts and phone numbers too: it is made for its owner only.
+    // Only its owner may read the copy, because it holds transcripts and phone numbers.
     descriptor = openSync(partial, 'wx', 0o600);
     fill(partial, file);
     fsyncSync(descriptor);
-    // Unlike a rename, this fails if there is a file of that name.
+    // Unlike a rename, a link fails if there is a file of that name.
     linkSync(partial, to);
     requireOwn(descriptor, to);
     rmSync(partial);
@@ -59,15 +59,15 @@ export function copyInbox(file: string, to: string, fix?: string): void {
   }
 }
 
-/** SQLite would take what is left of an earlier file of that name for a part of the copy, and write it into it. */
+/** SQLite would take the WAL or journal of an earlier file of that name for the copy's, and write it into the copy. */
 function refuseLeftovers(to: string): void {
   const left = ['-wal', '-journal'].find((end) => existsSync(`${to}${end}`));
   if (left !== undefined) throw new Error(`there is a file ${to}${left}, which belongs to another database`);
 }
 
 /**
- * Another copy to the same name begins by removing what this one has made so far, and the name of the unfinished copy is then that
- * of its half.
+ * Refuses if `partial` was another copy's when it was linked: a copy to the same name begins by removing what this one
+ * has made so far.
  */
 function requireOwn(descriptor: number, to: string): void {
   if (isAt(descriptor, to)) return;
@@ -92,7 +92,7 @@ function fill(copy: string, file: string): void {
   endProcessesOf(copy);
 }
 
-/** What can't be removed has a reason that the copy failed for as well, and that is told. */
+/** If this fails, the copy has failed for the same reason, which is reported. */
 function removeIfPossible(path: string): void {
   try {
     rmSync(path, { force: true });
@@ -100,9 +100,9 @@ function removeIfPossible(path: string): void {
 }
 
 /**
- * The processes that work on the inbox don't work on its copy. There they count as dead, although they live: whoever starts on the
- * copy would otherwise leave to them what they had claimed. Another boot says so where it is known, and else a process that isn't
- * there; to another machine, they are silent.
+ * Makes the inbox's processes count as dead in its copy, on which they don't work: a receiver on the copy would
+ * otherwise leave their claims to them. An unknown boot shows that, or, where boots can't be read, a pid that doesn't
+ * exist. On another machine, they miss their heartbeats.
  */
 function endProcessesOf(copy: string): void {
   const database = new Database(copy);
@@ -124,7 +124,6 @@ function sync(path: string): void {
   }
 }
 
-/** Why a copy can't be made. */
 export function copyCause(error: unknown): string {
   const code = codeOf(error);
   if (code === 'EEXIST') return taken;

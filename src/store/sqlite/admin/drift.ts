@@ -3,7 +3,7 @@ import type { Drift } from '../../../events/drift.ts';
 import { driftBounds } from '../../shared/bounds.ts';
 import type { DriftRow } from '../../drift-store.ts';
 
-/** Counts differences, and lists them. */
+/** Counts differences, inside the caller's transaction, and lists them. */
 export function prepareDrift(database: Database.Database) {
   const count = database.prepare(`
     update drift set count = count + @count, first_seen_at = min(first_seen_at, @firstSeenAt),

@@ -8,10 +8,10 @@ import { identityKey } from '../../shared/identity-key.ts';
 import { type KeptContentRow, keptOf, lookBounds, lookUntil, looksIn } from '../../shared/looks.ts';
 import type { ForgetCall, Removable, Remove } from './removal.ts';
 
-/** What one step removes at the most: deliveries wait for it. */
+/** How many events one step removes at most: deliveries wait for it. */
 const atOnce = 200;
 
-/** Looks for what is to be erased, and erases it. All functions but `look` run inside a transaction of the caller's. */
+/** Finds what to erase, and erases it. The functions that erase run inside the caller's transaction. */
 export function prepareErasure(
   database: Database.Database,
   { remove, forgetCall }: { readonly remove: Remove; readonly forgetCall: ForgetCall },
@@ -35,7 +35,7 @@ export function prepareErasure(
     audit: prepareLook('audit'),
     failure_groups: prepareLook('failure_groups'),
   };
-  // The first events in the order of the index are enough: the next step finds the others.
+  // In no order: the next step finds the other events.
   const eventsOfCall = database.prepare(`
     select e.sequence, e.call_id as callId ${fromEventsOfCall} and e.sequence is not ${asInteger('@last')} limit ${atOnce}`);
   const eventBySequence = database.prepare(
@@ -44,7 +44,7 @@ export function prepareErasure(
   const runsOfEvent = '(select count(*) from runs r where r.sequence = e.sequence)';
   const runsOfCall = database.prepare(`select ${runsOfEvent} as runs ${fromEventsOfCall}`).pluck();
   const runsOf = database.prepare(`select ${runsOfEvent} as runs from events e where sequence = ?`).pluck();
-  // With the next event's era: a filter of it is made only when that era is over.
+  // In the era of the next event, which has no filter yet.
   const keepErased = database.prepare(`
     insert into identities (era, identity, sequence, expires_at)
     select (last_sequence + 1) >> 16, @identity, null, @until from event_totals where true
@@ -111,7 +111,7 @@ export function prepareErasure(
   };
 }
 
-/** Of each event, it is given how many stored runs it has. */
+/** Counts events, by a list of the number of stored runs of each. */
 function countOf(runs: readonly number[]): EventCount {
   return { events: runs.length, runs: runs.reduce((sum, ofEvent) => sum + ofEvent, 0) };
 }

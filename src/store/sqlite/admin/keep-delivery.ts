@@ -2,7 +2,6 @@ import type Database from 'better-sqlite3';
 import { quarantineBounds } from '../../shared/bounds.ts';
 import type { QuarantineKind, QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
 
-/** A delivery as it is written into quarantine. */
 export interface QuarantineRow {
   readonly kind: QuarantineKind;
   readonly reason: string;
@@ -14,9 +13,9 @@ export interface QuarantineRow {
   readonly skipped: number;
 }
 
-/** What the write decided. */
+/** The outcome of the write. */
 export interface Kept extends Quarantined {
-  /** Whether it was written, and not here already. */
+  /** False if a copy was here already. */
   readonly isNew: boolean;
 }
 
@@ -30,8 +29,8 @@ interface Held {
 }
 
 /**
- * Writes a delivery into quarantine, inside the caller's transaction. Anyone can send deliveries that are not authentic,
- * so their count and bytes are bounded; triggers keep the totals, so that in a flood no insert has to count the rows.
+ * Writes a delivery into quarantine, inside the caller's transaction. Anyone can send unauthenticated deliveries, so
+ * their count and bytes are bounded. Triggers keep the totals, so that in a flood no insert has to count rows.
  */
 export function prepareKeepDelivery(database: Database.Database): (row: QuarantineRow) => Kept {
   const insert = database.prepare(`

@@ -10,7 +10,7 @@ import {
   pageBounds,
 } from '../../shared/kept-tables.ts';
 
-/** SQL: the rows of those tables that are not moved as they are. */
+/** SQL: the rows to move of tables that are not moved as they are. */
 const derivedRows: Readonly<Partial<Record<KeptTable, string>>> = {
   waiting: '(select sequence from waiting union select sequence from claims) join events using (sequence)',
   runs: `(select sequence, handler, call_id, iif(state = 'claimed', 'due', state) as state, attempts,
@@ -19,7 +19,7 @@ const derivedRows: Readonly<Partial<Record<KeptTable, string>>> = {
   settings: "(select name, value from settings where name in ('scheme', 'reconciled'))",
 };
 
-/** What the inbox keeps. An identity of an event may have been one of an earlier event as well, which is the one that counts. */
+/** Counts identities once, because a lookup key may be in the eras of several events; the first one counts. */
 export const contentsOf = (database: Database.Database): Promise<Contents> =>
   contentsBy({
     table: (name) => name,
@@ -27,7 +27,7 @@ export const contentsOf = (database: Database.Database): Promise<Contents> =>
     count: (statement) => database.prepare(statement).pluck().get() as number,
   });
 
-/** What is moved out of a database that is locked. */
+/** A locked database to move from. */
 export function sourceOn(database: Database.Database, name: string): MoveSource {
   return {
     name,
@@ -37,7 +37,6 @@ export function sourceOn(database: Database.Database, name: string): MoveSource 
   };
 }
 
-/** The last numbers that the inbox has given. */
 export const numbersOf = (database: Database.Database): LastNumbers =>
   database.prepare(lastNumbers).get() as LastNumbers;
 

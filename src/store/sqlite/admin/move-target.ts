@@ -12,10 +12,10 @@ import { eraOf } from '../dedupe/eras.ts';
 import { type SequenceTotals, callKey, prepareCallIndex } from '../work/call-index.ts';
 import { contentsOf, numbersOf } from './move-source.ts';
 
-/** The era of identities whose event is gone: it is before all others, so that each write of an event looks into it. */
+/** The era of identities without an event: before all others, so that each write of an event searches it. */
 const eraOfTombstones = -1;
 
-/** What is moved into a database. */
+/** A database to move to. */
 export function targetOn(database: Database.Database, name: string, refuseUse: () => void): MoveTarget {
   const writeRow = prepareRows(database);
   const endEvents = prepareTotals(database);
@@ -24,7 +24,7 @@ export function targetOn(database: Database.Database, name: string, refuseUse: (
   );
   let state: string | undefined;
   const requireSame = () => {
-    // A receiver may have started since the move began, on what was an empty inbox then.
+    // A receiver may have started since the move began, when the inbox was empty.
     refuseUse();
     requireUnchanged(name, state, stateOf(progressOf(database), numbersOf(database)));
   };
@@ -53,14 +53,14 @@ export function targetOn(database: Database.Database, name: string, refuseUse: (
   };
 }
 
-/** How far a move to this database has come that was not finished, as it is stored. */
+/** The stored progress of an unfinished move to this database. */
 export function progressOf(database: Database.Database): string | undefined {
   return database.prepare('select value from settings where name = ?').pluck().get(progressSetting) as
     | string
     | undefined;
 }
 
-/** How a row of each table is added. Returns how many rows were. */
+/** Functions that add a row to each table, and return the number of rows added. */
 function prepareRows(database: Database.Database): Readonly<Record<KeptTable, (row: KeptRow) => number>> {
   const inserting = (table: KeptTable, more: readonly string[] = []) => {
     const columns = [...columnNames(table), ...more];
@@ -107,14 +107,14 @@ function callKeyOf(row: KeptRow): number | null {
   return typeof callId === 'string' ? callKey(callId) : null;
 }
 
-/** Counts events, and adds them to the index of calls, as the write does that records events. */
+/** Counts events, and adds them to the index of calls, as recording does. */
 function prepareTotals(database: Database.Database) {
   const add = database.prepare(`
     update event_totals set events = events + ?, last_sequence = max(last_sequence, ?)
     returning last_sequence as last, indexed_sequence as indexed`);
   const indexCalls = prepareCallIndex(database);
   return (added: number, last: number): void => {
-    // The last page has no rows.
+    // The last page may have no rows.
     if (last > 0) indexCalls(add.get(added, last) as SequenceTotals);
   };
 }

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 
-/** The scheme of signatures that the first event has pinned, for every process that shares the inbox. */
+/** The pinned signature scheme, for every process that shares the inbox. */
 export function preparePinnedScheme(database: Database.Database) {
   const select = database.prepare("select value from settings where name = 'scheme'").pluck();
   const insert = database.prepare(`
@@ -9,12 +9,11 @@ export function preparePinnedScheme(database: Database.Database) {
   const remove = database.prepare("delete from settings where name = 'scheme' returning value").pluck();
 
   return {
-    /** The scheme that is pinned, if any. */
     get: () => select.get() as string | undefined,
 
     /**
-     * Pins a scheme unless another one than `instead` is pinned, which the insert itself decides. Returns the one that is
-     * pinned then.
+     * Pins a scheme unless a scheme other than `instead` is pinned, which the insert itself decides. Returns the scheme
+     * that is pinned then.
      */
     pin(scheme: string, instead: string | undefined): string {
       insert.run({ scheme, instead: instead ?? null });

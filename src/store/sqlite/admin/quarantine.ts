@@ -24,7 +24,7 @@ const columns = `quarantine.id, kind, reason, digest, ${claimedTraceId} as trace
   coalesce(size, length(body)) as bytes, size is not null as isCut`;
 const withSize = 'quarantine left join quarantine_cut using (id)';
 
-/** Shows deliveries in quarantine, and takes them out. `keep-delivery.ts` writes them. */
+/** Shows deliveries in quarantine, and takes them out; `keep-delivery.ts` puts them in. */
 export function prepareQuarantine(database: Database.Database, record: ReturnType<typeof prepareRecord>) {
   const deleteOne = database.prepare('delete from quarantine where id = ?');
   const deleteUnauthenticated = database.prepare(
@@ -69,16 +69,14 @@ export function prepareQuarantine(database: Database.Database, record: ReturnTyp
 
     unauthenticated: () => unauthenticated.all() as number[],
 
-    /**
-     * `missing`: another process has released or discarded the delivery already, and its event is not ours to record.
-     */
+    /** `missing`: the delivery was released or discarded already, so its event must not be recorded. */
     release(id: number, event: EventRecord): 'new' | 'duplicate' | 'missing' {
       if (deleteOne.run(id).changes === 0) return 'missing';
       const [recorded] = record([eventRow(event, false)]);
       return recorded?.sequence === undefined ? 'duplicate' : 'new';
     },
 
-    /** If a copy is already kept as unreadable, this delivery is removed. */
+    /** If a copy is already kept as unreadable, removes this delivery. */
     markUnreadable(id: number, reason: string): void {
       if (markUnreadable.run({ id, reason }).changes === 0) deleteUnauthenticated.run(id);
     },

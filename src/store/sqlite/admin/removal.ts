@@ -16,21 +16,21 @@ interface FoundEvent {
   readonly traceId: string;
   /** Null: it was delivered. */
   readonly source: string | null;
-  /** The key of its call. */
+  /** The key of its call in the index of calls. */
   readonly key: number | null;
   readonly body: Buffer;
 }
 
-/** Removes events and all that belongs to them, inside a transaction of the caller's. */
+/** Removes events and all that belongs to them, inside the caller's transaction. */
 export type Remove = (events: readonly Removable[], traceIdsUntil: number) => Omit<ErasureStep, 'hasMore'>;
 
-/** Forgets what the joins of a call remember, unless an event of the call is left. */
+/** Removes what the joins of a call remember, unless an event of the call is left. */
 export type ForgetCall = (callId: string) => void;
 
 /**
- * An event's runs are removed with it, and what a call's joins remember is removed with the call's last event. What a group of
- * failures says may be what one event has said, and goes when no run has failed like this any more. The event's identities
- * stay, so that a copy that comes late is still a duplicate.
+ * An event's runs are removed with it, what a call's joins remember with the call's last event, and the message of a
+ * group of failures, which may quote an event, when no run is left in the group. Identities stay, so that a late copy
+ * is still a duplicate.
  */
 export function prepareRemoval(database: Database.Database): { remove: Remove; forgetCall: ForgetCall } {
   const select = database.prepare(`
@@ -56,7 +56,7 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
   const deleteJoins = database.prepare('delete from joins where call_id = ?');
 
   const forgetCall = (callId: string): void => {
-    // Asked first, because it is fast and most calls have no joins.
+    // First, because this is fast, and most calls have no joins.
     if (anyJoin.get(callId) === undefined) return;
     if (anyOfCall.get({ key: callKey(callId), callId }) === undefined) deleteJoins.run(callId);
   };
@@ -86,11 +86,11 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
 }
 
 /**
- * The identities that an event may have. An index of identities by event would cost every event more than finding
- * them here costs the few events that are removed.
+ * The identities that an event may have. An index of identities by event would cost every event more than this costs
+ * the few that are removed.
  */
 function possibleIdentities({ traceId, source, body }: FoundEvent): string[] {
-  // See `reconciledIdentity`: a delivery of the same trace id has none of its keys.
+  // See `reconciledIdentity`.
   if (source === 'reconciled') return [traceId];
   return [
     bodyIdentity(traceId),

@@ -2,9 +2,9 @@ import type Database from 'better-sqlite3';
 import type { Scrubbed } from '../../retention-store.ts';
 
 /**
- * Removes from the files what was erased from the tables. The write-ahead log still holds the pages as they were:
- * a checkpoint empties it. `secure_delete` overwrites a row where it lies, but not the copies that were left behind
- * in unused parts of other pages when rows were moved there: only writing the whole database anew removes those.
+ * Removes erased data from the files. The WAL still has the pages as they were: a checkpoint empties it.
+ * `secure_delete` overwrites a row where it lies, but not copies left in unused parts of pages when rows were moved:
+ * only rewriting the whole database removes those.
  */
 export function prepareScrubbing(database: Database.Database) {
   const want = database.prepare(`
@@ -13,9 +13,7 @@ export function prepareScrubbing(database: Database.Database) {
   const done = database.prepare("delete from settings where name = 'scrubbing' and value = ?");
 
   return {
-    /**
-     * Notes, in the transaction that erases, that scrubbing is needed: so it is done even if the process dies before.
-     */
+    /** Notes, in the transaction that erases, that scrubbing is needed, so that it is done even after a crash. */
     want: (): void => void want.run(),
 
     /** Whether any process has erased something since the files were last scrubbed, and the size of the database. */
@@ -29,7 +27,7 @@ export function prepareScrubbing(database: Database.Database) {
       const asked = wanted.get();
       const compacted = compact && succeeds(() => void database.exec('vacuum'));
       const checkpointed = succeeds(() => checkpoint(database));
-      // If another process has erased something since, the number has changed, and that needs a scrubbing of its own.
+      // If another process has erased something since, the number has changed, and another scrubbing is needed.
       if (checkpointed && compacted === compact && asked !== undefined) succeeds(() => void done.run(asked));
       return { checkpointed, compacted };
     },
@@ -41,7 +39,7 @@ function checkpoint(database: Database.Database): void {
   if (result?.busy !== 0) throw new Error('busy');
 }
 
-/** Whether the work succeeds: readers and writers in other processes can stand in its way, and so can a full disk. */
+/** Whether the work succeeds: other processes or a full disk may prevent it. */
 function succeeds(work: () => void): boolean {
   try {
     work();

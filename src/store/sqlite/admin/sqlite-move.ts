@@ -8,7 +8,7 @@ import { SqliteStore } from '../sqlite-store.ts';
 import { sourceOn } from './move-source.ts';
 import { targetOn } from './move-target.ts';
 
-/** An inbox in a SQLite file as a place to move from and to. */
+/** An inbox in a SQLite file that can be moved from or to. */
 export class SqliteMove implements Movable {
   readonly name: string;
   readonly #clock: Clock;
@@ -18,7 +18,7 @@ export class SqliteMove implements Movable {
     this.#clock = clock;
   }
 
-  /** No receiver writes to it meanwhile: it is locked. */
+  /** Locks the file, so that no receiver writes to it meanwhile. */
   asSource<T>(work: (source: MoveSource) => Promise<T>): Promise<T> {
     return this.#alone(async (database) => {
       database.exec('begin immediate');

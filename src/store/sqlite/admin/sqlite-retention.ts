@@ -2,17 +2,14 @@ import { refProcess, pause } from '../../../kit/clock.ts';
 import type { RetentionStore, Scrubbed } from '../../retention-store.ts';
 import type { Session } from '../connection/session.ts';
 
-/** How long cleaning waits for a locked database, in milliseconds: it can as well be done later. */
+/** How long cleaning waits for a locked database, in milliseconds: it can be done later. */
 const cleaningTimeout = 1_000;
-/**
- * The largest database that is rewritten by default, in bytes. That takes about half a second, in which deliveries
- * wait; the platform waits one second.
- */
+/** The largest database that is rewritten by default, in bytes. Deliveries wait about half a second for that. */
 const maxToRewrite = 128 * 1024 * 1024;
 /** How long scrubbing waits for readers in other processes, and the pause between two tries, in milliseconds. */
 const scrubTimeout = 5_000;
 const scrubPause = 50;
-/** Each step has a transaction of its own, so that a delivery never shares the transaction, and the time it takes. */
+/** Each step has a transaction of its own, so that no delivery shares it and the time that it takes. */
 const alone = { isAlone: true };
 
 /** Retention and erasure in SQLite. */
@@ -33,7 +30,7 @@ export const retentionOn = (session: Session): RetentionStore => ({
   eraseFailureGroups: (ids) => session.write('eraseFailureGroups', [ids], alone),
   eraseAudit: (ids) => session.write('eraseAudit', [ids], alone),
 
-  /** Tries until nothing of the erased data is left in the files, or until that has taken too long. */
+  /** Tries until no erased data is left in the files, or the time is over. */
   async compact({ rewrite, onlyIfNeeded = false }) {
     const { clock } = session;
     const { isWanted, size } = await session.read(({ scrubbing }) => scrubbing.state());
@@ -46,7 +43,7 @@ export const retentionOn = (session: Session): RetentionStore => ({
       compacted ||= scrubbed.compacted;
       const isDone = scrubbed.checkpointed && compacted === compact;
       if (isDone || clock.elapsed() >= deadline) return { checkpointed: scrubbed.checkpointed, compacted };
-      // A script may have nothing else to do, and must not end in the middle of what it awaits.
+      // Keeps a script alive that waits for nothing else.
       const unref = refProcess();
       await pause(clock, scrubPause);
       unref();

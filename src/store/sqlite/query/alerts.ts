@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { DeadRuns, FoundAlert, KeptAlert, ToTell } from '../../alert-store.ts';
 import { asInteger } from '../connection/parameters.ts';
 
-/** Which alerts are raised. All but `list` and `deadRuns` run inside a transaction of the caller's. */
+/** Raised alerts. All functions but `list` and `deadRuns` run inside the caller's transaction. */
 export function prepareAlerts(database: Database.Database) {
   const toldAt = database
     .prepare(

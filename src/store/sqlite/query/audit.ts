@@ -11,7 +11,7 @@ import {
 import { type StoredEntry, auditRow, entryColumns, handlersOf } from '../../shared/audit-rows.ts';
 import { type ChangedRun, addRuns, noRuns } from '../../shared/changed-runs.ts';
 
-/** What people have done. What writes runs inside a transaction of the caller's. */
+/** The audit list. Functions that write run inside the caller's transaction. */
 export function prepareAudit(database: Database.Database) {
   const insert = database.prepare(
     `insert into audit (action, requested_at, requested_by, reason, what, up_to, reached)
@@ -52,7 +52,7 @@ export function prepareAudit(database: Database.Database) {
       finish.run(now, id);
     },
     advance: (step: ProgressStep): boolean => advance.run(step).changes > 0,
-    /** Adds what a step has changed. */
+    /** Adds the runs that a step has changed. */
     add(id: number, runs: readonly ChangedRun[]): void {
       const sums = addRuns({ ...noRuns, handlers: handlersOf(readHandlers.get(id) as string | null) }, runs);
       count.run(sums.events, sums.runs, id);

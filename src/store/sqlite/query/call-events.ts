@@ -5,8 +5,8 @@ import { callKey, sequencesOfCall } from '../work/call-index.ts';
 import { asText } from '../connection/parameters.ts';
 
 /**
- * Reads the events of a call. The call itself is stored nowhere, but computed from its events whenever somebody asks:
- * computing it anew with every event would cost the square of the number of events.
+ * Reads the events of a call. The call itself is not stored, but computed from its events when somebody asks: computing
+ * it with every event would cost the square of the number of events.
  */
 export function prepareCallEvents(database: Database.Database) {
   const eventsOfCall = database.prepare(`
@@ -14,7 +14,6 @@ export function prepareCallEvents(database: Database.Database) {
     from events where sequence in (${sequencesOfCall('@key')}) and call_id = ${asText('@callId')} order by sequence`);
 
   return {
-    /** In order of arrival. */
     eventsOf: (callId: string): CallEventRow[] =>
       (eventsOfCall.all({ key: callKey(callId), callId }) as EventFactsRow[]).map((row) =>
         callEventOf(row, String),

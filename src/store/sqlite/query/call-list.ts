@@ -6,37 +6,36 @@ import type { Sequence } from '../../event-record.ts';
 import { indexedOfCall, isUnindexed, prepareEraCount } from '../work/call-index.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 
-/** An event's place among the arrivals. */
+/** An event's place in the order of arrival times. */
 interface Arrival {
   readonly receivedAt: number;
   readonly sequence: Sequence;
 }
 
-/** How far the list has come. */
+/** Where a list stands. */
 export interface ListPlace {
-  /** Calls whose first event has this sequence or a later one have been looked at. */
+  /** Calls whose first event has this sequence or a later one are done. */
   readonly before: Sequence;
-  /** Whether nothing that arrived before the filter's `until` has been met yet. */
+  /** Whether no event that arrived before the filter's `until` has been found yet. */
   readonly isAboveUntil: boolean;
-  /** Arrivals since the filter's `since` and before this one have been looked at. */
+  /** Arrivals since the filter's `since` and before this one are done. */
   readonly arrival: Arrival | undefined;
 }
 
-/** What one look found, and where the next begins after other work has run; undefined at the end. */
+/** What one look found, and where the next one begins once other work has run; undefined at the end. */
 export interface ListLook {
   readonly calls: readonly ListedCall[];
   readonly next: ListPlace | undefined;
 }
 
 /**
- * What one look goes through at the most: together some ten milliseconds, which is as long as intake can wait. Each
- * event takes one seek in the index for each era. Computing a call takes one more seek for each era, and reads its
- * events.
+ * The bounds of one look: together some ten milliseconds, for which intake can wait. Each event takes one index seek
+ * for each era; computing a call takes another seek for each era, and reads its events.
  */
 const eventsAtOnce = 1_000;
 const erasAtOnce = 16_000;
 const countedAtOnce = 400;
-/** How many arrivals one look goes through at the most: going through them is faster where only their times count. */
+/** How many arrivals one look goes through at most: more, because only their times are compared. */
 const arrivalsAtOnce = 20_000;
 
 /** Where a list begins: at its cursor, or at the end of the inbox. */
@@ -48,15 +47,15 @@ export function listPlaceOf({ since, until, cursor }: CallFilter): ListPlace {
   };
 }
 
-/** Lists calls by their first event, latest first. They are found by walking the inbox backwards, in short looks. */
+/** Lists calls by their first event, latest first, by walking the inbox backwards in short looks. */
 export function prepareCallList(database: Database.Database, eventsOf: (callId: string) => CallEventRow[]) {
   const lastBefore = database.prepare('select max(sequence) from events where sequence < ?').pluck();
   const ofCall = (condition: string) =>
     `${indexedOfCall('1', 'e.call_key')}
        cross join events o on o.sequence = i.sequence and o.call_id = e.call_id where ${condition}`;
-  // An event that arrived before `since` is not the first of a call that matches. That is asked first, because the
-  // index of calls costs more. The condition on the agent only spares computing calls; the computed record decides.
-  // Events that are not in the index yet are read once for all rows.
+  // An event that arrived before `since` is not the first of a matching call. That comes first, because the index of
+  // calls costs more. The condition on the agent only saves computing calls: `matchesCall` decides. Events that are not
+  // in the index yet are read once for all rows.
   const [since, agentId] = [asInteger('@since'), asText('@agentId')];
   const firstEvents = database.prepare(`
     select e.sequence, e.call_id as callId from events e
@@ -81,8 +80,7 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
   const arrivalAfterThose = database.prepare(`${arrivals} limit 1 offset ${arrivalsAtOnce}`);
 
   /**
-   * Passes over events that arrived at `until` or later: a call whose first event is among them has none from before
-   * `until`.
+   * Skips events that arrived at `until` or later: a call whose first event is among them doesn't match.
    */
   const goBelowUntil = (place: ListPlace, to: Sequence, until: number): ListPlace => {
     const from = to - arrivalsAtOnce + 1;
@@ -116,8 +114,8 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
       return { calls: [], next: goBelowUntil(place, to, filter.until) };
     }
     if (!arrival) return walk(filter, place, to, wanted);
-    // Sequences and times of arrival differ in order if a delivery came out of quarantine or a clock was set. So the
-    // list ends only when everything that arrived since `since` has been looked at, and nothing earlier can match.
+    // The orders of sequences and times of arrival differ if a delivery came out of quarantine or a clock was set. So
+    // the list ends only when all that arrived since `since` is done.
     const earlier = arrivalBefore.get({ ...arrival, before }) as Arrival | undefined;
     if (earlier) return walk(filter, { ...place, arrival: earlier }, to, wanted);
     const rest = arrivalAfterThose.get(arrival) as Arrival | undefined;

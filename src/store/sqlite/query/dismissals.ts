@@ -12,8 +12,8 @@ interface RunRow extends DismissedRow {
 }
 
 /**
- * Settles runs that a person has decided not to do: they are done, with a reason that says so. A claimed run is left
- * to the process that has claimed it. `dismiss` runs inside a transaction of the caller's.
+ * Dismisses runs: they are done, with a reason that says so. Claimed runs are left to their process. `dismiss` runs
+ * inside the caller's transaction.
  */
 export function prepareDismissals(
   database: Database.Database,
@@ -31,7 +31,7 @@ export function prepareDismissals(
     where sequence = @sequence and handler = @handler`);
   const unblockNext = prepareUnblockNext(database);
 
-  /** Decides alike for a dry run and for the dismissal itself, so that the dry run is true. */
+  /** Decides which runs are dismissed, both for a dry run and for the dismissal, so that the two agree. */
   const decide = ({ sequences, handler, takesDead, takesWaiting }: DismissalStep): RunRow[] => {
     const wanted = {
       handler: handler ?? null,
@@ -48,7 +48,7 @@ export function prepareDismissals(
       if (!audit.advance(step)) return undefined;
       const runs = decide(which);
       for (const run of runs) settle.run({ ...keyOf(run), reason, now });
-      // Only when all of them are settled, so that none of them is unblocked.
+      // Only after all of them are settled, so that none of them is unblocked.
       for (const { callId, handler } of runsThatBlocked(runs)) unblockNext(callId, handler);
       audit.add(step.id, runs);
       return runs.map(keyOf);

@@ -8,7 +8,7 @@ import { eventState } from './event-state.ts';
 import { openSequences } from '../work/open-runs.ts';
 import { asText } from '../connection/parameters.ts';
 
-/** How many sequences one look goes through at the most: some ten milliseconds, which is what intake can wait. */
+/** How many sequences one look goes through at most: some ten milliseconds, for which intake can wait. */
 const window = 20_000;
 
 const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> = {
@@ -22,7 +22,7 @@ const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> 
   failure: 'sequence in (select sequence from runs where failure = @failure)',
 };
 
-/** The states that few events are in, each found through an index that holds only those events. */
+/** The states that few events are in, each with its own index. */
 const fewInState: Readonly<Record<string, string>> = {
   new: 'select sequence from waiting union all select sequence from claims',
   open: openSequences,
@@ -30,8 +30,8 @@ const fewInState: Readonly<Record<string, string>> = {
 };
 
 /**
- * Finds events by a filter. The bodies are in a table of their own, so that no look goes through them; where an
- * index leads to few events, one look goes through all of those.
+ * Finds events by a filter. If an index leads to few events, one look goes through all of them. No look reads bodies,
+ * which have a table of their own.
  */
 export function prepareEventSearch(database: Database.Database) {
   const statements = new Map<string, Database.Statement>();
@@ -53,7 +53,7 @@ export function prepareEventSearch(database: Database.Database) {
   };
 }
 
-/** The statement of a filter. It has only the conditions that are given, so that the planner sees which these are. */
+/** The statement of a filter. It has only the given conditions, so that the planner can use them. */
 export function searchSql(filter: EventFilter, latestFirst: boolean): string {
   const given = Object.keys(defined(filter)).filter(
     (name) => name in conditions,
@@ -73,7 +73,7 @@ function isIndexed({ callId, failure, state }: EventFilter): boolean {
   return callId !== undefined || failure !== undefined || (state !== undefined && state in fewInState);
 }
 
-/** Every parameter has a value, whether the statement names it or not. */
+/** A value for every parameter, which the driver requires for those that a statement names. */
 const nulls = {
   eventName: null,
   callId: null,

@@ -19,13 +19,13 @@ import { asBytes, asInteger, asText } from '../connection/parameters.ts';
 
 type WholeRow = KeptEventRow & StoredEventRow;
 
-/** A stretch ends here even when more events were asked for: all of it is read in one turn of the event loop. */
+/** The most bytes of bodies in one stretch: all of it is read in one turn of the event loop. */
 const stretchBytes = 4 * 1024 * 1024;
 
 const summary = `e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.organization_id, e.agent_id, e.occurred_at,
   e.received_at, ${eventState} as state`;
 
-/** Reads events as they are kept. */
+/** Reads stored events. */
 export function prepareEvents(database: Database.Database) {
   const selectSummary = database.prepare(
     `select ${summary} from events e where e.sequence = ${asInteger('?')}`,
@@ -39,8 +39,8 @@ export function prepareEvents(database: Database.Database) {
   const selectFailures = database.prepare(`
     select handler, attempt, at, duration, outcome, cause, place, reason from failures
     where sequence = ${asInteger('?')} order by handler, number desc`);
-  // Searches the identities, because trace ids have no index of their own. A trace id in one event's body and the
-  // same one in another's header are two events; of these, one that is not done is preferred.
+  // Searches the identities, because trace ids have no index. Two events may have the same trace id, in one's body and
+  // in the other's header: then one that is not done is preferred.
   const keys = ['@ofBody', '@ofSigned', '@ofHeader', '@ofItself'].map(asBytes).join(', ');
   const sequenceOf = database
     .prepare(
@@ -56,7 +56,7 @@ export function prepareEvents(database: Database.Database) {
     ofBody: identityKey(bodyIdentity(traceId)),
     ofSigned: identityKey(signedHeaderIdentity(traceId)),
     ofHeader: identityKey(headerIdentity(traceId)),
-    // That of a digest, and of what was reconciled.
+    // The key of an event whose trace id is a digest, or that was reconciled.
     ofItself: identityKey(traceId),
   });
 
@@ -77,13 +77,13 @@ export function prepareEvents(database: Database.Database) {
       };
     },
 
-    /** Without bytes, in the order asked for. */
+    /** Events without their bodies, in the given order. */
     summaries(sequences: readonly Sequence[]): KeptEvent[] {
       const rows = sequences.map((sequence) => selectSummary.get(sequence) as KeptEventRow | undefined);
       return rows.filter((row) => row !== undefined).map(withRuns);
     },
 
-    /** With bytes, as many as may be in memory at once; `reached` is how far the whole list goes. */
+    /** Events with their bodies, up to `stretchBytes`. `reached` is where the search for `sequences` ended. */
     stretch(sequences: readonly Sequence[], reached: Sequence): EventStretch {
       const events: StoredEvent[] = [];
       let bytes = 0;

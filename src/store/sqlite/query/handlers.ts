@@ -24,7 +24,7 @@ export function prepareHandlers(database: Database.Database) {
   );
   const some = (state: string, condition: string) =>
     `select * from (select handler, '${state}' as state from runs where ${condition} limit ${maxCounted})`;
-  // Through the indexes of what is open or dead: the runs that are done are not gone through.
+  // Through the indexes of open and dead runs, so that runs that are done are not gone through.
   const runs = database.prepare(`
     select handler, sum(state = 'due') as due, sum(state = 'claimed') as running, sum(state = 'blocked') as blocked,
       sum(state = 'dead') as dead

@@ -3,7 +3,7 @@ import { type Backlog, type HistoryRow, type Resolution, gauges, resolutions } f
 import { maxCounted, maxLookedUp } from '../../shared/bounds.ts';
 import { dueHandlers } from './overview.ts';
 
-/** Some of what waits: how much, and of those that wait since they arrived, were replayed or were due, the first. */
+/** A part of what waits: how much, and the first of what has waited since its arrival, its replay or its due time. */
 interface Waiting {
   readonly count: number;
   readonly sequence: number | null;
@@ -11,7 +11,7 @@ interface Waiting {
   readonly dueAt: number | null;
 }
 
-/** Counts by minute and hour. `add` runs inside a transaction of the caller's. */
+/** Counts by minute and hour. `add` runs inside the caller's transaction. */
 export function prepareHistory(database: Database.Database) {
   const upsert = (sum: string) =>
     database.prepare(`
@@ -23,8 +23,8 @@ export function prepareHistory(database: Database.Database) {
   const select = database.prepare(
     'select at, name, count from history where resolution = ? and at >= ? and at < ? order by at, name',
   );
-  // Each is counted up to a bound, and all but `maxLookedUp` runs by the index alone: after an outage there may be millions, and
-  // this is asked every minute on the app's thread.
+  // Each is counted up to a bound, and all but `maxLookedUp` runs by the index alone: after an outage there may be
+  // millions, and this is asked every minute on the app's thread.
   const selectWaiting = database.prepare<[], Waiting>(`
     select count(*) as count, min(sequence) as sequence, null as replayedAt, null as dueAt
     from (select sequence from waiting order by sequence limit ${maxCounted})`);
@@ -40,7 +40,7 @@ export function prepareHistory(database: Database.Database) {
   const selectReceived = database
     .prepare<[number | null], number>('select received_at from events where sequence = ?')
     .pluck();
-  /** Since when the one waits that has waited for longest. */
+  /** Since when the oldest one has waited. */
   const waitingSince = ({ sequence, replayedAt, dueAt }: Waiting) =>
     Math.min(selectReceived.get(sequence) ?? Infinity, replayedAt ?? Infinity, dueAt ?? Infinity);
 

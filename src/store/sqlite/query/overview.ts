@@ -4,8 +4,8 @@ import { maxCounted } from '../../shared/bounds.ts';
 import { openSequences } from '../work/open-runs.ts';
 
 /**
- * The handlers with runs that are due, by going from name to name along the index of such runs: a hundred thousand of them must
- * not make a start slow. Blocked runs need no search of their own: the run that they wait for is due, or a process has claimed it.
+ * The handlers with due runs. Goes from name to name along the index of due runs, so that a hundred thousand of them
+ * don't make a start slow. Blocked runs need no search: the run that they wait for is due or claimed.
  */
 export const dueHandlers = `
   with recursive handlers (handler) as (
@@ -13,10 +13,10 @@ export const dueHandlers = `
     select (select min(handler) from runs where state = 'due' and handler > handlers.handler) from handlers where handler is not null)
   select handler from handlers where handler is not null`;
 
-/** What a person can ask about the inbox. */
+/** Counts of what the inbox holds. */
 export function prepareOverview(database: Database.Database) {
   const selectDueHandlers = database.prepare(dueHandlers).pluck();
-  // Counted without going through the events: there may be ten million.
+  // Without going through the events, of which there may be ten million.
   const countEvents = database.prepare(`
     select (select events from event_totals) as total,
       (select count(*) from waiting) as waiting, (select count(*) from claims) as claimed,
@@ -24,7 +24,7 @@ export function prepareOverview(database: Database.Database) {
         where sequence not in (select sequence from waiting) and sequence not in (select sequence from claims)) as open`);
   const upTo = (condition: string) =>
     `(select count(*) from (select 1 from runs where ${condition} limit ${maxCounted}))`;
-  // Counted without going through the runs that are done.
+  // Without going through the runs that are done.
   const countRuns = database.prepare(`
     select ${upTo("state = 'due'")} as due, ${upTo('claimed_by is not null')} as running,
       ${upTo("state = 'blocked'")} as blocked, ${upTo("state = 'dead'")} as dead`);
@@ -34,7 +34,7 @@ export function prepareOverview(database: Database.Database) {
 
   return {
     waitingHandlers: () => selectDueHandlers.all() as string[],
-    /** Another number as soon as another connection has written. */
+    /** A number that changes when another connection has written. */
     dataVersion: () => dataVersion.get() as number,
     counts(): StoreCounts {
       const { total, waiting, claimed, open } = countEvents.get() as Record<

@@ -18,7 +18,7 @@ interface FoundRow {
   readonly run: string | null;
 }
 
-/** Puts settled runs back. `requeue` runs inside a transaction of the caller's. */
+/** Requeues settled runs. `requeue` runs inside the caller's transaction. */
 export function prepareReplays(
   database: Database.Database,
   audit: Pick<ReturnType<typeof prepareAudit>, 'advance' | 'add'>,
@@ -32,16 +32,15 @@ export function prepareReplays(
   const isResetBy = database.prepare(
     'select 1 from joins where handler = @handler and call_id = @callId and replay = @replay',
   );
-  // The reason stays until the run is settled: a person sees why it was run again.
+  // Keeps the reason until the run is settled: it shows a person why the run is tried again.
   const put = database.prepare(`
     insert into runs (sequence, handler, call_id, state, attempts, due_at, replay)
     values (@sequence, @handler, @callId, @state, 0, 0, @replay)
     on conflict (sequence, handler) do update set
       state = excluded.state, attempts = 0, due_at = excluded.due_at, settled_at = null, replay = excluded.replay`);
-  // A person may have given the process more memory: the event may be read again as often as before.
+  // Reading may be tried as often as before: a person may have given the process more memory.
   const readAnew = database.prepare('update crash_counts set reading_crashes = 0 where sequence = ?');
-  // The join starts anew, as if it had never run: its handler sees the call again, and once more if an event comes
-  // late.
+  // The join starts anew, as if it had never run, and runs again for a late event.
   const resetJoin = database.prepare(`
     insert into joins (handler, call_id, replay) values (@handler, @callId, @replay)
     on conflict (handler, call_id) do update set seen = null, settled = null, reruns = 0, replay = excluded.replay`);
@@ -50,10 +49,7 @@ export function prepareReplays(
       count(*) filter (where ${isOpen}) as open
     from runs where sequence between @from and @to and replay = @replay`);
 
-  /**
-   * Whether the run is settled. If a run of a new event has no row, it is in memory or has yet to begin, so it is
-   * open.
-   */
+  /** Whether the run is settled. A run of a new event without a row is in memory or has yet to begin, so it is open. */
   const isSettled = (candidate: ReplayCandidate, onlyDead: boolean): boolean => {
     const found = find.get(keyOf(candidate)) as FoundRow | undefined;
     if (!found) return false;
@@ -63,7 +59,7 @@ export function prepareReplays(
 
   const isJoinFree = (candidate: ReplayCandidate): boolean => openOfCall.get(keyOf(candidate)) === undefined;
 
-  /** With order `strict` it waits for those of its call that are open. */
+  /** With order `strict`, the run waits for open ones of its call. */
   const stateOf = (candidate: ReplayCandidate): 'due' | 'blocked' =>
     candidate.order === 'strict' &&
     !candidate.isJoin &&
@@ -96,7 +92,7 @@ export function prepareReplays(
         if (!isSettled(candidate, onlyDead)) continue;
         const { handler, callId } = key;
         const join = { handler, callId, replay: step.id };
-        // Also if its run is done again by now: a join runs once for each call.
+        // Even if its run is done again by now: a join runs once for each call.
         if (candidate.isJoin && (isResetBy.get(join) !== undefined || !isJoinFree(candidate))) continue;
         put.run({ ...key, state: stateOf(candidate), replay: step.id });
         readAnew.run(candidate.sequence);

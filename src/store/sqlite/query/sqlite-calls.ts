@@ -8,9 +8,9 @@ import type { Session } from '../connection/session.ts';
 export const callsOn = (session: Session): CallStore => ({
   eventsOf: (callId) => session.read(({ callEvents }) => callEvents.eventsOf(callId)),
 
-  /** Searches in several steps, between which other work can run: a filter that matches little has to look at much. */
+  /** In several steps, between which other work can run: a filter with few matches has to go through many events. */
   async list(filter) {
-    // One more than asked for tells whether there is another page.
+    // One more than asked for shows whether there is another page.
     const wanted = filter.limit + 1;
     const found: ListedCall[] = [];
     let place: ListPlace | undefined = listPlaceOf(filter);

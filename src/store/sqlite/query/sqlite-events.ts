@@ -5,29 +5,29 @@ import { findPage } from '../../shared/event-rows.ts';
 import type { Statements } from '../connection/statements.ts';
 import type { Session } from '../connection/session.ts';
 
-/** How many events a replay takes in one transaction at the most. */
+/** How many events a replay requeues in one transaction at most. */
 const stretchEvents = 100;
-/** How many events a replay looks up at once: one look-up may go through all dead letters, or all events of a call. */
+/** How many events a replay looks up at once, because a look-up may go through all dead letters, or a whole call. */
 const lookEvents = 20_000;
 
-/** Events that were found for a replay, and not handed out yet. */
+/** Events that were found for a replay, and not returned yet. */
 interface Ahead {
   /** Where the replay stands, and where it ends. */
   readonly after: Sequence;
   readonly upTo: Sequence;
   readonly sequences: readonly Sequence[];
-  /** Every event up to this one has been looked at. */
+  /** The look-up has gone through every event up to this one. */
   readonly reached: Sequence;
 }
 
-/** Looking at events, replaying them and dismissing their runs, in SQLite. */
+/** Events in SQLite. */
 export function eventsOn(session: Session): EventStore {
-  /** By the filter object of each replay, and dropped with it. */
+  /** By the filter object of each replay. */
   const allAhead = new WeakMap<EventFilter, Ahead>();
 
   const lastSequence = () => session.read(({ events }) => events.lastSequence());
 
-  /** What is left of the last look-up, if this call continues it. */
+  /** The rest of the last look-up, if this call continues it. */
   const aheadOf = (filter: EventFilter, after: Sequence, upTo: Sequence): Ahead | undefined => {
     const ahead = allAhead.get(filter);
     return ahead?.after === after && ahead.upTo === upTo && ahead.sequences.length > 0 ? ahead : undefined;
@@ -36,7 +36,7 @@ export function eventsOn(session: Session): EventStore {
   return {
     get: (traceId) => session.read(({ events }) => events.get(traceId)),
 
-    /** Searches in several steps, between which other work can run: a filter that matches little has to look at much. */
+    /** In several steps, between which other work can run: a filter with few matches has to go through many events. */
     async list(filter, page) {
       const { sequences, cursor } = await findPage(page, lastSequence, async (range) => {
         const found = await session.read(({ findEvents }) => findEvents(filter, range));
@@ -68,7 +68,7 @@ export function eventsOn(session: Session): EventStore {
     wouldDismiss: (step) => session.read(({ dismissals }) => dismissals.wouldDismiss(step)),
     dismiss: (step) => session.write('dismiss', [step]),
 
-    /** Counts in several steps: no index leads to the runs of a replay, so it goes through all stored runs. */
+    /** In several steps: no index leads to the runs of a replay, so this goes through all stored runs. */
     async replayed(replay) {
       const last = await lastSequence();
       const sum = { done: 0, dead: 0, open: 0 };
@@ -86,8 +86,8 @@ export function eventsOn(session: Session): EventStore {
 }
 
 /**
- * Looks up the next events of a replay. They may change before they are handed out, because `requeue` decides on each
- * run anew.
+ * Looks up the next events of a replay. They may change before they are returned, but `requeue` decides on each run
+ * anew.
  */
 function lookAhead(
   findEvents: Statements['findEvents'],
