@@ -55,7 +55,7 @@ export interface ClaimedRun extends StoredEvent, CrashCounts {
   readonly attempts: number;
   /** The replay that requeued it, if any. */
   readonly replay: RunReplay | undefined;
-  /** Since when it has waited, as in `Backlog`; undefined while the replay that requeued it is running. */
+  /** Since when it has waited, as in `Backlog`, in milliseconds since 1970; undefined while its replay is running. */
   readonly waitsSince: number | undefined;
   /** See `ClaimedEvent`. */
   readonly claim: unknown;

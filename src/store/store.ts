@@ -180,7 +180,8 @@ export interface Store<Transaction = UserDatabase> {
   finish(event: ClaimedEvent): Promise<void>;
 
   /**
-   * Writes a heartbeat, and takes over what dead processes held. Resolves to the number of claims taken over.
+   * Shows the other processes that this one lives, and takes over what dead ones held. Resolves to the number of claims
+   * taken over.
    */
   keepAlive(): Promise<{ readonly takenOver: number }>;
   /**

@@ -15,5 +15,5 @@ export function recordedInTime<T>(clock: Clock, recorded: Promise<T>): Promise<T
   return inTime(clock, recordTimeout, recorded, late);
 }
 
-/** How far ahead a process may reserve starts of a handler with a rate, in milliseconds: its end wastes them. */
+/** How far ahead a process may reserve starts of a handler with a rate, in milliseconds: they are lost when it ends. */
 export const maxReservedAhead = 10_000;
