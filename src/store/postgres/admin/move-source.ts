@@ -60,15 +60,15 @@ type Row = Readonly<Record<string, KeptValue>>;
 async function pageOf(transaction: Transaction, table: KeptTable, after: After | undefined): Promise<Page> {
   const keys = keptKeys[table];
   const columns = columnsOf(table);
-  const told = keys.map(
+  const selectedKeys = keys.map(
     (key, place) => `${key === bytesKey ? `encode(${key}, 'hex')` : key} as key_${place}`,
   );
-  const given = keys.map((key, place) =>
+  const keyParameters = keys.map((key, place) =>
     key === bytesKey ? `decode($${place + 1}, 'hex')` : `$${place + 1}`,
   );
   const text = `
-    select ${[...columnNames(table), ...told].join(', ')} from ${derivedRows[table] ?? `ringback.${table}`} kept
-    ${after ? `where (${keys.join(', ')}) > (${given.join(', ')})` : ''}
+    select ${[...columnNames(table), ...selectedKeys].join(', ')} from ${derivedRows[table] ?? `ringback.${table}`} kept
+    ${after ? `where (${keys.join(', ')}) > (${keyParameters.join(', ')})` : ''}
     order by ${keys.join(', ')} limit ${pageBounds.rows}`;
   const hasBody = columns.some(([column]) => column === 'body');
   const rows = await transaction.query<Row>(hasBody ? upToBytes(text) : text, after ?? []);

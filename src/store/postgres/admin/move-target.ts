@@ -48,16 +48,16 @@ export function targetOn(
       return found === undefined ? undefined : (JSON.parse(found) as Progress);
     },
     async write(table, rows, progress) {
-      const told = JSON.stringify(progress);
+      const stored = JSON.stringify(progress);
       await session.write(async (transaction) => {
         await requireSame(transaction);
         if (rows.length > 0) await (otherWriters[table] ?? inserting(table))(transaction, rows);
         await transaction.query(
           'insert into ringback.settings values ($1, $2) on conflict (name) do update set value = excluded.value',
-          [progressSetting, toText(told)],
+          [progressSetting, toText(stored)],
         );
       });
-      state = told;
+      state = stored;
     },
     finish: (numbers) =>
       session.write(async (transaction) => {

@@ -48,11 +48,11 @@ const lastNumbers = `
 function pageOf(database: Database.Database, table: KeptTable, after: After | undefined): Page {
   const keys = table === 'identities' ? ['era', bytesKey] : keptKeys[table];
   const columns = columnNames(table);
-  const told = keys.map((key) => (key === bytesKey ? `hex(${key})` : key));
-  const given = keys.map((key) => (key === bytesKey ? 'unhex(?)' : '?'));
+  const selectedKeys = keys.map((key) => (key === bytesKey ? `hex(${key})` : key));
+  const keyParameters = keys.map((key) => (key === bytesKey ? 'unhex(?)' : '?'));
   const statement = database.prepare(`
-    select ${[...columns, ...told].join(', ')} from ${derivedRows[table] ?? table}
-    ${after ? `where (${keys.join(', ')}) > (${given.join(', ')})` : ''}
+    select ${[...columns, ...selectedKeys].join(', ')} from ${derivedRows[table] ?? table}
+    ${after ? `where (${keys.join(', ')}) > (${keyParameters.join(', ')})` : ''}
     order by ${keys.join(', ')} limit ${pageBounds.rows}`);
   const rows: KeptRow[] = [];
   let next: After | undefined;

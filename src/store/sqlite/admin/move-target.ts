@@ -28,12 +28,12 @@ export function targetOn(database: Database.Database, name: string, refuseUse: (
     refuseUse();
     requireUnchanged(name, state, stateOf(progressOf(database), numbersOf(database)));
   };
-  const write = database.transaction((table: KeptTable, rows: readonly KeptRow[], told: string) => {
+  const write = database.transaction((table: KeptTable, rows: readonly KeptRow[], stored: string) => {
     requireSame();
     let added = 0;
     for (const row of rows) added += writeRow[table](row);
     if (table === 'events') endEvents(added, Number(rows.at(-1)?.[0] ?? 0));
-    keepProgress.run(told);
+    keepProgress.run(stored);
   });
 
   return {
@@ -45,9 +45,9 @@ export function targetOn(database: Database.Database, name: string, refuseUse: (
       return found === undefined ? undefined : (JSON.parse(found) as Progress);
     },
     async write(table, rows, progress) {
-      const told = JSON.stringify(progress);
-      write.immediate(table, rows, told);
-      state = told;
+      const stored = JSON.stringify(progress);
+      write.immediate(table, rows, stored);
+      state = stored;
     },
     finish: async (numbers) => finish(database, numbers, requireSame),
   };

@@ -124,7 +124,7 @@ export class Checkpoints {
   }
 
   #finish(): void {
-    this.#pages = Math.min(this.#left(), enoughPages / 2);
+    this.#pages = Math.min(this.#checkpointRest(), enoughPages / 2);
     Atomics.store(this.#state, 0, idle);
   }
 
@@ -137,7 +137,7 @@ export class Checkpoints {
    * Checkpoints the rest, and returns how many pages are left: some if another connection reads the WAL, Infinity if
    * the disk refuses. The more are left, the sooner the next checkpoint begins.
    */
-  #left(): number {
+  #checkpointRest(): number {
     try {
       const { log, checkpointed: done } = this.#passive.get() as Progress;
       return log - done;
