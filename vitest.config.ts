@@ -20,8 +20,8 @@ const onlySqlite = [
   'test/dispatch/{blocking,commit,draining,poison,processes,threads}.test.ts',
   'test/operate/*-kill.test.ts',
   'test/promises/kept-through-kill.test.ts',
-  'test/{dispatch/{claimed-at-once,crowded,placer},promises/no-personal-data}.test.ts',
-  'test/operate/page/{acting,filters,meanwhile,serving,views}.test.ts',
+  'test/{dispatch/{claimed-at-once,memory-bounds,placer},promises/no-personal-data}.test.ts',
+  'test/operate/page/{acting,concurrent-changes,filters,serving,views}.test.ts',
   'test/operate/{documented-fields,reconcile-answers}.test.ts',
 ];
 

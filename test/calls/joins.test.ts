@@ -116,7 +116,7 @@ describe('a join', () => {
     expect((await receiver.counts()).runs).toMatchObject({ due: 0, running: 0 });
   });
 
-  test("leaves it at that with late: 'ignore'", async () => {
+  test("does not run again with late: 'ignore'", async () => {
     const clock = new ManualClock();
     const seen: unknown[] = [];
     const { receiver, logs } = await started({ clock }, (r) =>

@@ -113,7 +113,7 @@ describe('a join that was not registered before', () => {
     expect(seen).toEqual([['call-1', true]]);
   });
 
-  test.skipIf(isOnPostgres)('misses none of many, and deliveries are taken meanwhile', async () => {
+  test.skipIf(isOnPostgres)('misses none of many, and deliveries are accepted during it', async () => {
     const [database, clock] = [temporaryDatabase(), new ManualClock()];
     const before = await started({ database, clock });
     const many = Array.from({ length: 1_200 }, (_, index) => `call-${index}`);

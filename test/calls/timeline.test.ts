@@ -170,7 +170,7 @@ describe("a call's record", () => {
     expect((await receiver.calls.get('call-1'))?.durationMs).toBe(duration);
   });
 
-  test('does without a start: it has ended, but nobody knows how long it took', async () => {
+  test('has no duration without a start, although it has ended', async () => {
     const { receiver } = await started();
     await tell(receiver, {
       name: 'ended',
@@ -186,7 +186,7 @@ describe("a call's record", () => {
     });
   });
 
-  test('takes zero for no time at all', async () => {
+  test('treats a time of zero as none', async () => {
     const { receiver } = await started({ tolerance });
     const metadata = { call_start_time: 0, call_end_time: '2026-01-01T00:00:00Z' };
     await tell(receiver, {

@@ -62,7 +62,7 @@ describe('the process of a backtest', () => {
     expect(requests).toBe(3);
   });
 
-  it('holds for the threads of the app too', async () => {
+  it('refuses the network in worker threads of the app too', async () => {
     const cwd = await workedOn(
       `import { Worker } from 'node:worker_threads';
       export default (r) => r.on('*', { name: 'thread' }, () => new Promise((done, fail) => {
@@ -74,7 +74,7 @@ describe('the process of a backtest', () => {
     expect(await backtest(cwd)).toMatchObject({ code: 0, reports: [{ now: { refused: 1 } }] });
   });
 
-  it('keeps what the app prints, and what it tells its parent process, from the report', async () => {
+  it('keeps what the app prints, and what it sends to its parent process, out of the report', async () => {
     const app = `process.stdout.write('written '); console.log('logged'); process.send?.('ready');
       r.on('*', { name: 'a' }, () => { process.send?.({ exitCode: 0 }); });`;
     const { code, stderr, reports } = await backtest(await workedOn(appOf(app), one), '--handler', 'a');
@@ -108,7 +108,7 @@ describe('the process of a backtest', () => {
     expect(stderr).toContain('its process ended: with the exit code 0.');
   });
 
-  it('says so too if a rejection has ended it that nobody handles', async () => {
+  it('says so too if an unhandled rejection has ended it', async () => {
     const cwd = await workedOn(
       appOf("r.on('*', { name: 'forgets' }, () => void Promise.reject(new Error('nobody')));"),
       [...one, { fixture: 'call-ended', traceId: 't-2' }],

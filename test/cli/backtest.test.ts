@@ -31,7 +31,7 @@ describe('ringback backtest', () => {
     });
   });
 
-  it('takes what a person has dismissed for given up, and not for done', { tags: 'long' }, async () => {
+  it('counts a dismissed run as given up, not as done', { tags: 'long' }, async () => {
     const cwd = await workedOn(
       appOf(
         "r.on('*', { name: 'journal' }, (e) => { if (e.traceId === 't-dead') throw new Discard('full'); });",
@@ -44,7 +44,7 @@ describe('ringback backtest', () => {
     });
   });
 
-  it('knows a handler that was not there then, and says which is gone', { tags: 'long' }, async () => {
+  it('marks a handler that is new, and says which is removed', { tags: 'long' }, async () => {
     const cwd = await workedOn(appOf("r.on('CallHandler.CallEnded', { name: 'added' }, () => {});"));
     expect(await backtest(cwd)).toMatchObject({
       code: 0,
@@ -211,7 +211,7 @@ describe('ringback backtest', () => {
     ]);
   });
 
-  it('leaves a receiver alone that works on the inbox meanwhile', { tags: 'long' }, async () => {
+  it('does not disturb a receiver that works on the inbox', { tags: 'long' }, async () => {
     const cwd = await workedOn(appOf(journal));
     const server = serve([], { ...settingIn(cwd), env: { RINGBACK_DATABASE: join(cwd, 'ringback.db') } });
     const url = `${await server.url()}/webhooks`;

@@ -28,7 +28,7 @@ async function during<T>(work: Promise<T>, act: (count: number) => Promise<unkno
 
 describe('backup', () => {
   it(
-    'copies what was acknowledged before, while deliveries are taken, to a file that a receiver goes on with',
+    'copies everything acknowledged before, while deliveries arrive, to a file on which a receiver continues',
     { tags: 'long' },
     async () => {
       const cwd = folder({ 'app.mjs': app });
@@ -57,7 +57,7 @@ describe('backup', () => {
     },
   );
 
-  it('has nobody work on the copy: what was in flight is handled there, although the process of the original lives', async () => {
+  it('releases all claims in the copy: what was in flight is handled there, although the original process lives', async () => {
     const [database, copy] = [temporaryDatabase(), temporaryDatabase()];
     let begun = 0;
     const { receiver } = await started({ database }, (r) =>

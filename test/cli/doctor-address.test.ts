@@ -116,7 +116,7 @@ describe('doctor, at the public address', () => {
     });
   });
 
-  it('reports a certificate that nobody trusts', { tags: 'long' }, async () => {
+  it('reports an untrusted certificate', { tags: 'long' }, async () => {
     const { url, node } = await behindTls();
     expect((await commanded(['--url', url], { node }))['reachable']).toMatch(/^wrong: .*certificate/);
   });

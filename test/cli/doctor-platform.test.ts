@@ -94,7 +94,7 @@ describe('doctor, at the platform', () => {
     expect((await found())['subscription']).toMatch(/^wrong: none of 1 subscriptions delivers to http:/);
   });
 
-  it('reports that nobody answers at the address of the platform', async () => {
+  it('reports that the platform does not answer', async () => {
     const { url } = await subscribed();
     const environment = { RINGBACK_PLATFORM_KEY: 'key' };
     const platform = new URL(`http://127.0.0.1:${await freePort()}`);

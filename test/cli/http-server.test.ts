@@ -133,7 +133,7 @@ describe('a delivery that comes before the receiver has started', () => {
     expect((await answerOf(port, 'POST', '/webhooks')).body).toContain('hook');
   });
 
-  it('goes on when the start fails, and when it takes too long for its sender', async () => {
+  it('reaches the receiver when the start fails or takes too long', async () => {
     const clock = new ManualClock();
     const { server, port } = await listeningAt('/webhooks', clock);
     server.holdUntil(new Promise(() => {}));
@@ -156,7 +156,7 @@ it('refuses a target that is no path', async () => {
   }
 });
 
-it('lets nobody hold a socket by an upload without end, where nothing takes one', async () => {
+it('closes the socket of an endless upload to another path', async () => {
   const port = await serverAt('/webhooks');
   const socket = connect(port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());

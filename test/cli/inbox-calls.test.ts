@@ -21,7 +21,7 @@ describe('ringback inbox', () => {
     });
   });
 
-  it('tells what a process has claimed from what waits for one', async () => {
+  it('distinguishes what a process has claimed from what waits for one', async () => {
     const cwd = folder();
     const counted = async () =>
       JSON.parse((await ringback(['inbox', 'counts'], { env, cwd })).stdout) as unknown;

@@ -12,7 +12,7 @@ const fromNumber = buildDelivery(body, { secret });
 const ofCall = ['--call-id', 'call_0001'];
 
 describe('ringback inbox erase', () => {
-  it('erases a call when it is meant, and needs neither app nor secrets for it', async () => {
+  it('erases a call with --yes, and needs neither app nor secrets for it', async () => {
     const cwd = await inboxWithTrouble();
     const asked = await ringback(['inbox', 'erase', ...ofCall], { cwd });
     expect([asked.code, asked.stderr]).toEqual([
@@ -36,7 +36,7 @@ describe('ringback inbox erase', () => {
     expect(await linesOf(cwd, 'events')).toHaveLength(2);
   });
 
-  it('says when nothing matches, whether it is meant or not', async () => {
+  it('says when nothing matches, with and without --yes', async () => {
     const cwd = await inboxWithTrouble();
     const targets = [
       ['--call-id', 'call_001'],

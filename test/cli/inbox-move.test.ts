@@ -49,7 +49,7 @@ describe('ringback inbox move', () => {
   });
 
   it(
-    'goes on there: copies are duplicates, and what waits is handled after it',
+    'continues in the target: copies are duplicates, and waiting events are handled',
     { tags: 'long' },
     async () => {
       const file = temporaryDatabase();
@@ -105,7 +105,7 @@ describe('ringback inbox move', () => {
     },
   );
 
-  it('goes on where it was killed, and doubles nothing', async () => {
+  it('continues after being killed, and moves nothing twice', async () => {
     const [file, back] = [temporaryDatabase(), temporaryDatabase()];
     const database = await commandsDatabase();
     await filledFile(file);
@@ -154,7 +154,7 @@ describe('ringback inbox move', () => {
     },
   );
 
-  it('only says what would be moved unless it is meant', { tags: 'long' }, async () => {
+  it('only says what would be moved without --yes', { tags: 'long' }, async () => {
     const cwd = folder();
     const [file, to] = [temporaryDatabase(), join(cwd, 'new.db')];
     await makeTrouble(file, []);
@@ -205,7 +205,7 @@ describe('ringback inbox move', () => {
     },
   );
 
-  it('says before it is meant that the place holds an inbox', { tags: 'long' }, async () => {
+  it('says without --yes that the target holds an inbox', { tags: 'long' }, async () => {
     const [file, another] = [temporaryDatabase(), temporaryDatabase()];
     for (const database of [file, another]) await makeTrouble(database, []);
     const database = await commandsDatabase();

@@ -64,7 +64,7 @@ describe('ringback inbox quarantine', () => {
     }
   });
 
-  it('removes one for good', async () => {
+  it('removes one permanently', async () => {
     const cwd = await inboxWithTrouble();
     expect(await resultOf(cwd, {}, 'discard', '1')).toEqual({ discarded: 1 });
     expect(await linesOf(cwd, 'quarantine')).toEqual([]);

@@ -13,7 +13,7 @@ import { appWith, env, inboxWithTrouble, linesOf } from './inbox-support.ts';
 const deadOnes = ['--state', 'dead', '--app', 'app.mjs'];
 
 describe('ringback inbox replay', () => {
-  it('replays when it is meant', async () => {
+  it('replays with --yes', async () => {
     const cwd = await inboxWithTrouble();
     const asked = await ringback(['inbox', 'replay', ...deadOnes], { env, cwd });
     expect(asked).toMatchObject({ code: 0, stderr: 'ringback: nothing was run: add --yes\n' });
@@ -27,7 +27,7 @@ describe('ringback inbox replay', () => {
   });
 
   it(
-    'leaves alone what waits to be handled for the first time, whether it is meant or not',
+    'leaves events alone that wait for their first attempt, with and without --yes',
     { tags: 'long' },
     async () => {
       const logs = "(event, ctx) => { console.log(ctx.replay ? 'again' : 'for the first time'); }";
@@ -68,7 +68,7 @@ describe('ringback inbox replay', () => {
     expect(JSON.parse(given.stdout)).toMatchObject({ id: 1, runs: 1 });
   });
 
-  it('goes on at a rate until all is requeued', { tags: 'long' }, async () => {
+  it('continues at a rate until all is requeued', { tags: 'long' }, async () => {
     const meant = [
       'inbox',
       'replay',
@@ -147,7 +147,7 @@ describe('ringback inbox replay', () => {
     },
   );
 
-  it('has replayed although nobody reads the result', { tags: 'long' }, async () => {
+  it('completes although nobody reads the result', { tags: 'long' }, async () => {
     const cwd = await inboxWithTrouble();
     const replay = [...deadOnes, '--yes', '--wait'].join(' ');
     const command = `"${process.execPath}" "${main}" inbox replay ${replay} | true; echo "\${PIPESTATUS[0]}"`;

@@ -90,7 +90,7 @@ describe('ringback inbox', () => {
     expect(await printed(['alerts'], 200)).toEqual(['']);
   });
 
-  it('lets nothing that others have written move the cursor', { tags: 'long' }, async () => {
+  it('prints nothing from senders that could move the cursor', { tags: 'long' }, async () => {
     const cwd = await inboxWithTrouble();
     raise(cwd, 'a\u001B[2Jb\u202Ec\nd');
     const { stdout } = await ringback(['inbox', 'alerts'], { env: {}, cwd, terminal: 100 });
@@ -170,7 +170,7 @@ describe('ringback inbox', () => {
     ]);
   });
 
-  it('prints a hundred unless it is told otherwise, and says when more match', { tags: 'long' }, async () => {
+  it('prints a hundred by default, and says when more match', { tags: 'long' }, async () => {
     const delivered = (from: number, to: number) =>
       Array.from({ length: to - from }, (_, place) =>
         buildDelivery('call-ended', { secret, traceId: `t-${from + place}` }),
@@ -187,7 +187,7 @@ describe('ringback inbox', () => {
     expect(await linesOf(cwd, 'events', '--limit', 'all')).toHaveLength(101);
   });
 
-  it('dismisses when it is meant, without app and secrets', async () => {
+  it('dismisses with --yes, without app and secrets', async () => {
     const cwd = await inboxWithTrouble();
     const dismiss = (...args: readonly string[]) =>
       ringback(['inbox', 'dismiss', '--state', 'dead', '--reason', 'by hand', ...args], { env: {}, cwd });
@@ -217,7 +217,7 @@ describe('ringback inbox', () => {
     expect(await linesOf(cwd, 'events', '--state', 'dead')).toEqual([]);
   });
 
-  it('dismisses the runs of a handler that is gone', { tags: 'long' }, async () => {
+  it('dismisses the runs of a removed handler', { tags: 'long' }, async () => {
     const cwd = folder();
     const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
     receiver.on('*', { name: 'gone', retry: { base: '1d' } }, () => {
@@ -274,7 +274,7 @@ describe('ringback inbox', () => {
     db.close();
   });
 
-  it('refuses at once what is no file, also what would be waited for', async () => {
+  it('refuses at once what is not a file, such as a pipe that would block', async () => {
     const cwd = folder();
     mkdirSync(join(cwd, 'folder.db'));
     execFileSync('mkfifo', [join(cwd, 'pipe.db')]);

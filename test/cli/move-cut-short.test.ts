@@ -121,7 +121,7 @@ describe.each(['SQLite', 'Postgres'])('a move to %s that was cut short', (kind) 
     return { file, from: movable(file), target, to: movable(target) };
   }
 
-  it('keeps receivers, and another move, from the part that is there', async () => {
+  it('refuses receivers, and another move, on a partial target', async () => {
     const { from, target, to } = await places();
     await cutShort(from, to, 'bodies');
     // The trace ids aren't there yet: a copy of the event would be handled once more.
@@ -135,7 +135,7 @@ describe.each(['SQLite', 'Postgres'])('a move to %s that was cut short', (kind) 
     expect(await deliver(receiver, known)).toMatchObject({ json: { status: 'duplicate' } });
   });
 
-  it('does not go on after a retry that failed on the source meanwhile', async () => {
+  it('does not continue after a retry failed on the source', async () => {
     const { file, from, to } = await places();
     await cutShort(from, to, 'runs');
     await failing(file);
@@ -176,7 +176,7 @@ describe.each(['SQLite', 'Postgres'])('a move to %s that was cut short', (kind) 
   );
 });
 
-it('a move from Postgres that restarts meanwhile says that it could not be reached, and goes on when it is run again', async () => {
+it('a move from a Postgres that restarts reports it as unreachable, and continues when it is run again', async () => {
   const server = await ownPostgres();
   await waitingIn(server.url);
   const [from, target] = [movable(server.url), temporaryDatabase()];

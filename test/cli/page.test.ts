@@ -16,7 +16,7 @@ function as(user: string, password = token): Readonly<Record<string, string>> {
 }
 
 describe('serve --page', () => {
-  it('lets in who knows the token, and keeps the name with what is changed', { tags: 'long' }, async () => {
+  it('lets in a user with the token, and audits changes under their name', { tags: 'long' }, async () => {
     const running = serve(['--page', '--app', 'app.mjs'], {
       env: { RINGBACK_PAGE_TOKEN: token },
       cwd: folder({ 'app.mjs': mended }),
@@ -36,7 +36,7 @@ describe('serve --page', () => {
     expect(await audit.json()).toMatchObject({ entries: [{ action: 'pause', by: 'ann' }] });
   });
 
-  it('asks everybody else for it, at every address', { tags: 'long' }, async () => {
+  it('asks all others for it, at every address', { tags: 'long' }, async () => {
     const url = await serve(['--page'], { env: { RINGBACK_PAGE_TOKEN: token } }).url();
     const refused = [{}, as('ann', ''), as('ann', `${token} `), as('ann', token.slice(1)), as('')];
     const bearer = { authorization: `Bearer ${token}` };
@@ -72,7 +72,7 @@ async function inboxWithDeadLetter(): Promise<string> {
 }
 
 describe('page', () => {
-  it('shows an inbox without its receiver, at an address that nobody can guess, and does what it can', async () => {
+  it('shows an inbox without its receiver at an unguessable address, and allows what needs no app and no secrets', async () => {
     const cwd = await inboxWithDeadLetter();
     const running = new Running(['page', '--by', 'ann'], { cwd });
     const url = (await running.line('http://127.0.0.1')).trim();

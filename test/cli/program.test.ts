@@ -165,7 +165,7 @@ describe('the command', () => {
   });
 });
 
-describe('an error that nobody expected', () => {
+describe('an unexpected error', () => {
   function explained(level: string) {
     const written: string[] = [];
     const stderr = vi

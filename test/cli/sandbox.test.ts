@@ -91,7 +91,7 @@ async function attemptsWith(adversary: string): Promise<readonly Attempt[]> {
 }
 
 describe('the sandbox', () => {
-  it('says where it listens and which key opens it, until SIGTERM', { tags: 'long' }, async () => {
+  it('prints its address and its key, and runs until SIGTERM', { tags: 'long' }, async () => {
     const running = sandbox();
     const { url, apiKey = '' } = await opened(running);
     expect(await knowledgeBase({ url, apiKey }, 'kb_demonstration')).toBe(200);
@@ -168,7 +168,7 @@ describe('the sandbox', () => {
   });
 
   it(
-    'plays the same calls with the same trouble for the same seed of the adversary',
+    'plays the same calls with the same disturbances for the same seed of the adversary',
     { tags: 'long' },
     async () => {
       const trouble = await troubleOf('replay');
@@ -230,7 +230,7 @@ describe('the sandbox ends with a sentence and 1 when', () => {
     expect(code).toBe(1);
   });
 
-  it('there is nobody to call', async () => {
+  it('there is no agent to call', async () => {
     const noAgents = { 'seed.json': JSON.stringify(seed) };
     const args = ['sandbox', '--port', '0', '--seed', 'seed.json', '--calls-per-minute', '60'];
     const { code, stderr } = await ringback(args, { cwd: folder(noAgents) });

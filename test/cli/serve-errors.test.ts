@@ -89,7 +89,7 @@ describe('serve ends with a sentence and 2 when', () => {
     expect(await sentenceOf([], variables, { expected: 2 })).toMatch(sentence);
   });
 
-  it('the secrets file holds what is no secret', async () => {
+  it('the secrets file has a malformed secret', async () => {
     const cwd = folder({ secrets: `${secret}\nhunter22\n` });
     const sentence = await sentenceOf([], { RINGBACK_SECRETS_FILE: 'secrets' }, { cwd, expected: 2 });
     expect(sentence).toMatch(
@@ -128,7 +128,7 @@ describe('serve ends with a sentence and 1 when', () => {
     expect(await sentenceOf([], variables)).toMatch(sentence);
   });
 
-  it('the secrets file holds none', async () => {
+  it('the secrets file has no secret', async () => {
     const cwd = folder({ secrets: '# to be filled in\n\n , \n' });
     expect(await sentenceOf([], { RINGBACK_SECRETS_FILE: 'secrets' }, { cwd })).toMatch(
       /it holds no secret\./,

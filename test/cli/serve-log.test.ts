@@ -87,7 +87,7 @@ describe('the log of serve', () => {
     expect(await running.line('"event":"listening"')).toMatch(/^seen \{/);
   });
 
-  it('holds nothing up when nobody reads it, and says how much was dropped', async () => {
+  it('blocks nothing when nobody reads it, and reports how much was dropped', async () => {
     const lines = 10_000;
     const running = serving(appThat('', { lines, message: 'noise '.repeat(200) }));
     const url = await running.url();
@@ -107,7 +107,7 @@ describe('the log of serve', () => {
     expect(numbers.length + Number(count)).toBe(lines + dropped.length);
   });
 
-  it('is not needed: a reader that has gone ends nothing', async () => {
+  it('may lose its reader without ending the process', async () => {
     const running = serving(appThat(''));
     const url = await running.url();
     running.child.stdout?.destroy();

@@ -38,7 +38,7 @@ async function posted(
 
 describe('serve', () => {
   it(
-    'takes deliveries at its path, signed with any of its secrets, and says that it lives and is ready',
+    'accepts deliveries at its path, signed with any of its secrets, and answers health checks',
     { tags: 'long' },
     async () => {
       const url = await serve([], { env: { RINGBACK_SECRETS: ` ${secret} , ${otherSecret} ` } }).url();
@@ -63,19 +63,15 @@ describe('serve', () => {
     },
   );
 
-  it(
-    'refuses plain HTTP unless it is told otherwise, or a trusted proxy says https',
-    { tags: 'long' },
-    async () => {
-      const delivery = buildDelivery('call-ended', { secret, headers: { 'x-forwarded-proto': 'https' } });
-      const untrusting = serve([], { env: { RINGBACK_INSECURE_HTTP: 'false' } });
-      expect((await deliverTo(`${await untrusting.url()}/webhooks`, delivery)).status).toBe(403);
-      await untrusting.stop();
-      const trusting = serve(['--trust-proxy', 'loopback'], { env: { RINGBACK_INSECURE_HTTP: 'false' } });
-      const atName = (await trusting.url()).replace('127.0.0.1', 'localhost');
-      expect(await deliverTo(`${atName}/webhooks`, delivery)).toEqual(accepted);
-    },
-  );
+  it('refuses plain HTTP unless allowed, or a trusted proxy says https', { tags: 'long' }, async () => {
+    const delivery = buildDelivery('call-ended', { secret, headers: { 'x-forwarded-proto': 'https' } });
+    const untrusting = serve([], { env: { RINGBACK_INSECURE_HTTP: 'false' } });
+    expect((await deliverTo(`${await untrusting.url()}/webhooks`, delivery)).status).toBe(403);
+    await untrusting.stop();
+    const trusting = serve(['--trust-proxy', 'loopback'], { env: { RINGBACK_INSECURE_HTTP: 'false' } });
+    const atName = (await trusting.url()).replace('127.0.0.1', 'localhost');
+    expect(await deliverTo(`${atName}/webhooks`, delivery)).toEqual(accepted);
+  });
 
   it('takes options of the receiver from the app file, behind its own', { tags: 'long' }, async () => {
     const app = `
@@ -113,7 +109,7 @@ describe('serve', () => {
     expect(await posted(url, buildDelivery('call-ended', { secret }))).toBe(200);
   });
 
-  it('says once that a delivery came to another path, and nothing of whatever else does, nor of a target that is no path', async () => {
+  it('warns once of a delivery to another path, and not of other requests or a target that is no path', async () => {
     const running = serve();
     const url = await running.url();
     const answer = await exchanged(Number(new URL(url).port), (write) =>
@@ -136,7 +132,7 @@ describe('serve', () => {
   });
 
   it(
-    'lets its options go before the environment, and says without an app file that nothing is handled',
+    'prefers its options to the environment, and says without an app file that nothing is handled',
     { tags: 'long' },
     async () => {
       const cwd = folder();
@@ -254,7 +250,7 @@ describe('a signal', () => {
   });
 });
 
-test('a signal ends it while an app file goes on loading for ever', async () => {
+test('a signal ends it while an app file never finishes loading', async () => {
   const app = `console.log('"msg":"loading"'); setInterval(() => {}, 1_000); await new Promise(() => {});`;
   const running = serveProcess(['--app', 'app.mjs'], { cwd: folder({ 'app.mjs': app }) });
   await running.line('"msg":"loading"');

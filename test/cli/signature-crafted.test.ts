@@ -4,7 +4,7 @@ import { capture, run } from './signature-support.ts';
 const depth = 100_000;
 const nested = `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-describe('signature detect, of captures that are not meant well', () => {
+describe('signature detect, of malicious captures', () => {
   it('reports that a body nested as deep as it likes does not verify', { tags: 'long' }, async () => {
     const files = { 'one.http': capture({ signed: 'something else', captured: nested }) };
     const { code, stdout, stderr } = await run(['detect', '--request', 'one.http'], files);
@@ -12,7 +12,7 @@ describe('signature detect, of captures that are not meant well', () => {
     expect(stdout).toContain('one.http does not verify.');
   });
 
-  it('takes a Content-Length that is no number for none', async () => {
+  it('ignores a Content-Length that is not a number', async () => {
     const files = { 'one.http': capture({ captured: 'x', headers: { 'Content-Length': '1, 1' } }) };
     const { stdout } = await run(['detect', '--request', 'one.http'], files);
     expect(stdout).toContain('one.http does not verify.');

@@ -12,7 +12,7 @@ async function handled() {
   return receiver;
 }
 
-test('a signal stops the replay of a command, so that it does not go on in a receiver', async () => {
+test('a signal stops the replay of a command, so that no receiver continues it', async () => {
   const { events, audit } = await handled();
   const begun = await events.beginReplay({ since: 0 }, { rate: 0.001 });
   expect(await resultUnlessStopped(events, begun, Promise.resolve('SIGINT'), 'ann')).toBeUndefined();

@@ -18,17 +18,17 @@ async function loggedAbout({ before, after }: { before: number; after: number })
   return logs.of('handler_blocking');
 }
 
-test('a handler that keeps the event loop to itself for a quarter of a second is named', async () => {
+test('a handler that blocks the event loop for a quarter of a second is named', async () => {
   expect(await loggedAbout({ before: 250, after: 0 })).toMatchObject([
     { level: 40, handler: 'compute', duration: 250 },
   ]);
 });
 
-test('a handler is not blamed for less, or for the time that it waits', async () => {
+test('a handler is not named for less, or for the time that it waits', async () => {
   expect(await loggedAbout({ before: 249, after: 10_000 })).toEqual([]);
 });
 
-test('a handler is named that works for as long within its commit', async () => {
+test('a handler that blocks for as long within its commit is named', async () => {
   const clock = new ManualClock();
   const { receiver, logs } = await started({ clock }, (r) =>
     r.on('*', { name: 'compute' }, (_event, { commit }) => commit(() => clock.advance(250))),

@@ -8,7 +8,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 const present = Date.now();
 
 test(
-  'retries go on where the clock of each boot begins in 1970 and is put right after the start',
+  'retries continue where the clock of each boot begins in 1970 and is set after the start',
   { tags: 'long' },
   async () => {
     const database = temporaryDatabase();
@@ -45,7 +45,7 @@ test(
   },
 );
 
-test('time that passes while no process runs counts, where the clock has gone on', async () => {
+test('time that passes while no process runs counts, if the clock kept running', async () => {
   const database = temporaryDatabase();
   const boot = (clock: ManualClock) =>
     started({ database, clock }, (r) =>

@@ -157,7 +157,7 @@ describe('ctx.commit', () => {
     expect(await logs.until('run_retry')).toMatchObject([{ cause: 'commit_not_a_function' }]);
   });
 
-  test('that fails and that nobody waits for is the failure of its attempt', async () => {
+  test('that fails and is not awaited fails its attempt', async () => {
     const { receiver, logs } = await started({ retry: { base: 0 } }, (r) =>
       r.on('CallHandler.CallEnded', (_event, { attempt, commit }) => {
         void commit((database) => {
@@ -213,7 +213,7 @@ describe('ctx.commit', () => {
     expect(await ordersIn(database, receiver)).toEqual(['call-1']);
   });
 
-  test('that nobody awaits ends no process: what was refused, or hidden by another failure, is in the log', async () => {
+  test('that is not awaited does not end the process: a refused or hidden failure is logged', async () => {
     const script = new Script(unawaited, '');
     expect(await script.line('effects')).toEqual({ effects: 1 });
     expect(await script.exit()).toBe(0);

@@ -7,7 +7,7 @@ import { made, started } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-test('a process that drains says that it lives until its runs have ended', async () => {
+test('a process that drains heartbeats until its runs have ended', async () => {
   const [clock, database, gate] = [new ManualClock(), temporaryDatabase(), new Gate()];
   const { receiver } = await started({ clock, database }, (r) =>
     r.on('*', { name: 'long' }, () => gate.pass()),
@@ -29,7 +29,7 @@ test('a process that drains says that it lives until its runs have ended', async
   await stopping;
 });
 
-test('a start that fails leaves nothing behind that goes on', async () => {
+test('a start that fails leaves nothing running', async () => {
   const clock = new ManualClock();
   const store = storeAround(':memory:', clock, (method) =>
     method === 'waitingHandlers' ? () => Promise.reject(new Error('the disk is gone')) : undefined,

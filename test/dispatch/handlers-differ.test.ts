@@ -13,7 +13,7 @@ const withHandlers =
     for (const name of names) receiver.on('*', { name }, () => {});
   };
 
-test('who starts beside a receiver with other handlers is told which', async () => {
+test('starting beside a receiver with other handlers logs which', async () => {
   const database = temporaryDatabase();
   const first = await started({ database }, withHandlers('orders', 'journal'));
   const second = await started({ database }, withHandlers('journal', 'alarm'));
@@ -23,7 +23,7 @@ test('who starts beside a receiver with other handlers is told which', async () 
   ]);
 });
 
-test('nothing is said beside the same handlers, or none, or a receiver that has stopped', async () => {
+test('nothing is logged beside the same handlers, or none, or a receiver that has stopped', async () => {
   const database = temporaryDatabase();
   const gone = await started({ database }, withHandlers('orders'));
   await gone.receiver.stop();
@@ -34,7 +34,7 @@ test('nothing is said beside the same handlers, or none, or a receiver that has 
   }
 });
 
-test('a start does not wait for long until it can tell its handlers', async () => {
+test('a start does not wait long to publish its handlers', async () => {
   const file = temporaryDatabase();
   const other = new Database(file);
   onTestFinished(() => void other.close());

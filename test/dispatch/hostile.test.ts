@@ -77,7 +77,7 @@ test.each([
   expect(await logs.until('run_retry')).toMatchObject([{ cause: 'Error' }]);
 });
 
-test('a thrown value that nobody can look at is a failure like any other, inside a commit as well', async () => {
+test('a thrown value that throws when it is inspected is a failure like any other, inside a commit as well', async () => {
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
   const { receiver, logs } = await started({ database: temporaryDatabase() }, (r) =>
@@ -123,7 +123,7 @@ test.skipIf(isOnPostgres)(
   },
 );
 
-test('the place of a failure is that of its own frames, whatever stands behind them', async () => {
+test('the place of a failure is that of its own frames, whatever follows them', async () => {
   const { logs, receiver } = await started({}, (r) =>
     r.on('*', () => {
       const cause = new Error('said:\n    at /srv/+15551234567:3:4');

@@ -50,14 +50,14 @@ describe("what order 'strict' has blocked", () => {
     },
   );
 
-  test('waits on while the order is the same', { tags: 'long' }, async () => {
+  test('stays blocked while the order is the same', { tags: 'long' }, async () => {
     const { receiver, seen } = await noting(await withBlockedRuns(), 'strict');
     await deliver(receiver, eventOf('fourth'));
     while ((await receiver.counts()).runs.blocked < 3) await new Promise(setImmediate);
     expect(seen).toEqual([]);
   });
 
-  test('is run one after the other when nothing is left that could let it go', async () => {
+  test('is run one after the other when nothing is left that could unblock it', async () => {
     const database = await withBlockedRuns();
     await rowsIn(
       database,

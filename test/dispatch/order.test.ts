@@ -39,7 +39,7 @@ describe("order 'call'", () => {
     ]);
   });
 
-  test('lets a failed run step aside while it waits', async () => {
+  test('lets later runs go ahead while a failed one waits', async () => {
     const clock = new ManualClock();
     const seen: string[] = [];
     const { receiver, logs } = await started({ clock, random: () => 0.5 }, (r) =>
@@ -59,7 +59,7 @@ describe("order 'call'", () => {
 
 describe("order 'strict'", () => {
   test(
-    'holds the later events of a call until the failed one is done, and no other call',
+    'blocks the later events of a call until the failed one is done, and no other call',
     { tags: 'long' },
     async () => {
       const clock = new ManualClock();
@@ -88,7 +88,7 @@ describe("order 'strict'", () => {
     },
   );
 
-  test('lets them go when the failed one is given up', async () => {
+  test('unblocks them when the failed one is dead', async () => {
     const { receiver, logs } = await started({ retry: { attempts: 1 } }, (r) =>
       r.on('*', { order: 'strict' }, (event) => {
         if (event.traceId === 'first') throw new Error('never');
@@ -99,7 +99,7 @@ describe("order 'strict'", () => {
     expect(await logs.until('run_done')).toMatchObject([{ traceId: 'second' }]);
   });
 
-  test('holds events that arrive while the failed one waits', { tags: 'long' }, async () => {
+  test('blocks events that arrive while the failed one waits', { tags: 'long' }, async () => {
     const clock = new ManualClock();
     const { receiver, logs } = await started({ clock, random: () => 0.5 }, (r) =>
       r.on('*', { order: 'strict' }, (event, { attempt }) => {

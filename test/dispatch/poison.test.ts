@@ -13,7 +13,7 @@ const makePoison = (deaths: number) => `
     insert into crash_counts (sequence, count) values (new.sequence, ${deaths}) on conflict do nothing;
   end`;
 
-test('each handler has its turn, whichever was registered first', async () => {
+test('poison events are tried one by one, each by all of its handlers', async () => {
   const clock = new ManualClock();
   const database = faultyStore(':memory:', clock, () => undefined, { claimsAtOnce: false });
   const seen: string[] = [];
@@ -60,7 +60,7 @@ test('after one death a run is alone for a second, so that one which takes an ho
   await expect.poll(async () => (await receiver.counts()).events.done).toBe(2);
 });
 
-test('an event that is to be read by itself does not hold up a stop', async () => {
+test('an event that waits to be read alone does not block a stop', async () => {
   const clock = new ManualClock();
   const file = temporaryDatabase();
   let readings = 0;

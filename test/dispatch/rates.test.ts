@@ -31,28 +31,31 @@ function reserving(database: string, clock: ManualClock) {
 
 describe('a handler with a rate', () => {
   // On Postgres, the slots follow the clock of the database, which no test moves.
-  test.skipIf(isOnPostgres)('begins one attempt a gap, and others go on at once', async () => {
-    const clock = new ManualClock();
-    const begun: number[] = [];
-    const { store, slots } = reserving(':memory:', clock);
-    const { receiver, logs } = await started({ database: store, clock, random: () => 0.5 }, (r) => {
-      r.on('*', { name: 'crm', rate: '10/s' }, (_, { attempt }) => {
-        begun.push(clock.elapsed());
-        if (begun.length === 3 && attempt === 1) throw new Error('not yet');
+  test.skipIf(isOnPostgres)(
+    'begins one attempt per interval, and does not delay other handlers',
+    async () => {
+      const clock = new ManualClock();
+      const begun: number[] = [];
+      const { store, slots } = reserving(':memory:', clock);
+      const { receiver, logs } = await started({ database: store, clock, random: () => 0.5 }, (r) => {
+        r.on('*', { name: 'crm', rate: '10/s' }, (_, { attempt }) => {
+          begun.push(clock.elapsed());
+          if (begun.length === 3 && attempt === 1) throw new Error('not yet');
+        });
+        r.on('*', { name: 'mail' }, () => {});
       });
-      r.on('*', { name: 'mail' }, () => {});
-    });
-    for (const body of bodies(25)) await deliver(receiver, body);
-    await logs.until('run_done', 26);
-    expect(begun).toHaveLength(1);
-    while (begun.length < 26) {
-      if (slots.awaited === 0) clock.advance(1);
-      await turn();
-    }
-    expect(Math.min(...gaps(begun))).toBeGreaterThanOrEqual(100);
-  });
+      for (const body of bodies(25)) await deliver(receiver, body);
+      await logs.until('run_done', 26);
+      expect(begun).toHaveLength(1);
+      while (begun.length < 26) {
+        if (slots.awaited === 0) clock.advance(1);
+        await turn();
+      }
+      expect(Math.min(...gaps(begun))).toBeGreaterThanOrEqual(100);
+    },
+  );
 
-  test.skipIf(isOnPostgres)('makes up for nothing that had no place', async () => {
+  test.skipIf(isOnPostgres)('does not make up for slots unused for lack of concurrency', async () => {
     const clock = new ManualClock();
     const gate = new Gate();
     const begun: number[] = [];
@@ -78,7 +81,7 @@ describe('a handler with a rate', () => {
     expect(clock.elapsed() - freeAt).toBeGreaterThanOrEqual(400);
   });
 
-  test.skipIf(isOnPostgres)('makes up for nothing that was paused', async () => {
+  test.skipIf(isOnPostgres)('does not make up for slots unused while paused', async () => {
     const clock = new ManualClock();
     const begun: number[] = [];
     const { receiver } = await started({ clock }, (r) =>
@@ -101,7 +104,7 @@ describe('a handler with a rate', () => {
     expect(Math.min(...gaps(begun))).toBeGreaterThanOrEqual(100);
   });
 
-  test.skipIf(isOnPostgres)('keeps to it in all processes together', { tags: 'long' }, async () => {
+  test.skipIf(isOnPostgres)('is limited in all processes together', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     const clock = new ManualClock();
     const begun: number[] = [];

@@ -105,7 +105,7 @@ describe('the reason of a failed run', () => {
     expect(await reasonAfter(throwing(thrown))).toBe(reason);
   });
 
-  test('is cut, however much there is to tell', { tags: 'long' }, async () => {
+  test('is cut at its maximum length', { tags: 'long' }, async () => {
     const deep = await reasonAfter(throwing(chainOf(10_000)));
     expect(deep).toMatch(/^e9999: e9998: .*e9980$/);
     const errors = Array.from({ length: 10_000 }, (_, index) => new Error(`e${index}`));

@@ -87,7 +87,7 @@ describe('a wrong registration', () => {
     expect(() => untyped(receiver).on(names, handler)).toThrow(sentence);
   });
 
-  test('is told by the method that was called, in a stack that begins there', () => {
+  test('is reported with the method that was called, in a stack that begins there', () => {
     const { receiver } = made();
     const join = { name: 'j', events: ['a'], within: '1m' } as const;
     const calls: [RegExp, () => unknown][] = [
@@ -118,7 +118,7 @@ describe('a wrong registration', () => {
 });
 
 describe('a name that is probably misspelled', () => {
-  test('is told at start, of handlers and of joins, and no other name is', async () => {
+  test('is logged at start, of handlers and of joins, and no other name is', async () => {
     const { logs } = await started({}, (r) =>
       r
         .on(
@@ -196,7 +196,7 @@ describe('an event goes', () => {
     expect(seen.toSorted()).toEqual(['all', 'exact', 'list', 'service']);
   });
 
-  test('to the fallback when no handler takes it, which hears whether it is known', async () => {
+  test('to the fallback when no handler matches, which gets whether it is known', async () => {
     const seen: unknown[] = [];
     const { receiver, logs } = await started({}, (r) =>
       r.fallback((event, { isKnown, attempt, log }) => {
@@ -240,7 +240,7 @@ describe('an event goes', () => {
     },
   );
 
-  test('nowhere when nothing is for it: it is kept, done, and said', async () => {
+  test('nowhere without a match and a fallback: it is kept, marked done, and logged', async () => {
     const { receiver, logs } = await started({}, (r) => r.on('Another.Event', () => {}));
     await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
     expect(await logs.until('event_unhandled')).toMatchObject([{ traceId: 'trace-1' }]);
@@ -260,7 +260,7 @@ test('a receiver without any handler takes no event from those that have some', 
   expect(seen).toEqual(['trace-1']);
 });
 
-test('stored runs of a handler that is gone are told, kept, and taken up when it is back', async () => {
+test('stored runs of a removed handler are logged, kept, and continued when it is back', async () => {
   const database = temporaryDatabase();
   const before = await started({ database, retry: { base: 0 } }, (r) =>
     r.on('*', { name: 'crm', order: 'none' }, () => {

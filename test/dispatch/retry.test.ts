@@ -11,7 +11,7 @@ const failing = () => {
 };
 
 describe('a failed run', () => {
-  test('comes to its end where the waits have none: without a wait, and beyond the largest number', async () => {
+  test('ends even if its waits are zero or beyond the largest number', async () => {
     const { receiver, logs } = await started({ clock: new ManualClock() }, (r) =>
       r.on('*', { name: 'failing', retry: { attempts: 150, base: 0, factor: 1_000 } }, failing),
     );
@@ -130,7 +130,7 @@ describe('a failed run', () => {
     expect(dead?.['place']).toMatch(/^test\/dispatch\/retry\.test\.ts:\d+:\d+$/);
   });
 
-  test('comes back when it asked to, with RetryLater', async () => {
+  test('is retried after the time that RetryLater gives', async () => {
     const clock = new ManualClock();
     const { receiver, logs } = await started({ clock }, (r) =>
       r.on('*', (_event, { attempt }) => {
@@ -144,7 +144,7 @@ describe('a failed run', () => {
     expect(await logs.until('run_done')).toMatchObject([{ attempt: 2 }]);
   });
 
-  test('comes back with an error of the app that extends RetryLater, whatever its name is', async () => {
+  test('is retried after an error of the app that extends RetryLater, whatever its name is', async () => {
     class Busy extends RetryLater {
       override readonly name = 'Busy';
     }

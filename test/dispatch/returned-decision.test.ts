@@ -57,7 +57,7 @@ test.skipIf(isOnPostgres)(
   },
 );
 
-test('a run is done if its handler returns something that can not be looked at', async () => {
+test('a run is done if its handler returns a value that throws when it is inspected', async () => {
   const refuse = () => {
     throw new Error('look away');
   };

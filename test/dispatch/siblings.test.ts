@@ -31,7 +31,7 @@ describe('handlers of one event', () => {
     expect(runs).toEqual({ steady: 1, shaky: 3 });
   });
 
-  test('do not wait for one another: a slow one holds up neither its sibling nor the next call', async () => {
+  test('do not wait for one another: a slow one delays neither its sibling nor the next call', async () => {
     const gate = new Gate();
     const { receiver, logs } = await started({}, (r) =>
       r
@@ -99,7 +99,7 @@ describe('handlers of one event', () => {
     }
   });
 
-  test('are not held up by one that hangs, however large the events are', async () => {
+  test('are not delayed by one that hangs, however large the events are', async () => {
     const gate = new Gate();
     const count = 40;
     const clock = new ManualClock();
@@ -117,7 +117,7 @@ describe('handlers of one event', () => {
     await expect.poll(done).toHaveLength(2 * count);
   });
 
-  test('of one handler are not held up by a few large ones that hang', async () => {
+  test('of one handler are not delayed by a few large ones that hang', async () => {
     const gate = new Gate();
     const handled: string[] = [];
     const { receiver, logs } = await started({ database: temporaryDatabase(), random: () => 0.5 }, (r) => {

@@ -124,7 +124,7 @@ describe('stop', () => {
     expect(heartbeats).toBe(2);
   });
 
-  test('refuses a drain that is no duration, and goes on', async () => {
+  test('refuses a drain that is no duration, and keeps running', async () => {
     const { receiver } = await started();
     await expect(receiver.stop({ drain: 'soon' as never })).rejects.toThrow(
       /option drain in stop should be .* a duration/,

@@ -5,7 +5,7 @@ import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 test(
-  'what a receiver in a worker thread held is taken over when the thread has ended, and no sooner',
+  'the claims of a receiver in a worker thread are taken over when the thread has ended, and no sooner',
   { tags: 'long' },
   async () => {
     const database = temporaryDatabase();

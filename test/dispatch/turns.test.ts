@@ -41,7 +41,7 @@ test.for([
   expect(new Set(turns).size).toBe(expected);
 });
 
-test('retries that compute are called in a turn each, as first attempts are', async () => {
+test('retries that block are called in separate turns of the event loop, as first attempts are', async () => {
   const clock = manualClock();
   const turn = countTurns();
   const turns: number[] = [];

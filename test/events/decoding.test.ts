@@ -65,7 +65,7 @@ describe('decodeBody', () => {
     });
   });
 
-  it('keeps every digit of any integer, wherever it stands', () => {
+  it('keeps every digit of any integer, at any position', () => {
     const wrappers = fc.constantFrom<(digits: string) => string>(
       (digits) => `{"id":${digits}}`,
       (digits) => `{"x":0, "id": ${digits} }`,

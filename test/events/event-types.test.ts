@@ -77,7 +77,7 @@ describe('isKnownEvent', () => {
   const read = (body: Record<string, unknown>) =>
     readEvent({ body, headers: {}, digest: () => 'd', receivedAt: 0 }).event;
 
-  it('holds for a known event that keeps its promise, not for a broken or an unknown one', () => {
+  it('is true for a known event with all its fields, not for an incomplete or unknown one', () => {
     expect(isKnownEvent(read({ eventName: 'CallHandler.CallEnded', payload: { call_id: 'c' } }))).toBe(true);
     expect(isKnownEvent(read({ eventName: 'CallHandler.CallEnded', payload: {} }))).toBe(false);
     expect(isKnownEvent(read({ eventName: 'CallHandler.CallPaused', payload: { call_id: 'c' } }))).toBe(

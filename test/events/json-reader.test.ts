@@ -140,7 +140,7 @@ describe('JsonReader reads, in parts of any length, as JSON.parse does', () => {
     for (const length of lengths) expect(() => read(text, length)).toThrow(SyntaxError);
   });
 
-  test('names of inherited fields, even where nobody can add to what is inherited', () => {
+  test('names of inherited fields, which become own fields', () => {
     const text = `{"a":1,"toString":2,"b":3,"constructor":4,"__proto__":{"polluted":5}}`;
     for (const length of lengths) {
       const value = read(text, length) as Record<string, unknown>;
@@ -164,7 +164,7 @@ describe('the limits of a text', () => {
     }
   });
 
-  test('end the reading: what comes behind is not looked at', () => {
+  test('end the reading: later text is not examined', () => {
     const reader = new JsonReader(`[${'1,'.repeat(1_000)}`, limits, 16);
     expect(() => reader.readPart()).toThrow(TooComplex);
   });

@@ -20,14 +20,14 @@ const ended = (payload: unknown, more: Record<string, unknown> = {}) => ({
 });
 
 describe('the trace id', () => {
-  it('is the one of the body, even when the header has another, and the difference is told', () => {
+  it('is the one of the body, even when the header has another, and the difference is reported', () => {
     const body = { traceId: 'body' };
     const result = readEvent({ body, headers: { 'x-webhook-traceid': 'header' }, digest, receivedAt });
     expect(result.event).toMatchObject({ traceId: 'body', traceIdSource: 'body' });
     expect(result.traceIdDiffers).toBe(true);
   });
 
-  it('is told not to differ when both say the same, or one says nothing', () => {
+  it('is not reported as different when both are equal, or one is missing', () => {
     const headers = { 'x-webhook-traceid': '7' };
     for (const body of [{ traceId: '7' }, { traceId: 7 }, {}]) {
       expect(readEvent({ body, headers, digest, receivedAt }).traceIdDiffers).toBe(false);
@@ -140,7 +140,7 @@ describe('the payload', () => {
     expect(event.body['payload']).toHaveProperty('agent_id', null);
   });
 
-  it('takes values of an enumeration that nobody knows yet, and a timestamp of either type', () => {
+  it('accepts unknown values of an enumeration, and a timestamp of either type', () => {
     const name = 'callAnalysis.pcaCompleted';
     for (const timestamp of [1767225600000, '2026-01-01T00:00:00Z']) {
       const payload = { call_id: 'c', status: 'half-done', reason: '', timestamp };

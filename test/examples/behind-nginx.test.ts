@@ -32,7 +32,7 @@ describe('the example behind-nginx', () => {
     expect(argsOf('proxy_set_header')).toContainEqual(['Connection', '']);
   });
 
-  it('lets bodies through that Ringback takes', () => {
+  it('passes on bodies of the size that Ringback accepts', () => {
     expect(argsOf('client_max_body_size')).toEqual([['5m']]);
   });
 

@@ -105,7 +105,7 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
     );
   });
 
-  test('when the only delivery is recorded and nobody hears of it', async () => {
+  test('when the only delivery is recorded and the answer of the store is lost', async () => {
     const clock = new ManualClock();
     const fault = (method: Method, call: number) => (method === 'record' && call === 1 ? 'after' : undefined);
     const { receiver } = await started({ clock, database: faultyStore(':memory:', clock, fault) });
@@ -140,7 +140,7 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
     }
   });
 
-  test("when a run's failure is written and nobody hears of it, what waits behind it with order 'strict' still waits", async () => {
+  test("when a run's failure is written and the answer of the store is lost, strict runs behind it stay blocked", async () => {
     const clock = new ManualClock();
     const gate = new Gate();
     const handled: string[] = [];

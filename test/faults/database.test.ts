@@ -72,7 +72,7 @@ describe('a full disk', () => {
     expect(effectsOf(receiver).toSorted()).toEqual([...acknowledged, ...refused].toSorted());
   });
 
-  test('keeps a receiver neither from stopping nor from going on later', async () => {
+  test('neither prevents a receiver from stopping nor from continuing later', async () => {
     const clock = new ManualClock();
     const database = temporaryDatabase();
     const first = await started({ clock, database }, effects);

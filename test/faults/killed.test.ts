@@ -54,7 +54,7 @@ function foundBroken({ database }: Receiver): unknown {
 }
 
 for (const how of ['cleaning', 'erasing'] as const) {
-  test(`a process that is killed while ${how} leaves a consistent inbox, and the next one goes on`, async () => {
+  test(`a process that is killed while ${how} leaves a consistent inbox, and the next process continues`, async () => {
     const database = temporaryDatabase();
     const bodies = Array.from({ length: 500 }, (_, index) => bodyOf({ callId: `call-${index % 250}` }));
     const first = await started({ database, clock: new ManualClock() }, (r) =>

@@ -25,7 +25,7 @@ function lockedBeside(database: string): () => void {
   return () => void other.exec('rollback');
 }
 
-test('a database that is up to date is opened beside somebody who keeps it locked', async () => {
+test('a database that needs no migration is opened while another connection has it locked', async () => {
   const database = temporaryDatabase();
   const { receiver: first } = await started({ database });
   await first.stop();

@@ -89,7 +89,7 @@ async function recorded({ database }: ProcessOptions, bodies: readonly string[])
 const deadlyToRead = { deadlyToRead: true };
 
 test(
-  'an event that kills whoever reads it becomes a dead letter, unread, before anybody knows whose it is',
+  'an event that kills every process that reads it becomes a dead letter before its handlers are known',
   { tags: 'long' },
   async () => {
     const options = optionsFor('deadly');
@@ -107,7 +107,7 @@ test(
   },
 );
 
-test('a stored run whose event kills whoever reads it becomes a dead letter, although no attempt was made', async () => {
+test('a stored run whose event kills every process that reads it becomes a dead letter without an attempt', async () => {
   const options = optionsFor('deadly');
   const { receiver } = await started({ database: options.database }, (r) =>
     r.on('*', { name: 'deadly' }, () => {

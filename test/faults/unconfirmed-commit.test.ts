@@ -49,7 +49,7 @@ async function turns(): Promise<void> {
 }
 
 describe('a commit that the disk does not confirm', () => {
-  test('is waited for, and the handler hears of success', async () => {
+  test('is waited for, and resolves once it is confirmed', async () => {
     const { receiver, clock, logs, seen, effects } = await writing(3);
     await turns();
     expect(seen).toEqual(['begun']);

@@ -69,7 +69,7 @@ test('a delivery that is on disk is acknowledged, even if the app was blocked me
   expect((await answer).json.status).toBe('accepted');
 });
 
-test('a transaction that was left open is told of and ended, and no delivery is refused for it', async () => {
+test('a transaction that was left open is logged and rolled back, and no delivery is refused for it', async () => {
   const { receiver, logs } = await started({ database: temporaryDatabase() }, (r) => {
     r.database.exec('create table notes (text text)');
     r.on('*', { name: 'noting' }, ({ traceId }, { commit }) =>
@@ -110,7 +110,7 @@ test('what users write waits for the deliveries of another receiver of the same 
   expect(failures).toEqual([]);
 });
 
-test('an app that writes while its writer thread ends in the middle of a transaction goes on', async () => {
+test('an app can write although its writer thread ended in the middle of a transaction', async () => {
   const script = fileURLToPath(new URL('./writer-thread-ended.ts', import.meta.url));
   const app = new Script(script, JSON.stringify({ database: temporaryDatabase() }));
   expect(await app.line('after')).toEqual({ after: 200 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { bodyOf, deliveryOf } from '../support/deliveries.ts';
 import { started } from '../support/receiver.ts';
 
-test('the chunks of a body are copied and let go: byte by byte it takes no more memory than its bytes', async () => {
+test('the chunks of a body are copied and released: sent byte by byte, it takes no more memory than its bytes', async () => {
   const { receiver } = await started();
   const body = bodyOf();
   const stream = new PassThrough();

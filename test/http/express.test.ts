@@ -31,7 +31,7 @@ async function urlOf(app: ReturnType<typeof express5>, path = '/webhooks/calls')
 }
 
 describe.each(versions)('%s', (_, express) => {
-  test('mounted without its parentheses is told so', async () => {
+  test('mounted without its parentheses, the adapter says so', async () => {
     const { receiver } = await started(loopback);
     const app = express();
     // TypeScript refuses this mistake; JavaScript doesn't.

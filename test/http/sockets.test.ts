@@ -26,7 +26,7 @@ describe('over node:http', () => {
     expect([other.status, other.headers.get('allow')]).toEqual([405, 'POST']);
   });
 
-  test('handed over without its parentheses says so', async () => {
+  test('mounted without its parentheses, the adapter says so', async () => {
     const { receiver } = await started(loopback);
     // TypeScript refuses this mistake; JavaScript doesn't.
     const uncalled = Reflect.get(receiver, 'nodeHandler') as (request: unknown) => unknown;
@@ -138,7 +138,7 @@ describe('over Request and Response', () => {
     );
   });
 
-  test('a list of proxies matches nobody, and the fix names what does', async () => {
+  test('a list of proxies matches no peer, and the fix names what does', async () => {
     const proxied = () => {
       const body = bodyOf();
       const headers = { ...signedHeaders(body), 'x-forwarded-proto': 'https' };

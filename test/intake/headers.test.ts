@@ -7,7 +7,7 @@ const own = { 'X-Api-Key': 'key-1', 'X-Tenant': 'tenant-1' };
 const json = { 'content-type': 'application/json' };
 
 describe("the subscription's own headers", () => {
-  test('tell an unsigned subscription, and the log says that nothing is signed', async () => {
+  test('authenticate an unsigned subscription, and the log says that nothing is signed', async () => {
     const { receiver, logs } = await started({ secrets: undefined, headers: own });
     expect((await deliver(receiver, bodyOf(), { ...json, ...own })).status).toBe(200);
     expect(logs.of('signature_not_checked')).toHaveLength(1);
@@ -38,7 +38,7 @@ describe("the subscription's own headers", () => {
     }
   });
 
-  test('tell nobody by what any client sends', () => {
+  test('are refused if any client sends them', () => {
     const headers = { 'Content-Type': 'application/json', 'user-agent': 'platform' };
     expect(() => createReceiver({ headers })).toThrow(
       /headers should be .* that others do not send, .* but is content-type, user-agent/,

@@ -69,7 +69,7 @@ describe('HTTPS does not hold', () => {
     expect(await statusOf({ trustProxy }, { ...plain, peerAddress, headers })).toBe(403);
   });
 
-  test('by default for any peer, and the first refusal says how to mend it', async () => {
+  test('by default for any peer, and the first refusal says how to fix it', async () => {
     const { receiver, logs } = await started();
     const delivery = deliveryOf({ ...plain, headers: { 'x-forwarded-proto': 'https' } });
     for (let index = 0; index < 3; index += 1) expect((await receiver.take(delivery)).status).toBe(403);
@@ -83,7 +83,7 @@ describe('HTTPS does not hold', () => {
   });
 });
 
-test('strangers over plain HTTP do not use up what is said of other refusals', async () => {
+test('refusals over plain HTTP do not use up the fixes of other refusals', async () => {
   const { receiver, logs } = await started();
   for (let peer = 1; peer <= 30; peer += 1)
     await receiver.take(deliveryOf({ ...plain, peerAddress: `192.0.2.${peer}` }));

@@ -189,7 +189,7 @@ describe('an attack with bodies that never end', () => {
     },
   );
 
-  test('does not hold up a stop when it does not come', async () => {
+  test('does not block a stop when it never arrives', async () => {
     const { receiver, clock, begin } = await receiving();
     const stalled = await begin(bodyOf());
     await stalled.send(0, 1);

@@ -161,7 +161,7 @@ describe('a wrong option gives a sentence', () => {
     );
   });
 
-  test('whose stack begins at the line to mend', () => {
+  test('whose stack begins at the line to fix', () => {
     const { stack = '' } = problemOf({ secrets: secret, timeout: 0 });
     expect(stack.split('\n').slice(0, 2)).toEqual([
       expect.stringMatching(/^ConfigError: The option timeout/),

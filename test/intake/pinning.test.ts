@@ -127,7 +127,7 @@ describe("signature 'auto'", () => {
   });
 
   test(
-    'a duplicate never pins: not an old delivery that is sent again after the pin was let go',
+    'a duplicate never pins: not an old delivery that is sent again after unpinning',
     { tags: 'long' },
     async () => {
       const database = temporaryDatabase();
@@ -168,7 +168,7 @@ describe("signature 'auto'", () => {
   });
 
   test(
-    'a running receiver notices that the pin was let go, at the next delivery that it would refuse',
+    'a running receiver notices the unpinning at the next delivery that it would refuse',
     { tags: 'long' },
     async () => {
       const database = temporaryDatabase();
@@ -251,7 +251,7 @@ describe('a scheme that is given', () => {
     expect((await deliver(receiver, body, { ...headers, 'x-webhook-traceid': 'trace-2' })).status).toBe(401);
   });
 
-  test('goes before what an earlier run has pinned', async () => {
+  test('takes precedence over the scheme that an earlier start has pinned', async () => {
     const database = temporaryDatabase();
     const before = await started({ database });
     await statusOf(before.receiver, 'v1-hex-whole');

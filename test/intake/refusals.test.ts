@@ -113,7 +113,7 @@ describe('a delivery is refused', () => {
     ]);
   });
 
-  test('500: a body that was parsed already, at once, with one line that names the fix', async () => {
+  test('500: a body that was already parsed, at once, with one line that names the fix', async () => {
     // Time is blocked: an answer that waited for anything would not come.
     const { receiver, logs } = await started({ clock: new ManualClock() });
     for (let index = 0; index < 3; index += 1) {

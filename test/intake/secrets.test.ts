@@ -17,7 +17,7 @@ type SecretsFunction = () => Secrets | Promise<Secrets>;
 const neverAnswering = () => new Promise<never>(() => {});
 
 describe('a function that gives the secrets', () => {
-  test('is asked again when a signature does not verify: a rotation needs no restart', async () => {
+  test('is called again when a signature does not verify: a rotation needs no restart', async () => {
     const clock = new ManualClock();
     let current: Secrets = secret;
     const { receiver } = await started({ clock, secrets: () => current });
@@ -28,7 +28,7 @@ describe('a function that gives the secrets', () => {
     expect((await deliver(receiver, ...signedWith(secret, clock.now()))).status).toBe(200);
   });
 
-  test('is not asked for each forgery', async () => {
+  test('is not called for each forgery', async () => {
     const clock = new ManualClock();
     const secrets = vi.fn(() => secret);
     const { receiver } = await started({ clock, secrets });
@@ -39,7 +39,7 @@ describe('a function that gives the secrets', () => {
     expect(secrets).toHaveBeenCalledTimes(2);
   });
 
-  test('is asked from time to time, so that a withdrawn secret stops counting', async () => {
+  test('is called from time to time, so that a withdrawn secret stops counting', async () => {
     const clock = new ManualClock();
     let current: Secrets = [secret, otherSecret];
     const { receiver } = await started({ clock, secrets: () => Promise.resolve(current) });
@@ -50,7 +50,7 @@ describe('a function that gives the secrets', () => {
     expect((await deliver(receiver, ...signedWith(secret, clock.now()))).status).toBe(401);
   });
 
-  test('is asked before a delivery is judged by what nobody has confirmed for a minute', async () => {
+  test('is called before a delivery is verified with secrets older than a minute', async () => {
     const clock = new ManualClock();
     const answer = Promise.withResolvers<Secrets>();
     const secrets = vi.fn<SecretsFunction>(() => answer.promise).mockReturnValueOnce([secret, otherSecret]);
@@ -81,7 +81,7 @@ describe('a function that gives the secrets', () => {
     expect((await answer).status).toBe(200);
   });
 
-  test('may fail later: the last known secrets go on counting, and the log says so', async () => {
+  test('may fail later: the last known secrets still count, and the log says so', async () => {
     const clock = new ManualClock();
     let isDown = false;
     const { receiver, logs } = await started({
@@ -172,7 +172,7 @@ describe('a function that gives the secrets', () => {
     await expect(receiver.start()).rejects.toThrow(`Secret 2 in the secrets file ${file} should be `);
   });
 
-  test('may not fail at start, nor give what is no secret', async () => {
+  test('may neither fail at start nor return a malformed secret', async () => {
     for (const secrets of [() => Promise.reject(new Error('the vault is down')), () => '']) {
       const { receiver } = made({ secrets });
       await expect(receiver.start()).rejects.toMatchObject({ name: 'ConfigError' });

@@ -32,7 +32,7 @@ test.each<[string, number, ReceiverOptions]>([
   });
 });
 
-test('it is told of handlers and joins as well, with their names, and of a stop', async () => {
+test('it is logged for handlers and joins as well, with their names, and for a stop', async () => {
   const { logs, receiver } = await started({}, (r) =>
     r
       .on('*', { name: 'all', timeout: 30 }, handler)
@@ -49,7 +49,7 @@ test('it is told of handlers and joins as well, with their names, and of a stop'
   expect(told(logs)).toEqual([...ofHandlers, ['drain', 10]]);
 });
 
-test('nothing else is told: zero, a unit, what may well be short, and nothing at all', async () => {
+test('nothing is logged for zero, a unit, options that may be short, and no value', async () => {
   const { logs, receiver } = await started(
     {
       timeout: '30ms',
@@ -65,7 +65,7 @@ test('nothing else is told: zero, a unit, what may well be short, and nothing at
   expect(told(logs)).toEqual([]);
 });
 
-test('it is told by a receiver that starts, not by one that is only made', async () => {
+test('it is logged by a receiver that starts, not by one that is only created', async () => {
   const { logs, receiver } = made({ timeout: 30 });
   receiver.on('*', handler);
   expect(told(logs)).toEqual([]);

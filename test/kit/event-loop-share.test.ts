@@ -97,7 +97,7 @@ test('a delivery waits for thirty milliseconds, and is then taken however much o
   ]);
 });
 
-test('each turn has a share of its own', async () => {
+test('each turn of the event loop has a share of its own', async () => {
   const receiver = new Receiver();
   receiver.comes(2);
   await receiver.nextTurn();
@@ -125,12 +125,12 @@ async function orderOf(lines: Readonly<Record<string, { readonly count: number; 
   return order.join(' ');
 }
 
-test('a line that takes little goes before one that takes much, whichever came first', async () => {
+test('a queue with little work goes before one with much, whichever came first', async () => {
   const order = await orderOf({ heavy: { count: 4, takes: 20 }, light: { count: 5, takes: 1 } });
   expect(order).toBe('heavy light light light light light heavy heavy heavy');
 });
 
-test('lines that take the same take turns', async () => {
+test('queues with equal work alternate', async () => {
   const order = await orderOf({ first: { count: 4, takes: 20 }, second: { count: 3, takes: 20 } });
   expect(order).toBe('first second first second first second first');
 });

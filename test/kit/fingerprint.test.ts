@@ -20,7 +20,7 @@ test('a message is bounded, and takes a bounded time', () => {
   expect(withoutVariables(`${'1-'.repeat(250)}"`)).toMatch(/…/);
 });
 
-test('a fingerprint tells its parts from each other', () => {
+test('a fingerprint keeps its parts apart', () => {
   const all = [
     fingerprintOf('a', 'b'),
     fingerprintOf('ab', ''),

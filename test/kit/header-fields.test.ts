@@ -21,7 +21,7 @@ test.for([
   expect(required.firstWrongIn(headers)).toBe(name);
 });
 
-test('compares all of them, also when the first is wrong: the time taken must not tell which', () => {
+test('compares all of them even if the first is wrong: the time must not reveal which', () => {
   const compared: unknown[] = [];
   const headers = new Proxy<Record<string, unknown>>(
     {},

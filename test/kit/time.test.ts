@@ -136,7 +136,7 @@ describe('parseTimestamp', () => {
   });
 });
 
-describe('what most times look like is read by a shorter way', () => {
+describe('common forms of times are read by a shortcut', () => {
   const two = (most: number) =>
     fc.integer({ min: 0, max: most }).map((number) => String(number).padStart(2, '0'));
   const year = fc.constantFrom('0075', '1969', '1970', '2024', '2026', '2100', '2199', '2200');

@@ -110,7 +110,7 @@ const settled = (receiver: Receiver, count: number) =>
     .toBeGreaterThanOrEqual(count);
 
 describe('alerts', () => {
-  test('tell of dead letters once, again after a day, and when it is over', { tags: 'long' }, async () => {
+  test('report dead letters once, again after a day, and when they are over', { tags: 'long' }, async () => {
     const { receiver, logs, told, send, look, states, clock } = await watched();
     await look();
     expect(await receiver.alerts.list()).toEqual([]);
@@ -170,7 +170,7 @@ describe('alerts', () => {
     );
   });
 
-  test('tell of a handler of which most attempts fail, until they do no more', { tags: 'long' }, async () => {
+  test('report a handler most of whose attempts fail, until they succeed', { tags: 'long' }, async () => {
     const { receiver, logs, told, send, look, states } = await watched({
       failedAttempts: 3,
       oldestWaiting: false,
@@ -201,7 +201,7 @@ describe('alerts', () => {
   });
 
   test(
-    'are over for a handler that was mended, although more attempts had failed before',
+    'are over for a fixed handler, although more attempts had failed before',
     { tags: 'long' },
     async () => {
       const { logs, send, look, states } = await watched({ failedAttempts: 3, oldestWaiting: false });
@@ -222,30 +222,26 @@ describe('alerts', () => {
     },
   );
 
-  test(
-    'are over for a handler that was mended although what is muted goes on failing',
-    { tags: 'long' },
-    async () => {
-      const { receiver, logs, send, look, states } = await watched({ failedAttempts: 3, deadLetters: false });
-      for (const traceId of ['late-1', 'late-2', 'late-3', 'bad-0']) await send(traceId);
-      await logs.until('run_retry', 3);
-      await logs.until('run_dead');
+  test('are over for a fixed handler although muted failures continue', { tags: 'long' }, async () => {
+    const { receiver, logs, send, look, states } = await watched({ failedAttempts: 3, deadLetters: false });
+    for (const traceId of ['late-1', 'late-2', 'late-3', 'bad-0']) await send(traceId);
+    await logs.until('run_retry', 3);
+    await logs.until('run_dead');
+    await look();
+    expect(states()).toEqual(['handler_failing crm raised']);
+    const groups = await receiver.failures.list();
+    await receiver.failures.mute(groups.find(({ dead }) => dead === 1)?.id ?? '');
+    for (let count = 1; count <= 4; count += 1) {
+      // No more go well than have failed.
+      await send(count === 1 ? 'good-1' : `bad-${count}`);
+      await logs.until(count === 1 ? 'run_done' : 'run_dead', count);
       await look();
-      expect(states()).toEqual(['handler_failing crm raised']);
-      const groups = await receiver.failures.list();
-      await receiver.failures.mute(groups.find(({ dead }) => dead === 1)?.id ?? '');
-      for (let count = 1; count <= 4; count += 1) {
-        // No more go well than have failed.
-        await send(count === 1 ? 'good-1' : `bad-${count}`);
-        await logs.until(count === 1 ? 'run_done' : 'run_dead', count);
-        await look();
-      }
-      expect(states()).toEqual(['handler_failing crm raised', 'handler_failing crm over']);
-    },
-  );
+    }
+    expect(states()).toEqual(['handler_failing crm raised', 'handler_failing crm over']);
+  });
 
   test(
-    'tell of failures that are alike, if they are a tenth, until the group is muted',
+    'report failures that are alike from a tenth of the attempts on, until the group is muted',
     { tags: 'long' },
     async () => {
       const { receiver, logs, told, send, look, states } = await watched({
@@ -300,7 +296,7 @@ describe('alerts', () => {
     expect(told).toHaveLength(6);
   });
 
-  test('tell of what has waited for long', async () => {
+  test('report what has waited for long', async () => {
     const { receiver, told, send, look, states } = await watched();
     await receiver.handlers.pause('crm');
     await send('good-1');
@@ -319,7 +315,7 @@ describe('alerts', () => {
     expect(states()).toEqual(['oldest_waiting raised', 'oldest_waiting over']);
   });
 
-  test('tell of what has waited for long in the process that has claimed it', async () => {
+  test('report what has waited for long in the process that has claimed it', async () => {
     const handler = { concurrency: 1, timeout: '1h' } as const;
     const { logs, told, send, look, states, release } = await watched({}, { handler });
     await send('held-1');
@@ -337,7 +333,7 @@ describe('alerts', () => {
     expect(states()).toEqual(['oldest_waiting raised', 'oldest_waiting over']);
   });
 
-  test('tell of deliveries that look genuine and no longer verify, until one does', async () => {
+  test('report deliveries that look genuine and no longer verify, until one does', async () => {
     const { send, look, states } = await watched();
     await send('good-1');
     for (let count = 0; count < 5; count += 1) await send(`good-${count + 2}`, { secrets: otherSecret });
@@ -350,7 +346,7 @@ describe('alerts', () => {
   });
 
   test(
-    'tell when no delivery has come for longer than usual, which is known after a week',
+    'report that no delivery has come for longer than usual, which is known after a week',
     { tags: 'long' },
     async () => {
       // Pauses are measured in whole hours, so that the hour must not be nearly over.
@@ -375,7 +371,7 @@ describe('alerts', () => {
   );
 
   test(
-    'tell when none has come in an hour of the clock, if one came in each of the week before',
+    'report a clock hour without a delivery, if each hour of the week before had one',
     { tags: 'long' },
     async () => {
       const clock = new ManualClock(Math.floor(Date.now() / hour) * hour);
@@ -402,7 +398,7 @@ describe('alerts', () => {
     },
   );
 
-  test('tell of no delivery that is missed where one was only tried', async () => {
+  test('do not report missing deliveries after a single trial', async () => {
     const { send, look, told } = await watched();
     await send('good-1');
     for (const pause of [hour, 6 * day, day, day]) await look(pause);
@@ -410,7 +406,7 @@ describe('alerts', () => {
   });
 
   test(
-    'tell when no delivery has come for as long as was set, and not before the first',
+    'report that no delivery has come for the set time, but not before the first one',
     { tags: 'long' },
     async () => {
       const { send, look, told, states } = await watched({ noDeliveries: '30m' });
@@ -431,7 +427,7 @@ describe('alerts', () => {
     },
   );
 
-  test('tell of what the platform sends anew, for a day', async () => {
+  test('report new drift for a day', async () => {
     const { receiver, logs, send, look, states } = await watched();
     await send('good-1', { payload: { novel: 1 } });
     await logs.until('run_done');
@@ -445,14 +441,14 @@ describe('alerts', () => {
     expect(states().slice(1)).toEqual(['drift over']);
   });
 
-  test.skipIf(isOnPostgres)('tell of a disk that is nearly full', async () => {
+  test.skipIf(isOnPostgres)('report a disk that is nearly full', async () => {
     const { look, told } = await watched({ freeDisk: '9000000gb' });
     await look();
     expect(told).toMatchObject([{ name: 'disk', state: 'raised' }]);
     expect(told[0]?.message).toMatch(/^The disk of the inbox has \d+ MB left\.$/);
   });
 
-  test('are told by one of all processes', { tags: 'long' }, async () => {
+  test('are sent by one of all processes', { tags: 'long' }, async () => {
     const clock = new ManualClock();
     const database = temporaryDatabase();
     const [one, other] = [await watched({}, { clock, database }), await watched({}, { clock, database })];
@@ -467,32 +463,28 @@ describe('alerts', () => {
     await expect.poll(() => one.told.length + other.told.length).toBe(2);
   });
 
-  test(
-    'are told although a process that notifies nobody finds them first, for a reason of its own',
-    { tags: 'long' },
-    async () => {
-      const clock = new ManualClock();
-      const database = temporaryDatabase();
-      await watched({}, { clock, database, notifies: false });
-      const telling = await watched({ deadLetters: 2 }, { clock, database });
-      const states = async () => {
-        await telling.look();
-        return telling.states();
-      };
-      const raised = () => telling.receiver.alerts.list();
-      await telling.send('bad-1');
-      await expect.poll(async () => (await telling.receiver.counts()).runs.dead).toBe(1);
-      await expect.poll(async () => (await states(), await raised())).toHaveLength(1);
-      for (let count = 0; count < 6; count += 1) expect(await states()).toEqual([]);
-      await telling.send('bad-2');
-      await expect.poll(async () => (await telling.receiver.counts()).runs.dead).toBe(2);
-      await expect.poll(states).toEqual(['dead_letters raised']);
-      for (let count = 0; count < 6; count += 1) expect(await states()).toEqual(['dead_letters raised']);
-      await telling.receiver.events.dismiss({ state: 'dead' }, { reason: 'no' });
-      await expect.poll(states).toEqual(['dead_letters raised', 'dead_letters over']);
-      expect(await raised()).toEqual([]);
-    },
-  );
+  test('are sent although a process without notify finds them first', { tags: 'long' }, async () => {
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    await watched({}, { clock, database, notifies: false });
+    const telling = await watched({ deadLetters: 2 }, { clock, database });
+    const states = async () => {
+      await telling.look();
+      return telling.states();
+    };
+    const raised = () => telling.receiver.alerts.list();
+    await telling.send('bad-1');
+    await expect.poll(async () => (await telling.receiver.counts()).runs.dead).toBe(1);
+    await expect.poll(async () => (await states(), await raised())).toHaveLength(1);
+    for (let count = 0; count < 6; count += 1) expect(await states()).toEqual([]);
+    await telling.send('bad-2');
+    await expect.poll(async () => (await telling.receiver.counts()).runs.dead).toBe(2);
+    await expect.poll(states).toEqual(['dead_letters raised']);
+    for (let count = 0; count < 6; count += 1) expect(await states()).toEqual(['dead_letters raised']);
+    await telling.receiver.events.dismiss({ state: 'dead' }, { reason: 'no' });
+    await expect.poll(states).toEqual(['dead_letters raised', 'dead_letters over']);
+    expect(await raised()).toEqual([]);
+  });
 
   test(
     'of a secret are not over while another process, with another secret, finds them',
@@ -571,7 +563,7 @@ describe('alerts', () => {
     },
   );
 
-  test('that are told to a function that never ends hold up no stop', async () => {
+  test('sent to a function that never ends do not block a stop', async () => {
     const told = Promise.withResolvers<Alert>();
     const notify = (alert: Alert) => {
       told.resolve(alert);
@@ -633,7 +625,7 @@ describe('a webhook of an alert', () => {
     });
   });
 
-  test('that is not taken is sent again a minute later, and its end to nobody who has not heard of it', async () => {
+  test('that fails is sent again a minute later, and not any more once it was accepted', async () => {
     let status = 503;
     const states: string[] = [];
     const url = await answering(({ body }) => {
@@ -681,7 +673,7 @@ describe('a webhook of an alert', () => {
     expect(logs.of('alert_over')).toHaveLength(1);
   });
 
-  test('that is never answered holds up neither a stop nor what comes later', async () => {
+  test('that is never answered blocks neither a stop nor later alerts', async () => {
     const url = await answering(() => undefined);
     const { receiver, logs, send, look } = await watched({ notify: url, failedAttempts: 1 });
     await send('bad-1');
@@ -693,7 +685,7 @@ describe('a webhook of an alert', () => {
     expect(logs.of('alert_failed').length).toBeGreaterThan(0);
   });
 
-  test('goes to nobody else when it is redirected', async () => {
+  test('does not follow a redirect', async () => {
     let isFollowed = false;
     const elsewhere = await answering(() => {
       isFollowed = true;

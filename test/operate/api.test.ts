@@ -161,7 +161,7 @@ describe('looking', () => {
     expect(other.status).toBe(200);
   });
 
-  test('nothing that is answered is kept by anybody in between', async () => {
+  test('no answer may be cached', async () => {
     const { ask } = await inbox();
     const { headers } = await ask('GET', '/counts');
     expect(headers.get('cache-control')).toBe('no-store');
@@ -170,7 +170,7 @@ describe('looking', () => {
 });
 
 describe('changing', () => {
-  test('a dead letter is replayed, in the name of whoever asks, after a dry run', async () => {
+  test('a dead letter is replayed in the name of the caller, after a dry run', async () => {
     const { ask, receiver, logs, mend } = await inbox(() => ({ access: 'all', by: 'ann' }));
     const filter = { state: 'dead' };
     expect(await ask('POST', '/events/replay', { filter, dryRun: true })).toMatchObject({
@@ -188,31 +188,23 @@ describe('changing', () => {
     });
   });
 
-  test(
-    'a replay that takes its time is answered while it goes on, and is stopped',
-    { tags: 'long' },
-    async () => {
-      const { ask } = await inbox(() => ({ access: 'all', by: 'ann' }));
-      const body = { filter: { since: '2020-01-01T00:00:00Z' }, rate: 0.001 };
-      const begun = await ask('POST', '/events/replay', body);
-      expect(begun).toMatchObject({ status: 200, json: { id: 1, state: 'running', runs: 1 } });
-      const entry = { id: 1, by: 'ann', runs: 1, progress: { state: 'running', handlers: { crm: 1 } } };
-      expect(await ask('GET', '/audit/running')).toMatchObject({ json: { entries: [entry] } });
-      const why = { reason: 'enough' };
-      expect(await ask('POST', '/audit/1/stop', why)).toMatchObject({ status: 200, json: { stopped: true } });
-      expect(await ask('POST', '/audit/1/stop', why)).toMatchObject({ json: { stopped: false } });
-      expect(await ask('GET', '/audit/running')).toMatchObject({ json: { entries: [] } });
-      expect(await ask('POST', '/audit/x/stop', why)).toMatchObject({ status: 404 });
-      const { json } = await ask('GET', '/audit');
-      expect(json).toMatchObject({
-        entries: [
-          { action: 'stop' },
-          { action: 'stop', reason: 'enough' },
-          { progress: { state: 'stopped' } },
-        ],
-      });
-    },
-  );
+  test('a long replay is answered while it continues, and can be stopped', { tags: 'long' }, async () => {
+    const { ask } = await inbox(() => ({ access: 'all', by: 'ann' }));
+    const body = { filter: { since: '2020-01-01T00:00:00Z' }, rate: 0.001 };
+    const begun = await ask('POST', '/events/replay', body);
+    expect(begun).toMatchObject({ status: 200, json: { id: 1, state: 'running', runs: 1 } });
+    const entry = { id: 1, by: 'ann', runs: 1, progress: { state: 'running', handlers: { crm: 1 } } };
+    expect(await ask('GET', '/audit/running')).toMatchObject({ json: { entries: [entry] } });
+    const why = { reason: 'enough' };
+    expect(await ask('POST', '/audit/1/stop', why)).toMatchObject({ status: 200, json: { stopped: true } });
+    expect(await ask('POST', '/audit/1/stop', why)).toMatchObject({ json: { stopped: false } });
+    expect(await ask('GET', '/audit/running')).toMatchObject({ json: { entries: [] } });
+    expect(await ask('POST', '/audit/x/stop', why)).toMatchObject({ status: 404 });
+    const { json } = await ask('GET', '/audit');
+    expect(json).toMatchObject({
+      entries: [{ action: 'stop' }, { action: 'stop', reason: 'enough' }, { progress: { state: 'stopped' } }],
+    });
+  });
 
   test('a dead letter is dismissed, a delivery discarded, and a call erased', { tags: 'long' }, async () => {
     const { ask, receiver } = await inbox();
@@ -240,7 +232,7 @@ describe('changing', () => {
     });
   });
 
-  test('what can not be released is told with its reason', async () => {
+  test('a delivery that cannot be released is answered with the reason', async () => {
     const { ask } = await inbox();
     expect(await ask('POST', '/quarantine/1/release')).toMatchObject({
       status: 409,
@@ -261,7 +253,7 @@ describe('changing', () => {
     expect((await receiver.counts()).runs.dead).toBe(1);
   });
 
-  test('a page of another site can have nobody noted for looking at a body', async () => {
+  test('a page of another site cannot cause audit entries for looking at a body', async () => {
     const { ask, receiver } = await inbox(() => ({ access: 'all', by: 'ann' }));
     const look = (site: string) =>
       ask('GET', '/events/trace-done?body=true', undefined, { 'sec-fetch-site': site });
@@ -287,7 +279,7 @@ describe('who may do what', () => {
     },
   );
 
-  test('nobody gets in if authorize fails, and the log says so', async () => {
+  test('a failure of authorize denies access, and is logged', async () => {
     const { ask, logs } = await inbox(() => {
       throw new Error('the session store is down');
     });
@@ -317,7 +309,7 @@ describe('who may do what', () => {
     expect(await askNothing('GET', '/counts')).toMatchObject({ status: 403 });
   });
 
-  test('read is really read: no route that changes something is open', async () => {
+  test('the access read allows no route that changes something', async () => {
     const { ask, receiver } = await inbox(() => 'read');
     const { paths } = (await ask('GET', '/openapi.json')).json as Document;
     const before = await receiver.counts();
@@ -365,7 +357,7 @@ describe('who may do what', () => {
 });
 
 describe('what is wrong with a request', () => {
-  test('whoever asks for nothing in particular is told where to look', async () => {
+  test('the root answers 404 with where to look', async () => {
     const { ask } = await inbox();
     for (const path of ['', '/'])
       expect(await ask('GET', path)).toMatchObject({
@@ -418,7 +410,7 @@ describe('what is wrong with a request', () => {
     },
   );
 
-  test('an unknown name of 60 kB is not told whole', async () => {
+  test('an unknown name of 60 kB is quoted in part', async () => {
     const { ask } = await inbox();
     const { status, json } = await ask('POST', '/erase', { [`callid${'x'.repeat(60_000)}`]: 'call-1' });
     expect({ status, json }).toMatchObject({
@@ -428,7 +420,7 @@ describe('what is wrong with a request', () => {
     expect(JSON.stringify(json).length).toBeLessThan(1_000);
   });
 
-  test('a method that a path has not is told with those that it has', async () => {
+  test('an unsupported method is answered with the supported ones', async () => {
     const { ask } = await inbox();
     expect((await ask('PUT', '/events')).headers.get('allow')).toBe('GET');
     expect((await ask('GET', '/erase')).headers.get('allow')).toBe('POST');
@@ -496,7 +488,7 @@ describe('mounted', () => {
     expect(await dismissed.json()).toMatchObject({ runs: 1 });
   });
 
-  test('fetch asks about the very Request that it was given', async () => {
+  test('fetch calls authorize with the very Request that it was given', async () => {
     const { receiver } = await inbox();
     const asked: unknown[] = [];
     const authorize: Authorize = (...about) => void asked.push(...about);
@@ -505,7 +497,7 @@ describe('mounted', () => {
     expect(asked.map((about) => about === request)).toEqual([true, true]);
   });
 
-  test('a body that was read in front, and not kept, is told to whoever may do it', async () => {
+  test('a body that the app consumed without keeping it is reported to an authorized caller', async () => {
     const { receiver } = await inbox();
     const authorize: Authorize = ({ headers }) => (headers.has('cookie') ? 'all' : undefined);
     const handle = receiver.api({ authorize }).nodeHandler();
@@ -573,7 +565,7 @@ describe('mounted', () => {
     },
   );
 
-  test('a body that nobody has read does not keep its connection from the next request', async () => {
+  test('an unread body does not block the next request on its connection', async () => {
     const { receiver } = await inbox();
     const api = receiver.api({ authorize: ({ method }) => (method === 'GET' ? 'read' : undefined) });
     const socket = await connected(await baseOf(api.nodeHandler('/ops')));
@@ -583,7 +575,7 @@ describe('mounted', () => {
     expect((await allOf(socket)).match(/^HTTP\/1.1 \d+/gm)).toEqual(['HTTP/1.1 403', 'HTTP/1.1 200']);
   });
 
-  test('whoever goes away in the middle of a body is no failure of ours', async () => {
+  test('a client that disconnects in the middle of a body is not logged as a failure', async () => {
     const { receiver, logs } = await inbox();
     const gone = Promise.withResolvers<void>();
     const api = receiver.api({ authorize: () => 'all' });
@@ -603,7 +595,7 @@ describe('mounted', () => {
     expect(logs.of('api_failed')).toEqual([]);
   });
 
-  test('a search ends when whoever has asked for it has gone, which is no failure of ours either', async () => {
+  test('a search ends when its client disconnects, and is not logged as a failure', async () => {
     const { receiver, logs, begun } = await searching();
     const base = await baseOf(receiver.api({ authorize: () => 'all' }).nodeHandler());
     const socket = await connected(base);
@@ -664,7 +656,7 @@ describe('mounted', () => {
     expect((await asked.promise).aborted).toBe(true);
   });
 
-  test('what fails by itself is told, also if whoever has asked for it has gone', async () => {
+  test('an internal failure is logged even if its client has disconnected', async () => {
     const gone = new AbortController();
     const database = storeAround(':memory:', systemClock, (method) =>
       method === 'events.list'

@@ -19,7 +19,7 @@ const never = new Promise<never>(() => {});
 const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
 
 describe('eachAtOnce', () => {
-  test('keeps nothing of the items whose work has ended, while others go on', async () => {
+  test('releases items whose work has ended while others continue', async () => {
     const { signal } = new AbortController();
     const longest = new Gate();
     const inMemory: number[] = [];
@@ -51,7 +51,7 @@ describe('eachAtOnce', () => {
     expect(listenersOf(signal)).toBe(0);
   });
 
-  test('ends with its reason also if whoever gives the items throws when told to end', async () => {
+  test('ends with its reason even if the source of the items throws on return', async () => {
     const ending = new AbortController();
     const items = {
       [Symbol.asyncIterator]: () => ({

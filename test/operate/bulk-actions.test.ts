@@ -47,8 +47,8 @@ async function leaveReplay(
 
 const first = async (receiver: Receiver) => (await receiver.audit.list()).entries.at(-1);
 
-describe('a replay that takes its time', () => {
-  test('says how far it has come, and goes on after a restart', async () => {
+describe('a long replay', () => {
+  test('shows its progress, and continues after a restart', async () => {
     const clock = new ManualClock();
     const { replayed, start } = giving({ clock, database: temporaryDatabase() });
     const before = await start();
@@ -104,7 +104,7 @@ describe('a replay that takes its time', () => {
     expect(entries[1]).toMatchObject({ what: String(running?.id), by: 'ann', reason: 'enough' });
   });
 
-  test('goes on in another process when its own is gone', async () => {
+  test('continues in another process when its own has ended', async () => {
     const clock = new ManualClock();
     const { replayed, start } = giving({ clock, database: temporaryDatabase() });
     const [one, other] = [await start(), await start()];
@@ -130,7 +130,7 @@ describe('a replay that takes its time', () => {
     expect(await receiver.audit.running()).toEqual([]);
   });
 
-  test('ends when an erasure has cleared what it was to go through', async () => {
+  test('is stopped when an erasure has cleared its filter', async () => {
     const database = temporaryDatabase();
     const clock = new ManualClock();
     const { replayed, start } = giving({ clock, database });
@@ -146,7 +146,7 @@ describe('a replay that takes its time', () => {
   });
 });
 
-test('a dismissal that the inbox could not write goes on at the next start', async () => {
+test('a dismissal that the inbox could not write continues at the next start', async () => {
   const database = temporaryDatabase();
   const clock = new ManualClock();
   const { start } = giving({ clock, database });

@@ -56,7 +56,7 @@ describe('the stream of changes', () => {
   });
 
   test(
-    'tells at most once a second, and every few seconds that other processes may have changed all',
+    'sends at most one event a second, and every few seconds one that names all lists',
     { tags: 'long' },
     async () => {
       const clock = new ManualClock();
@@ -75,7 +75,7 @@ describe('the stream of changes', () => {
     },
   );
 
-  test('is for whoever may look, and authorize is asked again after some minutes', async () => {
+  test('needs the action look, and authorize is called again after some minutes', async () => {
     const clock = new ManualClock();
     let allowed: ReturnType<Authorize> = ['replay'];
     const { open } = await served(() => allowed, { clock });
@@ -89,7 +89,7 @@ describe('the stream of changes', () => {
     await expect.poll(() => state.hasEnded).toBe(true);
   });
 
-  test('is open to a hundred pages, and to others when some have gone', { tags: 'long' }, async () => {
+  test('is open to a hundred pages, and to others once some have closed', { tags: 'long' }, async () => {
     const { receiver, open } = await served();
     const pages = await Promise.all(Array.from({ length: 100 }, open));
     expect(pages.map(({ response }) => response.status)).toEqual(Array.from({ length: 100 }, () => 200));
@@ -128,7 +128,7 @@ describe('the stream of changes', () => {
     },
   );
 
-  test('keeps no place for a Request that was given up, whatever its server makes of the answer', async () => {
+  test('releases the place of an aborted Request, even if its server ignores the answer', async () => {
     const { receiver } = await started();
     const api = receiver.api({ authorize: () => 'read' });
     const ask = (signal?: AbortSignal) =>

@@ -28,7 +28,7 @@ async function filledDatabase(): Promise<string> {
   return database;
 }
 
-test('a dismissal whose process is killed in the middle goes on at the next start', async () => {
+test('a dismissal whose process is killed continues at the next start', async () => {
   const database = await filledDatabase();
   const child = new Script(script, JSON.stringify({ database }));
   expect(await child.exit()).toBeNull();

@@ -131,7 +131,7 @@ describe('dismissing dead letters', () => {
   });
 });
 
-describe('dismissing runs of a handler that is gone', () => {
+describe('dismissing runs of a removed handler', () => {
   test('settles what waits, and the events are done', { tags: 'long' }, async () => {
     const database = await inboxWithWaiting();
     const { receiver } = await started({ database });
@@ -194,7 +194,7 @@ describe('dismissing runs of a handler that is gone', () => {
     expect(await events.dismiss({ handler: 'given-up' }, { reason })).toMatchObject({ runs: 3 });
   });
 
-  test('of a join: it does not wait anew for that call', { tags: 'long' }, async () => {
+  test('of a join: it does not wait again for that call', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     const seen: string[] = [];
     const join = (r: Receiver) =>
@@ -218,7 +218,7 @@ describe('dismissing runs of a handler that is gone', () => {
     expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 4 });
   });
 
-  test('lets go what order strict holds up behind them', { tags: 'long' }, async () => {
+  test('unblocks the runs that order strict blocks behind them', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     const clock = new ManualClock();
     const seen: string[] = [];
@@ -241,43 +241,39 @@ describe('dismissing runs of a handler that is gone', () => {
   });
 });
 
-test(
-  'a dry run foretells exactly what is then dismissed, and changes nothing',
-  { tags: 'long' },
-  async () => {
-    const database = await inboxWithWaiting();
-    const { receiver, logs } = await started({ database, retry: { attempts: 1 } }, (r) =>
-      r.on('*', { name: 'crm-sync' }, failing).on('*', { name: 'also-dead' }, failing),
-    );
-    const traceIds = Array.from({ length: 120 }, (_, index) => `trace-${index}`);
-    await deliverAll(receiver, traceIds, 'call-2');
-    await logs.until('run_dead', 240);
-    const filters: readonly EventFilter[] = [
-      { state: 'dead', traceId: 'trace-1' },
-      { handler: 'gone', traceId: 'two' },
-      { handler: 'gone' },
-      { state: 'dead', handler: 'also-dead' },
-      { state: 'dead', callId: 'call-2' },
-    ];
-    for (const filter of filters) {
-      const before = await receiver.counts();
-      const foreseen = await receiver.events.dismiss(filter, { reason, dryRun: true });
-      expect(await receiver.counts(), JSON.stringify(filter)).toEqual(before);
-      const { events, runs, handlers } = foreseen;
-      expect(await receiver.events.dismiss(filter, { reason }), JSON.stringify(filter)).toMatchObject({
-        state: 'done',
-        events,
-        runs,
-        handlers,
-      });
-      expect(foreseen.runs).toBeGreaterThan(0);
-      // The same filter once more finds nothing.
-      expect(await receiver.events.dismiss(filter, { reason })).toMatchObject({ events: 0, runs: 0 });
-    }
-    expect(logs.of('runs_dismissed')).toHaveLength(2 * filters.length);
-    expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 123 });
-  },
-);
+test('a dry run returns exactly what is then dismissed, and changes nothing', { tags: 'long' }, async () => {
+  const database = await inboxWithWaiting();
+  const { receiver, logs } = await started({ database, retry: { attempts: 1 } }, (r) =>
+    r.on('*', { name: 'crm-sync' }, failing).on('*', { name: 'also-dead' }, failing),
+  );
+  const traceIds = Array.from({ length: 120 }, (_, index) => `trace-${index}`);
+  await deliverAll(receiver, traceIds, 'call-2');
+  await logs.until('run_dead', 240);
+  const filters: readonly EventFilter[] = [
+    { state: 'dead', traceId: 'trace-1' },
+    { handler: 'gone', traceId: 'two' },
+    { handler: 'gone' },
+    { state: 'dead', handler: 'also-dead' },
+    { state: 'dead', callId: 'call-2' },
+  ];
+  for (const filter of filters) {
+    const before = await receiver.counts();
+    const foreseen = await receiver.events.dismiss(filter, { reason, dryRun: true });
+    expect(await receiver.counts(), JSON.stringify(filter)).toEqual(before);
+    const { events, runs, handlers } = foreseen;
+    expect(await receiver.events.dismiss(filter, { reason }), JSON.stringify(filter)).toMatchObject({
+      state: 'done',
+      events,
+      runs,
+      handlers,
+    });
+    expect(foreseen.runs).toBeGreaterThan(0);
+    // The same filter once more finds nothing.
+    expect(await receiver.events.dismiss(filter, { reason })).toMatchObject({ events: 0, runs: 0 });
+  }
+  expect(logs.of('runs_dismissed')).toHaveLength(2 * filters.length);
+  expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 123 });
+});
 
 test.each<[EventFilter, Partial<DismissOptions>, string]>([
   [{}, {}, 'at least one condition'],

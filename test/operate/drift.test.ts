@@ -72,7 +72,7 @@ describe('what counts as drift', () => {
     ]);
   });
 
-  test('a payload that is no object any more', async () => {
+  test('a payload that is no longer an object', async () => {
     expect(await foundIn({ eventName: ended, payload: 'call c1' })).toEqual(['type_changed payload']);
   });
 
@@ -130,7 +130,7 @@ describe('what counts as drift', () => {
   );
 });
 
-describe('the ledger of drift', () => {
+describe('the table of drift', () => {
   test('counts events, says when, and logs each departure the first time only', async () => {
     const clock = new ManualClock();
     const { receiver, logs } = await started({ clock });
@@ -168,7 +168,7 @@ describe('the ledger of drift', () => {
     expect(await ledgerOf(receiver)).toMatchObject([{ count: 1 }]);
   });
 
-  test('is written at stop, kept over a restart, and told as new once', async () => {
+  test('is written at stop, survives a restart, and is logged as new once', async () => {
     const database = temporaryDatabase();
     const first = await started({ database });
     await deliver(first.receiver, bodyOf({ payload: { novel: 1 } }));
@@ -181,7 +181,7 @@ describe('the ledger of drift', () => {
     expect(logs.of('drift_seen')).toEqual([]);
   });
 
-  test('never holds a name that could be a person', async () => {
+  test('never has a name that could be personal data', async () => {
     const payload = {
       '+1 202 555 0100': 1,
       'jane doe': 1,
@@ -230,7 +230,7 @@ describe('the ledger of drift', () => {
   });
 
   test.skipIf(isOnPostgres)(
-    'takes at most 1,000 entries in all, and goes on counting those it has',
+    'has at most 1,000 entries in all, and continues to count those',
     { tags: 'long' },
     async () => {
       const { receiver, logs } = await started();

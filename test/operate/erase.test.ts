@@ -342,7 +342,7 @@ describe('receiver.erase', () => {
     },
   );
 
-  test('loses a run that is in flight, without a storm of errors, and commits nothing of it', async () => {
+  test('loses a run in flight, without repeated errors, and commits nothing of it', async () => {
     const gate = new Gate();
     const { receiver, logs } = await started({}, (r) =>
       r
@@ -367,7 +367,7 @@ describe('receiver.erase', () => {
   });
 
   test.skipIf(isOnPostgres)(
-    'says when a reader in another process is in the way, and finishes by itself when it has gone',
+    'says when a reader in another process prevents the checkpoint, and finishes when it has closed',
     { tags: 'long' },
     async () => {
       const database = temporaryDatabase();
@@ -406,7 +406,7 @@ describe('receiver.erase', () => {
     },
   );
 
-  test('takes deliveries while it looks', { tags: 'long' }, async () => {
+  test('accepts deliveries while it searches', { tags: 'long' }, async () => {
     const { receiver } = await started();
     for (let count = 0; count < 600; count += 1) await deliver(receiver, bodyOf({ callId: `call-${count}` }));
     const erasing = receiver.erase({ phoneNumber: phone });
@@ -421,7 +421,7 @@ describe('receiver.erase', () => {
     expect(taken.every((answer) => answer.status === 200)).toBe(true);
   });
 
-  test('erases nothing when an option is put behind the target, as replay and dismiss have theirs', async () => {
+  test('refuses options in a second argument instead of erasing', async () => {
     const { receiver } = await started();
     await deliver(receiver, bodyOf({ callId: 'call-1' }));
     await settled(receiver);

@@ -60,7 +60,7 @@ describe('a paused handler', () => {
     },
   );
 
-  test('lets go on later what waited for a place', async () => {
+  test('runs what waited for concurrency once it is resumed', async () => {
     const gate = new Gate();
     const seen: string[] = [];
     const { receiver, logs } = await started({}, (r) =>
@@ -82,7 +82,7 @@ describe('a paused handler', () => {
     expect(seen).toEqual(['a', 'b', 'c']);
   });
 
-  test('is left alone by the look for due runs', async () => {
+  test('is skipped when due runs are claimed', async () => {
     const claimed: unknown[] = [];
     const database = storeAround(':memory:', systemClock, (method, work) =>
       method === 'claimRuns'
@@ -196,7 +196,7 @@ describe('pausing', () => {
     expect(await receiver.handlers.resume('crm')).toBe(false);
   });
 
-  test('a name that nobody has is refused, with the one that was meant', async () => {
+  test('an unknown name is refused with a suggestion', async () => {
     const { receiver } = await collecting().start();
     await expect(receiver.handlers.pause('crn')).rejects.toThrow(
       'The handler "crn" should be registered before it is paused, but it is not. Did you mean "crm"?',

@@ -14,7 +14,7 @@ async function besieged() {
   return { receiver, logs, clock, send };
 }
 
-describe('what strangers may take of the disk', () => {
+describe('the disk space for deliveries that are not authentic', () => {
   test('is bounded by count: the oldest go first, and are counted', async () => {
     const { receiver, logs, clock, send } = await besieged();
     for (let index = 0; index < 1_010; index += 1) {
@@ -98,7 +98,7 @@ describe('what strangers may take of the disk', () => {
 
 const platformHeaders = { 'x-webhook-event': 'CallHandler.CallEnded', 'x-webhook-traceid': 'trace' };
 
-describe('the alarm of a rotated secret', () => {
+describe('the suspicion of a rotated secret', () => {
   /** A delivery like the platform's own, but signed with another secret. */
   const genuine = (body = bodyOf()): { body: string; headers: Record<string, string> } => ({
     body,
@@ -116,7 +116,7 @@ describe('the alarm of a rotated secret', () => {
     return { receiver, refuse, alarms: () => logs.of('secret_rotation_suspected').length };
   }
 
-  test('rings once a streak of five, after one that verified, and again after the next one', async () => {
+  test('is logged once per streak of five after a delivery that verified, and again after the next', async () => {
     const { receiver, refuse, alarms } = await watched();
     await deliver(receiver);
     await refuse(4);
@@ -140,7 +140,7 @@ describe('the alarm of a rotated secret', () => {
     'standard-webhooks-suffix-base64',
     'x-standard-webhooks-suffix-base64',
   ];
-  test.each(otherSchemes)('rings when the scheme has become %s', async (scheme) => {
+  test.each(otherSchemes)('is logged when the scheme has become %s', async (scheme) => {
     const { receiver, refuse, alarms } = await watched();
     const body = bodyOf();
     await deliver(receiver, body, signedHeaders(body, { scheme: 't-v1-hex-whole' }));
@@ -172,13 +172,13 @@ describe('the alarm of a rotated secret', () => {
     );
   });
 
-  test('does not ring before anything has verified: then it is a wrong set-up, which the log explains', async () => {
+  test('is not logged before any delivery has verified: that is a mistake in the setup, which the log explains', async () => {
     const { refuse, alarms } = await watched();
     await refuse(10);
     expect(alarms()).toBe(0);
   });
 
-  test('does not ring for what does not look like the platform', async () => {
+  test("is not logged for deliveries that do not look like the platform's", async () => {
     const { receiver, refuse, alarms } = await watched();
     await deliver(receiver);
     await refuse(10, () => {

@@ -6,7 +6,7 @@ import { isOnPostgres } from '../support/inbox.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-test('the alarm of a rotated secret rings after a restart too, since the scheme was pinned before it', async () => {
+test('a rotated secret is suspected after a restart too, because the scheme was pinned before', async () => {
   const database = temporaryDatabase();
   const first = await started({ database });
   await deliver(first.receiver);

@@ -88,7 +88,7 @@ describe('quarantine.release', () => {
     expect(seen).toEqual([]);
   });
 
-  test('a body or headers that were made up are never released under any secret of ours', async () => {
+  test('forged bodies and headers are never released under any secret of ours', async () => {
     const { receiver, seen, rotate } = await rotating();
     const genuine = signedHeaders(bodyOf(), { secrets: otherSecret });
     await deliver(receiver, bodyOf({ callId: 'invented' }), genuine);
@@ -195,7 +195,7 @@ describe('quarantine.reverify', () => {
     expect(logs.of('scheme_pinned')).toHaveLength(1);
   });
 
-  test('holds them against the scheme that is given now', async () => {
+  test('verifies them in the present scheme', async () => {
     const database = temporaryDatabase();
     const wrong = await started({ database, signature: 't-v1-hex-whole' });
     const body = bodyOf();
@@ -297,7 +297,7 @@ describe('quarantine.list, get and discard', () => {
     expect(await receiver.quarantine.get(12_345)).toBeUndefined();
   });
 
-  test('discard removes one for good', async () => {
+  test('discard removes one permanently', async () => {
     const { receiver, rotate, take } = await rotating();
     await take(bodyOf(), otherSecret);
     const id = await firstId(receiver);
@@ -307,7 +307,7 @@ describe('quarantine.list, get and discard', () => {
     expect(await receiver.quarantine.reverify()).toMatchObject({ checked: 0, released: 0 });
   });
 
-  test('wrong questions get a sentence', async () => {
+  test('invalid arguments are refused with a sentence', async () => {
     const { receiver } = await started();
     const { quarantine } = receiver;
     await expect(quarantine.list({ reasons: 'x' } as never)).rejects.toThrow('Did you mean reason?');

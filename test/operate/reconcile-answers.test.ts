@@ -27,7 +27,7 @@ async function foundOf(answer: unknown, analysis: unknown = {}) {
 
 describe('an event that may have been handled and removed', () => {
   test(
-    'is not recorded again: the start of a call that goes on for longer than is kept',
+    'is not recorded again: the start of a call that lasts longer than retention',
     { tags: 'long' },
     async () => {
       const { receiver, clock, events } = await receiving({ retention: { done: '1h' } });

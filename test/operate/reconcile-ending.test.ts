@@ -79,7 +79,7 @@ describe('receiver.reconcile', () => {
     expect(asked).toEqual([]);
   });
 
-  test('everything else has its turn while calls are looked at of which nothing is missing', async () => {
+  test('checking complete calls does not block the event loop', async () => {
     const { receiver } = await receiving();
     await receiver.reconcile(readers);
     const turns: string[] = [];
@@ -92,7 +92,7 @@ describe('receiver.reconcile', () => {
     expect(turns).toEqual(['of the event loop', 'ended']);
   });
 
-  test('what can not be an id is counted as failed, and the others are looked at', async () => {
+  test('an invalid id is counted as failed, and the others are checked', async () => {
     const { receiver, logs } = await receiving();
     const bad = ['', 'x'.repeat(10_000), Number.NaN, null, { callId: ' ' }, {}] as never[];
     const found = await receiver.reconcile({ ...readers, ids: () => [...bad, 'call-1'] });

@@ -88,7 +88,7 @@ describe('receiver.reconcile', () => {
     await expect.poll(() => events.length).toBe(4);
   });
 
-  test('a call that goes on has started, and is counted; one that is only registered has nothing', async () => {
+  test('an ongoing call gets its start and is counted; a registered one gets nothing', async () => {
     const { receiver, events } = await receiving();
     const { readers } = readersOf({
       going: { call_status: 'ongoing', call_start_time: endedCall.call_start_time, call_end_time: null },
@@ -111,7 +111,7 @@ describe('receiver.reconcile', () => {
     expect(later).toMatchObject({ recorded: 1, alreadyThere: 2, notAnalysed: 0 });
   });
 
-  test('goes on when a call can not be read, and says which and why', async () => {
+  test('continues when a call cannot be read, and says which and why', async () => {
     const { receiver, logs } = await receiving();
     const down = new Error('the platform is down');
     const { readers } = readersOf({

@@ -42,7 +42,7 @@ async function filledDatabase(): Promise<string> {
   return database;
 }
 
-test('a replay whose process is killed in the middle: it goes on at the next start, and each run is run once', async () => {
+test('a replay whose process is killed continues at the next start, and runs each run once', async () => {
   const database = await filledDatabase();
   const child = new Script(script, JSON.stringify({ database }));
   expect(await child.exit()).toBeNull();
@@ -85,7 +85,7 @@ test('a replay whose process is killed in the middle: it goes on at the next sta
   ]);
 });
 
-test('deliveries are answered while a big replay goes on', { tags: 'long' }, async () => {
+test('deliveries are answered during a large replay', { tags: 'long' }, async () => {
   const database = await filledDatabase();
   const { receiver, logs } = await started({ database }, (r) =>
     r

@@ -35,7 +35,7 @@ test.each<Order>(['call', 'strict'])(
 );
 
 describe("order 'strict'", () => {
-  test('holds later replayed events until the earlier one is done', async () => {
+  test('blocks later replayed events until the earlier one is done', async () => {
     const clock = new ManualClock();
     const seen: string[] = [];
     let failures = 1;

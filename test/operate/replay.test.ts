@@ -67,7 +67,7 @@ describe('replaying dead letters', () => {
   });
 
   test(
-    'keeps the reason until the run is settled, begins to count attempts anew, and may die again',
+    'keeps the reason until the run is settled, restarts its attempts, and may end dead again',
     { tags: 'long' },
     async () => {
       const crm = breakable();
@@ -96,7 +96,7 @@ describe('replaying dead letters', () => {
     },
   );
 
-  test('leaves those whose handler is gone or no longer takes the event', async () => {
+  test('leaves those whose handler is removed or no longer matches the event', async () => {
     const database = temporaryDatabase();
     const failing = () => {
       throw new Error('never');
@@ -284,7 +284,7 @@ describe('replaying events', () => {
   });
 });
 
-test('a dry run foretells exactly what is then run, and changes nothing', { tags: 'long' }, async () => {
+test('a dry run returns exactly what is then run, and changes nothing', { tags: 'long' }, async () => {
   const database = temporaryDatabase();
   const crm = breakable();
   const { receiver, logs } = await started({ database, retry: { attempts: 1 } }, (r) =>

@@ -96,25 +96,29 @@ describe('retention', () => {
     },
   );
 
-  test('keeps what was dismissed as it keeps what is done, counted from then', { tags: 'long' }, async () => {
-    const { receiver, logs, clock, take, cleaned, passed } = await keeping(
-      { retention: { done: '2d', dead: '90d' } },
-      (r) =>
-        r.on('*', { name: 'crm-sync' }, () => {
-          throw new Discard('never');
-        }),
-    );
-    await take(bodyOf());
-    await logs.until('run_dead');
-    clock.advance(5 * day);
-    await receiver.events.dismiss({ state: 'dead' }, { reason: 'entered by hand' });
-    clock.advance(day);
-    await passed();
-    expect(logs.of('retention_cleaned')).toEqual([]);
-    clock.advance(day);
-    expect(await cleaned()).toMatchObject({ events: 1, runs: 1 });
-    expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
-  });
+  test(
+    'keeps dismissed runs as long as done ones, counted from the dismissal',
+    { tags: 'long' },
+    async () => {
+      const { receiver, logs, clock, take, cleaned, passed } = await keeping(
+        { retention: { done: '2d', dead: '90d' } },
+        (r) =>
+          r.on('*', { name: 'crm-sync' }, () => {
+            throw new Discard('never');
+          }),
+      );
+      await take(bodyOf());
+      await logs.until('run_dead');
+      clock.advance(5 * day);
+      await receiver.events.dismiss({ state: 'dead' }, { reason: 'entered by hand' });
+      clock.advance(day);
+      await passed();
+      expect(logs.of('retention_cleaned')).toEqual([]);
+      clock.advance(day);
+      expect(await cleaned()).toMatchObject({ events: 1, runs: 1 });
+      expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
+    },
+  );
 
   test('never removes an event that waits to be tried again', { tags: 'long' }, async () => {
     const { receiver, logs, clock, take, passed } = await keeping({ retention: { done: 0, dead: 0 } }, (r) =>
@@ -137,7 +141,7 @@ describe('retention', () => {
     expect((await receiver.counts()).quarantine).toMatchObject({ notAuthentic: 0, unreadable: 0 });
   });
 
-  test('forgets the trace ids of events that are gone after their own time', { tags: 'long' }, async () => {
+  test('forgets the trace ids of removed events after their own time', { tags: 'long' }, async () => {
     const { logs, clock, take, cleaned } = await keeping({ retention: { done: '1d', traceIds: '5d' } });
     const body = bodyOf();
     await take(body);
@@ -151,7 +155,7 @@ describe('retention', () => {
     expect((await take(body)).json.status).toBe('accepted');
   });
 
-  test('tells a call anew from the events that are left', { tags: 'long' }, async () => {
+  test('computes the record of a call from the remaining events', { tags: 'long' }, async () => {
     const { receiver, logs, clock, take, cleaned } = await keeping({ retention: { done: '10d' } });
     await take(bodyOf({ eventName: 'CallHandler.CallStarted', callId: 'call-1' }));
     clock.advance(5 * day);
@@ -182,7 +186,7 @@ describe('retention', () => {
     expect(await joins()).toEqual([]);
   });
 
-  test('goes in small steps, and deliveries are taken in between', { tags: 'long' }, async () => {
+  test('works in small steps, between which deliveries are recorded', { tags: 'long' }, async () => {
     const { receiver, clock, take, cleaned } = await keeping({ retention: { done: '1d' } });
     for (let count = 0; count < 450; count += 1) await take(bodyOf());
     const done = async () => (await receiver.counts()).events.done;

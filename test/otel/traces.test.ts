@@ -112,7 +112,7 @@ describe('traces', () => {
     expect(noted).toContainEqual(new Error('the exporter is broken'));
   });
 
-  test('tell of a delivery over a restart as one linked story', async () => {
+  test('link a delivery and its attempts across a restart', async () => {
     const { spans, named, tracerProvider } = await collector();
     const clock = new ManualClock();
     const database = temporaryDatabase();
@@ -173,7 +173,7 @@ describe('traces', () => {
     expect(JSON.stringify(spans)).not.toContain('Ann');
   });
 
-  test('say of an error in ctx.commit its class, and no code that may hold anything', async () => {
+  test('have the class of an error in ctx.commit, and no code, which may contain anything', async () => {
     const { spans, named, tracerProvider } = await collector();
     const { receiver, logs } = await started({}, (r) => {
       instrument(r, { tracerProvider });
@@ -211,7 +211,7 @@ describe('traces', () => {
       return { named, received: idsOf('receive'), attempts: idsOf('process crm') };
     }
 
-    test('are whole or not there at all', { tags: 'long' }, async () => {
+    test('have all spans of a delivery or none', { tags: 'long' }, async () => {
       const { named, received, attempts } = await sampled(followLinks(new TraceIdRatioBasedSampler(0.5)));
       expect(received.size).toBeGreaterThan(0);
       expect(received.size).toBeLessThan(deliveries);
@@ -232,7 +232,7 @@ describe('traces', () => {
     );
   });
 
-  test('go on from the span of the sender, or of the HTTP server', async () => {
+  test('continue the span of the sender, or of the HTTP server', async () => {
     const { named, tracerProvider } = await collector();
     const { receiver, logs } = await started({}, (r) => {
       instrument(r, { tracerProvider });
@@ -261,7 +261,7 @@ describe('traces', () => {
     });
   });
 
-  test('of what is refused say why, and an invalid context of a sender is passed over', async () => {
+  test('of refused deliveries say why, and an invalid context of a sender is ignored', async () => {
     const { named, tracerProvider } = await collector();
     const { receiver } = await started({}, (r) => instrument(r, { tracerProvider }));
     const body = bodyOf();
@@ -326,7 +326,7 @@ describe('metrics of OpenTelemetry', () => {
     );
   });
 
-  test('that fail keep nothing from being taken and handled', async () => {
+  test('that fail do not keep deliveries from being accepted and handled', async () => {
     const meterProvider = new MeterProvider({
       views: [{ instrumentName: 'ringback.*', attributesProcessors: [{ process: broken }] }],
       readers: [

@@ -75,7 +75,7 @@ describe.each<[string, Bundle]>([
   });
 });
 
-it('an app in CommonJS that esbuild bundles to an ES module is told the same', async () => {
+it('an app in CommonJS that esbuild bundles to an ES module says the same', async () => {
   writeFileSync(entry.replace('.mjs', '.cjs'), `require('ringback');`);
   const outfile = join(project.folder, 'required.mjs');
   const entryPoints = [entry.replace('.mjs', '.cjs')];

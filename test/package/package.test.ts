@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => project.remove());
 
 describe('the packed package', () => {
-  it('holds what users need and nothing of our own work', () => {
+  it('has the files that users need, and no others', () => {
     expect(project.files).toEqual(
       expect.arrayContaining([
         'CHANGELOG.md',

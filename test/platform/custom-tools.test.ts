@@ -73,14 +73,14 @@ describe('customTools', () => {
     expect(await platformError(platform.customTools.get('agent_1', id))).toMatchObject({ status: 404 });
   });
 
-  it('are not deleted where there are none, which the caller learns', async () => {
+  it("can't be deleted if they do not exist, which is an error", async () => {
     const { platform } = await sandboxAndPlatform();
     expect(await platformError(platform.customTools.delete('agent_1', 'gone'))).toMatchObject({
       status: 404,
     });
   });
 
-  it("don't tell anything of another organization's agent", async () => {
+  it("reveal nothing about another organization's agent", async () => {
     const { platform } = await sandboxAndPlatform();
     const creating = platform.customTools.create('agent_of_others', registration);
     expect(await platformError(creating)).toMatchObject({ status: 404, operation: 'customTools.create' });

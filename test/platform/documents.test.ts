@@ -17,18 +17,18 @@ function knownOptions(unknown: object): string[] {
   throw new Error('An unknown option was let pass');
 }
 
-test('the document lists every option, and no other', () => {
+test('docs/platform.md lists every option, and no other', () => {
   const documented = tableRows(page, 'option of `createPlatform`').map((row) => literal(row[0]) ?? '');
   expect(documented.sort()).toEqual(knownOptions({ xxxxxxxxxxxxxxxxxxxx: 1 }).sort());
 });
 
-test('the document lists every path that can be set, and no other', () => {
+test('docs/platform.md lists every path that can be set, and no other', () => {
   const documented = tableRows(page, 'key of `knowledgeBasePaths`').map((row) => literal(row[0]) ?? '');
   const known = knownOptions({ knowledgeBasePaths: { xxxxxxxxxxxxxxxxxxxx: 1 } });
   expect(documented.sort()).toEqual(known.sort());
 });
 
-test('the document lists every operation, and no other', () => {
+test('docs/platform.md lists every operation, and no other', () => {
   const documented = tableRows(page, 'operation', "the platform's request").map((row) =>
     (literal(row[0]) ?? '').replace(/\(.*$/, ''),
   );

@@ -107,7 +107,7 @@ describe('subscriptions.ensure', () => {
     });
   });
 
-  it('turns signing on, and keeps the secret', async () => {
+  it('enables signing, and stores the secret', async () => {
     const { platform } = await sandboxAndPlatform();
     await platform.subscriptions.create({
       ...wanted,
@@ -138,7 +138,7 @@ describe('subscriptions.ensure', () => {
     expect(await platform.subscriptions.count()).toBe(1);
   });
 
-  it('creates it when it is deleted between looking and reading', async () => {
+  it('creates it when it is deleted between listing and reading', async () => {
     const page = (data: readonly object[]) => ({ json: { data, next_page_token: null } });
     const { url } = await standIn(
       page([answered]),
@@ -153,7 +153,7 @@ describe('subscriptions.ensure', () => {
     });
   });
 
-  it("gives the platform's own words when it is refused for another reason", async () => {
+  it('quotes the platform when it is refused for another reason', async () => {
     const refusal = { status: 400, json: { type: 'VALIDATION_ERROR', message: 'Too many subscriptions' } };
     const empty = { json: { data: [], next_page_token: null } };
     const { url, received } = await standIn(empty, refusal, empty);

@@ -31,7 +31,7 @@ describe("the document's error bodies become one PlatformError", () => {
     });
   });
 
-  it('tells nothing of a knowledge base of another tenant', async () => {
+  it('reveals nothing about a knowledge base of another tenant', async () => {
     const { sandbox, platform } = await sandboxAndPlatform();
     const other = createPlatform({ baseUrl: sandbox.url, apiKey: otherKey });
     const [foreign, missing] = await Promise.all([
@@ -181,7 +181,7 @@ describe('anything else becomes a PlatformError as well', () => {
     expect(elsewhere.received).toEqual([]);
   });
 
-  it('an address where nobody listens', async () => {
+  it('an address where nothing listens', async () => {
     const error = await platformError(clientOf(await addressOfNobody()).platform.knowledgeBases.get('kb_1'));
     expect(error).toMatchObject({ code: 'unreachable', status: undefined });
     expect(error.message).toContain('ECONNREFUSED');
@@ -200,7 +200,7 @@ describe('anything else becomes a PlatformError as well', () => {
     expect(await pending).toMatchObject({ code: 'timeout', status: undefined });
   });
 
-  it('keeps what it does not know in an answer', async () => {
+  it('keeps unknown fields of an answer', async () => {
     const { url } = await standIn({ json: { ...kb, tags: ['new'], status: 'resting' } });
     expect(await clientOf(url).platform.knowledgeBases.get('kb_1')).toMatchObject({
       tags: ['new'],

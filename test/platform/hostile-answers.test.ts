@@ -66,14 +66,18 @@ describe('a long list in another shape', () => {
   });
 });
 
-test('an object with very many wrong values is told of by its first', { tags: 'long' }, async () => {
-  const headers = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`h${index}`, index]));
-  const { url } = await standIn({ json: { ...answered, headers } });
-  const { code, details } = await platformError(clientOf(url).platform.subscriptions.get('sub_1'));
-  expect(code).toBe('unexpected_answer');
-  expect(details).toHaveLength(20);
-  expect(details).toEqual(expect.arrayContaining([expect.objectContaining({ path: 'headers.h0' })]));
-});
+test(
+  'an object with very many wrong values is reported with the first of them',
+  { tags: 'long' },
+  async () => {
+    const headers = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`h${index}`, index]));
+    const { url } = await standIn({ json: { ...answered, headers } });
+    const { code, details } = await platformError(clientOf(url).platform.subscriptions.get('sub_1'));
+    expect(code).toBe('unexpected_answer');
+    expect(details).toHaveLength(20);
+    expect(details).toEqual(expect.arrayContaining([expect.objectContaining({ path: 'headers.h0' })]));
+  },
+);
 
 describe('an error holds no credential', () => {
   test('the key as the type of an answer', async () => {

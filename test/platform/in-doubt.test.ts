@@ -77,7 +77,7 @@ describe('an error about a write says that it may have been carried out', () => 
   });
 });
 
-describe('an error about turning signing on says that the secret may be lost', () => {
+describe('an error about enabling signing says that the secret may be lost', () => {
   const lost =
     `${inDoubt} Look with subscriptions.get. If it was unsigned before and is signed now, its secret is lost: call ` +
     'subscriptions.rotateSecret.';

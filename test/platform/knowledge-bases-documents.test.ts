@@ -164,7 +164,7 @@ describe.each<[string, (documents: Documents) => Promise<unknown>]>([
     expect(received).toHaveLength(1);
   });
 
-  it('is sent again if it never arrived, and there is no doubt then', async () => {
+  it('is sent again if it certainly never arrived', async () => {
     const { platform, waits } = clientOf(await addressOfNobody());
     const error = await platformError(submit(platform.documents));
     expect(error).toMatchObject({ code: 'unreachable' });

@@ -73,7 +73,7 @@ describe('knowledgeBases', () => {
     ]);
   });
 
-  it('takes a result with nothing but what the platform likes to tell', async () => {
+  it('accepts a search result with any fields', async () => {
     const { url } = await standIn({ json: { results: [{ passage: 'A repair costs 40.' }] } });
     expect(await clientOf(url).platform.knowledgeBases.search('kb_1', 'repair')).toEqual({
       results: [{ passage: 'A repair costs 40.' }],

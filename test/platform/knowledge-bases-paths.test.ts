@@ -120,7 +120,7 @@ describe('a path is refused', () => {
     expect(given(paths)).toThrow(expected);
   });
 
-  test('of an operation that there is not', () => {
+  test('of an unknown operation', () => {
     expect(given({ serach: '/kb/{kb_id}' })).toThrow(
       expect.objectContaining({
         code: 'option_unknown',

@@ -95,7 +95,7 @@ describe('documents.completed', () => {
     expect(received).toHaveLength(10);
   });
 
-  it('tells of a database failure that lasts', async () => {
+  it('rejects with a database failure that lasts', async () => {
     const { url } = await standIn({ status: 503, json: { error: 'db', message: 'down' } });
     const waiting = clientOf(url).platform.documents.completed('kb_1', 'doc_1', { timeout: '10s' });
     expect(await platformError(waiting)).toMatchObject({ status: 503, code: 'db' });
@@ -222,7 +222,7 @@ describe('documents.refresh', () => {
     );
   });
 
-  it('says to look first if nobody knows whether the new one was taken', async () => {
+  it('says to check the list if the submission may have succeeded', async () => {
     const { url, received } = await standIn(gone, reset);
     const error = await platformError(
       clientOf(url).platform.documents.refresh('kb_1', 'doc_1', ['https://www.example.com']),
@@ -233,7 +233,7 @@ describe('documents.refresh', () => {
     expect(received).toHaveLength(2);
   });
 
-  it('is patient with a database failure in between', async () => {
+  it('retries a database failure between deletion and submission', async () => {
     const refusal = { status: 503, headers: { 'retry-after': '1' }, json: {} };
     const { url } = await standIn(gone, refusal, { status: 202, json: fresh });
     expect(await clientOf(url).platform.documents.refresh('kb_1', 'doc_1', file)).toEqual(fresh);

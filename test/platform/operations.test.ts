@@ -50,7 +50,7 @@ describe('websites.sitemaps', () => {
     });
   });
 
-  it('names the parameter as it is told, since the document does not', async () => {
+  it("uses the parameter's name from the option, because the document has none", async () => {
     const { platform } = await sandboxAndPlatform({}, { websiteParameter: 'base_url' });
     const site = await startedWebsite((url) => ({ '/sitemap.xml': sitemapOf(`${url}/a`) }));
     expect(await platform.websites.sitemaps(site.url, { parameter: 'base_url' })).toMatchObject({

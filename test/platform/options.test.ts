@@ -62,7 +62,7 @@ describe('the options of createPlatform', () => {
     expect(given({ baseUrl, apiKey: 7 })).toThrow(/is of type number\.$/);
   });
 
-  it('refuse an option that there is not, and say which was meant', () => {
+  it('refuse an unknown option, and suggest the right one', () => {
     expect(given({ baseUrl, apiKey, timeuot: 1 })).toThrow(/Did you mean timeout\?/);
   });
 
@@ -125,7 +125,7 @@ describe('a client', () => {
     expect(JSON.stringify(platform)).not.toContain(apiKey);
   });
 
-  it('asks nothing until it is told to', async () => {
+  it('sends no request when it is created', async () => {
     const { url, received } = await standIn({});
     clientOf(url);
     expect(received).toEqual([]);

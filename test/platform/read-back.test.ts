@@ -30,7 +30,7 @@ describe('calls.get', () => {
     expect(await platformError(other.calls.get(call.callId))).toMatchObject({ status: 404 });
   });
 
-  it('takes a call that tells next to nothing', async () => {
+  it('accepts a call with almost no fields', async () => {
     const { url } = await standIn({ json: { _id: 'call_1', call_status: null, messages: null, added: 1 } });
     expect(await clientOf(url).platform.calls.get('call_1')).toMatchObject({ _id: 'call_1', added: 1 });
   });
@@ -67,7 +67,7 @@ describe('analyses.get', () => {
     expect(waits).toEqual([2_000, 2_000, 2_000, 2_000]);
   });
 
-  it('gives up at its deadline, with the last that was answered', async () => {
+  it('rejects at its deadline, with the last answer', async () => {
     const json = { error: 'none', message: 'No analysis', traceId: 'trace-7' };
     const { url, received } = await standIn({ status: 404, json });
     const { platform, waits } = clientOf(url);

@@ -59,7 +59,7 @@ describe('what is tried again', () => {
     expect(waits).toEqual([1_250]);
   });
 
-  it('a write while nobody listens: it was not sent', async () => {
+  it('a write that was refused a connection: it was not sent', async () => {
     const { platform, waits } = clientOf(await addressOfNobody());
     expect(await platformError(platform.prompts.generate({ raw_prompt: 'a' }))).toMatchObject({
       code: 'unreachable',
@@ -68,7 +68,7 @@ describe('what is tried again', () => {
     expect(waits).toEqual([250, 500, 1_000]);
   });
 
-  it('a write to a server whose certificate nobody vouches for: it was not sent', async () => {
+  it('a write to a server with an untrusted certificate: it was not sent', async () => {
     let requests = 0;
     const server = createSecureServer({ cert, key }, () => (requests += 1)).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
@@ -166,7 +166,7 @@ describe('Retry-After', () => {
     expect(waits).toEqual(expected);
   });
 
-  it('ends the attempts when it asks for more than the cap, and is told', async () => {
+  it('ends the attempts when it exceeds the cap, and is in the error', async () => {
     const { url, received } = await answers('31');
     expect(await platformError(clientOf(url).platform.knowledgeBases.get('kb_1'))).toMatchObject({
       retryAfter: 31_000,
@@ -206,7 +206,7 @@ describe('a signal', () => {
     expect(received).toHaveLength(1);
   });
 
-  it('does not break off what may issue a secret: nobody would have it', async () => {
+  it('does not abort a request that may issue a secret, which would be lost', async () => {
     const controller = new AbortController();
     const { url } = await standIn((response) => {
       controller.abort(new Error('enough'));

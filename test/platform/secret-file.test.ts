@@ -55,7 +55,7 @@ function lockOf(file: string): () => void {
   return () => void database.exec('rollback');
 }
 
-test('a lock that another process holds is waited for before there is a secret', async () => {
+test('a lock that another process holds is waited for before a secret is issued', async () => {
   const { url, received } = await standIn({ json: { ...answered, secret: 'whsec_bmV3' } });
   const folder = temporaryFolder();
   const secretFile = join(folder, 'secrets');
@@ -125,7 +125,7 @@ test.each<[string, (path: string) => void]>([
   expect(readdirSync(folder)).toEqual(['secrets', 'secrets.lock']);
 });
 
-test('a lock that a killed process has left holds nobody up, and two that find it lose no secret', async () => {
+test('the lock of a killed process blocks nobody, and two processes that find it lose no secret', async () => {
   const folder = temporaryFolder();
   const file = join(folder, 'secrets');
   writeFileSync(`${file}.lock`, '');

@@ -131,7 +131,7 @@ describe('onSecret', () => {
     expect(await platform.subscriptions.get(id)).toMatchObject({ active: false });
   });
 
-  it('is given the secrets of one subscription in their order, without holding up its other writes', async () => {
+  it('is given the secrets of one subscription in order, without delaying its other writes', async () => {
     const expires = { previous_secret_expires_at: '2026-01-04T00:00:00.000Z' };
     const { url, received } = await standIn(
       { json: { secret: 'whsec_one', ...expires } },
@@ -150,7 +150,7 @@ describe('onSecret', () => {
     expect(steps).toEqual(['whsec_one begins', 'whsec_one ends', 'whsec_two begins', 'whsec_two ends']);
   });
 
-  it('may not rotate the secret of its own subscription with an onSecret: that is refused unasked', async () => {
+  it('is refused when it rotates the secret of its own subscription with an onSecret, before a request', async () => {
     const { platform } = await sandboxAndPlatform();
     const { subscriptions } = platform;
     const { id } = await created(platform);
@@ -179,7 +179,7 @@ describe('onSecret', () => {
     expect(await later).toBe(kept[2]);
   });
 
-  it('may not turn signing of its own subscription on with an onSecret: the error has the secret', async () => {
+  it('is refused when it enables signing of its own subscription with an onSecret: the error has the secret', async () => {
     const { platform } = await sandboxAndPlatform();
     const { id } = await created(platform);
     const headers = { a: 'b' };
@@ -264,7 +264,7 @@ describe('secretFile', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('keeps what is there: remarks, secrets of others, and what says nothing of whose it is', async () => {
+  it('keeps comments, secrets of other subscriptions, and secrets without a subscription', async () => {
     const { platform } = await sandboxAndPlatform();
     const text =
       '\uFEFF# ours\r\n\r\nwhsec_YQ==, whsec_Yg== # since March\r\nwhsec_Yw== # subscription sub_9\r\n';
@@ -288,7 +288,7 @@ describe('secretFile', () => {
     expect(linesOf(file).filter((line) => line.includes('until'))).toHaveLength(1);
   });
 
-  it('takes the one secret of a file that was written by hand for the one that is rotated', async () => {
+  it('treats the only secret of a handwritten file as the one being rotated', async () => {
     const { platform } = await sandboxAndPlatform();
     const { id, secret: old } = await created(platform);
     const file = newFile(`${old.reveal()}\n`);
@@ -302,7 +302,7 @@ describe('secretFile', () => {
     ]);
   });
 
-  it('does not take it for that when another subscription is created', async () => {
+  it('does not do so when another subscription is created', async () => {
     const { platform } = await sandboxAndPlatform();
     const file = newFile('whsec_YQ==\n');
     await created(platform, file);
@@ -431,7 +431,7 @@ describe('secretFile', () => {
     expect(received).toEqual([]);
   });
 
-  it('that can not hold the secret: the error has it', async () => {
+  it('that cannot be written: the error has the secret', async () => {
     const { url } = await standIn({ json: { ...answered, secret: 'whsec_a,b' } });
     const file = newFile();
     const error: unknown = await clientOf(url)

@@ -59,7 +59,7 @@ describe('subscriptions.update', () => {
     ]);
   });
 
-  it('lets several at once through one client all count', async () => {
+  it('applies all concurrent updates of one client', async () => {
     const { platform } = await sandboxAndPlatform();
     const { subscription } = await platform.subscriptions.create({ name: 'calls', url });
     const { id } = subscription;
@@ -79,7 +79,7 @@ describe('subscriptions.update', () => {
     });
   });
 
-  it('goes on with the next after one that failed', async () => {
+  it('continues with the next update after a failed one', async () => {
     const { platform } = await sandboxAndPlatform();
     const { subscription } = await platform.subscriptions.create({ name: 'calls', url });
     await platform.subscriptions.create({ name: 'taken', url });
@@ -155,7 +155,7 @@ describe('subscriptions.update refuses, and sends nothing', () => {
     });
   });
 
-  it('what it is not told to do with a field that it does not know', async () => {
+  it('when an option does not say what to do with an unknown field', async () => {
     const stored = { ...answered, labels: ['a'], health: 'good' };
     const unknownFields = { labels: 'send-back' } as const;
     expect(await refused(stored, { active: true }, { unknownFields })).toMatchObject({
@@ -163,7 +163,7 @@ describe('subscriptions.update refuses, and sends nothing', () => {
     });
   });
 
-  it('does what it is told with fields that it does not know, and is not stopped by times and counts', async () => {
+  it('treats unknown fields as the option says, and leaves out times and counts', async () => {
     const stored = { ...answered, labels: ['a'], health: 'good', last_delivery_at: 'x', failure_count: 2 };
     const { url: address, received } = await standIn({ json: stored });
     const unknownFields = { labels: 'send-back', health: 'leave-out' } as const;
@@ -215,7 +215,7 @@ describe('the states of a subscription', () => {
     expect(resumed.subscription).toMatchObject({ ...wanted, active: true, signing_enabled: true });
   });
 
-  it('warn when nothing is left to tell deliveries by', async () => {
+  it('warn when deliveries can no longer be authenticated', async () => {
     const { platform } = await sandboxAndPlatform();
     const { subscription } = await platform.subscriptions.create({ name: 'calls', url });
     const { warnings } = await platform.subscriptions.disableSigning(subscription.id);
@@ -227,7 +227,7 @@ describe('the states of a subscription', () => {
   });
 });
 
-test('a write that waits for another one ends with its signal, and what comes later goes on waiting', async () => {
+test('a signal ends a write that waits for another, and later writes keep waiting', async () => {
   const held: (() => void)[] = [];
   const { url: address, received } = await standIn(
     (response) => void held.push(() => response.end(JSON.stringify(answered))),

@@ -54,7 +54,7 @@ describe('subscriptions.create', () => {
     expect(await platform.subscriptions.get(subscription.id)).toEqual(subscription);
   });
 
-  it('is active, signed and for all events unless told otherwise', async () => {
+  it('is active, signed and for all events by default', async () => {
     const { platform } = await sandboxAndPlatform();
     const { subscription, secret } = await platform.subscriptions.create({ name: 'calls', url });
     expect(subscription).toMatchObject({
@@ -321,7 +321,7 @@ describe('subscriptions.replace and delete', () => {
     },
   );
 
-  it('delete for good', async () => {
+  it('delete permanently', async () => {
     const { platform } = await sandboxAndPlatform();
     const { subscription } = await platform.subscriptions.create(whole);
     await platform.subscriptions.delete(subscription.id);

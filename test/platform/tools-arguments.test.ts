@@ -86,7 +86,7 @@ describe('arguments', () => {
     await expect(argsFor(looked, { id: 'other' })).rejects.toThrow('id (Id) is not right: nobody has it');
   });
 
-  test('that are missing or not right are reported in one sentence, without what was given', async () => {
+  test('that are missing or invalid are reported in one sentence, without their values', async () => {
     const calling = echo(schema).call({ count: 'many', price: 'whsec_private' });
     await expect(calling).rejects.toBeInstanceOf(ToolError);
     await expect(calling).rejects.toThrow(

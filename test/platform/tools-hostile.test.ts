@@ -67,7 +67,7 @@ describe('a call is answered whatever the tool throws', () => {
   });
 });
 
-describe('arguments that are not meant well', () => {
+describe('malicious arguments', () => {
   it('are refused in a time that grows with their length, not with its square', async () => {
     // A reader whose time grows with the square of the number of digits would take minutes.
     const count = `${'1'.repeat(900_000)}x`;
@@ -84,7 +84,7 @@ describe('arguments that are not meant well', () => {
     expect(json).toEqual({ constructor: 1 });
   });
 
-  it('are told of when they are called as what every object has', async () => {
+  it('are reported when they are named like properties of every object', async () => {
     const parameters = z.object({ name: z.string().describe('Who') }).catchall(z.string());
     const tool = defineTool({ name: 'greet', description: 'Greets.', parameters, run: () => 1 });
     const { json } = await called(tool, '{"name":"Ada","constructor":5}');

@@ -255,7 +255,7 @@ describe('an error', () => {
     expect(JSON.stringify(lines)).not.toContain('stack');
   });
 
-  test('is logged with the place in the own files of whoever wrote the tool', async () => {
+  test("is logged with the place in the app's own files", async () => {
     lines.length = 0;
     const run = () => {
       throw new RangeError('at (/+49 30 1234.ts:1:1)');
@@ -310,7 +310,7 @@ describe('the deadline', () => {
     socket.destroy();
   });
 
-  test('does not wait for a caller that has gone away', async () => {
+  test('does not wait for a caller that has disconnected', async () => {
     const begun = Promise.withResolvers<AbortSignal>();
     const run = (signal: AbortSignal) => {
       begun.resolve(signal);

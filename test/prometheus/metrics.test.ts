@@ -23,7 +23,7 @@ function samplesIn(text: string): Readonly<Record<string, number>> {
 const samplesOf = async (registry: Registry) => samplesIn(await registry.metrics());
 
 describe('the metrics of a receiver', () => {
-  test('say what was answered, what handlers did, and what the inbox holds', async () => {
+  test('count answers, attempts, and the contents of the inbox', async () => {
     const clock = new ManualClock();
     const registry = new Registry();
     const { receiver, logs } = await started({ clock }, (r) => {
@@ -108,7 +108,7 @@ describe('the metrics of a receiver', () => {
     await receiver.stop({ drain: 0 });
   });
 
-  test('leave out what the inbox holds while it is not open, and are read all the same', async () => {
+  test('can be read without the contents of the inbox while it is not open', async () => {
     const registry = new Registry();
     const { receiver } = made();
     collectMetrics(receiver, registry);

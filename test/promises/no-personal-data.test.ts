@@ -16,7 +16,7 @@ function* textsIn(value: unknown, name = ''): Generator<string> {
   }
 }
 
-test('8. no log line holds a body, a number, a transcript, a secret or the value of a header', async () => {
+test('8. no log line contains a body, a number, a transcript, a secret or the value of a header', async () => {
   const { receiver, logs } = await started(
     { headers: { 'x-api-key': credential }, retry: { attempts: 2, base: 0 } },
     (r) =>

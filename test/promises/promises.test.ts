@@ -12,7 +12,7 @@ import { isOnPostgres, rowsIn } from '../support/inbox.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-test('1. nothing acknowledged is lost: at 200 the raw bytes are in the inbox, for anybody else to read', async () => {
+test('1. nothing acknowledged is lost: at 200 another connection reads the raw bytes in the inbox', async () => {
   const database = temporaryDatabase();
   const { receiver } = await started({ database });
   const body = bodyOf({ traceId: 'trace-1' });
@@ -99,7 +99,7 @@ test('5. a failing handler hurts only itself, and ends as a dead letter that is 
   expect(seen.at(-1)).toBe('failing trace-1');
 });
 
-test("6. what we don't know is kept, never refused", async () => {
+test('6. unknown data is kept, never refused', async () => {
   const seen: unknown[] = [];
   const { receiver, logs } = await started({ signature: 't-v1-hex-whole' }, (r) =>
     r

@@ -17,7 +17,7 @@ describe('impossible:', () => {
     expect((await deliver(receiver, body, signedHeaders(body, { secrets: otherSecret }))).status).toBe(401);
   });
 
-  test('2. duplicates told in memory: neither a restart nor a second receiver on the file lets one through', async () => {
+  test('2. duplicates recognised in memory: neither a restart nor a second receiver on the file lets one through', async () => {
     const database = temporaryDatabase();
     const body = bodyOf();
     const [one, other] = [await started({ database }), await started({ database })];
@@ -58,7 +58,7 @@ describe('impossible:', () => {
     await gate.reached;
   });
 
-  test('5. two orders for one call, one by each of two events that both tell it', async () => {
+  test('5. two orders for one call, from two events that both report it', async () => {
     const database = temporaryDatabase();
     const { receiver, logs } = await started({ database }, (r) =>
       r.on(

@@ -99,7 +99,7 @@ describe('not this receiver', () => {
     expect(JSON.stringify(logs.lines)).not.toMatch(/my card|2025550123|whsec_|v1=/);
   });
 
-  test('side-effect-before-deduplication: a handler has not seen the copy when it is told from the first', async () => {
+  test('side-effect-before-deduplication: a copy is recognised before any handler gets it', async () => {
     const gate = new Gate();
     let begun = 0;
     const { receiver, logs } = await started({}, (r) =>

@@ -73,7 +73,7 @@ for (const disturbance of ['tampered', 'wrong_secret'] as const) {
     expect(sandbox.deliveries.givenUp()).toEqual([]);
   });
 
-  test(`${disturbance}: not where nothing is signed, because nobody could tell`, async () => {
+  test(`${disturbance}: not for an unsigned subscription, whose receiver could not recognise it`, async () => {
     const { attempted } = await disturbed({ [disturbance]: 1 }, { enable_signed_webhooks: false });
     expect(attempted).toEqual([[1, 200, undefined]]);
   });
@@ -91,7 +91,7 @@ test('rubbish: signed bytes that are no event, under another trace id', async ()
 });
 
 test(
-  'the same seeds make the same trouble, however many deliveries are in flight at once',
+  'the same seeds cause the same disturbances, however many deliveries are in flight',
   { tags: 'long' },
   async () => {
     const troubleOf = async (atOnce: boolean, seed: string) => {
@@ -112,7 +112,7 @@ test(
 );
 
 test(
-  'without rates it makes trouble of every kind, also when only its seed is given',
+  'without rates it causes every disturbance, even if only its seed is given',
   { tags: 'long' },
   async () => {
     for (const adversary of [true, { seed: 'one' }]) {

@@ -41,7 +41,7 @@ const timeout = 3_600_000;
 const none = { tooMany: [], tooFew: [] };
 
 test(
-  '200 calls, an adversary, a receiver killed again and again: nothing is missing but what the platform gave up',
+  '200 calls, an adversary, a receiver killed repeatedly: only events that the platform gave up are missing',
   { timeout },
   async ({ annotate }) => {
     const front = new Front();

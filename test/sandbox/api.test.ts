@@ -56,7 +56,7 @@ describe('the key', () => {
     expect((await ask(sandbox, 'GET /sandbox/attempts', { key: null, headers })).status).toBe(200);
   });
 
-  it('is asked for before the body is looked at', async () => {
+  it('is required before the body is read', async () => {
     const sandbox = await startedSandbox();
     const { status } = await ask(sandbox, `POST ${subscription}`, { key: 'wrong', body: '{' });
     expect(status).toBe(401);
@@ -155,7 +155,7 @@ describe("a body that can't be read", () => {
   );
 });
 
-describe('what is no HTTP', () => {
+describe('a request that is not HTTP', () => {
   it.each([
     ['rubbish', 'rubbish\r\n\r\n', 400],
     ['two lengths', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n', 400],
@@ -222,7 +222,7 @@ describe('failures that were asked for', () => {
 });
 
 describe('answers', () => {
-  it('tell nothing of what serves them', async () => {
+  it('do not reveal the server software', async () => {
     const sandbox = await startedSandbox();
     const { headers } = await ask(sandbox, 'GET /sandbox/attempts');
     expect(headers.get('x-powered-by')).toBeNull();

@@ -84,7 +84,7 @@ for (const [failure, answer] of [
   ['cut', (response: ServerResponse) => response.destroy()],
   ['not_http', (response: ServerResponse) => response.socket?.end('this is no HTTP\r\n\r\n')],
 ] as const) {
-  test(`an answer that can't be had is the failure ${failure}`, async () => {
+  test(`an attempt without a usable answer is the failure ${failure}`, async () => {
     const sandbox = await startedSandbox({ speed });
     const { url } = await destination(() => answer);
     await subscribed(sandbox, url, one);
@@ -102,7 +102,7 @@ test('an answer of 101 is an answer, and the delivery is repeated', async () => 
   expect(sandbox.attempts.list()).toMatchObject(Array.from({ length: 4 }, () => ({ status: 101 })));
 });
 
-test('a port that nobody listens on is the failure refused', async () => {
+test('a closed port is the failure refused', async () => {
   const sandbox = await startedSandbox({ speed });
   await subscribed(sandbox, `http://127.0.0.1:${await freePort()}/`, one);
   await sandbox.calls.play();
@@ -110,7 +110,7 @@ test('a port that nobody listens on is the failure refused', async () => {
 });
 
 test(
-  'HTTPS is spoken to an https address, and a certificate that nobody vouches for is the failure tls',
+  'deliveries to an https address use TLS, and an untrusted certificate is the failure tls',
   { tags: 'long' },
   async () => {
     let connections = 0;
@@ -146,7 +146,7 @@ test('of an answer the first kilobyte is kept', async () => {
   expect(sandbox.attempts.list()[0]?.answer).toBe('x'.repeat(1_024));
 });
 
-test('a destination that never answers does not hold up the others', { tags: 'long' }, async () => {
+test('a destination that never answers does not delay the others', { tags: 'long' }, async () => {
   const clock = new ManualClock();
   const sandbox = await startedSandbox({ clock });
   const slow = await destination(() => () => {});
@@ -189,7 +189,7 @@ test('stopped in the middle and started again, everything is delivered: what is 
   expect(second.attempts.list({ callId: call.callId }).map(({ id }) => id)).toEqual([1, 2, 3, 4, 5]);
 });
 
-test('an attempt that a stop breaks off is none: it is made at the next start', async () => {
+test('an attempt that a stop interrupts does not count, and is made at the next start', async () => {
   const database = temporaryDatabase();
   let answers = false;
   const { url, received } = await destination(() => (response) => {
@@ -208,7 +208,7 @@ test('an attempt that a stop breaks off is none: it is made at the next start', 
   expect(received).toHaveLength(2);
 });
 
-test('who watches gets every attempt', async () => {
+test('a watcher gets every attempt', async () => {
   const sandbox = await startedSandbox({ speed });
   const { url } = await destination();
   await subscribed(sandbox, url);
@@ -222,7 +222,7 @@ test('who watches gets every attempt', async () => {
   expect(watched).toHaveLength(before);
 });
 
-test('after a stop there is nothing to be read, which is said in a sentence', async () => {
+test('reading after a stop is refused with a sentence', async () => {
   const sandbox = await startedSandbox({ speed });
   await sandbox.stop();
   expect(() => sandbox.attempts.list()).toThrow('attempts.list() should be used while the sandbox runs');

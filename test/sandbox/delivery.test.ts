@@ -13,7 +13,7 @@ const hour = 3_600_000;
 /** So fast that a call and its retries are over at once. */
 const speed = 10_000;
 
-test('a delivery has the method, the headers and the signature of the document, and its attempt is taken down', async () => {
+test('a delivery has the method, the headers and the signature of the document, and its attempt is listed', async () => {
   const sandbox = await startedSandbox({ speed });
   const { url, received } = await destination((_, index) => (response) => {
     response
@@ -68,7 +68,7 @@ test('a delivery has the method, the headers and the signature of the document, 
   ]);
 });
 
-test('attempts are not listed by a condition that there is not', async () => {
+test('an unknown condition for listing attempts is refused', async () => {
   const sandbox = await startedSandbox();
   expect(() => sandbox.attempts.list({ callid: 'call_1' } as AttemptQuery)).toThrow(/Did you mean callId\?$/);
 });
@@ -172,7 +172,7 @@ test('a scope has the calls of its agents or workspaces, an organization its own
   expect(await whoGets('agent_2')).toEqual(['other organization']);
 });
 
-test('an inactive subscription gets nothing, and nothing later of what happened meanwhile', async () => {
+test('an inactive subscription gets no events, not even once it is active', async () => {
   const sandbox = await startedSandbox({ speed });
   const { url, received } = await destination();
   const subscription = await subscribed(sandbox, url, { active: false });

@@ -43,7 +43,7 @@ test.each([
   });
 });
 
-test('a name of loopback is looked at', async () => {
+test('a host name that leads to loopback is allowed', async () => {
   const website = await startedWebsite(() => ({ '/sitemap.xml': sitemapOf('https://shop.example.com/a') }));
   const url = website.url.replace('127.0.0.1', 'localhost');
   expect(await linksOn({ url })).toEqual(['https://shop.example.com/a']);
@@ -163,7 +163,7 @@ test.each([
   await left.promise;
 });
 
-test('a website that keeps silent is given up after ten seconds', async () => {
+test('a website that does not answer is given up after ten seconds', async () => {
   const clock = new ManualClock();
   const { page, reached } = silence();
   const website = await startedWebsite(() => ({ '/robots.txt': page }));
@@ -174,7 +174,7 @@ test('a website that keeps silent is given up after ten seconds', async () => {
   expect([status, json.error]).toEqual([404, 'website_unreachable']);
 });
 
-test('what was found until then counts', async () => {
+test('links found before the timeout are returned', async () => {
   const clock = new ManualClock();
   const { page, reached } = silence();
   const website = await startedWebsite(() => ({
@@ -187,7 +187,7 @@ test('what was found until then counts', async () => {
   expect((await asked).json).toEqual({ success: true, links: ['https://shop.example.com/a'] });
 });
 
-test('a website has its ten seconds at any speed of the calls', async () => {
+test('the ten seconds are real time at any speed', async () => {
   const clock = new ManualClock();
   const { page, reached } = silence();
   const website = await startedWebsite(() => ({ '/sitemap.xml': page }));
@@ -198,7 +198,7 @@ test('a website has its ten seconds at any speed of the calls', async () => {
   expect((await asked).json.links).toEqual(['https://shop.example.com/a']);
 });
 
-test('a client that goes away ends the looking', async () => {
+test('a client that disconnects ends the discovery', async () => {
   const { page, reached } = silence();
   const website = await startedWebsite(() => ({ '/robots.txt': page }));
   // With a manual clock, the search of the website is never timed out.

@@ -58,7 +58,7 @@ test('a name that leads elsewhere the next time is followed no further', async (
   expect(answers.get('rebinding.test')).toEqual([]);
 });
 
-test('a host that was named is looked at wherever it leads, and no other', async () => {
+test('a host in websiteHosts is allowed wherever its name leads, and no other', async () => {
   const website = await startedWebsite(() => ({ '/sitemap.xml': sitemapOf('https://shop.example.com/a') }));
   const sandbox = await startedSandbox({ websiteHosts: ['Shop.test', '0.0.0.0'] });
   // This address is not on loopback, and leads to this machine.

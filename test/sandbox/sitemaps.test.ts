@@ -132,7 +132,7 @@ test('of a sitemap that breaks off counts what came before', async () => {
   expect(await linksIn(document)).toEqual(['https://shop.example.com/a']);
 });
 
-test('without a token nothing is looked at', async () => {
+test('without a key, no website is fetched', async () => {
   const website = await startedWebsite(() => ({}));
   const sandbox = await startedSandbox();
   const { status, json } = await ask(sandbox, `GET ${path}?url=${website.url}`, { key: 'key_of_nobody' });

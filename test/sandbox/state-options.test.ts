@@ -7,7 +7,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 import { ask, startedSandbox } from './support.ts';
 import { twoTenants } from './tenants.ts';
 
-describe('a seed that is not right', () => {
+describe('an invalid seed', () => {
   const organization = (parts: object) => ({ organizations: [{ id: 'org_1', name: 'One', ...parts }] });
   const key = 'a_key_that_is_confidential';
 
@@ -93,7 +93,7 @@ describe('the schema of seeds', () => {
   });
 });
 
-describe('an option that is not right', () => {
+describe('an invalid option', () => {
   it.each([
     ['port', { port: 65_536 }],
     ['host', { host: '0.0.0.0' }],

@@ -47,7 +47,7 @@ describe('a sandbox that is started again on its database', () => {
 });
 
 describe('the key of a new database', () => {
-  it('is another each time, and stands nowhere in it', async () => {
+  it('is different each time, and is not stored in it', async () => {
     const database = temporaryDatabase();
     const [one, other] = [await startedSandbox({ database }), await startedSandbox()];
     expect(one.apiKey).toMatch(/^key_[\w-]{32}$/);
@@ -63,7 +63,7 @@ describe('the key of a new database', () => {
 });
 
 it(
-  'goes on delivering while its disk is full, and writes what has happened when there is room',
+  'continues to deliver while its disk is full, and writes its attempts when there is room',
   { tags: 'long' },
   async () => {
     const database = temporaryDatabase();
@@ -88,7 +88,7 @@ it(
   },
 );
 
-describe('a database that is not to be used', () => {
+describe('a database that the sandbox must not use', () => {
   const opening = (database: string) => () => createSandbox({ database });
 
   it('is refused because another sandbox has it', async () => {

@@ -190,7 +190,7 @@ describe('reading subscriptions', () => {
     expect(json).toMatchObject({ next_page_token: null, total_count: 2 });
   });
 
-  it('goes on behind one that was deleted, without leaving any out', async () => {
+  it('continues after a deleted subscription without skipping any', async () => {
     const sandbox = await startedSandbox();
     const ids: string[] = [];
     for (const name of ['a', 'b', 'c']) ids.push(await createdId(sandbox, { ...least, name }));
@@ -268,7 +268,7 @@ describe("another organization's subscription", () => {
     });
   });
 
-  it('is in nobody else’s list, and its name is free for others', async () => {
+  it('is not listed for other organizations, which may use its name', async () => {
     const sandbox = await startedSandbox({ seed: twoTenants });
     for (const key of ['key_of_ada', 'key_of_cleo']) {
       expect((await ask(sandbox, `POST ${path}`, { key, body: least })).status).toBe(201);

@@ -37,7 +37,7 @@ test('the same seed gives the same trace ids', async () => {
   expect(idsIn(one.received)).toEqual(idsIn(two.received));
 });
 
-test('all subscriptions get one trace id for each event when told so', async () => {
+test("with traceIds 'event' all subscriptions get one trace id for each event", async () => {
   const { own, received } = await deliveredTo3({ traceIds: 'event' });
   expect(idsIn(received)).toEqual([own, own, own]);
   expect(received.map(({ json }) => json['traceId'])).toEqual([own, own, own]);

@@ -4,7 +4,7 @@ import { subscribed } from './delivery-subscription.ts';
 import { destination, headersNamed } from './destination.ts';
 import { startedSandbox } from './support.ts';
 
-test('traffic plays as many calls as it is told, and ends with the last delivery', async () => {
+test('traffic plays the requested number of calls, and ends with the last delivery', async () => {
   const sandbox = await startedSandbox({ speed: 10_000 });
   const { url, received } = await destination();
   await subscribed(sandbox, url, { events: ['CallHandler.CallEnded'] });
@@ -35,7 +35,7 @@ test('calls are spread evenly over the minute', async () => {
   expect(await traffic).toBe(4);
 });
 
-test('what a machine that was blocked has missed is not made up for', async () => {
+test('calls that were missed while the machine was blocked are not played later', async () => {
   const clock = new ManualClock();
   const sandbox = await startedSandbox({ clock });
   const ending = new AbortController();
@@ -65,7 +65,7 @@ for (const options of [
   });
 }
 
-test('traffic without anybody to call fails at its first call', async () => {
+test('traffic without an agent fails at its first call', async () => {
   const seed = { organizations: [{ id: 'org_1', name: 'Nobody' }] };
   const sandbox = await startedSandbox({ seed });
   await expect(sandbox.calls.traffic({ callsPerMinute: 600, count: 3 })).rejects.toThrow(

@@ -74,7 +74,7 @@ describe('the option signature', () => {
     expect(resolveSchemes(custom).map(({ scheme }) => scheme)).toEqual([custom]);
   });
 
-  test("offers 'auto' only where it is taken: whoever signs needs one scheme", () => {
+  test("offers 'auto' only where it is accepted: signing needs one scheme", () => {
     const one = 'should be the name of a known scheme, or a scheme object, but is an unknown name';
     expect(() => sign('{}', { secrets: secret, scheme: untyped('auto') })).toThrow(
       `The option scheme ${one}`,
@@ -95,7 +95,7 @@ describe('the option signature', () => {
     expect(() => resolveSchemes(untyped('c2VjcmV0LW9uZQ'))).toThrow('but is an unknown name. One of');
   });
 
-  test('tells what is wrong with a scheme', () => {
+  test('says what is wrong with a scheme', () => {
     expect(() => resolveSchemes({ ...custom, content: '{t}' })).toThrow(/content: should contain \{body\}/);
     expect(() => resolveSchemes(untyped(undefined))).toThrow(
       expect.objectContaining({ code: 'option_invalid' }),

@@ -73,7 +73,7 @@ describe('prepareSecrets', () => {
     },
   );
 
-  test('keeps the text of the secret from whoever logs it', () => {
+  test('keeps the text of the secret out of logs', () => {
     const shown =
       inspect(prepareSecrets(one), { depth: 9, showHidden: true }) + JSON.stringify(prepareSecrets(one));
     expect(shown).not.toContain(one.slice(6));

@@ -20,7 +20,7 @@ function signatureOf(scheme: SchemeName, secrets: string | string[] = one): stri
   return signed(scheme, secrets)[header] ?? '';
 }
 
-test('what is no option of verify or sign is refused: the one calls a scheme signature, the other scheme', () => {
+test('an unknown option of verify or sign is refused: the one calls a scheme signature, the other scheme', () => {
   const headers = signed('v1-hex-whole');
   const wrong = (options: object) => () => verify(body, headers, untyped({ secrets: one, ...options }));
   expect(wrong({ scheme: 't-v1-hex-whole' })).toThrow(/There is no option scheme in verify/);
@@ -220,7 +220,7 @@ describe('what is refused', () => {
     expect(verify(body, { [header]: `v1=${signature}` }, { secrets: 'whsec_=', now }).ok).toBe(false);
   });
 
-  test('whatever a stranger sends, without a throw and with a reason from the list', () => {
+  test('any unauthenticated input, without a throw and with a reason from the list', () => {
     const words = fc.constantFrom(
       'v1=',
       'v1,',
@@ -303,7 +303,7 @@ describe('the time', () => {
     expect(check('2026-01-01T00:05:00.001Z')).toEqual(tooFar);
   });
 
-  test('no time is told of where the signature does not match', () => {
+  test('no time is reported if the signature does not match', () => {
     const verification = verify(body, signed('t-v1-hex-whole'), { secrets: two, now: 0 });
     expect(verification).toEqual({ ok: false, reason: 'signature_mismatch' });
   });

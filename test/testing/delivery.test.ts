@@ -47,7 +47,7 @@ describe('a delivery built from', () => {
     expect(body.byteLength).toBeGreaterThan(1024 ** 2);
   });
 
-  it('refuses an option that there is not', () => {
+  it('refuses an unknown option', () => {
     expect(() => buildDelivery('call-ended', { secrets: testSecret } as object)).toThrow(
       /Did you mean secret\?$/,
     );

@@ -48,7 +48,7 @@ describe('handled with a manual clock', () => {
     expect(done).toEqual(['trace-1', 'trace-2']);
   });
 
-  it('brings on the turn of a handler with a rate, in first attempts and in retries', async () => {
+  it('advances the clock to the next slot of a rate, for first attempts and retries', async () => {
     const clock = manualClock();
     const begun: string[] = [];
     const receiver = testReceiver({ clock }).on('*', { rate: '1/h' }, ({ traceId }, { attempt }) => {
@@ -112,7 +112,7 @@ describe('handled with a manual clock', () => {
   });
 });
 
-describe('handled that has waited in vain', () => {
+describe('handled after its timeout', () => {
   const hanging = () => new Promise(() => {});
   const inVain = async (receiver: Receiver): Promise<string> => {
     await receiver.start();

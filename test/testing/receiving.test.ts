@@ -113,7 +113,7 @@ describe('the console of a test', () => {
 });
 
 describe('an event that no handler gets because its payload lacks something', () => {
-  it('is told of on the console: nothing has failed, and nothing has run', async () => {
+  it('is reported on the console: nothing has failed, and nothing has run', async () => {
     const warn = vi.spyOn(console, 'warn').mockReturnValue();
     onTestFinished(() => warn.mockRestore());
     const receiver = testReceiver().on('CallHandler.CallEnded', () => {
@@ -260,7 +260,7 @@ describe('handled', () => {
     );
   });
 
-  it('is told a duration, or says so', async () => {
+  it('refuses a within that is no duration', async () => {
     const receiver = await started(testReceiver());
     await expect(handled(receiver, 'trace', { within: 'soon' as '1s' })).rejects.toMatchObject({
       code: 'option_invalid',

@@ -74,7 +74,7 @@ test(
 );
 
 test(
-  'when what has the focus goes, the keyboard goes on at the top of the view',
+  'when the focused element disappears, the focus moves to the top of the view',
   { tags: 'long' },
   async () => {
     const { receiver } = await operated();
@@ -306,7 +306,7 @@ test('a handler is paused for a reason and resumed, while deliveries come', asyn
   await expect.poll(async () => await stateOf()).toMatchObject({ due: 0, dead: 1 });
 });
 
-test('whoever may only read is shown nothing to change, and the API refuses it, too', async () => {
+test('a user who may only read sees no controls, and the API refuses changes', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver, () => 'read');
   for (const place of [
@@ -409,37 +409,33 @@ describe('what an event says', () => {
   });
 });
 
-test(
-  'an alert leads to what it is about, and goes by itself when that is put right',
-  { tags: 'long' },
-  async () => {
-    const clock = new ManualClock();
-    const { receiver, logs } = await started({ clock, alerts: { freeDisk: false } }, (r) =>
-      r.on('*', { name: 'crm' }, () => {
-        throw new Discard('no such customer');
-      }),
-    );
-    const body = bodyOf();
-    await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
-    await logs.until('run_dead');
-    const { page, goTo } = await open(receiver);
-    await goTo('/');
-    const alerts = page.getByRole('region', { name: 'Alerts' });
-    expect(await alerts.count()).toBe(0);
-    /** How many alerts are shown, while time goes on: the page is told once a second, and it is looked for alerts once a minute. */
-    const shown = () => {
-      clock.advance(5_000);
-      return alerts.count();
-    };
-    await expect.poll(shown).toBe(1);
-    await alerts.getByText('1 run of crm is a dead letter').waitFor();
-    await alerts.getByRole('link', { name: 'see why' }).click();
-    await page.getByRole('button', { name: 'Dismiss…' }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Reason').fill('entered by hand');
-    await dialog.getByRole('button', { name: 'Dismiss' }).click();
-    await page.getByText('Nothing fails.').waitFor();
-    await goTo('/');
-    await expect.poll(shown).toBe(0);
-  },
-);
+test('an alert links to its subject, and disappears when that is fixed', { tags: 'long' }, async () => {
+  const clock = new ManualClock();
+  const { receiver, logs } = await started({ clock, alerts: { freeDisk: false } }, (r) =>
+    r.on('*', { name: 'crm' }, () => {
+      throw new Discard('no such customer');
+    }),
+  );
+  const body = bodyOf();
+  await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  await logs.until('run_dead');
+  const { page, goTo } = await open(receiver);
+  await goTo('/');
+  const alerts = page.getByRole('region', { name: 'Alerts' });
+  expect(await alerts.count()).toBe(0);
+  /** How many alerts are shown, while time goes on: the page is told once a second, and it is looked for alerts once a minute. */
+  const shown = () => {
+    clock.advance(5_000);
+    return alerts.count();
+  };
+  await expect.poll(shown).toBe(1);
+  await alerts.getByText('1 run of crm is a dead letter').waitFor();
+  await alerts.getByRole('link', { name: 'see why' }).click();
+  await page.getByRole('button', { name: 'Dismiss…' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Reason').fill('entered by hand');
+  await dialog.getByRole('button', { name: 'Dismiss' }).click();
+  await page.getByText('Nothing fails.').waitFor();
+  await goTo('/');
+  await expect.poll(shown).toBe(0);
+});

@@ -57,7 +57,7 @@ describe('the files', () => {
 });
 
 describe('who gets it', () => {
-  test('nobody gets the document, the files or the API without authorize', async () => {
+  test('the document, the files and the API are denied unless authorize allows them', async () => {
     const { ask } = await mountedPage(() => undefined);
     const script = [...(await assets()).keys()].find((name) => name.endsWith('.js')) ?? '';
     for (const path of ['/', `/${script}`, '/api/counts', '/nothing', '']) {
@@ -67,7 +67,7 @@ describe('who gets it', () => {
     }
   });
 
-  test('authorize is asked for every request, and a failure lets nobody in', async () => {
+  test('authorize is called for every request, and its failure denies access', async () => {
     const asked: string[] = [];
     const { ask, logs } = await mountedPage(({ url }) => {
       asked.push(new URL(url).pathname);
@@ -97,7 +97,7 @@ describe('who gets it', () => {
     },
   );
 
-  test('the page is only got', async () => {
+  test('the page accepts GET only', async () => {
     const { ask } = await mountedPage();
     expect((await ask('/', { method: 'POST', body: 'x' })).status).toBe(405);
   });

@@ -104,7 +104,7 @@ test('a body that is nested deeply and has many values is shown', async () => {
 });
 
 describe('what is not there', () => {
-  test("what the API says is wrong is shown in the API's words", async () => {
+  test("an error of the API is shown in the API's words", async () => {
     const { receiver } = await started();
     const { page, goTo } = await open(receiver);
     await goTo('/events/no-such-trace');

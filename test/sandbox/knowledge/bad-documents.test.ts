@@ -185,7 +185,7 @@ describe('a page fails', () => {
     },
   );
 
-  test('whose website keeps the sandbox waiting, while others are processed', async () => {
+  test('whose website does not answer in time, while others are processed', async () => {
     const clock = new ManualClock();
     const { promise: asked, resolve } = Promise.withResolvers<void>();
     const site = await website(() => resolve());

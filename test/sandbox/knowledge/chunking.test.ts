@@ -140,7 +140,7 @@ test('sentence: whole sentences, of which the next chunk repeats as many as fit'
   expect(chunks.slice(0, 2)).toEqual([sentences.slice(0, 2).join(' '), sentences.slice(1, 3).join(' ')]);
 });
 
-test('sentence: the end of a line ends none, and the language tells what does', async () => {
+test('sentence: a line break ends no sentence, and the language decides what does', async () => {
   expect(await cut('It goes\non here. And ends.', { strategy: 'sentence', size: 6 })).toEqual([
     'It goes\non here.',
     'And ends.',

@@ -65,7 +65,7 @@ test('without an answer of the service, documents fail and searches are answered
   expect(await search(sandbox, base, 'soup')).toMatchObject([{ document_name: 'soup.txt' }]);
 });
 
-test('a search of a knowledge base that is deleted meanwhile finds nothing of another', async () => {
+test('a search of a knowledge base that is deleted during it finds nothing of another', async () => {
   const asked = Promise.withResolvers<void>();
   const mayAnswer = Promise.withResolvers<void>();
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -64,7 +64,7 @@ const contentOf = ({ vectors, frequencies }: KnowledgeBaseIndex) => ({
   rarity: frequencies.rarity(0),
 });
 
-test('an index is read in steps, between which other work has its turn', async () => {
+test('an index is read in steps that do not block other work', async () => {
   slowly();
   const index = new KnowledgeBaseIndex(new Stored(1, 2, 3));
   await setImmediate();

@@ -49,7 +49,7 @@ describe('a knowledge base that is created', () => {
     expect(read.json).toStrictEqual(json);
   });
 
-  test('has what was given, and belongs to whoever created it', async () => {
+  test('has the given fields, and belongs to the user who created it', async () => {
     const sandbox = await startedSandbox();
     const body = { ...whole, embedding_model: 'text-embedding-3-small' };
     const { json } = await ask(sandbox, `POST ${knowledgeBasePath}`, { ...ada, body });

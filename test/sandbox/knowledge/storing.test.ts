@@ -56,7 +56,7 @@ async function storing() {
   return { documents, search, ingestion, stopping, stored, found, shown };
 }
 
-test('other work has its turn while many chunks are stored, and finds none of them yet', async () => {
+test('storing many chunks does not block other work, which finds none of them yet', async () => {
   const { stored, found, shown } = await storing();
   expect(stored.get()).toBeLessThan(count);
   expect(shown()).toMatchObject({ status: 'processing', chunkCount: 0 });
@@ -78,7 +78,7 @@ test('of a document that is deleted while its chunks are stored, none is left', 
   expect(await found()).toBe(0);
 });
 
-test('a document whose chunks are stored in part is begun anew at the next start', async () => {
+test('a document with only part of its chunks stored is processed again at the next start', async () => {
   const { documents, ingestion, stopping, stored, shown } = await storing();
   stopping.abort();
   await ingestion.stop();

@@ -26,7 +26,7 @@ const failureOf = (group: string) => ({
 /** Runs this part of the suite. */
 export function describeAlerts(name: string, opened: () => Promise<Store>): void {
   describe(`${name}: alerts`, () => {
-    test('lets one of all who find an alert tell of it, and of its end', async () => {
+    test('lets one of all processes that find an alert send it, and its end', async () => {
       const { alerts } = await opened();
       const raised = await Promise.all(Array.from({ length: 8 }, () => alerts.raise(found())));
       expect(raised.filter((told) => told !== undefined)).toEqual([{ since: 100, isNew: true }]);
@@ -36,7 +36,7 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
       expect(await alerts.list()).toEqual([]);
     });
 
-    test('lets one tell of it again when that was long ago', async () => {
+    test('lets one process send it again when that was long ago', async () => {
       const { alerts } = await opened();
       await alerts.raise(found());
       expect(await alerts.raise(found({ now: 200, toldBefore: 100 }))).toBeUndefined();
@@ -46,7 +46,7 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
       expect(await alerts.raise(found({ now: 400, toldBefore: 300 }))).toBeUndefined();
     });
 
-    test('lets one tell of it again when that was by a clock that was far ahead', async () => {
+    test('lets one process send it again when it was sent by a clock that was far ahead', async () => {
       const { alerts } = await opened();
       const yearAhead = 365 * 86_400_000;
       await alerts.raise(found({ now: yearAhead, toldBefore: yearAhead - 100 }));
@@ -80,7 +80,7 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
       expect((await alerts.list()).map(({ subject }) => subject)).toEqual(['', 'crm']);
     });
 
-    test('has somebody notified of an alert that only a log has told of, and nobody of its end before', async () => {
+    test('has an alert that was only logged sent by a process with notify, and not its end before', async () => {
       const { alerts } = await opened();
       const [logged, toNotify] = [{ notifies: false }, { since: 100, isNew: true }];
       expect(await alerts.raise(found(logged))).toEqual(toNotify);
@@ -99,7 +99,7 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
       expect(await alerts.end('handler_failing', 'crm')).toEqual({ isNotified: false });
     });
 
-    test('has an alert told again that nobody could be told of, and its end then by nobody', async () => {
+    test('has an alert that could not be sent sent again, and its end not before', async () => {
       const { alerts } = await opened();
       await alerts.raise(found());
       await alerts.untold('handler_failing', 'crm');

@@ -134,7 +134,7 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
       },
     );
 
-    test('once a run is settled, later ones of its call go, although it was put back before', async () => {
+    test('once a run is settled, later ones of its call begin, although it was requeued before', async () => {
       const store = await opened();
       await store.requeue(await claimedRun(store, ofCall('a'), strict));
       await store.settle(only(await claimDue(store, strict)), endOf(done));

@@ -79,7 +79,7 @@ export function describeClaiming(name: string, opened: () => Promise<Store>): vo
       expect(await claimDue(store)).toHaveLength(2);
     });
 
-    test('a process that nobody shares with finds nothing to take over', async () => {
+    test('a process that shares its inbox with no other finds nothing to take over', async () => {
       const store = await opened();
       await claimedOf(store, eventOf('a'));
       expect(await store.keepAlive()).toEqual({ takenOver: 0 });

@@ -102,7 +102,7 @@ export function describeDismissing(name: string, opened: () => Promise<Store>): 
       expect(await dismiss()).toHaveLength(1);
     });
 
-    test('lets the next of its call go, and only when it is the one that this waits for', async () => {
+    test('unblocks the next of its call, and only if that waits for this one', async () => {
       const store = await opened();
       const records = ['a', 'b', 'c', 'd'].map((traceId) => eventOf(traceId, { callId: 'call-1' }));
       const [first, second, third, fourth] = await claimedRuns(store, records, strict);

@@ -17,7 +17,7 @@ const rowOf = (seenAt: number, parts: Partial<DriftRow> = {}): DriftRow => ({
 /** Runs this part of the suite. */
 export function describeDrift(name: string, opened: () => Promise<Store>): void {
   describe(`${name}: drift`, () => {
-    test('adding tells what was never seen before, and counts the rest', async () => {
+    test('adding returns what is new, and counts the rest', async () => {
       const store = await opened();
       expect(await store.drift.add([rowOf(200)])).toEqual([difference]);
       expect(await store.drift.add([rowOf(300, { count: 2 }), rowOf(100)])).toEqual([]);
@@ -26,7 +26,7 @@ export function describeDrift(name: string, opened: () => Promise<Store>): void 
       ]);
     });
 
-    test('of one added twice at once it is told once', async () => {
+    test('one that is added twice at once is new once', async () => {
       const store = await opened();
       expect(await store.drift.add([rowOf(100), rowOf(200)])).toEqual([difference]);
       expect(await store.drift.list()).toMatchObject([{ count: 2, firstSeenAt: 100, lastSeenAt: 200 }]);
@@ -45,7 +45,7 @@ export function describeDrift(name: string, opened: () => Promise<Store>): void 
     });
 
     test(
-      'keeps no more than its bounds allow, and tells of nothing that it does not keep',
+      'keeps no more than its bounds allow, and returns nothing as new that it does not keep',
       { tags: 'long' },
       async () => {
         const store = await opened();

@@ -18,7 +18,7 @@ export function describeHandlers(name: string, opened: () => Promise<Store>): vo
       expect(await store.handlers.paused()).toEqual([pauseOf('apple')]);
     });
 
-    test('a pause of which is erased who and why holds on', async () => {
+    test('a pause stays when its person and reason are erased', async () => {
       const store = await opened();
       await store.handlers.pause({ ...pauseOf('crm'), by: 'ann', reason: 'anna has called' });
       await store.handlers.pause({ ...pauseOf('mail'), by: 'bob' });
@@ -82,7 +82,7 @@ export function describeHandlers(name: string, opened: () => Promise<Store>): vo
       ]);
     });
 
-    test('a process that is alive is told with its handlers', async () => {
+    test('a living process is listed with its handlers', async () => {
       const store = await opened();
       await store.announce(['crm', 'mail']);
       expect(await store.handlers.processes()).toMatchObject([{ handlers: ['crm', 'mail'], isThis: true }]);

@@ -83,7 +83,7 @@ export function describeHistory(name: string, opened: () => Promise<Store>): voi
       expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: presentTime - 50 });
     });
 
-    test('a retry that was claimed and put back has waited since it was due', async () => {
+    test('a retry that was claimed and requeued has waited since it was due', async () => {
       const store = await opened();
       await recordEnded(store, eventOf('a', { receivedAt: 100 }), dueAt(presentTime - 50));
       await store.requeue(only(await claimDue(store)));

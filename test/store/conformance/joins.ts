@@ -88,7 +88,7 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
       expect(await callsDue(store)).toEqual(['call-1']);
     });
 
-    test('an arrival of an event that is not held any more is lost, and opens nothing', async () => {
+    test('an arrival of an event that is no longer claimed is lost, and opens nothing', async () => {
       const store = await opened();
       const event = await claimed(store, 'Started');
       await store.retention.eraseEvents([event.sequence], 0);
@@ -165,7 +165,7 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
       expect(await store.nextDue('join')).toBeUndefined();
     });
 
-    test('looking back goes on from look to look up to the latest event', { tags: 'long' }, async () => {
+    test('looking back continues in steps up to the latest event', { tags: 'long' }, async () => {
       const store = await opened();
       const others = Array.from({ length: 1_200 }, () => recordOf('Another', { callId: 'of no interest' }));
       const records = [recordOf('Started', { callId: 'first' }), ...others];

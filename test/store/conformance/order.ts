@@ -23,7 +23,7 @@ import { none, ofCall, orders, storeDue, storeUnbegun, strict } from './one-call
 /** Runs this part of the suite. */
 export function describeOrder(name: string, opened: () => Promise<Store>): void {
   describe(`${name}: order`, () => {
-    test('a strict run that is settled lets the next of its call go, one at a time', async () => {
+    test('a strict run that is settled unblocks the next of its call, one at a time', async () => {
       const store = await opened();
       const [first, ...others] = await claimedRuns(store, ['a', 'b', 'c'].map(ofCall), strict);
       if (!first) throw new Error('nothing was claimed');

@@ -7,7 +7,7 @@ import { eventOf } from '../parts.ts';
 /** Runs this part of the suite. */
 export function describeQuarantine(name: string, opened: () => Promise<Store>): void {
   describe(`${name}: quarantine`, () => {
-    test('unreadable once for all copies, strangers no more than so many, the oldest go', async () => {
+    test('keeps one of all unreadable copies, and a bounded number that is not authentic, the latest', async () => {
       const store = await opened();
       const kept = { digest: 'same', receivedAt: 1, headers: {}, body: Buffer.from('x'), skipped: 0 };
       for (let copy = 0; copy < 3; copy += 1) {
@@ -64,7 +64,7 @@ export function describeQuarantine(name: string, opened: () => Promise<Store>): 
       expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
     });
 
-    test("keeps what turned out to be the platform's as unreadable, and discards what it is told to", async () => {
+    test('marks a delivery as unreadable, and discards it once', async () => {
       const store = await opened();
       const { id } = await store.quarantine.keep(stranger);
       await store.quarantine.markUnreadable(id, 'not_json');

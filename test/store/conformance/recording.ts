@@ -113,7 +113,7 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
       expect((await store.events.get('trace-1'))?.traceId).toBe('trace-1');
     });
 
-    test('a scheme that is let go makes room for another', async () => {
+    test('an unpinned scheme makes room for another', async () => {
       const store = await opened();
       expect(await store.unpinScheme()).toBeUndefined();
       await store.pinScheme('first');

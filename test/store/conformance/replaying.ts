@@ -26,7 +26,7 @@ const onlyDead = true;
 /** Runs this part of the suite. */
 export function describeReplaying(name: string, opened: () => Promise<Store>): void {
   describe(`${name}: replaying`, () => {
-    test('tells of a replay how many of its runs are open, done and dead', async () => {
+    test('says how many runs of a replay are open, done and dead', async () => {
       const store = await opened();
       const candidates = await deadLetters(
         store,
@@ -47,7 +47,7 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
       expect(await store.events.replayed(other.id)).toEqual({ open: 1, done: 0, dead: 0 });
     });
 
-    test('a run that another replay requeues is told of by that one', async () => {
+    test('a run that another replay requeues counts for that one', async () => {
       const store = await opened();
       const candidates = await deadLetters(store, [eventOf('a')]);
       const first = await firstStep(store);
@@ -60,7 +60,7 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
       expect(await store.events.replayed(second.id)).toEqual({ open: 1, done: 0, dead: 0 });
     });
 
-    test('a run that goes back before it has begun is still told of by the replay that has requeued it', async () => {
+    test('a run that is given back before it has begun still counts for the replay that requeued it', async () => {
       const store = await opened();
       const candidates = await deadLetters(store, [eventOf('a')]);
       const replay = await firstStep(store);
@@ -123,7 +123,7 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
       ]);
     });
 
-    test('goes on step by step, each of which is written once, and counts what it changes', async () => {
+    test('works in steps, each of which is written once, and counts what it changes', async () => {
       const store = await opened();
       const candidates = await deadLetters(store, [eventOf('a'), eventOf('b')]);
       const [a, b] = candidates.map((candidate) => ({ onlyDead, candidates: [candidate] }));

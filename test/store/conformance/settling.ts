@@ -87,7 +87,7 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
       expect(await store.counts()).toMatchObject({ events: { new: 2 }, claims: { events: 1 + also } });
     });
 
-    test('what is not held any more is lost, and changes nothing', async () => {
+    test('settling without the claim is lost, and changes nothing', async () => {
       const store = await opened();
       const run = await claimedRun(store, eventOf('a'));
       await store.settle(run, endOf(dueAt(0)));
@@ -114,7 +114,7 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
       expect(effects).toEqual(['first']);
     });
 
-    test('reading is for who holds the event, or the run, and nobody else', async () => {
+    test("only the holder of the event's or the run's claim can read", async () => {
       const store = await opened();
       const event = only(await claimedOf(store, eventOf('a')));
       expect(await store.beginReading(event)).toBe(true);
@@ -131,7 +131,7 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
       expect(await store.beginReading(stored)).toBe(false);
     });
 
-    test('begin counts an attempt beforehand, for who holds the run and nobody else', async () => {
+    test("begin counts an attempt beforehand, only for the holder of the run's claim", async () => {
       const store = await opened();
       const begun = await begin(store, await claimedRun(store, eventOf('a')));
       expect(begun).toMatchObject({ traceId: 'a', handler: 'handler', attempts: 1 });
@@ -144,7 +144,7 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
       expect(await store.countAttempt(again)).toBeUndefined();
     });
 
-    test('begin that is asked twice, because nobody was told that it had succeeded, counts one attempt', async () => {
+    test('begin that is repeated after a lost answer counts one attempt', async () => {
       const store = await opened();
       const run = await claimedRun(store, eventOf('a'));
       for (let time = 0; time < 2; time += 1) expect((await begin(store, run)).attempts).toBe(1);

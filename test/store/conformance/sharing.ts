@@ -80,7 +80,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       for (const results of both) expect(results.toSorted()).toEqual(['duplicate', 'new']);
     });
 
-    test('what a dead process held is taken over, once, and remembered as such', async () => {
+    test('the claims of a dead process are taken over once, and counted as a crash', async () => {
       const under = makeStore();
       const store = await openedOf(under, systemClock);
       await recordEnded(store, eventOf('a', { callId: 'call-1' }), dueAt(0));
@@ -94,7 +94,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
     });
 
     test(
-      'only what a process had begun to try is blamed for the second death, and its reading apart',
+      'only runs that a process had begun count the second death, and reading counts separately',
       { tags: 'long' },
       async () => {
         const under = makeStore();
@@ -156,7 +156,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       },
     );
 
-    test('each is told the handlers of the others that have told their own', { tags: 'long' }, async () => {
+    test('each gets the handlers of the others that have published theirs', { tags: 'long' }, async () => {
       const under = makeStore();
       const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
       await openedOf(under, systemClock);

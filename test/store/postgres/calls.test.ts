@@ -79,7 +79,7 @@ describe('the list of calls in Postgres', () => {
     );
   });
 
-  test('goes on where more calls are passed over than one look computes', async () => {
+  test('continues if more calls are skipped than one step computes', async () => {
     const { store } = await openedPostgres();
     const agentId = 'agent-1';
     await record(store, eventOf('old', { facts: { agentId, status: 'x', source: 'body' } }));

@@ -16,7 +16,7 @@ const rowOf = (path: string, parts: Partial<DriftRow> = {}): DriftRow => ({
 
 describe('drift in Postgres', () => {
   test(
-    'is counted by several processes at once, told by one of them, and none waits for ever',
+    'is counted by several processes at once, reported as new by one, without a deadlock',
     { tags: 'long' },
     async () => {
       const { store, session } = await openedPostgres();

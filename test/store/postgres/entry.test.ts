@@ -103,19 +103,23 @@ test('the types follow: a client in ctx.commit and in receiver.database', () => 
   expectTypeOf(register).returns.not.toBeAny();
 });
 
-test('what is noted on a lent connection is gone with it', { tags: 'long' }, async () => {
-  const { connectionString, schema } = await testDatabase();
-  const pool = new Pool({ connectionString, max: 4 });
-  onTestFinished(() => pool.end());
-  const { receiver } = await started(postgres({ pool, schema }), `${schema}.orders`);
-  const hijacked = () => Promise.reject(new Error('hijacked'));
-  await receiver.database.transaction(async (tx) => {
-    tx.query = hijacked;
-    await expect(tx.query('select 1')).rejects.toThrow('hijacked');
-  });
-  for (let times = 0; times < 8; times += 1)
-    expect(await receiver.counts()).toMatchObject({ events: { done: 0 } });
-});
+test(
+  'what is set on the object of a lent connection ends with its transaction',
+  { tags: 'long' },
+  async () => {
+    const { connectionString, schema } = await testDatabase();
+    const pool = new Pool({ connectionString, max: 4 });
+    onTestFinished(() => pool.end());
+    const { receiver } = await started(postgres({ pool, schema }), `${schema}.orders`);
+    const hijacked = () => Promise.reject(new Error('hijacked'));
+    await receiver.database.transaction(async (tx) => {
+      tx.query = hijacked;
+      await expect(tx.query('select 1')).rejects.toThrow('hijacked');
+    });
+    for (let times = 0; times < 8; times += 1)
+      expect(await receiver.counts()).toMatchObject({ events: { done: 0 } });
+  },
+);
 
 test('a transaction for tables that has ended can not be used any more', async () => {
   const { connectionString, schema } = await testDatabase();
@@ -150,7 +154,7 @@ test.each([
   expect(make).not.toThrow('hush');
 });
 
-test('a database that refuses the user is told with a sentence, without the credentials', async () => {
+test('a database that refuses the user is reported with a sentence, without the credentials', async () => {
   const { connectionString } = await testDatabase();
   const url = new URL(connectionString);
   url.pathname = '/no_such_database';

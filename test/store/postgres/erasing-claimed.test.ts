@@ -84,7 +84,7 @@ test('a process that waits for a removal to give back an event can write its hea
   await alive;
 });
 
-test('a join whose first event is removed while another arrives is opened anew by the next', async () => {
+test('a join whose first event is removed while another arrives is opened again by the next', async () => {
   const opened = await inbox();
   const place = new URL(opened.connectionString);
   place.searchParams.set('schema', opened.schema);

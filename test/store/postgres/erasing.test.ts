@@ -60,7 +60,7 @@ describe('erasing in Postgres', () => {
       expect(await record(store, eventOf(traceId))).toBe('duplicate');
   });
 
-  test('a join that would be opened by an event that goes meanwhile is not', async () => {
+  test('an event that is erased at the same time opens no join', async () => {
     const { store, session } = await openedPostgres();
     const events = only(await claimedOf(store, eventOf('a', { callId: 'call-1', eventName: 'Started' })));
     const join = handlerOf('join', {
@@ -165,7 +165,7 @@ describe('retention in Postgres', () => {
     expect(await store.retention.clean(limits, undefined)).toMatchObject({ events: 1 });
   });
 
-  test('leaves an event alone whose dead letter is put back meanwhile', async () => {
+  test('leaves an event alone whose dead letter is requeued meanwhile', async () => {
     const { store, session } = await openedPostgres();
     await recordEnded(store, eventOf('a'), dead);
     const filter = { state: 'dead' } as const;

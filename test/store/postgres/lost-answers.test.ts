@@ -45,7 +45,7 @@ describe('a commit on Postgres whose answer is lost', () => {
     expect((await store.counts()).events).toEqual(events);
   });
 
-  test('is known for what it was: a claim, which nobody else could end', { tags: 'long' }, async () => {
+  test('is recognised as a claim, which no other process could end', { tags: 'long' }, async () => {
     const { store, cutAtCommit } = await opened();
     await record(store, eventOf('a'));
     cutAtCommit();

@@ -72,7 +72,7 @@ describe('quarantine in Postgres', () => {
     expect((await store.counts()).quarantine).toMatchObject({ notAuthentic: 0, unreadable: 2 });
   });
 
-  test('is added to, cleared, released and cleaned at once, and nobody waits for another for ever', async () => {
+  test('can be added to, cleared, released and cleaned at once without a deadlock', async () => {
     const { store, session, quarantines } = await shared(4);
     await session.query(
       `insert into ringback.quarantine (kind, reason, digest, received_at, headers, body)
@@ -102,7 +102,7 @@ describe('quarantine in Postgres', () => {
     expect(totals).toEqual(held);
   });
 
-  test('that somebody has locked keeps no sender waiting, nor anything that nobody waits for any more', async () => {
+  test('that is locked delays no sender, and keeps no connection of one that has given up', async () => {
     const { store, session, clock } = await openedPostgres();
     const failed = (kept: Promise<unknown>) => kept.then(() => 'kept', String);
     await session.write(async (transaction) => {

@@ -66,7 +66,7 @@ const filters: readonly EventFilter[] = [
 ];
 
 describe('events in Postgres', () => {
-  test('are told as SQLite tells them, whatever is asked', async () => {
+  test('are the same as in SQLite, for every query', async () => {
     const [{ store }, sqlite] = [await openedPostgres(), await openedSqlite()];
     for (const each of [store, sqlite]) await fill(each);
     const page = { limit: 100, before: undefined };
@@ -88,7 +88,7 @@ describe('events in Postgres', () => {
       expect.soft(await store.events.get(traceId)).toEqual(await sqlite.events.get(traceId));
   });
 
-  test('are told page by page, the latest first', async () => {
+  test('are listed page by page, the latest first', async () => {
     const { store } = await openedPostgres();
     for (const traceId of ['a', 'b', 'c', 'd']) await record(store, eventOf(traceId));
     const pages: string[][] = [];

@@ -9,7 +9,7 @@ const pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400];
 // As a process does that records in a transaction, and says nothing more.
 const holdOn = "select pg_advisory_xact_lock_shared(hashtextextended('ringback.reconciling', 0))";
 
-test('behind a process that is lost while it records, a reconciled event is tried again, and deliveries go on', async () => {
+test('behind a process that is lost while it records, a reconciled event is retried, and deliveries are accepted', async () => {
   const { store, session, clock } = await openedPostgres();
   const { recorded } = await session.write(async (transaction) => {
     await transaction.query(holdOn);

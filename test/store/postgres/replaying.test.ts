@@ -50,7 +50,7 @@ const dismissalOf = async (store: Store, sequences: readonly number[]) => ({
 });
 
 describe('replays in Postgres', () => {
-  test('that run at the same time put each run back once', { tags: 'long' }, async () => {
+  test('that run at the same time requeue each run once', { tags: 'long' }, async () => {
     const { store } = await openedPostgres();
     const candidates = await deadOfCall(store, 12);
     const steps = await Promise.all([1, 2, 3].map(() => stepOf(store, candidates)));
@@ -68,7 +68,7 @@ describe('replays in Postgres', () => {
     expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 11 });
   });
 
-  test('put a run behind one that is just being settled only if that will unblock it', async () => {
+  test('block a run behind one that is just being settled only if that will unblock it', async () => {
     const { store, session } = await openedPostgres();
     const [first, second] = await deadOfCall(store, 2);
     if (!first || !second) throw new Error('two runs are dead');
@@ -107,7 +107,7 @@ describe('replays in Postgres', () => {
     for (const run of claimed) expect(await store.settle(run, endOf(done))).toBe('settled');
   });
 
-  test('and dismissals at the same time never leave the rest of a strict call blocked for ever', async () => {
+  test('and dismissals at the same time never leave the rest of a strict call blocked', async () => {
     const { store } = await openedPostgres();
     const candidates = await deadOfCall(store, 6);
     const [first, ...others] = candidates;

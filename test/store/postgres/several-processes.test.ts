@@ -17,7 +17,7 @@ describe('several processes on one Postgres', () => {
     expect((await inbox.first.counts()).events).toMatchObject({ new: 1, done: 0 });
   });
 
-  test('one that was silent for too long can neither settle nor commit what another has taken over', async () => {
+  test('one that missed its heartbeats can neither settle nor commit what another has taken over', async () => {
     const inbox = await sharedInbox(2);
     const [suspended, other] = inbox.stores;
     if (!suspended || !other) throw new Error('There are not two stores.');
@@ -105,7 +105,7 @@ describe('several processes on one Postgres', () => {
     },
   );
 
-  test('one that was suspended inside a transaction holds up nobody', { tags: 'long' }, async () => {
+  test('one that was suspended inside a transaction blocks no other', { tags: 'long' }, async () => {
     const inbox = await sharedInbox(2);
     const [suspended, other] = inbox.stores;
     if (!suspended || !other) throw new Error('There are not two stores.');

@@ -119,7 +119,7 @@ describe('what a process had claimed', () => {
   );
 
   test(
-    'is left alone by one that was itself silent, until the others have had the time to be heard',
+    'is left alone by one that missed its own heartbeats, until the others could heartbeat again',
     { tags: 'long' },
     async () => {
       const inbox = await sharedInbox(2);

@@ -211,7 +211,7 @@ test('whatever comes and goes, every reader finds the same events of a call', as
   );
 });
 
-test('the view "calls" tells each call through the index', () => {
+test('the view "calls" finds the events of each call through the index', () => {
   const db = openDatabase(':memory:');
   const plan = db.prepare('explain query plan select * from calls').all() as { detail: string }[];
   const whole = plan.map(({ detail }) => detail).filter((detail) => /^SCAN \w|AUTOMATIC/.test(detail));

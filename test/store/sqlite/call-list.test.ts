@@ -80,7 +80,7 @@ describe('the list of calls', () => {
     expect(pages[1]?.[0]?.events).toHaveLength(5_000);
   });
 
-  test('gives others their turn, however little of a large inbox matches', async () => {
+  test('yields to other work, however little of a large inbox matches', async () => {
     const store = await openedSqlite();
     await record(store, eventOf('old'));
     fill(store, 40_000, 10_000);
@@ -89,7 +89,7 @@ describe('the list of calls', () => {
     expect(idsOf((await listing).calls)).toEqual(['call-of-old']);
   });
 
-  test('gives others their turn between the calls that it tells', async () => {
+  test('yields to other work between the calls that it lists', async () => {
     const store = await openedSqlite();
     const callIds = ['one', 'two', 'three', 'four', 'five', 'six'];
     for (const callId of callIds) {
@@ -138,7 +138,7 @@ describe('the list of calls', () => {
     expect(idsOf((await listing).calls)).toEqual(['call-of-old']);
   });
 
-  test('tells calls apart whose ids have one key', async () => {
+  test('distinguishes calls whose ids have the same key', async () => {
     const [one, other] = ['call-65733456', 'call-127002251'] as const;
     expect(callKey(one)).toBe(callKey(other));
     const store = await openedSqlite();

@@ -6,7 +6,7 @@ import { bodyOf, deliverAll } from '../../support/deliveries.ts';
 import { started } from '../../support/receiver.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 
-test('the log is written back and used again while deliveries pour in', async () => {
+test('the WAL is checkpointed and reused under a constant load of deliveries', async () => {
   const database = temporaryDatabase();
   const { receiver } = await started({ database, clock: new ManualClock(), logger: { level: 'silent' } });
   const filler = 'x'.repeat(400_000);

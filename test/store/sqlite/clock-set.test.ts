@@ -14,7 +14,7 @@ async function opened(file: string, clock: ManualClock): Promise<SqliteStore> {
   return store;
 }
 
-test('a clock that begins behind goes on from what the last process saw when it left', async () => {
+test('a clock that starts too early continues from the time that the last process recorded', async () => {
   const file = temporaryDatabase();
   const clock = new ManualClock(present);
   const first = await opened(file, clock);

@@ -20,7 +20,7 @@ const filters: readonly EventFilter[] = [
   { state: 'done', agentId: 'x', callId: 'x' },
 ];
 
-test.each(filters)('no look for %j goes through the rows with their bodies, or sorts', (filter) => {
+test.each(filters)('no search for %j scans the rows with their bodies, or sorts', (filter) => {
   const db = openDatabase(':memory:');
   const given = {
     eventName: '',

@@ -38,7 +38,7 @@ const full = [
 ];
 
 test.each(full)(
-  'a database that falls behind takes no more than so many $what',
+  'an overloaded database accepts at most so many $what',
   { tags: 'long' },
   async ({ most, body }) => {
     const { store, unlock } = await openedAndLocked();

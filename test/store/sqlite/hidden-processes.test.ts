@@ -60,20 +60,23 @@ async function looks(count: number): Promise<number[]> {
 /** What the process elsewhere could not read of itself, or of the machine. */
 const unread = ['boot', 'namespace', 'startedAt'];
 
-test.each(unread)('one that could not read its %s is dead only after it has been silent', async (field) => {
-  await claimedOf(elsewhere, eventOf('held'));
-  change(field, '');
-  expect(await looks(5)).toEqual([0, 0, 0, 1, 0]);
-});
+test.each(unread)(
+  'one that could not read its %s is dead only after it missed its heartbeats',
+  async (field) => {
+    await claimedOf(elsewhere, eventOf('held'));
+    change(field, '');
+    expect(await looks(5)).toEqual([0, 0, 0, 1, 0]);
+  },
+);
 
-test('one whose start is hidden from this one is dead only after it has been silent', async () => {
+test('one whose start is hidden from this one is dead only after it missed its heartbeats', async () => {
   await claimedOf(elsewhere, eventOf('held'));
   change('pid', process.ppid);
   hidden.add(`/proc/${process.ppid}/stat`);
   expect(await looks(5)).toEqual([0, 0, 0, 1, 0]);
 });
 
-test('one is dead only after it has been silent where /proc shows the processes of another namespace', async () => {
+test('one is dead only after it missed its heartbeats where /proc shows the processes of another namespace', async () => {
   await claimedOf(elsewhere, eventOf('held'));
   change('startedAt', '1');
   hidden.add('/proc/self');
@@ -90,7 +93,7 @@ test.each(['boot', 'startedAt'])(
   },
 );
 
-test('one that does not know that it is hidden is told, and says that it lives even if it holds nothing', async () => {
+test('one that does not know that it is hidden is notified, and heartbeats even without claims', async () => {
   change('startedAt', '');
   expect(await looks(3)).toEqual([0, 0, 0]);
   await elsewhere.keepAlive();

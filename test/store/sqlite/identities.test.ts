@@ -216,7 +216,7 @@ test('a filter that takes many small writes has all of them, and until then its 
   expect([filtered[0], filtered.at(-1)]).toEqual([0, 1]);
 });
 
-test('the filters of many eras tell them apart, and the place of one that went has nothing of it', () => {
+test('the filters of many eras are distinct, and the place of a removed one has nothing of it', () => {
   const keyOf = (number: number) => bitsOf(identityKey(`key-${number}`));
   const filters = new EraFilters();
   const eras = Array.from({ length: 35 }, (_, index) => index);

@@ -17,7 +17,7 @@ function inbox(): Database.Database {
 
 const versionOf = (database: Database.Database) => database.pragma('user_version', { simple: true });
 
-test('an older database goes through what was added since, and keeps what it holds', () => {
+test('an older database is migrated, and keeps its data', () => {
   const database = inbox();
   expect(versionOf(database)).toBe(migrations.length);
   migrate(database, 'inbox.db', next);
@@ -29,14 +29,14 @@ test('an older database goes through what was added since, and keeps what it hol
   expect(database.prepare('select count(*) from events').pluck().get()).toBe(1);
 });
 
-test('a new database goes through all of it', () => {
+test('a new database runs all migrations', () => {
   const database = new Database(':memory:');
   onTestFinished(() => void database.close());
   migrate(database, 'inbox.db', next);
   expect(versionOf(database)).toBe(next.length);
 });
 
-test('what fails leaves the database as it was', () => {
+test('a failed migration leaves the database as it was', () => {
   const database = inbox();
   const before = database.serialize();
   expect(() => migrate(database, 'inbox.db', broken)).toThrow('no such table: missing');

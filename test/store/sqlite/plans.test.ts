@@ -31,7 +31,7 @@ function planOf(database: SqliteStore['database'], sql: string): readonly string
 /** Lists that are short, or end at their limit. */
 const listed = /from (?:quarantine|drift|audit|alerts|failure_groups|paused_handlers)\b/v;
 
-test('no statement of the store goes through what grows with the inbox', async () => {
+test('no statement of the store scans what grows with the inbox', async () => {
   const plans = await plansOfAll();
   const steps = [...plans].flatMap(([sql, plan]) => plan.map((step) => ({ sql, step })));
   const slow = steps.filter(({ sql, step }) => {
@@ -44,7 +44,7 @@ test('no statement of the store goes through what grows with the inbox', async (
   expect(steps.length).toBeGreaterThan(100);
 });
 
-test('no statement that ends early goes through a whole call or all runs of a handler before', async () => {
+test('no statement that ends early scans a whole call or all runs of a handler before', async () => {
   const plans = await plansOfAll();
   const bounded = [...plans].filter(([sql]) => /\blimit \d+\s*$/v.test(sql));
   const gathering = bounded.filter(

@@ -39,7 +39,7 @@ describe('a rehearsal', () => {
     ]);
   });
 
-  it('begins anew each time, and knows tables that were made since', async () => {
+  it('starts afresh each time, and knows tables that were created since', async () => {
     const store = await storeWith();
     await store.rehearse((database) => database.exec("delete from orders where call_id = 'a'"));
     store.database.exec('create table later (id integer primary key)');
@@ -82,7 +82,7 @@ describe('a rehearsal', () => {
     expect(store.database.prepare('select count(*) as count from orders').get()).toEqual({ count: 2 });
   });
 
-  it('ends with the function that it lends the connection to', async () => {
+  it('ends with the function that gets its connection', async () => {
     const store = await storeWith();
     let lent: UserDatabase | undefined;
     await store.rehearse((database) => {

@@ -145,7 +145,7 @@ describe('opening', () => {
     expect(statSync(join(folder, 'ringback.db')).mode & 0o777).toBe(0o600);
   });
 
-  test('again and again keeps what is there', async () => {
+  test('repeatedly keeps the data', async () => {
     const database = temporaryDatabase();
     for (let round = 0; round < 3; round += 1) {
       const { receiver } = await started({ database });

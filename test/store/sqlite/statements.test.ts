@@ -47,7 +47,7 @@ test('what a receiver does again and again leaves no statements behind', async (
   expect(left()).toEqual([]);
 });
 
-test('a statement for own tables goes on when a table changes, and when many others were used', async () => {
+test('a statement on own tables still works after a table changed, and after many others were used', async () => {
   const { receiver } = await started({ database: temporaryDatabase() });
   const { database } = receiver;
   database.exec('create table orders (id integer)');

@@ -8,7 +8,7 @@ import { Script } from '../../support/process.ts';
 const script = (name: string) => fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
 
 /** In a process of its own, because threads that block for ever would also block the test's timeout. */
-test('one thread writes at a time, and the app always gets the lock, however they are held up', async () => {
+test('one thread writes at a time, and the app always gets the lock, however long the threads are delayed', async () => {
   const threads = new Script(script('write-lock-contention'), '120000');
   expect(await threads.line('together')).toMatchObject({ together: 0, lost: 0 });
 });

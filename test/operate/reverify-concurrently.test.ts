@@ -60,7 +60,7 @@ test('two processes that release one event each move the pin', { tags: 'long' },
   expect(await send(receiver, clock, platform)).toBe('accepted');
 });
 
-test('a delivery that arrives meanwhile and is released was checked, too', { tags: 'long' }, async () => {
+test('a delivery that arrives during it and is released counts as checked', { tags: 'long' }, async () => {
   const { database, clock, receiver } = await refused();
   let looks = 0;
   const late = storeWith(database, clock, {
@@ -75,7 +75,7 @@ test('a delivery that arrives meanwhile and is released was checked, too', { tag
   expect(reverified).toMatchObject({ checked: 3, released: 3, remaining: 0 });
 });
 
-test('a stop meanwhile is what it says', async () => {
+test('rejects with receiver_not_started when the receiver stops', async () => {
   const { database, clock } = await refused();
   const stopping = storeWith(database, clock, {
     'quarantine.release':

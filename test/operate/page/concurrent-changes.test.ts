@@ -31,7 +31,7 @@ async function serverOf(listener: RequestListener) {
   return { base: `http://127.0.0.1:${port}`, leave, comeBack: () => listen(port) };
 }
 
-test('a dialog does what it has said, whatever others do while it is open', async () => {
+test('a dialog does what it has announced, whatever others do while it is open', async () => {
   const ran: string[] = [];
   let isDown = true;
   const { receiver, logs } = await started({}, (r) => {
@@ -76,7 +76,7 @@ test('a dialog does what it has said, whatever others do while it is open', asyn
   expect(complaints).toEqual([]);
 });
 
-test('what a dialog counts is no longer counted when it is closed', async () => {
+test('closing a dialog aborts its count', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);
   const begun = Promise.withResolvers<void>();
@@ -89,7 +89,7 @@ test('what a dialog counts is no longer counted when it is closed', async () => 
   expect((await ended).failure()?.errorText).toBe('net::ERR_ABORTED');
 });
 
-test('what is typed as soon as a dialog was asked for is typed into it', async () => {
+test('keys pressed right after opening a dialog go to the dialog', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);
   await goTo('/failures');
@@ -102,7 +102,7 @@ test('what is typed as soon as a dialog was asked for is typed into it', async (
   expect(focused).toBe(true);
 });
 
-test('a rate in the address that is no number is shown as it is, and refused as it is', async () => {
+test('an invalid rate in the address is shown and refused unchanged', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);
   await goTo('/replay?state=dead&rate=abc');
@@ -119,7 +119,7 @@ test('a rate in the address that is no number is shown as it is, and refused as 
   await page.getByText('1 run of 1 event, over 100 ms').waitFor();
 });
 
-test('a bulk replay shows nothing of what was counted with other values', async () => {
+test('a bulk replay shows no counts of earlier values', async () => {
   const { receiver } = await operated();
   await deliver(receiver, bodyOf({ callId: 'call-2' }));
   await expect.poll(async () => (await receiver.counts()).events).toMatchObject({ new: 0, open: 0 });
@@ -168,7 +168,7 @@ test('when the answer to a change is lost, the page says that it may have been d
   expect((await receiver.audit.list()).entries).toMatchObject([{ action: 'replay', runs: 1 }]);
 });
 
-test('whoever closes a dialog while it works is told what becomes of it, and stays where they are', async () => {
+test('closing a dialog while it works says what becomes of the change, and keeps the view', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);
   const dialog = page.getByRole('dialog');
@@ -206,7 +206,7 @@ test('whoever closes a dialog while it works is told what becomes of it, and sta
   expect(new URL(page.url()).hash).toBe('#/events');
 });
 
-test('what is shown stays while it is asked for anew, and while something in front of the receiver fails', async () => {
+test('a view stays while it is refreshed, and while a proxy in front of the receiver fails', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);
   await goTo('/');
@@ -234,7 +234,7 @@ test('what is shown stays while it is asked for anew, and while something in fro
   await alert.waitFor({ state: 'detached' });
 });
 
-test('while the receiver is away, the page says so, and what has changed is shown when it is back', async () => {
+test('while the receiver is unreachable, the page says so, and it refreshes when the receiver is back', async () => {
   const { receiver } = await operated();
   const { page } = await open(receiver);
   const served = receiver.page({ authorize: () => 'all' });
@@ -255,7 +255,7 @@ test('while the receiver is away, the page says so, and what has changed is show
   await page.getByRole('alert').waitFor({ state: 'detached' });
 });
 
-test('a search that takes too long is told as one', async () => {
+test('a search that takes too long is reported as such', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver);
   await goTo('/events');
@@ -279,7 +279,7 @@ test('a search that takes too long is told as one', async () => {
     .waitFor();
 });
 
-test('a connection that nothing comes from, and that never ends, is made anew', async () => {
+test('a stream of changes without events for too long is reconnected', async () => {
   const { receiver } = await operated();
   const { page } = await open(receiver);
   const handler = receiver.page({ authorize: () => 'all' }).nodeHandler('/ops');

@@ -13,7 +13,7 @@ async function behind() {
   return { state, ...(await started({ database })) };
 }
 
-test('while the inbox is behind, the sender is asked to come again, and then taken', async () => {
+test('while the inbox is overloaded, deliveries get 503 with Retry-After, and are accepted later', async () => {
   const { state, receiver, logs } = await behind();
   const body = bodyOf();
   const answer = await deliver(receiver, body);
@@ -27,7 +27,7 @@ test('while the inbox is behind, the sender is asked to come again, and then tak
   expect((await deliver(receiver, body)).json.status).toBe('accepted');
 });
 
-test('while the inbox is behind, nothing is verified or kept: a refusal costs as little as can be', async () => {
+test('while the inbox is overloaded, refused deliveries are neither verified nor kept', async () => {
   const { receiver, logs } = await behind();
   const body = bodyOf();
   const forged = signedHeaders(body, { secrets: otherSecret });

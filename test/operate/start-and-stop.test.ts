@@ -29,7 +29,7 @@ describe('the inbox', () => {
     await expect(ask(receiver)).rejects.toMatchObject(problem);
   });
 
-  test('may be asked by a handler that still runs while stop drains', async () => {
+  test('can be queried by a handler while stop drains', async () => {
     const gate = new Gate();
     const { receiver, logs } = await started({}, (r) =>
       r.on('*', async () => {
@@ -47,7 +47,7 @@ describe('the inbox', () => {
     expect(logs.of('run_done')).toHaveLength(1);
   });
 
-  test('may be asked by a handler that runs before start has ended', async () => {
+  test('can be queried by a handler before start has resolved', async () => {
     const database = temporaryDatabase();
     const before = await started({ database, retry: { base: 0 } }, (r) =>
       r.on('*', { name: 'asking', order: 'none' }, () => {
@@ -91,7 +91,7 @@ describe('stop during start', () => {
   });
 });
 
-test('a delivery to a receiver that nobody has started is refused, and the fix is said once', async () => {
+test('a delivery to a receiver that is not started is refused, and the fix is logged once', async () => {
   const { receiver, logs } = made();
   for (let times = 0; times < 2; times += 1) expect((await deliver(receiver)).status).toBe(503);
   expect(logs.of('delivery_refused')).toMatchObject([{ reason: 'not_open' }, { reason: 'not_open' }]);

@@ -25,7 +25,7 @@ async function fill(receiver: Receiver, { calls, each }: { calls: number; each: 
   }
 }
 
-test('what memory has no room for stays in the inbox, of however many calls it is', async () => {
+test('events without room in memory stay in the inbox, however many calls they belong to', async () => {
   const database = temporaryDatabase();
   const before = await started({ database, clock: new ManualClock() }, () => {});
   await fill(before.receiver, { calls: 13, each: 200 });
@@ -40,7 +40,7 @@ test('what memory has no room for stays in the inbox, of however many calls it i
   gate.open();
 });
 
-test('of one call, no more is in memory than it may hold, however large the events are', async () => {
+test('a call has no more in memory than its bound, however large its events are', async () => {
   const database = temporaryDatabase();
   const gate = new Gate();
   const { receiver, logs } = await started({ database, clock: new ManualClock() }, (r) =>
@@ -58,7 +58,7 @@ test('of one call, no more is in memory than it may hold, however large the even
   gate.open();
 });
 
-test('many handlers together claim no more than memory may hold, however much is due', async () => {
+test('many handlers together claim no more than the bound in memory, however much is due', async () => {
   const clock = new ManualClock();
   const database = temporaryDatabase();
   const gate = new Gate();
@@ -147,7 +147,7 @@ test.each(['call', 'strict'] as const)(
   },
 );
 
-test('a delivery of a call that fills the memory does not look through all that waits of it', async () => {
+test('a delivery of a call that fills the memory does not scan all waiting events of it', async () => {
   const clock = new ManualClock();
   const gate = new Gate();
   let looks = 0;
@@ -180,7 +180,7 @@ test('a delivery of a call that fills the memory does not look through all that 
   gate.open();
 });
 
-test('a delivery of a call that another process works on does not look through all that is due of it', async () => {
+test('a delivery of a call that another process works on does not scan all due runs of it', async () => {
   const database = temporaryDatabase();
   const gate = new Gate();
   const clock = new ManualClock();

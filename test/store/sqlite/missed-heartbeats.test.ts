@@ -35,7 +35,7 @@ async function looks(count: number): Promise<number[]> {
   return takenOver;
 }
 
-test('one that holds something and stays silent is dead at the third look after the first', async () => {
+test('one with claims and without heartbeats is dead at the third check after the first', async () => {
   await claimedOf(elsewhere, eventOf('held'));
   expect(await looks(5)).toEqual([0, 0, 0, 1, 0]);
 });
@@ -50,7 +50,7 @@ test('one that was taken for dead and enters again is still known by its handler
   expect(await here.announce(['journal'])).toEqual([['orders']]);
 });
 
-test('one that says that it lives keeps what it holds', async () => {
+test('one that heartbeats keeps its claims', async () => {
   await claimedOf(elsewhere, eventOf('held'));
   for (let round = 0; round < 4; round += 1) {
     expect(await looks(3)).toEqual([0, 0, 0]);
@@ -58,7 +58,7 @@ test('one that says that it lives keeps what it holds', async () => {
   }
 });
 
-test('one that holds nothing says that it lives all the same, so that it is not dead as soon as it does', async () => {
+test('one without claims heartbeats too, so that it is not dead as soon as it has one', async () => {
   for (let round = 0; round < 4; round += 1) {
     expect(await looks(3)).toEqual([0, 0, 0]);
     await elsewhere.keepAlive();
@@ -67,7 +67,7 @@ test('one that holds nothing says that it lives all the same, so that it is not 
   expect(await looks(3)).toEqual([0, 0, 0]);
 });
 
-test('one that holds something else at each look lives', async () => {
+test('one with other claims at each check is alive', async () => {
   for (let round = 0; round < 6; round += 1) {
     const run = await claimedRun(elsewhere, eventOf(`held-${round}`));
     expect(await looks(1)).toEqual([0]);
@@ -76,13 +76,13 @@ test('one that holds something else at each look lives', async () => {
   }
 });
 
-test('it takes as long where the one that looks holds something itself', async () => {
+test('a process with claims of its own takes as many checks', async () => {
   await claimedOf(here, eventOf('own', { callId: 'call-own' }));
   await claimedOf(elsewhere, eventOf('held'));
   expect(await looks(4)).toEqual([0, 0, 0, 1]);
 });
 
-test('one that nobody allowed to write is not dead', async () => {
+test('one that could not write is not dead', async () => {
   await claimedOf(elsewhere, eventOf('held'));
   expect(await looks(3)).toEqual([0, 0, 0]);
   const holder = new Database(file);
