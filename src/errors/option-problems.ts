@@ -177,7 +177,7 @@ export const clockOption = checked('a clock, with the methods now, elapsed and a
 ).default(systemClock);
 
 const headersExpected = 'an object of header names and values';
-const valueExpected = 'visible ASCII text, with no blanks at its ends, that is not empty';
+const valueExpected = 'non-empty visible ASCII text without spaces at its ends';
 
 /** The subscription's own headers, by name. Their values are credentials. */
 export const headersOption = z
@@ -195,12 +195,10 @@ export function requireHeaderNames(
   const character = Array.from(wrong).find((one) => !headerName.test(one));
   context.addIssue({
     code: 'custom',
-    message: "an object whose names are those of headers, such as 'X-Api-Key'",
+    message: "an object whose keys are header names, such as 'X-Api-Key'",
     params: {
       found:
-        character === undefined
-          ? 'one with an empty name'
-          : `one with ${JSON.stringify(character)} in a name`,
+        character === undefined ? 'one with an empty key' : `one with ${JSON.stringify(character)} in a key`,
     },
   });
 }

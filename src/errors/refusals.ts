@@ -29,8 +29,8 @@ interface Connection {
 
 const trustWithoutAddress =
   "the peer's address is not known (receiver.fetch without { peerAddress }, or a Unix socket), so no list of addresses in " +
-  'trustProxy can match it. Pass it, if your server knows it: receiver.fetch(request, { peerAddress }). Or, if nothing but ' +
-  'your proxy can reach this server, set https: { trustProxy: 1 }';
+  'trustProxy can match it. If your server knows the address, pass it: receiver.fetch(request, { peerAddress }). Or, if ' +
+  'only your proxy can reach this server, set https: { trustProxy: 1 }';
 
 function named(peer: string | undefined): string {
   return peer === undefined ? '' : ` ${peer}`;
@@ -39,15 +39,15 @@ function named(peer: string | undefined): string {
 /** What to do about a body whose bytes are lost, by how they were lost. */
 const alreadyParsed = {
   nothing:
-    'A body parser in front of the receiver consumed the raw bytes, which are what is signed: mount the ' +
+    'A body parser in front of the receiver consumed the raw bytes, which the signature covers: mount the ' +
     "receiver before express.json(), or keep the bytes with express.json({ limit: '5mb', verify: (req, _res, " +
     'buffer) => Object.assign(req, { rawBody: buffer }) }).',
   text:
-    'The rawBody of the request is a string, and the raw bytes are what is signed: keep the Buffer itself instead of what its ' +
-    'toString() gives, with verify: (req, _res, buffer) => Object.assign(req, { rawBody: buffer }).',
+    'The rawBody of the request is a string, but the signature covers the raw bytes: keep the Buffer itself instead of the ' +
+    'result of its toString(), with verify: (req, _res, buffer) => Object.assign(req, { rawBody: buffer }).',
   answer:
-    'The app has answered the delivery before the receiver got it, so it is not stored, whatever that answer says: mount the ' +
-    'receiver before what answers, or let that leave the path alone.',
+    'The app answered the delivery before it reached the receiver, so it is not stored, whatever that answer says: mount the ' +
+    'receiver before the code that answers, or exclude the path from that code.',
 } as const;
 
 /**
@@ -56,7 +56,7 @@ const alreadyParsed = {
  */
 export const fixes = {
   not_open: () =>
-    'The receiver has never been started, so it takes no delivery: call await receiver.start() once its handlers ' +
+    'The receiver was never started, so it accepts no deliveries: call await receiver.start() once its handlers ' +
     'are registered.',
   proxy_not_trusted: ({ peer }: Connection) =>
     peer === undefined
@@ -71,48 +71,49 @@ export const fixes = {
         'X-Forwarded-Proto and name it in https: { trustProxy } (--trust-proxy). ') +
     'For development on loopback set https: { required: false } (--insecure-http).',
   proxy_silent: ({ peer }: Connection) =>
-    `The trusted proxy${named(peer)} did not say whether the client came over HTTPS: let it set X-Forwarded-Proto ` +
+    `The trusted proxy${named(peer)} did not say whether the client used HTTPS: let it set X-Forwarded-Proto ` +
     '(nginx: proxy_set_header X-Forwarded-Proto $scheme).',
   proxy_says_http: ({ peer }: Connection) =>
-    `The trusted proxy${named(peer)} says that the client came over plain HTTP: serve HTTPS there. If another proxy in ` +
-    'front of it ends TLS, let that one set X-Forwarded-Proto, and this one pass it on.',
+    `The trusted proxy${named(peer)} says that the client used plain HTTP: serve HTTPS there. If another proxy in ` +
+    'front of it terminates TLS, let that one set X-Forwarded-Proto, and this one pass it on.',
   https_contradicted: ({ peer }: Connection) =>
-    `The trusted proxy${named(peer)} sent headers that contradict each other on http or https: make it overwrite ` +
+    `The trusted proxy${named(peer)} sent headers that contradict each other about http and https: make it overwrite ` +
     "X-Forwarded-Proto and Forwarded instead of passing the client's on.",
   host_is_address: () =>
     'The Host header is an IP address, but the platform delivers to domain names only. Behind a proxy, let it ' +
     'pass the Host header on (nginx: proxy_set_header Host $host). Without a proxy, it is a scanner or a health check that ' +
-    'goes by the IP address, and there is nothing to do.',
+    'uses the IP address, and there is nothing to do.',
   host_not_listed: () =>
-    'The host is not one of https: { hosts }: add the name that the subscription delivers to. It is the Host header, ' +
-    'or what a trusted proxy says in X-Forwarded-Host.',
+    'The host is not one of https: { hosts }: add the name that the subscription delivers to. The host is taken from the ' +
+    'Host header, or from X-Forwarded-Host if a trusted proxy sets it.',
   header_missing: (d: { header: string }) =>
     `The subscription's header ${d.header} is missing or different: compare the option headers with the ` +
     'headers of the subscription.',
   signature_missing: (pinned?: string) =>
-    'There is no signature in the header of the scheme that counts: is signing enabled for the subscription? If another ' +
-    'header has one, find out with ringback signature detect how deliveries are signed, and set signature. An unsigned ' +
-    `subscription needs the option headers instead of secrets.${orPinned(pinned)}`,
+    'There is no signature in the header of the scheme that is set or pinned: is signing enabled for the subscription? If ' +
+    'another header has one, find out with ringback signature detect how deliveries are signed, and set signature. An ' +
+    `unsigned subscription needs the option headers instead of secrets.${orPinned(pinned)}`,
   signature_malformed: (pinned?: string) =>
-    "The signature header can't be read in the scheme that counts: find out with ringback signature detect how " +
+    "The signature header can't be parsed in the scheme that is set or pinned: find out with ringback signature detect how " +
     `deliveries are signed, and set signature.${orPinned(pinned)}`,
   timestamp_missing: (pinned?: string) =>
-    'The scheme that counts signs a time, and the delivery has none: find out with ringback signature detect how ' +
+    'The scheme requires a signed time, and the delivery has none: find out with ringback signature detect how ' +
     `deliveries are signed, and set signature.${orPinned(pinned)}`,
   signature_mismatch: (pinned?: string) =>
-    'The signature was made with another secret or scheme, or the body was changed on its way: compare the ' +
+    'The signature was made with another secret or scheme, or the body was changed on the way: compare the ' +
     `secret, and check that no proxy or body parser rewrites the body.${orPinned(pinned)}`,
   timestamp_unreadable: (pinned?: string) =>
     "The signed time can't be read as a time: find out with ringback signature detect how deliveries are signed, " +
     `and set signature.${orPinned(pinned)}`,
   timestamp_out_of_tolerance: () =>
-    'The signature is right but its time is too far from ours: check the clock of this machine, or widen tolerance.',
+    'The signature is correct, but its time is too far from ours: check the clock of this machine, or raise tolerance.',
   body_already_parsed: (found?: 'text' | 'answer') => alreadyParsed[found ?? 'nothing'],
   media_type_not_json: () =>
-    'The Content-Type is not JSON, and deliveries are application/json: has something else been sent to this path, or ' +
+    'The Content-Type is not JSON, but deliveries are application/json: was something else sent to this path, or ' +
     'does a proxy change the header?',
   content_encoded: () =>
-    'The body is compressed, and the signature is over the bytes that the platform sends: let no proxy compress requests.',
+    'The body is compressed, but the signature covers the bytes that the platform sends: switch off request compression in ' +
+    'the proxy.',
   declared_length: (d: { limit: number }) => tooLarge(d.limit),
   body_too_large: (d: { limit: number }) => tooLarge(d.limit),
 } as const;
@@ -126,7 +127,7 @@ function orPinned(scheme: string | undefined): string {
   if (scheme === undefined) return '';
   return (
     ` Or the platform doesn't sign in the scheme ${scheme}, which an earlier event has pinned: move the pin with ` +
-    'ringback inbox reverify, let it go with ringback signature unpin, or set signature.'
+    'ringback inbox reverify, remove it with ringback signature unpin, or set signature.'
   );
 }
 

@@ -81,14 +81,14 @@ const secretFix =
 
 function pinFix(found: string, pinned: string): string {
   return (
-    `The secret is right, but they are signed in the scheme ${found}, and ${pinned} is pinned. To reverify moves the ` +
-    'pin as soon as two different events are in quarantine; else let it go with ringback signature unpin --yes.'
+    `The secret is right, but they are signed in the scheme ${found}, and ${pinned} is pinned. Reverifying moves the pin ` +
+    'as soon as two different events are in quarantine; otherwise remove it with ringback signature unpin --yes.'
   );
 }
 
 function optionFix(found: string): string {
   return (
-    `The secret is right, but they are signed in the scheme ${found}, and the option signature says another: set ` +
+    `The secret is right, but they are signed in the scheme ${found}, and the option signature names another: set ` +
     `signature: '${found}'.`
   );
 }

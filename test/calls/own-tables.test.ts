@@ -102,7 +102,7 @@ describe('receiver.database', () => {
       events: {},
     } as unknown as Store;
     const receiver = createReceiver({ headers: { 'x-key': 'key' }, database: store });
-    expect(() => receiver.database).toThrow('the store the cloud has none to give');
+    expect(() => receiver.database).toThrow('the store the cloud does not offer its own');
   });
 });
 

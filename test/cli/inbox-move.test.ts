@@ -174,15 +174,12 @@ describe('ringback inbox move', () => {
       [database.url, empty],
     ] as const) {
       const { code, stderr } = await moving(from, to, '--yes');
-      expect([code, stderr]).toEqual([
-        1,
-        expect.stringContaining(`No process should work on ${database.name}`),
-      ]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`No process should use ${database.name}`)]);
     }
     await working.receiver.stop();
     const onFile = await started({ database: file });
     const { stderr } = await moving(file, database.url, '--yes');
-    expect(stderr).toContain(`No process should work on ${file}`);
+    expect(stderr).toContain(`No process should use ${file}`);
     await onFile.receiver.stop();
     expect(await moved(file, database.url)).toMatchObject({ events: 2 });
   });
@@ -196,7 +193,7 @@ describe('ringback inbox move', () => {
       const refused = await moving(file, another, '--yes');
       expect([refused.code, refused.stderr]).toEqual([
         1,
-        expect.stringContaining(`moved to an empty place, but ${another} holds an inbox already`),
+        expect.stringContaining(`moved to an empty database, but ${another} holds an inbox already`),
       ]);
       const to = temporaryDatabase();
       await moved(file, to);

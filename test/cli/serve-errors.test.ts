@@ -111,7 +111,7 @@ describe('serve ends with a sentence and 1 when', () => {
     [
       'the secrets file is missing',
       { RINGBACK_SECRETS_FILE: 'secrets' },
-      /^The secrets file secrets should hold one signing secret a line .* but: there is no such file\. /,
+      /^The secrets file secrets should hold one signing secret per line .* but: there is no such file\. /,
     ],
     [
       'the database is a folder',

@@ -57,7 +57,7 @@ describe('signature sign and verify', () => {
     const { code, stdout } = await run(['verify', 'one.http'], { 'one.http': unsigned });
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      /^not authentic: signature_missing\. There is no signature in the header of the scheme that counts: is signing enabled/,
+      /^not authentic: signature_missing\. There is no signature in the header of the scheme that is set or pinned: is signing enabled/,
     );
   });
 

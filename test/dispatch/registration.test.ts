@@ -150,7 +150,7 @@ describe('with strictNames, a name that is probably misspelled', () => {
   ])('is refused: %s', (eventName, meant) => {
     const problem = problemOf(() => strict().on(['*', eventName], { name: 'a' }, handler));
     expect(problem?.code).toBe('event_name_unknown');
-    expect(problem?.message).toContain(`on expects names of known events`);
+    expect(problem?.message).toContain(`on expects the names of known events`);
     expect(problem?.message).toContain(`but found "${eventName}". Did you mean "${meant}"?`);
     expect(problem?.stack?.split('\n')[1]).toContain('registration.test.ts');
   });

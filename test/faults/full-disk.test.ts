@@ -128,7 +128,7 @@ test.for([
     for (const command of [['serve'], ['inbox', 'events']]) {
       const { code, stderr } = await ringbackProcess([...command, '--database', database], { env });
       expect(stderr).toMatch(
-        /^ringback: The disk of the database .* should have room .* but it is full\. Make room/,
+        /^ringback: The disk of the database .* should have space .* but it is full\. Free some space/,
       );
       expect(code).toBe(1);
     }

@@ -59,15 +59,15 @@ describe("the subscription's own headers", () => {
     [
       'a name that no request can carry',
       { 'x key': 'key-1' },
-      /option headers should be .* names are those of headers, such as 'X-Api-Key', but is one with " " in a name\.$/,
+      /option headers should be .* keys are header names, such as 'X-Api-Key', but is one with " " in a key\.$/,
     ],
-    ['a whole header as a name', { 'x-key: key-1': '' }, /but is one with ":" in a name\.$/],
-    ['an empty name', { '': 'key-1' }, /but is one with an empty name\.$/],
-    ['nothing as a value', { 'x-key': '' }, /headers\.x-key should be .* not empty, but is empty/],
+    ['a whole header as a name', { 'x-key: key-1': '' }, /but is one with ":" in a key\.$/],
+    ['an empty name', { '': 'key-1' }, /but is one with an empty key\.$/],
+    ['nothing as a value', { 'x-key': '' }, /headers\.x-key should be non-empty .*, but is empty/],
     [
       'a value that arrives otherwise',
       { 'x-key': ' key-1 ' },
-      /headers\.x-key should be visible .* of type string/,
+      /headers\.x-key should be .* without spaces at its ends, but is of type string/,
     ],
   ])('are refused with %s', (_, headers, sentence) => {
     expect(() => createReceiver({ headers })).toThrow(sentence);

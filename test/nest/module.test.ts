@@ -156,7 +156,7 @@ test('a second module is refused, because each receiver would run all methods', 
   const imports = [RingbackModule.forRoot({ path: '/other', receiver: second.receiver })];
   await expect(created(first.receiver, { imports })).rejects.toMatchObject({
     code: 'nest_module_repeated',
-    message: expect.stringContaining('but has 2'),
+    message: expect.stringContaining('but imports it 2 times'),
   });
 });
 

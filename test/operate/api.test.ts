@@ -131,7 +131,7 @@ describe('looking', () => {
     for (const [path, sentence] of [
       [
         '/events/trace-dead',
-        /^The column bodies\.headers should hold JSON, but does not where sequence = \d+: /,
+        /^The column bodies\.headers should hold JSON, but does not in the row where sequence = \d+: /,
       ],
       ['/calls/call-2', /^The column events\.facts should .* where trace_id = "trace-dead": /],
       ['/quarantine/1', /^The column quarantine\.headers should .* where id = 1: /],

@@ -69,7 +69,9 @@ describe('quarantine.release', () => {
     await take(bodyOf(), secret);
     await deliver(receiver, bodyOf(), signedHeaders(bodyOf(), { scheme: 'v1-hex-whole' }));
     const pinned = receiver.quarantine.release(await firstId(receiver));
-    await expect(pinned).rejects.toThrow(/timestamp_missing\. .* signs a time, .* ringback signature unpin/);
+    await expect(pinned).rejects.toThrow(
+      /timestamp_missing\. .* requires a signed time, .* ringback signature unpin/,
+    );
     await take(bodyOf({ traceId: 'trace-old' }), secret, clock.now() - hour);
     const old = receiver.quarantine.release(await firstId(receiver));
     await expect(old).rejects.toThrow(/timestamp_out_of_tolerance\. .*check the clock/);

@@ -88,7 +88,7 @@ describe('an answer about another call', () => {
     expect(found).toMatchObject({ recorded: 0, failed: 1 });
     expect(found.failures[0]).toMatchObject({ callId: 'call-1', error: { code: 'call_differs' } });
     expect(String(found.failures[0]?.error)).toContain(
-      'calls.get() should answer about the call call-1, but its answer is about the call call-2',
+      'calls.get() should return the call call-1, but its answer is about the call call-2',
     );
     expect(names).toEqual([]);
   });
@@ -166,7 +166,7 @@ describe('an answer that contradicts itself', () => {
     expect(found).toMatchObject({ calls: 1, recorded: 0, notEnded: 0, failed: 1 });
     expect(found.failures[0]).toMatchObject({ callId: 'call-1', error: { code: 'call_unreadable' } });
     const said = String(found.failures[0]?.error);
-    expect(said).toContain('calls.get() should answer about the call call-1 with');
+    expect(said).toContain('calls.get() should return');
     expect(said).toContain(sentence);
   });
 });

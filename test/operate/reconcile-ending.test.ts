@@ -103,7 +103,7 @@ describe('receiver.reconcile', () => {
     expect(named).toEqual(['""', long, 'NaN', 'null', '" "', 'undefined']);
     expect(logs.of('call_not_reconciled').map(({ callId }) => callId)).toEqual(named);
     expect(String(found.failures[0]?.error)).toContain(
-      'ids in reconcile should give ids of calls (text of 1 to 512 characters), or objects with callId and agentId, but one is "".',
+      'ids in reconcile should return call ids (text of 1 to 512 characters), or objects with callId and agentId, but one is "".',
     );
   });
 });

@@ -116,7 +116,7 @@ describe('what is checked before anything is sent', () => {
     [
       'a header that can not be one',
       { headers: { 'x key': 'hunter22' } },
-      /names are those of headers, .* but is one with " " in a name/,
+      /keys are header names, .* but is one with " " in a key/,
     ],
     ['null', { agent_ids: null }, /option agent_ids .*a list of ids/],
     [

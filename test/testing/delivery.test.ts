@@ -30,7 +30,9 @@ describe('a fixture', () => {
     expect(() => fixture(name)).toThrow(
       expect.objectContaining({ code: 'fixture_unknown', message: expect.stringContaining('call-ended') }),
     );
-    expect(() => buildDelivery(name)).toThrow(/there is no such fixture\. Of a file, pass the parsed JSON\./);
+    expect(() => buildDelivery(name)).toThrow(
+      /there is no such fixture\. To send a file, pass its parsed JSON\./,
+    );
   });
 });
 

@@ -119,7 +119,7 @@ describe('handled after its timeout', () => {
     onTestFinished(() => receiver.stop({ drain: 0 }));
     await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1' }));
     const waiting = handled(receiver, 'trace-1', { within: '300ms' });
-    return waiting.then(String, (error: Error) => /but (.*?)\. Look at/.exec(error.message)?.[1] ?? '');
+    return waiting.then(String, (error: Error) => /but (.*?)\. Check what/.exec(error.message)?.[1] ?? '');
   };
 
   it('names the handlers that hang in their first attempt, and no others', async () => {

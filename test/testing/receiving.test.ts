@@ -106,7 +106,7 @@ describe('the console of a test', () => {
     expect(body).toMatchObject({ status: 'accepted' });
     await handled(receiver, 'trace-1');
     expect(warn.mock.calls).toEqual([
-      [expect.stringMatching(/^ringback: The receiver has never been started.*receiver\.start\(\)/)],
+      [expect.stringMatching(/^ringback: The receiver was never started.*receiver\.start\(\)/)],
       [expect.stringMatching(/^ringback: .*"late".*"CallHandler\.CallEnd".*"CallHandler\.CallEnded"/)],
     ]);
   });
@@ -215,7 +215,7 @@ describe('handled', () => {
   });
 
   it.each([
-    ["by the machine's clock", {}, 'Look at what'],
+    ["by the machine's clock", {}, 'Check what'],
     [
       'by a manual clock',
       { clock: manualClock() },

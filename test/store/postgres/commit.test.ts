@@ -74,7 +74,7 @@ describe('ctx.commit on Postgres', () => {
       }, '1s');
       await inbox.deliverCall();
       await inbox.logs.until('run_done');
-      expect(String(await late.promise)).toContain('ctx.commit got it for');
+      expect(String(await late.promise)).toContain('ctx.commit passes to its function');
       expect(await inbox.orders()).toEqual(['call-1']);
     },
   );
@@ -164,7 +164,7 @@ describe('ctx.commit on Postgres', () => {
     expect(await inbox.logs.until('run_lost')).toMatchObject([{ cause: 'transaction_ended' }]);
     expect(failed).toMatchObject({
       code: 'transaction_ended',
-      message: expect.stringContaining('has committed it: what was written before that is kept'),
+      message: expect.stringContaining('has committed it: what it wrote before that is kept'),
     });
     expect(await inbox.orders()).toEqual(['call-1']);
   });

@@ -179,7 +179,7 @@ test.each(['repeatable read', 'serializable'])(
     receiver.on('*', () => {});
     await expect(receiver.start()).rejects.toMatchObject({
       code: 'database_isolation',
-      message: expect.stringContaining(`runs them in ${isolation}`),
+      message: expect.stringContaining(`but has ${isolation}`),
     });
     const pool = new Pool({ connectionString, max: 1 });
     onTestFinished(() => pool.end());
