@@ -166,7 +166,7 @@ function requireKey({ name, join }: Handler): void {
     option: `name in receiver.${join ? 'onCall' : 'on'}`,
     expected: `a text of at most ${maxName} bytes, without half a surrogate pair`,
     found: describe(name),
-    fix: 'Without the option, it is the names of the events, joined by a comma: set a short one.',
+    fix: 'The default is the names of the events, joined by commas: set a shorter name.',
   });
 }
 

@@ -6,7 +6,7 @@ export function messageOf(thrown: unknown): string {
   try {
     return String(isError(thrown) ? thrown.message : thrown);
   } catch {
-    return 'something that cannot be put into words';
+    return 'a value that cannot be described';
   }
 }
 
@@ -109,7 +109,7 @@ export function causeIn(error: unknown): unknown {
  * cause has a code and no message.
  */
 export function fetchCauseOf(error: unknown): string {
-  if (metPlainHttp(error)) return 'what listens there speaks http, not https';
+  if (metPlainHttp(error)) return 'the server there uses http, not https';
   const cause = causeIn(error);
   if (cause === undefined) return messageOf(error);
   const { code } = cause as { readonly code?: string };

@@ -30,7 +30,7 @@ function decorator(method: 'on' | 'onCall' | 'fallback', register: Register) {
       throw configError('handler_invalid', {
         method,
         found: `a decorator by the standard on ${String(key.name)}`,
-        fix: 'Set experimentalDecorators in tsconfig.json, as for the decorators of Nest.',
+        fix: 'Set experimentalDecorators in tsconfig.json, as the decorators of Nest require.',
       });
     // Only methods of instances are registered: a static one would be silently left out.
     if (typeof prototype === 'function')

@@ -25,7 +25,7 @@ export function withoutThrowing<T>(work: () => T): T | undefined {
     return work();
   } catch (error) {
     try {
-      diag.error('ringback: what happened could not be traced or measured', error);
+      diag.error('ringback: tracing or measuring failed', error);
     } catch {
       // That logger is the only place to report it.
     }

@@ -59,7 +59,10 @@ const handlerSchema = z.strictObject({
 
 const eventName = z
   .string('the name of an event')
-  .regex(/^[^*]+$/, 'the name of an event: a join waits for each by its name, so patterns are not possible');
+  .regex(
+    /^[^*]+$/,
+    'the name of an event: a join waits for each event by its name, so patterns are not possible',
+  );
 // Without `order`: the runs of a join for one call must not overlap, because each records which events it has seen.
 const joinSchema = handlerSchema.omit({ order: true }).extend({
   name: givenText,

@@ -30,7 +30,7 @@ export const attemptTime = sensibleFrom(
 );
 /** How often something may happen, with the gap from one to the next. */
 export const rate = checked(
-  "a number in a second, a minute, an hour or a day: '10/s', '100/m', '500/h', '1000/d'",
+  "a number per second, minute, hour or day: '10/s', '100/m', '500/h', '1000/d'",
   (value) => {
     const gap = parseRate(value);
     return gap === undefined ? undefined : { text: String(value).trim(), gap };
@@ -56,7 +56,7 @@ export const database = checked(
 );
 export const logger = checked('a pino instance or options for one', readLogger, (value) =>
   isOtherLogger(value)
-    ? "a logger of another kind. Leave it out for pino's own, which writes to stdout"
+    ? 'a logger of another kind. Leave it out to use pino with its defaults, which writes to stdout'
     : undefined,
 );
 
@@ -91,7 +91,7 @@ export function asLogger(given: Logger | LoggerOptions): Logger {
     return outlivingItsOutput(pino(given), given);
   } catch (error) {
     const found = `refused by pino: ${messageOf(error)}`;
-    throw configError('option_invalid', { option: 'logger', expected: 'options that pino takes', found });
+    throw configError('option_invalid', { option: 'logger', expected: 'options that pino accepts', found });
   }
 }
 

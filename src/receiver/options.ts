@@ -259,7 +259,7 @@ function requireOwnHeader(
   if (hasOwnHeader(headers.keys())) return;
   throw configError('option_invalid', {
     option: 'headers',
-    expected: 'an object with at least one header that others do not send, where no secrets are set',
+    expected: 'an object with at least one header that other senders do not send, because no secrets are set',
     found: [...headers.keys()].join(', '),
   });
 }

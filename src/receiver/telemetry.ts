@@ -11,7 +11,7 @@ type Level = 'debug' | 'info' | 'warn' | 'error';
 
 const logEvents = {
   receiver_started: ['info', 'receiver started'],
-  receiver_stopping: ['info', 'receiver stopping: new deliveries are refused, begun runs are finished'],
+  receiver_stopping: ['info', 'receiver stopping: new deliveries are refused, running attempts are finished'],
   receiver_stopped: ['info', 'receiver stopped'],
   https_not_required: ['warn', 'plain HTTP is accepted, which is for development on loopback only'],
   signature_not_checked: [
@@ -21,25 +21,25 @@ const logEvents = {
   listening: ['info', 'listening'],
   delivery_misdirected: [
     'warn',
-    'what looks like a delivery came to another path: compare the URL of the subscription with the path of this server',
+    'a request that looks like a delivery came to another path: compare the URL of the subscription with the path of this server',
   ],
-  log_dropped: ['warn', 'log lines were dropped: nobody took them in time'],
+  log_dropped: ['warn', 'log lines were dropped: stdout did not accept them in time'],
   delivery_accepted: ['debug', 'delivery accepted'],
   delivery_duplicate: ['info', 'delivery was a duplicate of a stored event'],
   delivery_quarantined: ['warn', 'delivery is authentic but unreadable, and was quarantined'],
   delivery_refused: ['warn', 'delivery refused'],
   quarantine_dropped: [
     'warn',
-    'deliveries that are not authentic were dropped: the quarantine keeps only so many of them',
+    'unauthenticated deliveries were dropped: the quarantine keeps only a limited number of them',
   ],
   quarantine_released: ['info', 'a delivery was released from quarantine'],
-  quarantine_reverified: ['info', 'the deliveries that were not authentic have been checked again'],
+  quarantine_reverified: ['info', 'the unauthenticated deliveries in quarantine have been verified again'],
   secret_rotation_suspected: [
     'error',
-    'deliveries that look genuine no longer verify, and are kept in quarantine: do what `fix` says, then: ringback ' +
+    'deliveries that look genuine no longer verify, and are kept in quarantine: follow `fix`, then run ringback ' +
       'inbox reverify --yes, or receiver.quarantine.reverify()',
   ],
-  drift_seen: ['warn', 'the platform sends something that is not as documented'],
+  drift_seen: ['warn', 'the platform sends something that differs from its documentation'],
   drift_failed: ['warn', 'drift could not be written and will be tried again'],
   database_replaced: [
     'error',
@@ -47,26 +47,29 @@ const logEvents = {
   ],
   wal_missing: [
     'error',
-    'the last process did not end cleanly, and its write-ahead log (-wal) is missing: what it stored last may be lost, unless another program, such as sqlite3, has closed the database since; look for the file, and put it back before the next start',
+    'the last process did not end cleanly, and its write-ahead log (-wal) is missing: the last writes may be lost, unless another program, such as sqlite3, has closed the database since; find the file, and put it back before the next start',
   ],
   transaction_left_open: [
     'error',
-    'a transaction was begun by hand on the connection of the inbox and left open, and was rolled back: use receiver.database.transaction(() => { … })',
+    "a transaction that was begun by hand on the inbox's connection and left open was rolled back: use receiver.database.transaction(() => { … })",
   ],
   delivery_failed: ['error', 'delivery could not be stored'],
   refusal_fix: ['warn', 'why deliveries of this kind are refused, and what to do'],
-  trace_id_differs: ['warn', 'the trace ids of body and header differ; the one in the signed body counts'],
-  scheme_pinned: ['info', 'the scheme of signatures was found and is pinned'],
-  event_unhandled: ['info', 'no handler takes this event; it is stored and marked done'],
+  trace_id_differs: [
+    'warn',
+    'the trace ids in the body and the header differ; the one in the signed body is used',
+  ],
+  scheme_pinned: ['info', 'the signature scheme was detected and pinned'],
+  event_unhandled: ['info', 'no handler matches this event; it is stored and marked done'],
   event_incomplete: [
     'warn',
-    'the payload misses what the name promises, so that no typed handler gets the event, and there is no fallback; it is stored and marked done',
+    "the payload lacks required fields of its event type, so typed handlers can't take the event, and there is no fallback; it is stored and marked done",
   ],
   event_unreadable: ['error', 'a stored event can no longer be read; it is kept as a dead letter'],
   run_done: ['info', 'run done'],
   run_retry: [
     'warn',
-    'run failed and will be tried again: its reason is in receiver.events.get(traceId)',
+    'run failed and will be retried: its reason is in receiver.events.get(traceId)',
     'ringback inbox event <traceId>',
   ],
   run_dead: [
@@ -76,38 +79,38 @@ const logEvents = {
   ],
   run_lost: [
     'warn',
-    'this run was no longer ours at its end: another process took it over, it was erased, or its effects ended the transaction',
+    'this process no longer held the run when it ended: another process took it over, it was erased, or its effects ended the transaction',
   ],
   run_failed_after_commit: ['error', 'handler failed after its commit; the run counts as done'],
   commit_failed: [
     'error',
-    'a call of ctx.commit wrote nothing, and the outcome of its run does not show it: await ctx.commit, once, before the handler returns',
+    'a call of ctx.commit wrote nothing, and the outcome of its run does not show that: await ctx.commit, once, before the handler returns',
   ],
   handler_blocking: [
     'warn',
-    'a handler worked without a pause, and no delivery was answered meanwhile; the platform waits one second for an answer: move the work to a worker thread, or between its steps, await setImmediate() of node:timers/promises',
+    'a handler blocked the event loop, and no delivery was answered meanwhile; the platform waits one second for an answer: move the work to a worker thread, or await setImmediate() of node:timers/promises between its steps',
   ],
   handler_paused: ['info', 'a handler was paused: its runs wait, in every process of the inbox'],
   handler_resumed: ['info', 'a handler was resumed'],
-  bulk_action_failed: ['error', 'a replay or a dismissal was cut short and will go on'],
+  bulk_action_failed: ['error', 'a replay or a dismissal was interrupted and will continue'],
   events_replayed: ['info', 'events were requeued to be run again'],
   runs_dismissed: ['info', 'runs were dismissed and will not be run'],
-  claims_taken_over: ['info', 'took over what a dead or suspended process held'],
+  claims_taken_over: ['info', 'took over the events and runs of a dead or suspended process'],
   no_handlers: [
     'warn',
-    'no handlers are registered: events are stored, and wait for a process that has some',
+    'no handlers are registered: events are stored, and wait for a process with handlers',
   ],
   event_name_unknown: [
     'warn',
-    'no known event has the name that this handler is registered for; did you mean the one in `meant`?',
+    'this handler is registered for an event name that is not known; did you mean the one in `meant`?',
   ],
   duration_suspicious: [
     'warn',
-    "an option was given as a number, which counts as milliseconds, and is so short that seconds may have been meant: write it with its unit, such as '30s', or '30ms' if it is right",
+    "an option was given as a number, which counts as milliseconds, and is so short that seconds may have been meant: write it with its unit, such as '30s', or '30ms' if it is correct",
   ],
   handler_missing: [
     'warn',
-    'stored runs wait for a handler that is not registered: register one of that name, run them under the new name with receiver.events.replay and its option `only` if it was renamed, or dismiss its runs with receiver.events.dismiss',
+    'stored runs wait for a handler that is not registered: register a handler of that name; if it was renamed, run them under the new name with receiver.events.replay and its option `only`; or dismiss them with receiver.events.dismiss',
     'ringback inbox dismiss --handler <name>',
   ],
   handlers_differ: [
@@ -115,14 +118,14 @@ const logEvents = {
     'another receiver works on this inbox with other handlers, and an event runs only the handlers of the receiver that claims it: register the same handlers in all of them, or give each program an inbox of its own',
   ],
   dispatch_failed: ['error', 'dispatch could not reach the inbox and will try again'],
-  retention_cleaned: ['info', 'removed what retention no longer keeps'],
+  retention_cleaned: ['info', 'removed data whose retention is over'],
   retention_failed: ['warn', 'cleaning could not reach the inbox and will try again'],
-  alert_raised: ['error', 'something needs a person: see receiver.alerts, or the page'],
-  alert_over: ['info', 'what needed a person is over'],
-  alert_failed: ['warn', 'an alert could not be looked for or told, which is tried again'],
-  calls_reconciled: ['info', 'calls were read back, and what was missing of them is recorded'],
+  alert_raised: ['error', 'an alert was raised: see receiver.alerts, or the page'],
+  alert_over: ['info', 'an alert is over'],
+  alert_failed: ['warn', 'an alert could not be checked or sent, and will be tried again'],
+  calls_reconciled: ['info', 'calls were read back, and their missing events were recorded'],
   call_not_reconciled: ['warn', 'a call could not be read back or recorded: call reconcile again for it'],
-  erased: ['info', 'erased what was asked to be erased'],
+  erased: ['info', 'the requested data was erased'],
   api_failed: ['error', "a request of the operators' API could not be answered"],
   secrets_failed: ['error', 'the secrets function failed; the last known secrets are used'],
 } as const satisfies Record<string, readonly [level: Level, message: string, command?: string]>;

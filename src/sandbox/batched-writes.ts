@@ -58,7 +58,7 @@ export class BatchedWrites {
     } catch (error) {
       this.#logger.error(
         { event: 'writes_failed', cause: messageOf(error) },
-        'the database does not take what has happened',
+        'the database refuses the state of the sandbox',
       );
       this.#after(retryPause);
     }

@@ -98,7 +98,7 @@ function versionOf(connection: Connection, file: string): number {
   const read = (pragma: string) => connection.pragma(pragma, { simple: true }) as number;
   const tables = connection.prepare('select count(*) from sqlite_schema').pluck().get();
   if (tables !== 0 && read('application_id') !== sandboxMark) {
-    const cause = "it is the database of something else than Ringback's sandbox";
+    const cause = "it is not a database of Ringback's sandbox";
     throw ringbackError('database_unreadable', { database: file, cause, fix: 'Set another database.' });
   }
   const found = read('user_version');

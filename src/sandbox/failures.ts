@@ -89,7 +89,7 @@ function readFailure(how: unknown): Failure {
   if (ways.length > 1) {
     throw configError('option_invalid', {
       option: 'how in sandbox.fail',
-      expected: 'either a status, which may have a retryAfter, or cut, or delay',
+      expected: 'a status (optionally with retryAfter), cut or delay',
       found: Object.keys(given).join(' with '),
     });
   }

@@ -100,7 +100,7 @@ const optionsSchema = z.strictObject({
         }),
         apiKey: z.string('text').optional(),
       },
-      'an object with url, and perhaps apiKey',
+      'an object with url, and optionally apiKey',
     )
     .optional(),
   logger: checked('a pino instance', (value) =>

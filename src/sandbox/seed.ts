@@ -136,7 +136,7 @@ function refuseDangling({ users, workspaces, agents, knowledge_bases: bases }: O
     if (id === null || id === undefined || isKnown(id)) return;
     throw configError('seed_invalid', {
       place: `${at}.${place}`,
-      expected: 'an id of the same organization',
+      expected: 'an id in the same organization',
     });
   };
   for (const [index, agent] of agents.entries()) {

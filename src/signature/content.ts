@@ -84,6 +84,6 @@ export function bodyBytes(body: unknown): Uint8Array {
     option: 'body',
     expected: 'the raw bytes or the text of the request',
     found: `of type ${body === null ? 'null' : typeof body}`,
-    fix: 'Take the body before a parser does, for example with express.raw({ type: () => true }).',
+    fix: 'Read the body before a parser does, for example with express.raw({ type: () => true }).',
   });
 }

@@ -59,7 +59,10 @@ export const schemeSchema = z
       content: z
         .string('should be a text such as {t}.{body}')
         .refine(hasBodyOnce, 'should contain {body} exactly once')
-        .refine(hasKnownPlaceholders, 'may contain no placeholders but {body}, {t}, {id} and {timestamp}'),
+        .refine(
+          hasKnownPlaceholders,
+          'may contain no placeholders other than {body}, {t}, {id} and {timestamp}',
+        ),
       encoding: z.enum(encodings, "should be 'hex' or 'base64'"),
       hash: z.enum(hashes, "should be 'sha256' or 'sha512'").default('sha256'),
       key: z.enum(keyKinds, "should be 'whole', 'suffix' or 'suffix-base64'"),
@@ -124,7 +127,7 @@ export function resolveScheme(value: SchemeName | Scheme, option: string, expect
 
 /** How many names a sentence suggests. */
 const maxSuggested = 5;
-const whereAllAre = 'docs/signature.md#schemes has all.';
+const whereAllAre = 'docs/signature.md#schemes lists them all.';
 
 /** Quotes the value only if it is close to a scheme's name: it may be the secret, given for the wrong option. */
 function unknownName(value: string): { readonly found: string; readonly fix: string } {

@@ -120,7 +120,7 @@ async function askNow(ask: SecretsFunction): Promise<Secrets> {
   // An answer of another type is a mistake in the function, not in one secret.
   throw configError('secrets_unavailable', {
     cause: `it returned something of type ${typeof secrets}`,
-    fix: 'Make it return the text of the secret, or a list of such texts.',
+    fix: 'Make it return the secret as text, or a list of secrets.',
   });
 }
 

@@ -75,7 +75,10 @@ function whatIsWrongWith(text: string): Malformed | undefined {
     return { found: 'has a blank or a line break around it', fix: 'Remove that, for example with trim().' };
   // Two secrets of a rotation in one text would become one key, and no delivery would ever verify.
   if (secret.includes(prefix, prefix.length))
-    return { found: 'holds another one', fix: 'Give several as a list, one secret in each item.' };
+    return {
+      found: 'contains another secret',
+      fix: 'Pass several secrets as a list, one secret in each item.',
+    };
   // For example a comment after the secret, in a file of secrets.
   if (/\s/.test(secret)) return { found: 'has a blank or a line break in it' };
   return undefined;

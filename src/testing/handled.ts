@@ -92,7 +92,7 @@ function moveClock(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInb
   const waits = waitsForTurn || (state === 'open' && !runs.some((run) => run.state === 'running'));
   if (!waits || !(receiver instanceof Receiver) || readManualClock(internalsOf(receiver).clock) === undefined)
     return {};
-  return { fix: 'Move its clock on with clock.advance(), or let handled do it: handled(…, { clock }).' };
+  return { fix: 'Advance its clock with clock.advance(), or let handled do it: handled(…, { clock }).' };
 }
 
 /** The fix if `clock` is not advanced because a handler of another event runs, whose deadline would pass. */
@@ -100,7 +100,7 @@ function letEnd(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInboxE
   const isHeldUp = state === 'open' && !runs.some((run) => run.state === 'running') && isWorking(receiver);
   if (!isHeldUp) return {};
   return {
-    fix: 'A handler of another event has not ended, and no time passes meanwhile: let it end, or move the clock on with clock.advance().',
+    fix: 'A handler of another event has not ended, and the clock does not advance until it has: let it end, or advance the clock with clock.advance().',
   };
 }
 
@@ -110,7 +110,7 @@ const compareIds = "Compare it with traceId in deliver's answer.";
 async function withoutEvent({ events }: Pick<Receiver, 'events'>, traceId: string): Promise<string> {
   const { events: arrived } = await events.list({ limit: 3 });
   const others = arrived.map((event) => JSON.stringify(event.traceId)).join(', ');
-  const instead = others === '' ? '' : `; the latest that have are ${others}`;
+  const instead = others === '' ? '' : `; the latest that have arrived are ${others}`;
   return `no event with the trace id ${JSON.stringify(traceId)} has arrived${instead}`;
 }
 

@@ -119,7 +119,7 @@ describe('send', () => {
     const { code, stderr } = await ringback(['send', 'call-ended', '--to', to], { env });
     expect([code, stderr]).toEqual([
       1,
-      `ringback: The delivery should reach ${to}, but: what listens there speaks http, not https. ` +
+      `ringback: The delivery should reach ${to}, but: the server there uses http, not https. ` +
         'Write http:// in the URL, or the port that speaks https.\n',
     ]);
   });

@@ -94,13 +94,13 @@ describe('the reason of a failed run', () => {
   });
 
   test.each<[string, unknown, string]>([
-    ['a cause', caused('could not save', hostile), 'could not save: something that cannot be put into words'],
+    ['a cause', caused('could not save', hostile), 'could not save: a value that cannot be described'],
     [
       'a getter',
       Object.defineProperty(new Error('could not save'), 'cause', { get: throwing('get') }),
       'could not save',
     ],
-    ['an object', hostile, 'something that cannot be put into words'],
+    ['an object', hostile, 'a value that cannot be described'],
   ])('is kept even if %s throws whatever is asked of it', async (_what, thrown, reason) => {
     expect(await reasonAfter(throwing(thrown))).toBe(reason);
   });

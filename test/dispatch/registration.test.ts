@@ -52,7 +52,7 @@ describe('a wrong registration', () => {
   test('is a list of events that makes too long a name, without another', () => {
     const { receiver } = made();
     const events = Array.from({ length: 40 }, (_, index) => `Service.SomethingHappened${index}`);
-    expect(problemOf(() => receiver.on(events, handler))?.message).toContain('set a short one');
+    expect(problemOf(() => receiver.on(events, handler))?.message).toContain('set a shorter name');
     receiver.on(events, { name: 'all' }, handler);
   });
 

@@ -41,7 +41,7 @@ describe("the subscription's own headers", () => {
   test('are refused if any client sends them', () => {
     const headers = { 'Content-Type': 'application/json', 'user-agent': 'platform' };
     expect(() => createReceiver({ headers })).toThrow(
-      /headers should be .* that others do not send, .* but is content-type, user-agent/,
+      /headers should be .* that other senders do not send, .* but is content-type, user-agent/,
     );
     expect(() => createReceiver({ headers: { ...headers, 'x-api-key': 'key-1' } })).not.toThrow();
   });

@@ -72,7 +72,10 @@ describe('a wrong option gives a sentence', () => {
       /not a scheme \(syntax: should be 'v1=',.*; content: should be a text such/,
     ],
     [{ signature: null }, /signature should be .* but is not a scheme \(an object with header, syntax, /],
-    [{ logger: { level: 'foo' } }, /logger should be options that pino takes, but is refused by pino: .*foo/],
+    [
+      { logger: { level: 'foo' } },
+      /logger should be options that pino accepts, but is refused by pino: .*foo/,
+    ],
     [
       { logger: console },
       /logger should be a pino instance or options for one, but is a logger of another kind\. Leave it out/,

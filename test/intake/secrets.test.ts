@@ -159,7 +159,7 @@ describe('a function that gives the secrets', () => {
       },
       /Make it return the last known secrets/,
     ],
-    ['without an answer', () => undefined, /of type undefined\. Make it return the text of the secret/],
+    ['without an answer', () => undefined, /of type undefined\. Make it return the secret as text/],
   ])('says what to do about a failure at start: %s', async (_, secrets, sentence) => {
     const { receiver } = made({ secrets: secrets as SecretsFunction });
     await expect(receiver.start()).rejects.toThrow(sentence);

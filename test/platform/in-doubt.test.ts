@@ -12,7 +12,7 @@ import {
 } from './support.ts';
 
 const wanted = { name: 'calls', url: 'https://calls.example.com/webhooks' };
-const inDoubt = 'The platform may have carried it out nevertheless.';
+const inDoubt = 'The platform may have carried out the operation nevertheless.';
 const reset = (response: { destroy: () => unknown }) => void response.destroy();
 
 describe('an error about a write says that it may have been carried out', () => {
@@ -33,14 +33,14 @@ describe('an error about a write says that it may have been carried out', () => 
     const { url } = await standIn(answer);
     const { message } = await platformError(clientOf(url).platform.subscriptions.create(wanted));
     expect(message).toContain(
-      `${inDoubt} Look with subscriptions.list before you create it again, or use subscriptions.ensure.`,
+      `${inDoubt} Check with subscriptions.list before you create it again, or use subscriptions.ensure.`,
     );
   });
 
   test.each([
     [
       'a creation',
-      'Look with subscriptions.list',
+      'Check with subscriptions.list',
       (url: string) => clientOf(url).platform.subscriptions.create(wanted),
     ],
     [
@@ -67,7 +67,7 @@ describe('an error about a write says that it may have been carried out', () => 
 
   test.each([
     ['a rotation', 'Rotate again'],
-    ['a deletion', 'Look at the present state before you repeat it.'],
+    ['a deletion', 'Check the current state before you repeat it.'],
   ])('with what to do about %s', async (what, expected) => {
     const { url } = await standIn(reset);
     const { subscriptions } = clientOf(url).platform;
@@ -79,7 +79,7 @@ describe('an error about a write says that it may have been carried out', () => 
 
 describe('an error about enabling signing says that the secret may be lost', () => {
   const lost =
-    `${inDoubt} Look with subscriptions.get. If it was unsigned before and is signed now, its secret is lost: call ` +
+    `${inDoubt} Check with subscriptions.get. If it was unsigned before and is signed now, its secret is lost: call ` +
     'subscriptions.rotateSecret.';
   const unsigned = { ...answered, signing_enabled: false };
 
@@ -102,7 +102,7 @@ describe('an error about enabling signing says that the secret may be lost', () 
   ])('but not of one that is %s', async (_, current, patch) => {
     const { url } = await standIn({ json: current }, reset);
     const { message } = await platformError(clientOf(url).platform.subscriptions.update('sub_1', patch));
-    expect(message).toContain(`${inDoubt} Look at the present state before you repeat it.`);
+    expect(message).toContain(`${inDoubt} Check the current state before you repeat it.`);
   });
 });
 
@@ -119,14 +119,14 @@ describe('an error about a write that has issued a secret says that it was carri
       rotate({ onSecret: (s: { secret: string }) => kept.push(s.secret) }),
     );
     expect(kept).toEqual([issued.secret]);
-    expect(message).toContain('It was carried out all the same.');
+    expect(message).toContain('The operation was carried out nevertheless.');
     expect(message).not.toContain(inDoubt);
   });
 
   test('and the secret is in the error only', async () => {
     await expect(rotate({})).rejects.toMatchObject({
       code: 'secret_not_kept',
-      message: expect.stringMatching(/^(?!.*nevertheless).* It was carried out all the same\. /),
+      message: expect.stringMatching(/^(?!.*may have).* The operation was carried out nevertheless\. /),
     });
   });
 });

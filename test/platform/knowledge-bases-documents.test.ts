@@ -6,7 +6,7 @@ import { type Received, addressOfNobody, clientOf, platformError, standIn, every
 const queued = { document_id: 'doc_1', status: 'queued', shelf: 7 };
 const file = { name: 'prices.md', content: '# Prices' };
 const urls = ['https://www.example.com/prices', 'http://www.example.com/times?a=b'];
-const secondDocument = 'Look with documents.list before you submit it again';
+const secondDocument = 'Check with documents.list before you submit it again';
 const reset = (response: { destroy: () => unknown }) => void response.destroy();
 
 /** The file of a form, read as any server would read it. */

@@ -92,13 +92,13 @@ describe('knowledgeBases', () => {
     expect(received).toHaveLength(4);
     const failing = await standIn({ status: 500, json: {} });
     const asked = clientOf(failing.url).platform.knowledgeBases.search('kb_1', 'repair');
-    expect((await platformError(asked)).message).not.toContain('carried it out');
+    expect((await platformError(asked)).message).not.toContain('carried out');
   });
 
   test('a creation without an answer is not repeated, and its error says where to look', async () => {
     const { url, received } = await standIn((response) => void response.destroy());
     const { message } = await platformError(clientOf(url).platform.knowledgeBases.create({ name: 'a' }));
-    expect(message).toContain('Look with knowledgeBases.list before you create it again.');
+    expect(message).toContain('Check with knowledgeBases.list before you create it again.');
     expect(received).toHaveLength(1);
   });
 

@@ -160,7 +160,7 @@ describe.each<[string, (documents: Documents) => Promise<unknown>]>([
     clock.advance(10_000);
     const error = await submitting;
     expect(error).toMatchObject({ code: 'timeout' });
-    expect(error.message).toContain('Look with documents.list before you submit it again');
+    expect(error.message).toContain('Check with documents.list before you submit it again');
     expect(await everything(platform.documents.list('kb_1'))).toHaveLength(1);
   });
 });

@@ -39,7 +39,7 @@ describe('documents.completed', () => {
       code: 'not_ready',
       status: 200,
       message: expect.stringMatching(
-        /the document doc_1 completed, but its status was "processing" to the last\./,
+        /the document doc_1 completed, but its status was "processing" until the timeout\./,
       ),
     });
     expect(waits.reduce((sum, ms) => sum + ms)).toBe(600_000);
@@ -198,7 +198,7 @@ describe('documents.refresh', () => {
     const { url, received } = await standIn(reset);
     const error = await platformError(clientOf(url).platform.documents.refresh('kb_1', 'doc_1', submission));
     expect(error.message).toContain(
-      `Look with documents.get: refresh it again if it is there, and else submit it with ${by}.`,
+      `Check with documents.get: if it is there, refresh it again; otherwise submit it with ${by}.`,
     );
     expect(received).toHaveLength(1);
   });
@@ -218,7 +218,7 @@ describe('documents.refresh', () => {
       cause: expect.objectContaining({ name: 'PlatformError', code: 'unsupported_type' }),
     });
     expect(error.message).toMatch(
-      /^documents\.refresh has deleted the document doc_1, but the submission .* has failed: searches find the old one no longer\. .*\(unsupported_type\): Not this one\. Submit it again with documents\.upload\.$/,
+      /^documents\.refresh should replace the document doc_1, but deleted it and then failed .* no longer find either\. .*\(unsupported_type\): Not this one\. Submit the new one again with documents\.upload\.$/,
     );
   });
 
@@ -228,8 +228,8 @@ describe('documents.refresh', () => {
       clientOf(url).platform.documents.refresh('kb_1', 'doc_1', ['https://www.example.com']),
     );
     expect(error).toMatchObject({ code: 'not_resubmitted' });
-    expect(error.message).toContain('Look with documents.list before you submit it again');
-    expect(error.message).toMatch(/Submit it again with documents\.crawl\.$/);
+    expect(error.message).toContain('Check with documents.list before you submit it again');
+    expect(error.message).toMatch(/Submit the new one again with documents\.crawl\.$/);
     expect(received).toHaveLength(2);
   });
 

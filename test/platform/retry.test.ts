@@ -77,7 +77,7 @@ describe('what is tried again', () => {
     const { code, message } = await platformError(platform.prompts.generate({ raw_prompt: 'a' }));
     expect({ code, waits, requests }).toEqual({ code: 'unreachable', waits: [250, 500, 1_000], requests: 0 });
     expect(message).toContain('NODE_EXTRA_CA_CERTS');
-    expect(message).not.toContain('may have carried it out');
+    expect(message).not.toContain('may have carried out');
   });
 
   test.each<[string, Error]>([

@@ -98,7 +98,7 @@ test.skipIf(spawnSync('unshare', ['-rm', 'true']).status !== 0)(
     const { stdout } = await promisify(execFile)('unshare', command);
     expect(JSON.parse(stdout)).toEqual({
       refused: 'secret_file_unwritable',
-      message: expect.stringContaining(`${file} is mounted by itself, so it can't be replaced.`),
+      message: expect.stringContaining(`${file} is mounted as a single file, so it can't be replaced.`),
     });
     expect(readFileSync(file, 'utf8')).toBe('whsec_before\n');
     expect(readdirSync(folder)).toEqual(['secrets', 'secrets.lock']);

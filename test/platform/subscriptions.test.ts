@@ -228,9 +228,9 @@ it('a missing secret that may be in the file is looked for there before it is ro
     expect(warnings.map(({ code }) => code)).toEqual(['secret_missing']);
     return warnings[0]?.message;
   };
-  expect(await create()).toMatch(/in it\. Rotate the secret/);
+  expect(await create()).toMatch(/answer has none\. Rotate the secret/);
   writeFileSync(secretFile, 'whsec_aG91c2U= # subscription sub_2\n');
-  expect(await create()).toMatch(/in it\. Rotate the secret/);
+  expect(await create()).toMatch(/answer has none\. Rotate the secret/);
   writeFileSync(secretFile, 'whsec_aG91c2U= # subscription sub_1\n');
   expect(await create()).toMatch(/may be it.*If deliveries do not verify with it, rotate/);
 });

@@ -329,9 +329,9 @@ describe('the deadline', () => {
 test.each<[string, unknown, unknown, RegExp]>([
   ['no headers', [add], {}, /headers in toolMiddleware/],
   ['an empty object of headers', [add], { headers: {} }, /headers in toolMiddleware .*at least one header/],
-  ['an empty value', [add], { headers: { 'x-key': '' } }, /headers\.x-key .*not empty, but is empty/],
+  ['an empty value', [add], { headers: { 'x-key': '' } }, /headers\.x-key .*non-empty .*, but is empty/],
   ['no tools', [], { headers: key }, /tools in toolMiddleware should be a list of one or more/],
-  ['two tools of one name', [add, add], { headers: key }, /tools\.1\.name .*a name of its own.*"add"/],
+  ['two tools of one name', [add, add], { headers: key }, /tools\.1\.name .*a unique name.*"add"/],
   ['what is no tool', [{ name: 'add' }], { headers: key }, /tools\.0 in toolMiddleware should be made with/],
   ['no time', [add], { headers: key, timeout: 0 }, /timeout in toolMiddleware/],
   ['an unknown option', [add], { headers: key, timeOut: 1 }, /Did you mean timeout\?/],

@@ -128,19 +128,23 @@ describe('a definition', () => {
       /^The option parameters\.a\.b in defineTool /,
     ],
     ['a choice of types', z.object({ a: z.union([z.string(), z.number()]).describe('A') }), /of one type/],
-    ['null', z.object({ a: z.string().nullable().describe('A') }), /parameters\.a .*say \.optional\(\)/],
+    ['null', z.object({ a: z.string().nullable().describe('A') }), /parameters\.a .*use \.optional\(\)/],
     ['anything', z.object({ a: z.unknown().describe('A') }), /parameters\.a .*of one type/],
-    ['a date', z.object({ when: z.date().describe('A') }), /parameters\.when .*of a kind that JSON has not/],
+    [
+      'a date',
+      z.object({ when: z.date().describe('A') }),
+      /parameters\.when .*of a type that JSON does not have/,
+    ],
     ['a bigint in a list', z.object({ a: z.array(z.bigint()).describe('A') }), /parameters\.a\.items .*JSON/],
     [
       'a tuple',
       z.object({ a: z.tuple([z.string(), z.number()]).describe('A') }),
-      /a list whose places differ/,
+      /a list whose items have different types/,
     ],
     [
       'a schema with an id',
       z.object({ a: z.string().describe('A').meta({ id: 'an-id' }) }),
-      /parameters\.a .*Leave the id out/,
+      /parameters\.a .*Remove the id/,
     ],
     ['a schema that contains itself', selfContaining(), /parameters/],
   ])('is refused when a parameter has %s', (_what, parameters, sentence) => {
@@ -187,7 +191,7 @@ describe('a definition', () => {
     [
       'a fixed parameter that is a parameter',
       { fixedParams: { order_number: { description: 'd', value: 'v' } } },
-      /no parameters of the tool \(order_number\)/,
+      /not parameters of the tool \(order_number\)/,
     ],
     [
       'a fixed parameter without a value',

@@ -61,7 +61,7 @@ describe('failures of a kind that was asked for', () => {
     [{ cut: false }, /cut in sandbox\.fail should be true/],
     [{ delay: 'long' }, /delay in sandbox\.fail should be milliseconds or a duration/],
     [{ late: '5s' }, /late.*delay/],
-    [{ cut: true, delay: '5s' }, /should be either a status.*cut with delay/],
+    [{ cut: true, delay: '5s' }, /should be a status.*cut with delay/],
   ])('of a kind that there is not are a mistake: %j', async (how, sentence) => {
     const sandbox = await startedSandbox();
     expect(() => sandbox.fail('knowledge-bases', 1, how as FailureOptions)).toThrow(sentence);

@@ -115,7 +115,7 @@ describe('a database that the sandbox must not use', () => {
     const receiver = createReceiver({ secrets: 'whsec_dGVzdA==', database, logger: { level: 'silent' } });
     await receiver.start();
     await receiver.stop();
-    expect(opening(database)).toThrow(/something else than Ringback's sandbox/);
+    expect(opening(database)).toThrow(/not a database of Ringback's sandbox/);
     const again = createReceiver({ secrets: 'whsec_dGVzdA==', database, logger: { level: 'silent' } });
     await again.start();
     await again.stop();

@@ -90,7 +90,7 @@ describe('the option signature', () => {
       'but is "t-v1-hex". Did you mean t-v1-hex-whole or t-v1-hex-suffix or t-v1-hex-suffix-base64?',
     );
     expect(() => resolveSchemes(untyped('v1'))).toThrow(
-      /but is "v1"\. \d+ names begin so; docs\/signature\.md#schemes has all\.$/,
+      /but is "v1"\. \d+ names begin so; docs\/signature\.md#schemes lists them all\.$/,
     );
     expect(() => resolveSchemes(untyped('c2VjcmV0LW9uZQ'))).toThrow('but is an unknown name. One of');
   });

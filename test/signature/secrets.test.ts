@@ -23,7 +23,7 @@ describe('prepareSecrets', () => {
     ['whsec_\n', 'has nothing after whsec_'],
     ['whsec_bWFkZS11cA\n', 'has a blank or a line break around it'],
     ['whsec_bWFkZS11cA # of a file', 'has a blank or a line break in it'],
-    ['whsec_bWFkZS11cA,whsec_dHdv', 'holds another one'],
+    ['whsec_bWFkZS11cA,whsec_dHdv', 'contains another secret'],
     [undefined, 'is of type undefined'],
     [null, 'is null'],
     [42, 'is of type number'],
@@ -37,7 +37,7 @@ describe('prepareSecrets', () => {
 
   test.each([
     ['whsec_bWFkZS11cA\n', 'Remove that, for example with trim().'],
-    ['whsec_bWFkZS11cA,whsec_dHdv', 'Give several as a list'],
+    ['whsec_bWFkZS11cA,whsec_dHdv', 'Pass several secrets as a list'],
     ['whsec_', 'Copy the whole secret'],
   ])('says what to do about %j', (secret, fix) => {
     expect(() => prepareSecrets(secret)).toThrow(fix);

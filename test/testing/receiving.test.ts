@@ -125,7 +125,7 @@ describe('an event that no handler gets because its payload lacks something', ()
     await deliver(receiver, buildDelivery(event));
     expect((await handled(receiver, 'trace-1')).runs).toEqual([]);
     expect(warn.mock.calls).toEqual([
-      [expect.stringMatching(/^ringback: .* no typed handler gets .*"trace-1".*\["payload\.status"\]/)],
+      [expect.stringMatching(/^ringback: .* typed handlers can't take .*"trace-1".*\["payload\.status"\]/)],
     ]);
   });
 });
@@ -219,7 +219,7 @@ describe('handled', () => {
     [
       'by a manual clock',
       { clock: manualClock() },
-      'Move its clock on with clock.advance(), or let handled do it',
+      'Advance its clock with clock.advance(), or let handled do it',
     ],
   ])(
     'says that a run waits to be tried again: whose, after how many attempts, and why: %s',
@@ -255,7 +255,7 @@ describe('handled', () => {
     const delivery = buildDelivery('story-2-call-ended');
     const { body } = await deliver(receiver, delivery);
     await expect(handled(receiver, 'trace-story-2-call-ended', { within: '1ms' })).rejects.toThrow(
-      `has arrived; the latest that have are ${JSON.stringify((body as { traceId: string }).traceId)}. Compare it with ` +
+      `has arrived; the latest that have arrived are ${JSON.stringify((body as { traceId: string }).traceId)}. Compare it with ` +
         "traceId in deliver's answer.",
     );
   });

@@ -192,7 +192,7 @@ export class Documents {
       path: filledPath(this.#paths.deleteDocument, ids),
       signal,
       mustBeAnswered: true,
-      ifInDoubt: `Look with documents.get: refresh it again if it is there, and else submit it with documents.${ready.by}.`,
+      ifInDoubt: `Check with documents.get: if it is there, refresh it again; otherwise submit it with documents.${ready.by}.`,
     });
     try {
       return await this.#submit(operation, ids, ready, undefined);
@@ -209,7 +209,7 @@ export class Documents {
   ): Promise<KnowledgeDocument> {
     const path = filledPath(this.#paths[by], { kb_id: ids.kb_id });
     const ifInDoubt =
-      'Look with documents.list before you submit it again, which would make a second document.';
+      'Check with documents.list before you submit it again, which would create a second document.';
     return this.#connection.send(
       { operation, method: 'POST', path, ...content, signal, ifInDoubt },
       documentShape,

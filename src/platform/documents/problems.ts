@@ -12,8 +12,8 @@ export function notCompleted(
 ): PlatformError {
   return new PlatformError(
     `${operation} should find the document ${oneLine(id)} completed, but its status was ` +
-      `${typeof status === 'string' ? JSON.stringify(oneLine(status)) : 'missing'} to the last. ` +
-      'The platform goes on with it: wait again, or allow more timeout.',
+      `${typeof status === 'string' ? JSON.stringify(oneLine(status)) : 'missing'} until the timeout. ` +
+      'The platform is still processing it: wait again, or set a longer timeout.',
     { operation, code: 'not_ready', status: 200 },
   );
 }
@@ -27,7 +27,7 @@ export function ingestionFailed(
   return new PlatformError(
     `${operation} should find the document ${oneLine(id)} completed, but it has failed` +
       `${reason === '' ? '' : `: ${reason.replace(/\.$/, '')}`}. ` +
-      'Correct what was submitted, and take documents.refresh to put it in its place.',
+      'Correct what was submitted, and replace the document with documents.refresh.',
     { operation, code: 'ingestion_failed', status: 200, details: error },
   );
 }
@@ -41,8 +41,8 @@ export function notResubmitted(
 ): PlatformError {
   const { status, details, requestId, retryAfter } = cause;
   return new PlatformError(
-    `${operation} has deleted the document ${oneLine(documentId)}, but the submission of the one that should take its place has ` +
-      `failed: searches find the old one no longer. ${cause.message} Submit it again with documents.${by}.`,
+    `${operation} should replace the document ${oneLine(documentId)}, but deleted it and then failed to submit the new one, so ` +
+      `searches no longer find either. ${cause.message} Submit the new one again with documents.${by}.`,
     { operation, code: 'not_resubmitted', status, details, requestId, retryAfter, cause },
   );
 }

@@ -20,10 +20,10 @@ const maxErrorBody = 65_536;
 /** Advice for each status. */
 const advice: Readonly<Record<number, string>> = {
   401: 'Check that apiKey is a key of this platform and still valid.',
-  404: 'Check baseUrl and the ids: what belongs to somebody else is answered in the same way.',
+  404: 'Check baseUrl and the ids: resources of another organization get the same answer.',
   429: 'Send less, or try again later.',
-  500: 'The failure is in the platform. If it stays, ask its support.',
-  502: 'The failure is in the platform or on the way to it. If it stays, ask its support.',
+  500: 'The failure is in the platform. If it persists, contact its support.',
+  502: 'The failure is in the platform or on the way to it. If it persists, contact its support.',
   503: 'Try again later: nothing is wrong with the request.',
   504: 'The platform took too long to answer.',
 };
@@ -85,8 +85,8 @@ export function notJson(
   const { operation } = request;
   const found = oneLine(redact(headers.get('content-type') ?? 'no content type'));
   return new PlatformError(
-    `${operation} should be answered with JSON, but the answer (${status}, ${found}) is none. ` +
-      'Check that baseUrl is the address of the API, and not of a page or a proxy.' +
+    `${operation} should be answered with JSON, but the answer (${status}, ${found}) is not JSON. ` +
+      'Check that baseUrl is the address of the API, not of a web page or a proxy.' +
       doubtAbout(request),
     { operation, code: 'not_json', status },
   );

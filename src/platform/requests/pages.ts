@@ -44,8 +44,8 @@ export const pageToken = z
 
 function repeated(operation: string): PlatformError {
   return new PlatformError(
-    `${operation} should be led from page to page by new tokens, but one was given twice, so the list would never end. ` +
-      'Report it to the platform, and work with the items that came so far.',
+    `${operation} should get a new token for each page, but got the same token twice, so the list would never end. ` +
+      'Report it to the support of the platform, and use the items that have been read so far.',
     { operation, code: 'page_token_repeated' },
   );
 }

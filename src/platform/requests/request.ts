@@ -63,9 +63,9 @@ export function isRead({ method, isRead: isKnown }: Pick<PlatformRequest, 'metho
 
 /** What an error adds about a write whose outcome is unknown. Empty for a read. */
 export function doubtAbout(request: AskedFor): string {
-  const { ifInDoubt = 'Look at the present state before you repeat it.', isCarriedOut = false } = request;
-  if (isCarriedOut) return ' It was carried out all the same.';
-  return isRead(request) ? '' : ` The platform may have carried it out nevertheless. ${ifInDoubt}`;
+  const { ifInDoubt = 'Check the current state before you repeat it.', isCarriedOut = false } = request;
+  if (isCarriedOut) return ' The operation was carried out nevertheless.';
+  return isRead(request) ? '' : ` The platform may have carried out the operation nevertheless. ${ifInDoubt}`;
 }
 
 /** Statuses of temporary failures, after which a read is retried. */

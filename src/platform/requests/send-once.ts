@@ -67,8 +67,8 @@ function refuseRedirect(request: PlatformRequest, { status, type, redirected }: 
   if (!redirected && type !== 'opaqueredirect' && (status < 300 || status >= 400)) return;
   const { operation } = request;
   throw new PlatformError(
-    `${operation} should be answered by the platform itself, but was redirected (${status}), which is not followed, ` +
-      'so that the API key goes nowhere else. Set baseUrl to the address where the API is.' +
+    `${operation} should be answered by the platform itself, but the answer was a redirect (${status}), which is not followed, ` +
+      'so that the API key is sent to nobody else. Set baseUrl to the address of the API itself.' +
       (leavesOpen(status) ? doubtAbout(request) : ''),
     { operation, code: 'redirected', status },
   );

@@ -91,7 +91,7 @@ function unexpectedAnswer(
   const details = issues.map(({ path, message }) => ({ path: path.map(String).join('.'), problem: message }));
   const [first] = details;
   return new PlatformError(
-    `${operation} should be answered as the platform's document says, but ${oneLine(first?.path ?? '') || 'the answer'} is not: ` +
+    `${operation} should get an answer as the platform documents it, but ${oneLine(first?.path ?? '') || 'the answer'} is not: ` +
       `${first?.problem ?? 'it has another form'}. Check that baseUrl is the address of the API.${doubtAbout(request)}`,
     { operation, code: 'unexpected_answer', status, details },
   );

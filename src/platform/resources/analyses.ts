@@ -97,8 +97,8 @@ export class Analyses {
 
 function notReady(operation: string, answered: string, error: PlatformError | undefined): PlatformError {
   return new PlatformError(
-    `${operation} should find the analysis of the call, but was answered with ${answered} to the last. ` +
-      'Allow more timeout, or check the ids of agent and call.',
+    `${operation} should find the analysis of the call, but was answered with ${answered} until the timeout. ` +
+      'Set a longer timeout, or check the ids of the agent and the call.',
     {
       operation,
       code: 'not_ready',

@@ -23,7 +23,7 @@ import { listOf } from '../requests/shapes.ts';
 
 const listShape = z.looseObject({ tools: listOf(customToolShape), next_page_token: pageToken });
 
-const ifCreatedInDoubt = 'Look with customTools.list before you create it again, or use customTools.ensure.';
+const ifCreatedInDoubt = 'Check with customTools.list before you create it again, or use customTools.ensure.';
 
 /** Tools that agents call. `defineTool` defines a tool's registration and its work in one place. */
 export class CustomTools {

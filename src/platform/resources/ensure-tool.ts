@@ -70,6 +70,6 @@ function refuseMasked(whole: Fields, wanted: NewCustomTool): void {
   if (!credentialsIn(whole).some((value) => masked.test(value) && !given.has(value))) return;
   throw ringbackError('update_unsafe', {
     cause: 'the platform shows the values of headers or fixed parameters masked, so they would be lost',
-    fix: 'Give them in the tool.',
+    fix: 'Set them in the tool.',
   });
 }

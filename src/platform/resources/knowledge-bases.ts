@@ -60,7 +60,7 @@ export class KnowledgeBases {
     const body = parseStrictly(fieldsSchema, fields, operation, 'fields');
     const { signal } = readCallOptions(options, operation);
     const path = this.#paths.create;
-    const ifInDoubt = 'Look with knowledgeBases.list before you create it again.';
+    const ifInDoubt = 'Check with knowledgeBases.list before you create it again.';
     return this.#connection.send(
       { operation, method: 'POST', path, body, signal, ifInDoubt },
       knowledgeBaseShape,

@@ -117,7 +117,7 @@ export class SecretFile {
    */
   async write(issued: NewSecret, now: number): Promise<void> {
     if (!/^[!-~]+$/.test(issued.secret) || /[,#]/.test(issued.secret)) {
-      throw new Error('the secret has characters that a secrets file gives another meaning');
+      throw new Error('the secret has characters with a special meaning in a secrets file');
     }
     // Without the lock, a secret that another process adds between our read and our rename would be lost for good.
     await this.#lock.hold(() => {
@@ -171,9 +171,12 @@ function requireReplaceable(path: string): void {
   } catch (error) {
     // Other failures say nothing about a rename: not every file system has hard links.
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') return;
-    throw new Error(`${path} is mounted by itself, so it can't be replaced. Mount its folder instead`, {
-      cause: error,
-    });
+    throw new Error(
+      `${path} is mounted as a single file, so it can't be replaced. Mount its folder instead`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

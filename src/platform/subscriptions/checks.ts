@@ -60,7 +60,7 @@ function urlWarnings(text: string): readonly SubscriptionWarning[] {
     warnings.push({
       code: 'url_is_local',
       message:
-        'The url should have a public domain name, but its name is known on this machine or network only. ' +
+        'The url should have a public domain name, but its name is known only on this machine or network. ' +
         'Use a tunnel, or try it with the sandbox.',
     });
   }
@@ -84,7 +84,7 @@ function unknownEvent(event: string): SubscriptionWarning {
 
 const unreadable: SubscriptionWarning = {
   code: 'url_unreadable',
-  message: "The url should be an address, but can't be read as one, so no delivery will arrive.",
+  message: "The url should be a valid address, but can't be parsed, so no delivery will arrive.",
 };
 
 const unauthenticated: SubscriptionWarning = {

@@ -158,7 +158,7 @@ export function readPatch(patch: SubscriptionPatch, operation: string): Subscrip
   if (cleared !== undefined) {
     throw configError('option_invalid', {
       option: `${cleared[0]} in ${operation}`,
-      expected: 'a value, since a patch changes what it names and clears nothing',
+      expected: 'a value, because a patch changes the fields that it names and clears none',
       found: String(cleared[1]),
       fix: 'Leave it out to keep it. To clear it, call subscriptions.replace(id, whole) without it.',
     });

@@ -69,8 +69,8 @@ function refuseUnknown(current: Answered, unknownFields: UnknownFields): void {
   const unknown = Object.keys(current).filter((name) => !known.has(name) && !readOnlyName.test(name));
   if (unknown.length === 0) return;
   throw unsafe(
-    `the platform's answer has ${oneLine(unknown.join(', '))}, which this client doesn't know and would clear`,
-    "Say what is to become of it: { unknownFields: { name: 'send-back' } }, or 'leave-out'.",
+    `the platform's answer has ${oneLine(unknown.join(', '))}, which this client doesn't know, so the update would clear it`,
+    "Decide what to do with it: { unknownFields: { name: 'send-back' } }, or 'leave-out'.",
   );
 }
 

@@ -38,8 +38,8 @@ export function missingInFile(
   const warning: SubscriptionWarning = {
     code: 'secret_not_in_file',
     message:
-      `The file ${file} should hold the signing secret of the subscription, but does not, and the platform shows a ` +
-      'secret only once. Copy it from where it is kept, or issue a new one with ' +
+      `The file ${file} should hold the subscription's signing secret, but does not, and the platform shows a ` +
+      'secret only once. Copy it from where it is stored, or issue a new one with ' +
       `subscriptions.rotateSecret(${JSON.stringify(id)}, { secretFile }).`,
   };
   return [warning];
@@ -49,7 +49,7 @@ export function missingInFile(
 function notIssued({ id }: Subscription, file: string | undefined, now: number): SubscriptionWarning {
   const mayBeThere = file !== undefined && mayHoldSecretOf(file, id, now);
   const message =
-    'The platform should have issued a signing secret with its answer, but there was none in it. ' +
+    'The platform should have returned a signing secret in its answer, but the answer has none. ' +
     (mayBeThere
       ? `The file ${file} has one that may be it, if another client turned signing on at the same moment. If deliveries do ` +
         'not verify with it, rotate the secret with subscriptions.rotateSecret.'

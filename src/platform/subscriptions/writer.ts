@@ -35,10 +35,10 @@ const anyObject = z.looseObject({});
 const rotatedShape = z.looseObject({ previous_secret_expires_at: z.string() });
 
 const ifCreatedInDoubt =
-  'Look with subscriptions.list before you create it again, or use subscriptions.ensure. If it is there and signed, its ' +
+  'Check with subscriptions.list before you create it again, or use subscriptions.ensure. If it is there and signed, its ' +
   'secret is lost: call subscriptions.rotateSecret.';
 const ifSignedInDoubt =
-  'Look with subscriptions.get. If it was unsigned before and is signed now, its secret is lost: call ' +
+  'Check with subscriptions.get. If it was unsigned before and is signed now, its secret is lost: call ' +
   'subscriptions.rotateSecret.';
 const ifRotatedInDoubt = 'Rotate again: the platform does not show the lost secret again.';
 
@@ -231,6 +231,6 @@ function notStored(whole: WholeSubscription, subscription: Subscription): readon
   if (fields.length === 0) return [];
   const message =
     `The platform should have stored the subscription as it was sent, but its answer differs in ${fields.join(', ')}. ` +
-    'Read it again, and look whether somebody else changes it as well.';
+    'Read it again, and check whether somebody else is changing it at the same time.';
   return [{ code: 'not_stored', message }];
 }

@@ -34,7 +34,7 @@ export type ToolMiddlewareParts = Readonly<ReturnType<typeof resolveToolMiddlewa
 const optionsSchema = z.strictObject({
   headers: headersOption.refine(
     (headers) => hasOwnHeader(Object.keys(headers)),
-    'an object with at least one header that others do not send, since a tool answers nobody but the platform',
+    'an object with at least one header that other senders do not send, because a tool answers only the platform',
   ),
   timeout: positiveDurationOption.default(10_000),
   logger: checked('a pino instance', (value) =>
@@ -57,7 +57,7 @@ const toolsSchema = z
       context.addIssue({
         code: 'custom',
         path: [index, 'name'],
-        message: 'a name of its own, since another tool has this one',
+        message: 'a unique name, because another tool already has this one',
       });
     }
   });

@@ -55,12 +55,16 @@ function jsonSchemaOf(schema: z.ZodObject): JsonSchema {
       io: 'input',
       cycles: 'throw',
       unrepresentable: ({ path }) => {
-        throw unsayable(optionAt(path), 'something that JSON can say', 'of a kind that JSON has not');
+        throw unsayable(
+          optionAt(path),
+          'something that JSON can represent',
+          'of a type that JSON does not have',
+        );
       },
     });
   } catch (error) {
     if (error instanceof RingbackError) throw error;
-    throw unsayable('parameters', 'a schema that JSON Schema can say', messageOf(error));
+    throw unsayable('parameters', 'a schema that JSON Schema can express', messageOf(error));
   }
 }
 
@@ -80,14 +84,19 @@ function objectOf(json: JsonSchema, option: string): ParametersSchema {
 function describedOf(json: JsonSchema, option: string): ParameterSchema {
   const { $ref: reference, description } = json;
   if (reference !== undefined) {
-    const fix = 'Leave the id out of its metadata.';
-    throw unsayable(option, 'written where it is used', 'a schema with an id, which is referred to', fix);
+    const fix = 'Remove the id from its metadata.';
+    throw unsayable(option, 'defined inline', 'a schema with an id, which becomes a reference', fix);
   }
   if (typeof description === 'string' && description.trim() !== '') {
     return { ...typedOf(json, option), description };
   }
   const fix = "Add .describe('…') to it.";
-  throw unsayable(option, 'described, since that is what the model goes by', 'without a description', fix);
+  throw unsayable(
+    option,
+    'described, because the model relies on the description',
+    'without a description',
+    fix,
+  );
 }
 
 /** The parts of a schema that are sent besides its description. */
@@ -104,7 +113,7 @@ function typedOf(json: JsonSchema, option: string): Typed {
       option,
       `of one type (${parameterTypes.join(', ')})`,
       'a choice between types, null, or anything',
-      'Where it may be missing, say .optional().',
+      'If it may be missing, use .optional().',
     );
   }
   if (type === 'object') return { ...objectOf(json, option), ...keptOf(json) };
@@ -114,7 +123,7 @@ function typedOf(json: JsonSchema, option: string): Typed {
 
 function itemsOf(json: JsonSchema, option: string): JsonSchema {
   if (isObject(json['items'])) return typedOf(json['items'], `${option}.items`);
-  throw unsayable(option, 'a list of items of one type', 'a list whose places differ');
+  throw unsayable(option, 'a list of items of one type', 'a list whose items have different types');
 }
 
 function keptOf(json: JsonSchema): JsonSchema {

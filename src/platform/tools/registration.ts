@@ -77,7 +77,7 @@ const optionsSchema = (parameters: readonly string[]) =>
       )
       // With equal names, the platform's merge into the arguments would lose one of the two.
       .refine((fixed) => !parameters.some((name) => Object.hasOwn(fixed, name)), {
-        message: `an object of names that are no parameters of the tool (${parameters.join(', ')})`,
+        message: `an object whose names are not parameters of the tool (${parameters.join(', ')})`,
       })
       .default({}),
     runtimeParams: z.record(z.string(), z.unknown(), 'an object').default({}),

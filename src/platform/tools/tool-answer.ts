@@ -6,8 +6,8 @@ const refusals = {
   /** Sent before anything is read: a caller without the headers learns nothing about the tools. */
   not_authentic: { status: 401, error: 'The tool did not accept this call.' },
   unknown_tool: { status: 404, error: 'There is no such tool.' },
-  method: { status: 405, error: 'The tool was called in a way that it does not know.' },
-  too_large: { status: 413, error: 'Too much was sent to the tool at once.' },
+  method: { status: 405, error: 'The tool was called with a method that it does not support.' },
+  too_large: { status: 413, error: 'The request to the tool was too large.' },
   encoded: { status: 415, error: 'The tool could not read what was sent to it.' },
   unreadable: { status: 400, error: 'The tool could not read what was sent to it.' },
   broken_off: { status: 400, error: 'The tool could not read what was sent to it.' },

@@ -28,7 +28,7 @@ const problems: Readonly<Record<WebsiteProblem['kind'], ApiAnswer>> = {
     body: {
       error: 'website_not_allowed',
       message:
-        'The sandbox looks only at websites on loopback, such as http://127.0.0.1:8080, and on the hosts of its option websiteHosts',
+        'The sandbox only reads websites on loopback, such as http://127.0.0.1:8080, and on the hosts of its option websiteHosts',
     },
   },
   unreachable: {

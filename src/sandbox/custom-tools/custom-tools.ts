@@ -24,7 +24,7 @@ const parametersSchema = z
   )
   .refine(
     ({ properties, required = [] }) => required.every((parameter) => Object.hasOwn(properties, parameter)),
-    { path: ['required'], error: 'Should name parameters that are in properties' },
+    { path: ['required'], error: 'Should name only parameters that are in properties' },
   );
 
 const apiSchema = z.looseObject(

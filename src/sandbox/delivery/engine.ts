@@ -179,7 +179,7 @@ export class DeliveryEngine {
     const { attempts, subscriptionId } = delivery;
     this.#parts.logger.warn(
       { event: 'delivery_given_up', traceId, callId, eventName, subscriptionId, attempts, reason },
-      'a delivery is not tried any more',
+      'a delivery was given up',
     );
   }
 
@@ -193,10 +193,7 @@ export class DeliveryEngine {
   /** Makes an attempt. Never rejects: after an unexpected error, the delivery is given up and its slot freed. */
   async #follow(delivery: PendingDelivery): Promise<void> {
     const attempt = this.#attempt(delivery).catch((error: unknown) => {
-      this.#parts.logger.error(
-        { event: 'delivery_failed', cause: messageOf(error) },
-        'a delivery has failed',
-      );
+      this.#parts.logger.error({ event: 'delivery_failed', cause: messageOf(error) }, 'a delivery failed');
       this.#settle(delivery, 'given_up');
     });
     this.#attempts.add(attempt);

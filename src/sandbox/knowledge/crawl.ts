@@ -41,7 +41,8 @@ async function pageAt(url: URL, get: GetPage, signal: AbortSignal): Promise<Mate
     (address) => answerAt(address, get, signal),
     ({ host }) => host === url.host,
   );
-  if (found === 'elsewhere') throw problem('redirected_away', `The page ${shown(url)} leads to another host`);
+  if (found === 'elsewhere')
+    throw problem('redirected_away', `The page ${shown(url)} redirects to another host`);
   if (found === 'too_often') throw problem('redirected_away', `The page ${shown(url)} redirects too often`);
   return materialIn(found, signal);
 }
@@ -64,13 +65,10 @@ async function materialIn({ answer, address }: FinalAnswer, signal: AbortSignal)
   if (statusCode !== 200 || !type) answer.destroy();
   if (statusCode !== 200) throw problem('refused', `The page ${shown(address)} answers with ${statusCode}`);
   if (!type)
-    throw problem(
-      'unsupported_type',
-      `The page ${shown(address)} is neither text, Markdown, HTML, PDF nor DOCX`,
-    );
+    throw problem('unsupported_type', `The page ${shown(address)} is not text, Markdown, HTML, PDF or DOCX`);
   const bytes = await readBounded(answer, maxPageBytes).catch(() => {
     signal.throwIfAborted();
-    throw problem('unreachable', `The page ${shown(address)} breaks off`);
+    throw problem('unreachable', `The answer of the page ${shown(address)} broke off`);
   });
   if (!bytes) throw problem('too_large', `The page ${shown(address)} has more than 10 MB`);
   return { bytes: new Uint8Array(bytes), type };

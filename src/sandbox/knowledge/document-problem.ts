@@ -30,9 +30,10 @@ export const maxDepth = 100;
 const sentences = {
   empty: 'The document has no text',
   too_large: 'The document, or what it unpacks to, is too large to be read',
-  unsupported_type: 'Documents of this type are not supported: text, Markdown, HTML, PDF and DOCX are',
-  broken: 'The document is damaged, or is not of the type that it claims to be',
-  too_slow: 'Reading the document takes too long',
+  unsupported_type:
+    'Documents of this type are not supported. Supported are text, Markdown, HTML, PDF and DOCX',
+  broken: 'The document is damaged, or is not of the declared type',
+  too_slow: 'Reading the document took too long',
   encrypted: 'The document is protected with a password',
 } as const;
 

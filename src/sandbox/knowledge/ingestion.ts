@@ -70,7 +70,7 @@ export class Ingestion {
   /** Reports that the database refuses a result, as on a full disk. The document starts over at the next start. */
   #report(error: unknown): void {
     const fields = { event: 'ingestion_failed', error: messageOf(error) };
-    this.#parts.logger.error(fields, 'documents are not processed any more until another is submitted');
+    this.#parts.logger.error(fields, 'processing of documents has stopped until another one is submitted');
   }
 
   /** Called when the sandbox stops. Resolves when all processing has ended. */
@@ -106,7 +106,7 @@ export class Ingestion {
       const chunkIds = await this.#storeChunks(document, processed);
       if (!chunkIds || !documents.complete(document, processed, size, clock.now())) return;
       search.add(document, chunkIds, processed);
-      logger.debug({ event: 'document_completed', document: document.id }, 'a document can be found');
+      logger.debug({ event: 'document_completed', document: document.id }, 'a document was processed');
     } catch (error) {
       // It starts over at the next start.
       if (stopping.aborted) return;
@@ -120,8 +120,8 @@ export class Ingestion {
     const { code, message } = isTold ? error : unexpected;
     documents.fail(document, { code, message }, clock.now());
     const fields = { event: 'document_failed', document: document.id, code };
-    if (isTold) logger.warn(fields, 'a document has failed');
-    else logger.error({ ...fields, error: messageOf(error) }, 'a document has failed unexpectedly');
+    if (isTold) logger.warn(fields, 'processing a document failed');
+    else logger.error({ ...fields, error: messageOf(error) }, 'processing a document failed unexpectedly');
   }
 
   /** In steps, because storing thousands of chunks would delay answers. Undefined if the document was deleted. */
@@ -176,9 +176,9 @@ export class Ingestion {
 }
 
 const unexpected = { code: 'unexpected', message: 'The sandbox could not process the document' } as const;
-const demanded = { code: 'demanded', message: 'The document was made to fail' } as const;
+const demanded = { code: 'demanded', message: 'The document failed because a test requested it' } as const;
 const otherVectors = { code: 'embedding_failed', message: otherEmbedder } as const;
-const slowPages = { code: 'unreachable', message: 'The pages take longer than a minute' } as const;
+const slowPages = { code: 'unreachable', message: 'Fetching the pages took longer than a minute' } as const;
 
 function settingsIn(fields: KnowledgeBaseFields) {
   const chunking = {

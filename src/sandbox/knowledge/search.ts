@@ -21,7 +21,7 @@ interface DocumentRow {
 
 /** Used for documents and questions alike. */
 export const otherEmbedder =
-  'The knowledge base was filled with the embeddings of another model or service: use that one, or a new knowledge base';
+  'The knowledge base holds embeddings of another model or service: use that one, or create a new knowledge base';
 
 /** How many chunks are read in one step. */
 const chunksAtOnce = 200;

@@ -204,7 +204,9 @@ test(
     const options = { strategy: 'fixed_size', size: 1, overlap: 0, language: 'en' } as const;
     await expect(chunksOf(['a', 'It is '.repeat(80_000)], options, tokens, embed)).rejects.toMatchObject({
       code: 'too_many_chunks',
-      message: expect.stringMatching(/^The document would be cut into 16\d{4} chunks, and 10000 is the most/),
+      message: expect.stringMatching(
+        /^The document would be split into 16\d{4} chunks, but at most 10000 are/,
+      ),
     });
   },
 );

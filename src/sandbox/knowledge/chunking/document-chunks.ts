@@ -24,12 +24,12 @@ export async function chunksOf(
   for (const text of texts) chunks = chunks.concat(await chunk(text, options, tokenizer, embed));
   if (chunks.length > maxChunks) {
     throw tooMany(
-      `The document would be cut into ${chunks.length} chunks, and ${maxChunks} is the most: choose larger ones`,
+      `The document would be split into ${chunks.length} chunks, but at most ${maxChunks} are allowed: choose a larger chunk size`,
     );
   }
   if (chunks.reduce((sum, { length }) => sum + length, 0) > maxCharacters) {
     throw tooMany(
-      `The chunks of the document repeat so much that they have more than ${maxCharacters} characters: choose less overlap`,
+      `The chunks of the document overlap so much that they have more than ${maxCharacters} characters: choose a smaller overlap`,
     );
   }
   return chunks;

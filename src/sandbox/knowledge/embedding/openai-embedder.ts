@@ -72,7 +72,7 @@ async function embedBatch(
     if (error instanceof EmbeddingProblem) throw error;
     // The error about a key that is invalid in a header quotes the key.
     const code = codeOf(causeIn(error));
-    throw new EmbeddingProblem(`The embedding service can't be asked${code && `: ${code}`}`);
+    throw new EmbeddingProblem(`The embedding service can't be reached${code && `: ${code}`}`);
   }
 }
 

@@ -185,7 +185,7 @@ class Watch {
   }
 }
 
-const tooSlow = { code: 'too_slow', message: 'Cutting and embedding the document takes too long' } as const;
+const tooSlow = { code: 'too_slow', message: 'Splitting and embedding the document took too long' } as const;
 
 /** Other ends of a thread, such as by Node options that a thread refuses, aren't due to the document. */
 function reasonFor(error: unknown): unknown {
