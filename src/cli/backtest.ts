@@ -27,7 +27,7 @@ export function addBacktest(program: Command, exitWith: (code: number) => void):
     .option('--app <file>', 'module whose default export registers the handlers (RINGBACK_APP)')
     .option(
       '--from <file>',
-      'the inbox, a file in SQLite, which stays as it is (RINGBACK_DATABASE; default: ./ringback.db)',
+      'the inbox, a SQLite file, which is not changed (RINGBACK_DATABASE; default: ./ringback.db)',
     )
     .option('--handler <name>', 'run only this handler')
     .option('--event-name <name>', 'only events of this name');
@@ -53,12 +53,12 @@ async function backtest(flags: BacktestFlags, command: Command): Promise<number>
   const from = asUsage(() =>
     flags.from === undefined ? databaseOf({}, environment) : readDatabase(flags.from, '--from'),
   );
-  requireSqlite(from, '--from', 'An inbox in Postgres can not be backtested yet.');
+  requireSqlite(from, '--from', 'An inbox in Postgres cannot be backtested yet.');
   const { handler, eventName, since, until, allowNetwork } = flags;
   const request = { from: resolve(from), app, handler, filter: { eventName, since, until } };
   const end = await inProcess(request, { isNetworkAllowed: allowNetwork === true });
   if (end === undefined) {
-    remark('stopped: the copy was removed, and nothing else was made');
+    remark('stopped: the copy was removed, and nothing else was changed');
     return exitCodes.failure;
   }
   if ('exitCode' in end) return end.exitCode;

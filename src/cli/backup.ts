@@ -10,12 +10,12 @@ import { printResult } from './inbox/print.ts';
 export function addBackup(program: Command): void {
   program
     .command('backup')
-    .option('--database <file>', 'the inbox, a file in SQLite (RINGBACK_DATABASE; default: ./ringback.db)')
-    .description('copy an inbox in SQLite to a new file, while receivers go on with it')
+    .option('--database <file>', 'the inbox, a SQLite file (RINGBACK_DATABASE; default: ./ringback.db)')
+    .description('copy an inbox in SQLite to a new file, while receivers keep using it')
     .argument('<to>', 'the new file')
     .action(async (to: string, flags: { readonly database?: string }) => {
       const database = asUsage(() => databaseOf(flags, readEnvironment()));
-      requireSqlite(database, '--database', 'Whatever backs up the Postgres database backs up its inbox.');
+      requireSqlite(database, '--database', 'An inbox in Postgres is part of the backup of its database.');
       const copy = resolve(to);
       copyInbox(database, copy);
       await printResult({ backup: copy, bytes: statSync(copy).size });

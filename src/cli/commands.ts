@@ -41,7 +41,7 @@ export async function addWanted(
  */
 function reportPlaceOfOptions(parent: Command): void {
   const before = parent.configureOutput();
-  const hint = 'Options follow the command that they belong to.';
+  const hint = 'Put options after the command that they belong to.';
   parent.configureOutput({
     outputError: (text, write) =>
       before.outputError?.(

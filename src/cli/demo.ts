@@ -44,7 +44,7 @@ export function addDemo(program: Command): void {
       'after',
       [
         '',
-        'If RINGBACK_SECRETS or RINGBACK_SECRETS_FILE is set, there is a platform to receive from: instead of the',
+        'If RINGBACK_SECRETS or RINGBACK_SECRETS_FILE is set, a platform sends the deliveries: instead of the',
         'demonstration, this runs `ringback serve` with the example app.',
       ].join('\n'),
     )
@@ -115,7 +115,7 @@ function introduction(places: { readonly url: string; readonly platform: string;
     "Ringback receives a call's events, stores each one once, answers, and runs the handlers.",
     '',
     'This is a demonstration, because RINGBACK_SECRETS is not set: a sandbox stands in for the platform. It plays',
-    'calls, delivers their events over plain HTTP within this machine, and makes more trouble than a platform does.',
+    'calls, delivers their events over plain HTTP within this machine, and causes more trouble than a platform does.',
     '',
     `  platform   ${places.platform} (the sandbox)`,
     `  receiver   ${places.url} (subscribed to the events of all calls)`,
@@ -132,7 +132,7 @@ async function reportEnd(receiver: Receiver): Promise<void> {
   const stored = events.new + events.open + events.done;
   print('');
   print(
-    `In the inbox: ${stored} events, ${events.done} done. In the quarantine: ${quarantine.notAuthentic} not authentic.`,
+    `In the inbox: ${stored} events, ${events.done} done. In the quarantine: ${quarantine.notAuthentic} unauthenticated.`,
   );
 }
 

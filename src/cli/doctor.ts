@@ -49,7 +49,7 @@ export function addDoctor(program: Command, exitWith: (code: number) => void): v
         '',
         'Environment:',
         '  RINGBACK_PLATFORM_KEY  a key of the platform, to look at the subscription',
-        'The secrets are those of `ringback serve`. An option takes precedence over its variable.',
+        'It reads the same secrets as `ringback serve`. An option takes precedence over its variable.',
         'Exits with 0 when nothing is wrong, else with 1.',
       ].join('\n'),
     )

@@ -24,7 +24,7 @@ interface PageFlags {
 export function addPage(program: Command): void {
   program
     .command('page')
-    .description("show the operators' page of an inbox on this machine, beside its receiver or without one")
+    .description("serve the operators' page of an inbox on this machine, beside its receiver or without one")
     .option(...databaseOption)
     .option('--app <file>', 'the app file of serve, to replay events with its handlers (RINGBACK_APP)')
     .option(
@@ -32,14 +32,14 @@ export function addPage(program: Command): void {
       'port to listen on, 0 lets the system choose (default: 0)',
       argument(expected.port, readPort),
     )
-    .option('--by <who>', 'who looks: kept in the audit list with what is changed')
+    .option('--by <who>', 'who uses the page; stored in the audit list with each change')
     .addHelpText(
       'after',
       [
         '',
-        'It prints the address for a browser, which nobody else can guess, and runs until it is stopped. It takes no',
-        'deliveries and runs no handlers: the receiver does. Replaying needs the app file, and what is in quarantine can be',
-        'checked again with the secrets of `ringback serve`.',
+        'It prints an address for the browser, which nobody else can guess, and runs until it is stopped. It accepts no',
+        'deliveries and runs no handlers: the receiver does. Replaying needs the app file, and verifying deliveries in',
+        'quarantine again needs the secrets of `ringback serve`.',
       ].join('\n'),
     )
     .action(show);
@@ -72,7 +72,7 @@ async function show(flags: PageFlags): Promise<void> {
   try {
     await listen(server, { host: '127.0.0.1', port: flags.port ?? 0 });
     process.stdout.write(`${urlOf(server)}${prefix}/\n`);
-    remark('open this address in a browser. Whoever knows it can change the inbox. Ctrl-C ends it');
+    remark('open this address in a browser. Everyone who knows it can change the inbox. Stop with Ctrl-C');
     await stopping;
   } finally {
     const closed = new Promise((resolve) => server.close(resolve));

@@ -47,7 +47,7 @@ const commands: Commands = {
   signature: group('signature', 'find out how deliveries are signed, sign, and verify', signatureCommands),
   inbox: group(
     'inbox',
-    'look into the inbox, see why a run failed, run events again, dismiss runs, pause handlers, and erase',
+    'inspect the inbox, see why a run failed, replay events, dismiss runs, pause handlers, and erase data',
     inboxCommands,
   ),
   backtest: async () => (await import('./backtest.ts')).addBacktest,

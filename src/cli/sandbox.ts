@@ -42,7 +42,7 @@ export function addSandbox(program: Command): void {
       argument(expected.port, readPort),
     )
     .option('--database <file>', 'where its state is kept (default: in memory, gone at the end)')
-    .option('--seed <file>', 'JSON file with what a new database has in it (default: one organization)')
+    .option('--seed <file>', 'JSON file with the content of a new database (default: one organization)')
     .option(
       '--calls-per-minute <number>',
       'how many calls to play a minute; --speed shortens the minutes (default: none)',
@@ -50,12 +50,12 @@ export function addSandbox(program: Command): void {
     )
     .option(
       '--speed <number>',
-      'how many times as fast time passes, in calls and between attempts (default: 1)',
+      'how many times faster time passes, in calls and between attempts (default: 1)',
       argument('a number above 0, at most 1,000,000', readRate),
     )
     .option(
       '--adversary [seed]',
-      'duplicate, delay, drop, forge deliveries; the same seed plays the same calls with the same trouble',
+      'duplicate, delay, drop and forge deliveries; the same seed plays the same calls with the same disturbances',
     )
     .option('--scheme <name>', 'how to sign (default: t-v1-hex-whole)', schemeName)
     .addHelpText(
@@ -78,7 +78,7 @@ async function standIn(flags: SandboxFlags): Promise<void> {
   const sandbox = createSandbox({ ...optionsOf(flags, adversary), logger });
   await sandbox.start();
   if (flags.seed !== undefined && !sandbox.isNew)
-    remark(`the seed was not used: the database ${flags.database} is not new, and stays as it is`);
+    remark(`the seed was not used: the database ${flags.database} is not new, and was not changed`);
   if (sandbox.apiKey === undefined && flags.seed === undefined)
     remark(
       `the database ${flags.database} is not new, and keeps only digests of keys: use the apiKey that was shown when it ` +
@@ -138,7 +138,7 @@ function parsed(text: string, file: string): Seed {
   try {
     return JSON.parse(text) as Seed;
   } catch {
-    throw ringbackError('seed_unreadable', { file, cause: 'it is no JSON' });
+    throw ringbackError('seed_unreadable', { file, cause: 'it is not JSON' });
   }
 }
 

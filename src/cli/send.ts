@@ -31,7 +31,7 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
   program
     .command('send')
     .description('sign one delivery, send it, and print the answer')
-    .argument('[fixture]', "a fixture's name, a file written like one, or a file that is the body")
+    .argument('[fixture]', "a fixture's name, a file in the format of a fixture, or a file with the body")
     .option('--to <url>', 'where to send it', argument(expected.url, readUrl))
     .option(
       '--secret <secret>',
@@ -39,7 +39,7 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
     )
     .option('--scheme <name>', 'how to sign (default: t-v1-hex-whole)', schemeName)
     .addOption(headerOption())
-    .option('--new-ids', 'give the event a new trace id, so that it is no duplicate')
+    .option('--new-ids', 'give the event a new trace id, so that it is not a duplicate')
     .option('--list', 'print the names of the fixtures')
     .addHelpText('after', '\nExits with 0 when the answer is 200, else with 1.')
     .action(async (name: string | undefined, flags: SendFlags, command: Command) => {
@@ -82,7 +82,7 @@ function whereToLook({ status, body }: DeliveryAnswer): string {
   }
   return status === 404
     ? "no receiver takes deliveries at this path: compare it with the receiver's (--path of ringback serve)"
-    : 'no receiver answers a delivery so: check the address, and what stands in front of the receiver';
+    : 'this is not the answer of a receiver: check the address, and what is in front of the receiver';
 }
 
 function codeOf(body: unknown): unknown {

@@ -58,7 +58,7 @@ export function addServe(program: Command): void {
     )
     .option(
       '--trust-proxy <list>',
-      "proxies that may say https: hops, 'loopback', addresses, CIDR ranges (RINGBACK_TRUST_PROXY)",
+      "trusted proxies: hops, 'loopback', addresses, CIDR ranges (RINGBACK_TRUST_PROXY)",
       argument(expected.trustProxy, readTrustProxy),
     )
     .option('--insecure-http', 'accept plain HTTP, for development on loopback (RINGBACK_INSECURE_HTTP)')
@@ -70,9 +70,9 @@ export function addServe(program: Command): void {
         '',
         'Environment:',
         '  RINGBACK_SECRETS       the signing secrets, separated by commas',
-        '  RINGBACK_SECRETS_FILE  a file that holds them, one a line; changes take effect without a restart',
+        '  RINGBACK_SECRETS_FILE  a file that holds them, one per line; changes take effect without a restart',
         '  RINGBACK_LOG_LEVEL     trace, debug, info, warn, error, fatal or silent (default: info)',
-        '  RINGBACK_PAGE_TOKEN    the password for the page; the user name may be any, and is kept with what is changed',
+        '  RINGBACK_PAGE_TOKEN    the password for the page; the user name is free, and is stored with each change',
         'One of the first two is needed. An option takes precedence over its variable.',
       ].join('\n'),
     )
@@ -187,9 +187,9 @@ function pathOf(flags: ServeFlags, environment: Environment): string {
   if (!isOwnPath(path)) return path;
   throw configError('option_invalid', {
     option: flags.path === undefined ? 'RINGBACK_PATH' : '--path',
-    expected: `a path for deliveries alone, other than ${ownPaths.join(', ')}`,
+    expected: `a path used only for deliveries, not ${ownPaths.join(', ')}`,
     found: JSON.stringify(path),
-    fix: 'Choose another, such as /webhooks.',
+    fix: 'Choose another path, such as /webhooks.',
   });
 }
 

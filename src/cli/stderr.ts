@@ -22,7 +22,7 @@ export function keepConsoleOffStdout(): void {
 export function onOutputFailure(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') return;
   remark(
-    `The output should be written to stdout, but it can't be: ${error.message}. Make room, and run this again.`,
+    `The output should be written to stdout, but it can't be: ${error.message}. Free some space, and run this again.`,
   );
   process.exit(1);
 }

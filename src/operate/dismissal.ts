@@ -44,7 +44,7 @@ export function requireDismissible(
   { only }: DismissalTerms,
   known: readonly string[],
 ): void {
-  requireCondition(filter, 'events.dismiss(filter)', "To dismiss every dead letter, say { state: 'dead' }.");
+  requireCondition(filter, 'events.dismiss(filter)', "To dismiss every dead letter, pass { state: 'dead' }.");
   if (filter.state !== 'dead') requireGone(only ?? filter.handler, known);
 }
 
@@ -82,9 +82,9 @@ function requireGone(handler: string | undefined, known: readonly string[]): voi
   if (handler === undefined) {
     throw configError('option_invalid', {
       option: 'events.dismiss(filter)',
-      expected: "a filter with state: 'dead', or one with the handler that is gone",
+      expected: "a filter with state: 'dead', or one with the handler that was removed",
       found: 'one with neither',
-      fix: 'Open runs are dismissed of one handler at a time, which must be named.',
+      fix: 'Open runs can be dismissed for one handler at a time, which must be named.',
     });
   }
   if (known.includes(handler)) throw configError('handler_registered', { name: handler });

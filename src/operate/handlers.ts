@@ -168,7 +168,8 @@ export class InboxHandlers {
   /** Refuses an unknown name: with a misspelled one, an operator would believe that the intended handler is paused. */
   async #requireKnown(name: string): Promise<void> {
     const known = (await this.list()).handlers.map((handler) => handler.name);
-    const fix = 'One is known while a process that has it runs, or while a run of it is not done.';
+    const fix =
+      'A handler is known while a process that has registered it runs, or while one of its runs is not done.';
     requireKnown(name, known, 'it is paused', fix);
   }
 }

@@ -63,13 +63,13 @@ export const eventFilterSchema = z.strictObject({
 });
 
 export const replayOptionsSchema = z.strictObject({
-  only: text.describe('Only this handler, also for events that it has never seen.'),
+  only: text.describe('Only this handler, also for events that it has never run for.'),
   dryRun: z.boolean('true or false').default(false),
   rate: z
-    .number('a number of runs a second, above 0')
-    .gt(0, 'a number of runs a second, above 0')
+    .number('a number of runs per second, above 0')
+    .gt(0, 'a number of runs per second, above 0')
     .optional()
-    .describe('How many runs are requeued a second.'),
+    .describe('How many runs are requeued per second, at most.'),
   by: text,
   reason: text,
 });
@@ -104,7 +104,7 @@ export function requireReplayable(
   { only }: ReplayTerms,
   known: readonly string[],
 ): void {
-  requireCondition(filter, 'events.replay(filter)', 'To run every event again, say { since: 0 }.');
+  requireCondition(filter, 'events.replay(filter)', 'To run every event again, pass { since: 0 }.');
   requireKnown(only ?? filter.handler, known, 'its runs are replayed');
 }
 
@@ -142,7 +142,7 @@ export function requireCondition(filter: EventFilter, option: string, fix: strin
   throw configError('option_invalid', {
     option,
     expected: 'at least one condition',
-    found: 'without any',
+    found: 'without conditions',
     fix,
   });
 }

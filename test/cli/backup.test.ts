@@ -83,7 +83,7 @@ describe('backup', () => {
     const taken = await ringback(['backup', 'taken.db'], { cwd });
     expect(taken).toMatchObject({ code: 1, stdout: '' });
     expect(taken.stderr).toMatch(
-      /taken\.db, but there is a file of that name already\. No part of the copy is left/,
+      /taken\.db, but a file with that name exists already\. No part of the copy is left/,
     );
     const nowhere = await ringback(['backup', 'missing/copy.db'], { cwd });
     expect(nowhere.stderr).toMatch(/but there is no such folder\./);
@@ -94,7 +94,7 @@ describe('backup', () => {
     const cwd = folder({ 'taken.db': 'precious', 'taken.db.partial': 'half a copy' });
     await serve([], { cwd }).url();
     const { code, stderr } = await ringback(['backup', 'taken.db'], { cwd });
-    expect([code, stderr]).toEqual([1, expect.stringContaining('there is a file of that name already')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('a file with that name exists already')]);
     expect(readFileSync(join(cwd, 'taken.db.partial'), 'utf8')).toBe('half a copy');
   });
 
@@ -149,7 +149,10 @@ describe('backup', () => {
     await serve([], { cwd }).url();
     mkdirSync(join(cwd, 'copy.db.partial'));
     const { code, stderr } = await ringback(['backup', 'copy.db'], { cwd });
-    expect([code, stderr]).toEqual([1, expect.stringContaining('is that of a folder')]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('there is a folder with the name of the unfinished copy'),
+    ]);
     expect(existsSync(join(cwd, 'copy.db'))).toBe(false);
   });
 

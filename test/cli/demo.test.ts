@@ -31,7 +31,7 @@ describe('the demonstration', () => {
     running.child.kill('SIGINT');
     const { code, stdout, stderr } = await running.ended();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/In the inbox: \d+ events, \d+ done\. In the quarantine: \d+ not authentic\.$/);
+    expect(stdout).toMatch(/In the inbox: \d+ events, \d+ done\. In the quarantine: \d+ unauthenticated\.$/);
     // The effect is made once, however often the events of the call were delivered.
     expect(stdout.match(/call-1 {3}wrote when the call ended/g)).toHaveLength(1);
     expect(stdout).not.toMatch(/whsec_|Bearer|key_/);

@@ -64,7 +64,7 @@ describe('doctor, at the public address', () => {
       answering(421)(request, response);
     });
     const found = await examined({ url: new URL(`http://127.0.0.1:${port}/`) });
-    expect(found['reachable']).toMatch(/^wrong: .* answers 421, but not in a receiver's words/);
+    expect(found['reachable']).toMatch(/^wrong: .* answers 421, but not in the form of a receiver's answer/);
     expect(seen).toEqual([['POST', '18']]);
   });
 
@@ -77,8 +77,12 @@ describe('doctor, at the public address', () => {
   it.each<[string, RequestListener, RegExp]>([
     ['nothing is there', answering(404), /^wrong: .* answers 404, but not/],
     ['it leads elsewhere', leading, /^wrong: .* answers 301/],
-    ['anything is taken', answering(200, 'ok'), /^wrong: .* takes what is not signed/],
-    ['the receiver is not started', answering(503, '{"error":"unavailable"}'), /^wrong: .* takes nothing/],
+    ['anything is taken', answering(200, 'ok'), /^wrong: .* accepts unsigned deliveries/],
+    [
+      'the receiver is not started',
+      answering(503, '{"error":"unavailable"}'),
+      /^wrong: .* accepts no deliveries/,
+    ],
     ['others use the same words', answering(400, '{"error":"not_authentic"}'), /^wrong: .* answers 400/],
     ['others use words of no table', answering(401, '{"error":"toString"}'), /^wrong: .* answers 401/],
     ['nobody answers', (request) => void request.socket.destroy(), /^wrong: .* can't be reached \(/],

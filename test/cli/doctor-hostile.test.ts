@@ -15,7 +15,7 @@ test('doctor reads no more of an answer than a refusal has', async () => {
   };
   const port = await listening((_request, response) => answer(response));
   const found = await examined({ url: new URL(`http://127.0.0.1:${port}/webhooks`) });
-  expect(found['reachable']).toContain("answers 401, but not in a receiver's words");
+  expect(found['reachable']).toContain("answers 401, but not in the form of a receiver's answer");
   await ended.promise;
 });
 

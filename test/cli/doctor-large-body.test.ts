@@ -39,7 +39,7 @@ function rateLimiter(max: number): RequestHandler {
 }
 
 describe('doctor posts a body of the size limit', () => {
-  it('and finds that it comes as far as a small one', { tags: 'long' }, async () => {
+  it('and finds that it gets as far as a small one', { tags: 'long' }, async () => {
     const seen: (string | undefined)[] = [];
     const url = await receiverAt(plain, (app) =>
       app.use(({ headers }, _response, next) => {
@@ -50,7 +50,7 @@ describe('doctor posts a body of the size limit', () => {
     const found = await examined({ url });
     expect(found['signature']).toMatch(/^ok/);
     // How long it took depends on the machine.
-    expect(found['large body']).toMatch(/^(ok|warning): a body of 5 MB comes as far as a small one/);
+    expect(found['large body']).toMatch(/^(ok|warning): a body of 5 MB gets as far as a small one/);
     expect(found).not.toHaveProperty('rate limiter');
     expect(seen).toEqual(['18', String(5 * 1024 ** 2)]);
   });
@@ -64,7 +64,7 @@ describe('doctor posts a body of the size limit', () => {
     const found = await commanded(['--url', url.href]);
     expect(found['signature']).toMatch(/^ok/);
     expect(found['large body']).toBe(
-      'wrong: something in front of the receiver (server: nginx/1.27.0) refuses a body of 5 MB with 413, so that long ' +
+      'wrong: something in front of the receiver (server: nginx/1.27.0) refuses a body of 5 MB with 413, so long ' +
         'transcripts never reach the receiver: raise its limit to limits.body (nginx: client_max_body_size).',
     );
   });
@@ -86,7 +86,7 @@ describe('doctor posts a body of the size limit', () => {
       app.disable('x-powered-by').use(express.json({ verify: keepBytes })),
     );
     expect((await examined({ url }))['large body']).toMatch(
-      /^wrong: something in front of the receiver, which does not name itself, refuses .* such as express\.json\(\)/,
+      /^wrong: something in front of the receiver, which does not identify itself, refuses .* such as express\.json\(\)/,
     );
   });
 
@@ -102,7 +102,7 @@ describe('doctor posts a body of the size limit', () => {
         /^wrong: .*Express\) refuses a body of 5 MB with 429, as a rate limiter does/,
       );
       const counting = await behind(100);
-      expect(counting['large body']).toMatch(/comes as far as a small one/);
+      expect(counting['large body']).toMatch(/gets as far as a small one/);
       expect(counting['rate limiter']).toMatch(/^warning: a rate limiter .*\(the header ratelimit-limit\)/);
       const full = await behind(0);
       expect(full['reachable']).toMatch(/^wrong: .* answers 429, .* refuses even a small body with 429/);
@@ -130,7 +130,7 @@ describe('doctor posts a body of the size limit', () => {
       return 'answered';
     });
     expect((await examined({ url }))['large body']).toMatch(
-      /^wrong: a body of 5 MB is not answered .* while a small one is: something in front of the receiver breaks it off/,
+      /^wrong: a body of 5 MB is not answered .* while a small one is: something in front of the receiver closes the connection/,
     );
   });
 
@@ -160,7 +160,7 @@ describe('doctor posts a body of the size limit', () => {
       url: await receiverAt({ ...plain, limits: { body: '1mb' } }),
       body: 1024 ** 2,
     });
-    expect(given['large body']).toMatch(/: a body of 1 MB comes as far as a small one/);
+    expect(given['large body']).toMatch(/: a body of 1 MB gets as far as a small one/);
     const crowded = await examined({ url: await receiverAt({ ...plain, limits: { inflight: '1mb' } }) });
     expect(crowded['large body']).toMatch(
       /^wrong: the receiver had no room for a body of 5 MB: raise limits\.inflight/,
@@ -170,7 +170,7 @@ describe('doctor posts a body of the size limit', () => {
   it('of the size that is given, and of no other', async () => {
     const url = (await receiverAt(plain)).href;
     expect((await commanded(['--url', url, '--body', '200kb']))['large body']).toMatch(
-      /a body of 200 KB comes/,
+      /a body of 200 KB gets/,
     );
     const { code, stderr } = await ringback(['doctor', '--url', url, '--body', '5gb']);
     expect([code, stderr]).toEqual([2, expect.stringContaining("from '1kb' to '100mb'")]);
@@ -198,14 +198,14 @@ describe('the line about the large body', () => {
     expect(about(answered(401, 'not_authentic', 999)).status).toBe('ok');
     expect(about(answered(401, 'not_authentic', 1_000))).toMatchObject({
       status: 'warning',
-      message: expect.stringMatching(/1000 ms.*buffers it, or the line from here is slow/v) as string,
+      message: expect.stringMatching(/1000 ms.*buffers it, or the connection from here is slow/v) as string,
     });
   });
 
   it('says what becomes of it in the receiver', () => {
     expect(about(answered(408, 'timeout', 5)).message).toMatch(/did not get all of .* limits\.bodyTimeout/v);
     expect(about(answered(500, 'body_already_parsed', 5)).message).toMatch(
-      /where a small one is not: a body parser/v,
+      /although a small one is not: a body parser/v,
     );
   });
 

@@ -45,9 +45,9 @@ describe('doctor, on an inbox in Postgres', () => {
     const name = `postgres://${new URL(url).host}${new URL(url).pathname}, schema ringback`;
     const before = await commanded([], { env: { ...env, RINGBACK_DATABASE: url } });
     expect(before).toMatchObject({
-      database: `ok: ${name} has no inbox yet: the first receiver makes it`,
+      database: `ok: ${name} has no inbox yet: the first receiver creates it`,
       postgres: expect.stringMatching(/^ok: Postgres \d+/),
-      permissions: 'ok: the user may make the inbox',
+      permissions: 'ok: the user may create the inbox',
       durability: 'ok: synchronous_commit is on, fsync is on',
       isolation: 'ok: statements run in read committed',
       encoding: 'ok: texts are stored in UTF8',

@@ -22,11 +22,11 @@ describe('doctor, on this machine', () => {
     const cwd = folder();
     expect(await commanded([], { cwd, env: { RINGBACK_SECRETS: secret } })).toEqual({
       node: `ok: Node ${process.versions.node}`,
-      database: 'ok: ./ringback.db is not there yet, and can be made',
+      database: 'ok: ./ringback.db does not exist yet, and can be created',
       disk: expect.stringMatching(/^(ok|warning|skipped): /),
       secret: expect.stringMatching(/^ok: one secret, [0-9a-f]{8}$/),
       address: 'skipped: set --url to the address that the platform delivers to',
-      clock: 'skipped: compared with nobody: set --platform or --url',
+      clock: 'skipped: not compared with another clock: set --platform or --url',
       subscription: expect.stringMatching(/^skipped: set --platform /),
     });
     expect(readdirSync(cwd)).toEqual([]);
@@ -37,7 +37,9 @@ describe('doctor, on this machine', () => {
     expect(code).toBe(1);
     const lines = stdout.split('\n');
     expect(lines[0]).toMatch(/^ok {7}node {10}Node \d+/);
-    expect(lines[1]).toMatch(/^wrong {4}database {6}nowhere\/inbox\.db can't be made: .*Make the folder/);
+    expect(lines[1]).toMatch(
+      /^wrong {4}database {6}nowhere\/inbox\.db can't be created: .*Create the folder/,
+    );
     expect(lines.every((line) => /^(ok|warning|wrong|skipped) {2,}[a-z ]+ {2,}\S/.test(line))).toBe(true);
   });
 
@@ -59,7 +61,7 @@ describe('doctor, on this machine', () => {
     expect((await examined({ database }))['inbox']).toBe('ok: events: 0, of which 0 are not done');
     await deliver(receiver, bodyOf(), { 'content-type': 'application/json' });
     expect((await examined({ database }))['inbox']).toBe(
-      'ok: events: 0, of which 0 are not done; deliveries that are not authentic: 1 (ringback inbox quarantine)',
+      'ok: events: 0, of which 0 are not done; unauthenticated deliveries: 1 (ringback inbox quarantine)',
     );
     await deliver(receiver);
     await deliver(receiver, '{');
@@ -68,7 +70,7 @@ describe('doctor, on this machine', () => {
     expect((await examined({ database }))['inbox']).toBe(
       'warning: events: 1, of which 0 are not done; dead letters: 1 (ringback inbox events --state dead); ' +
         'unreadable deliveries: 1 (ringback inbox quarantine --kind unreadable); ' +
-        'deliveries that are not authentic: 1 (ringback inbox quarantine)',
+        'unauthenticated deliveries: 1 (ringback inbox quarantine)',
     );
   });
 
@@ -103,7 +105,7 @@ describe('doctor, on this machine', () => {
         database.exec('drop table drift; create view drift as select 1');
         database.close();
       },
-      /^wrong: .* it is not as this version keeps an inbox \(cannot modify drift because it is a view\)/,
+      /^wrong: .* it differs from the inbox of this version \(cannot modify drift because it is a view\)/,
     ],
     [
       'another program has',
@@ -112,7 +114,7 @@ describe('doctor, on this machine', () => {
         database.exec('pragma user_version = 7; create table orders (id)');
         database.close();
       },
-      /^wrong: .* it is another program's.*a file of its own/,
+      /^wrong: .* it belongs to another program.*a file of its own/,
     ],
     ['is none', (file) => writeFileSync(file, 'a text'.repeat(1_000)), /^wrong: .* can't be opened for writ/],
   ])('reports a database that %s', async (_what, prepare, expected) => {

@@ -75,7 +75,7 @@ describe('ringback inbox', () => {
     expect(await ringback(['inbox', 'drift'], { env, cwd })).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'ringback: no difference is known\n',
+      stderr: 'ringback: no differences are known\n',
     });
     expect(await ringback(['inbox', 'call', 'call_none'], { env, cwd })).toMatchObject({
       code: 1,

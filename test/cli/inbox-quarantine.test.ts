@@ -75,7 +75,7 @@ describe('ringback inbox quarantine', () => {
     const cwd = await inboxWithTrouble({ besides });
     const asked = await ringback(['inbox', 'reverify'], { cwd });
     expect(asked).toMatchObject({ code: 0, stdout: '' });
-    expect(asked.stderr).toMatch(/nothing was checked: add --yes\. .* not authentic: 2\n$/v);
+    expect(asked.stderr).toMatch(/nothing was verified: add --yes\. Unauthenticated .*: 2\n$/v);
     expect(await resultOf(cwd, env, 'reverify', '--yes')).toMatchObject({
       checked: 2,
       released: 0,

@@ -260,7 +260,7 @@ describe('ringback inbox', () => {
     });
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/it is the file of a sandbox.* set --database/),
+      expect.stringMatching(/it is the database of a sandbox.* set --database/),
     ]);
   });
 
@@ -286,7 +286,7 @@ describe('ringback inbox', () => {
     ]);
     expect([pipe.code, pipe.stderr]).toEqual([
       1,
-      expect.stringContaining('but: it is no ordinary file. Check'),
+      expect.stringContaining('but: it is not a regular file. Check'),
     ]);
   });
 

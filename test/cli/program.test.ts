@@ -63,11 +63,11 @@ describe('the command', () => {
     [['inbox', 'help', 'replya'], "unknown command 'replya' (Did you mean replay?)"],
     [
       ['inbox', '--database', 'x.db', 'counts'],
-      "unknown option '--database'. Options follow the command that they belong to.\n",
+      "unknown option '--database'. Put options after the command that they belong to.\n",
     ],
     [
       ['--app', 'app.ts', 'serve'],
-      "unknown option '--app'. Options follow the command that they belong to.\n",
+      "unknown option '--app'. Put options after the command that they belong to.\n",
     ],
     [['inbox', 'counts', '--app', 'app.ts'], "ringback: unknown option '--app'\n"],
     [['serve', '--insecure-http=yes'], "ringback: the option '--insecure-http' takes no value\n"],

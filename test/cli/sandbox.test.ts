@@ -129,7 +129,7 @@ describe('the sandbox', () => {
       await opened(running);
       said.push((await running.stop()).stderr);
     }
-    const sentence = 'the seed was not used: the database sandbox.db is not new, and stays as it is';
+    const sentence = 'the seed was not used: the database sandbox.db is not new, and was not changed';
     expect(said).toEqual(['', `ringback: ${sentence}\n`]);
   });
 
@@ -204,7 +204,7 @@ describe('the sandbox ends with a sentence and 1 when', () => {
       'the seed is no JSON',
       ['--seed', 'seed.json'],
       { 'seed.json': '{"keys": key_of_nobody' },
-      /^The seed file seed\.json should be a JSON file that this process can read, but: it is no JSON\. /,
+      /^The seed file seed\.json should be a JSON file that this process can read, but: it is not JSON\. /,
     ],
     [
       'the seed is none',

@@ -102,10 +102,10 @@ describe('send', () => {
     [
       502,
       '<html>',
-      /^ringback: no receiver answers a delivery so: check the address, and what stands in front/,
+      /^ringback: this is not the answer of a receiver: check the address, and what is in front/,
     ],
-    [401, '{"error":"other"}', /^ringback: no receiver answers a delivery so/],
-    [204, '', /^ringback: no receiver answers a delivery so/],
+    [401, '{"error":"other"}', /^ringback: this is not the answer of a receiver/],
+    [204, '', /^ringback: this is not the answer of a receiver/],
   ])('says where to look after %i %s', async (status, answer, sentence) => {
     const port = await listening((_request, response) => response.writeHead(status).end(answer));
     const args = ['send', 'call-ended', '--to', `http://127.0.0.1:${port}`];

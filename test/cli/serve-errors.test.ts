@@ -48,17 +48,17 @@ describe('serve ends with a sentence and 2 when', () => {
     [
       'the path is that of a health check',
       { ...env, RINGBACK_PATH: '/healthz' },
-      /^The option RINGBACK_PATH should be a path for deliveries alone, other than \/healthz, \/readyz, \/metrics, \/ringback, but is "\/healthz"\./,
+      /^The option RINGBACK_PATH should be a path used only for deliveries, not \/healthz, \/readyz, \/metrics, \/ringback, but is "\/healthz"\./,
     ],
     [
       'the path is that of the page',
       { ...env, RINGBACK_PATH: '/Ringback/calls' },
-      /^The option RINGBACK_PATH should be a path for deliveries .*, but is "\/Ringback\/calls"\./,
+      /^The option RINGBACK_PATH should be a path used only for deliveries.*, but is "\/Ringback\/calls"\./,
     ],
     [
       'the page is wanted and nothing guards it',
       { ...env, RINGBACK_PAGE: 'true' },
-      /^The option RINGBACK_PAGE_TOKEN should be 16 characters or more .*, but is not set\. Make one with/,
+      /^The option RINGBACK_PAGE_TOKEN should be at least 16 characters .*, but is not set\. Make one with/,
     ],
     [
       'what guards the page is short',
@@ -101,7 +101,7 @@ describe('serve ends with a sentence and 2 when', () => {
   // Express takes these paths in any case, and with a slash at the end.
   it.each(['/healthz', '/readyz', '/Healthz/'])('it is to take deliveries at %s', async (path) => {
     const sentence = await sentenceOf(['--path', path], env, { expected: 2 });
-    expect(sentence).toMatch(/^The option --path should be a path for deliveries alone/);
+    expect(sentence).toMatch(/^The option --path should be a path used only for deliveries/);
     expect(sentence).toContain(`but is "${path}".`);
   });
 });
@@ -198,7 +198,7 @@ describe('serve ends with a sentence and 1 when', () => {
     [
       'has options that are still to come',
       'export const options = Promise.resolve({}); export default () => {};',
-      /in app\.ts should be an object .* but is a promise, which is to be awaited\./,
+      /in app\.ts should be an object .* but is a promise \(await it first\)\./,
     ],
     [
       'has options that are null',

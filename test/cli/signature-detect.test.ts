@@ -77,11 +77,11 @@ describe('signature detect', () => {
       ],
       'spaced.http': [
         { signed: '{"a": [1, {"b": null}], "name": "\\u00fc"}', captured: '{"a":[1,{"b":null}],"name":"ü"}' },
-        /it verifies as JSON with a blank after each comma and colon, in ASCII only, in the scheme t-v1-hex-whole/,
+        /it verifies as JSON with a space after each comma and colon, in ASCII only, in the scheme t-v1-hex-whole/,
       ],
       'indented.http': [
         { captured: JSON.stringify(JSON.parse(body), null, 2) },
-        /it verifies as JSON without blanks, in the scheme/,
+        /it verifies as JSON without whitespace, in the scheme/,
       ],
       'breaks.http': [{ signed: '{\r\n}', captured: '{\n}' }, /it verifies with CRLF for each LF/],
       'length.http': [
@@ -90,7 +90,7 @@ describe('signature detect', () => {
       ],
       'chunks.http': [
         { captured: `35\r\n${body}\r\n0\r\n\r\n`, headers: { 'Transfer-Encoding': 'chunked' } },
-        /sent in chunks/,
+        /sent with chunked encoding/,
       ],
     };
     const files = Object.entries(altered).map(([name, [parts]]) => [name, capture(parts)]);
@@ -146,7 +146,11 @@ describe('signature detect', () => {
       'POST / HTTP/1.1\r\nHost: a\r\n',
       'there is no blank line between headers and body',
     ],
-    ['has a line that is no header', 'POST / HTTP/1.1\nHost: a\n+49 30 1234\n\n{}', 'line 3 is no header'],
+    [
+      'has a line that is not a header',
+      'POST / HTTP/1.1\nHost: a\n+49 30 1234\n\n{}',
+      'line 3 is not a header',
+    ],
   ])('says what is wrong with a file that %s', async (_what, text, sentence) => {
     const { code, stdout, stderr } = await detect({ 'one.http': text });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

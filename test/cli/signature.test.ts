@@ -72,7 +72,7 @@ describe('signature sign and verify', () => {
     for (const at of [[], ['--at', '2026-01-01T00:05:01Z']]) {
       const { code, stdout } = await run(['verify', 'one.http', ...at], files);
       expect(code).toBe(1);
-      expect(stdout).toMatch(/^not authentic: timestamp_out_of_tol.*: set --at .*, or widen --tolerance\.$/);
+      expect(stdout).toMatch(/^not authentic: timestamp_out_of_tol.*: set --at .*, or raise --tolerance\.$/);
     }
     expect((await run(['verify', 'one.http', '--at', '2026-01-01T00:04:59Z'], files)).code).toBe(0);
     expect((await run(['verify', 'one.http', '--tolerance', '36500d'], files)).code).toBe(0);

@@ -240,7 +240,7 @@ test.each(['schema_version', 'settings', 'waiting', 'paused_handlers'])(
     await expect(second.start()).rejects.toMatchObject({
       code: 'database_unreachable',
       message: expect.stringMatching(
-        /but: it is not as this version keeps an inbox \(relation ".+" (?:does not exist|already exists)\)\. Restore /,
+        /but: it differs from the inbox of this version \(relation ".+" (?:does not exist|already exists)\)\. Restore /,
       ) as string,
     });
   },

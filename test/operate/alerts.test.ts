@@ -126,7 +126,7 @@ describe('alerts', () => {
         subject: undefined,
         state: 'raised',
         since: expect.any(Date),
-        message: '1 run of crm is a dead letter: nobody tries it again.',
+        message: '1 run of crm is a dead letter: it is not retried.',
       },
     ]);
     await send('bad-2');
@@ -137,12 +137,12 @@ describe('alerts', () => {
         name: 'dead_letters',
         subject: undefined,
         since,
-        message: '2 runs of crm are dead letters: nobody tries them again.',
+        message: '2 runs of crm are dead letters: they are not retried.',
       },
     ]);
     await look(day);
     expect(states()).toEqual(['dead_letters raised', 'dead_letters reminded']);
-    expect(told[1]?.message).toBe('2 runs of crm are dead letters: nobody tries them again.');
+    expect(told[1]?.message).toBe('2 runs of crm are dead letters: they are not retried.');
     await receiver.events.dismiss({ state: 'dead' }, { reason: 'entered by hand' });
     await look();
     expect(states().slice(2)).toEqual(['dead_letters over']);
@@ -166,7 +166,7 @@ describe('alerts', () => {
     await logs.until('run_dead', 4);
     await look();
     expect(told[0]?.message).toBe(
-      '4 runs of billing, crm, mail and 1 more are dead letters: nobody tries them again.',
+      '4 runs of billing, crm, mail and 1 more are dead letters: they are not retried.',
     );
   });
 
@@ -305,9 +305,7 @@ describe('alerts', () => {
     expect(told).toEqual([]);
     await look(15 * minute);
     expect(states()).toEqual(['oldest_waiting raised']);
-    expect(told[0]?.message).toMatch(
-      /^The oldest of 1 events and runs that wait has waited for 1[67] min\.$/,
-    );
+    expect(told[0]?.message).toMatch(/^The oldest of 1 waiting events and runs has waited for 1[67] min\.$/);
     await receiver.handlers.resume('crm');
     await settled(receiver, 1);
     await expect.poll(async () => (await receiver.counts()).events.done).toBe(1);
@@ -324,9 +322,7 @@ describe('alerts', () => {
     expect(told).toEqual([]);
     await look(15 * minute);
     expect(states()).toEqual(['oldest_waiting raised']);
-    expect(told[0]?.message).toMatch(
-      /^The oldest of 1 events and runs that wait has waited for 1[67] min\.$/,
-    );
+    expect(told[0]?.message).toMatch(/^The oldest of 1 waiting events and runs has waited for 1[67] min\.$/);
     release();
     await logs.until('run_done', 2);
     await look();
@@ -445,7 +441,7 @@ describe('alerts', () => {
     const { look, told } = await watched({ freeDisk: '9000000gb' });
     await look();
     expect(told).toMatchObject([{ name: 'disk', state: 'raised' }]);
-    expect(told[0]?.message).toMatch(/^The disk of the inbox has \d+ MB left\.$/);
+    expect(told[0]?.message).toMatch(/^The disk of the inbox has only \d+ MB left\.$/);
   });
 
   test('are sent by one of all processes', { tags: 'long' }, async () => {
@@ -609,12 +605,12 @@ describe('a webhook of an alert', () => {
     await expect.poll(() => requests.length).toBe(1);
     const [{ headers, body } = { headers: {}, body: '' }] = requests;
     expect(new Webhook(secret).verify(body, headers)).toEqual({
-      text: 'Ringback: dead_letters raised. 1 run of crm is a dead letter: nobody tries it again.',
+      text: 'Ringback: dead_letters raised. 1 run of crm is a dead letter: it is not retried.',
       alert: {
         name: 'dead_letters',
         state: 'raised',
         since: expect.stringMatching(/^\d{4}-.*Z$/),
-        message: '1 run of crm is a dead letter: nobody tries it again.',
+        message: '1 run of crm is a dead letter: it is not retried.',
       },
     });
     await receiver.events.dismiss({ state: 'dead' }, { reason: 'by hand' });

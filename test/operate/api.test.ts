@@ -301,7 +301,7 @@ describe('who may do what', () => {
     expect(logs.of('api_failed')).toMatchObject([
       {
         cause: expect.stringMatching(
-          /^authorize should answer \{ access, by \} with a name as by, but by is /,
+          /^authorize should return \{ access, by \} with a name as by, but by is /,
         ),
       },
     ]);
@@ -351,7 +351,7 @@ describe('who may do what', () => {
   test('without authorize there is no API', () => {
     const { receiver } = made();
     expect(() => receiver.api({} as never)).toThrow(ConfigError);
-    expect(() => receiver.api({} as never)).toThrow("a function that answers 'all'");
+    expect(() => receiver.api({} as never)).toThrow("a function that returns 'all'");
     expect(() => receiver.api(undefined as never)).toThrow('authorize in receiver.api');
   });
 });
@@ -362,7 +362,7 @@ describe('what is wrong with a request', () => {
     for (const path of ['', '/'])
       expect(await ask('GET', path)).toMatchObject({
         status: 404,
-        json: { error: { message: 'There is no /. See /openapi.json for what there is.' } },
+        json: { error: { message: 'There is no /. See /openapi.json for the paths.' } },
       });
   });
 

@@ -278,7 +278,7 @@ test('a dry run returns exactly what is then dismissed, and changes nothing', { 
 test.each<[EventFilter, Partial<DismissOptions>, string]>([
   [{}, {}, 'at least one condition'],
   [{}, { only: 'gone' }, "{ state: 'dead' }"],
-  [{ callId: 'call-1' }, {}, 'one with the handler that is gone'],
+  [{ callId: 'call-1' }, {}, 'one with the handler that was removed'],
   [
     { handler: 'crm-sync' },
     {},

@@ -208,7 +208,7 @@ describe('pausing', () => {
   test('says when a handler is known, because its name may be right and its process stopped', async () => {
     const { receiver } = await started({}, () => {});
     await expect(receiver.handlers.pause('crm')).rejects.toThrow(
-      'it is not. The handlers are: none. One is known while a process that has it runs, or while a run of it is not done.',
+      'it is not. The handlers are: none. A handler is known while a process that has registered it runs, or while one of its runs is not done.',
     );
   });
 

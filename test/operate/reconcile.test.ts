@@ -209,7 +209,7 @@ describe('receiver.reconcile', () => {
     [
       'a time before all',
       { since: '31d' },
-      'since in reconcile should be no longer ago than retention keeps events, which is 30 days',
+      'since in reconcile should be within the time for which retention keeps events, which is 30 days',
     ],
     [
       'a time to come',
@@ -227,7 +227,7 @@ describe('receiver.reconcile', () => {
   test('refuses a time from which dead letters were removed', async () => {
     const { receiver } = await receiving({ retention: { dead: '30m' } });
     await expect(receiver.reconcile(readersOf({}).readers)).rejects.toThrow(
-      'since in reconcile should be no longer ago than retention keeps events, which is 30 min',
+      'since in reconcile should be within the time for which retention keeps events, which is 30 min',
     );
   });
 

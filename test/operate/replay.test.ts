@@ -272,7 +272,7 @@ describe('replaying events', () => {
     [
       { since: 0 },
       { rate: 0 },
-      'rate in events.replay should be a number of runs a second, above 0, but is 0',
+      'rate in events.replay should be a number of runs per second, above 0, but is 0',
     ],
     [{ since: 0 }, { dryrun: true } as ReplayOptions, 'Did you mean dryRun?'],
   ])('refuses %j with %j and says why', async (filter, options, sentence) => {

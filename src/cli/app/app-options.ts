@@ -60,7 +60,7 @@ function isPlain(value: unknown): value is Record<string, unknown> {
 
 function kindOf(value: unknown): string {
   if (value === null || Array.isArray(value)) return value === null ? 'null' : 'a list';
-  return isThenable(value) ? 'a promise, which is to be awaited' : `of type ${classOf(value)}`;
+  return isThenable(value) ? 'a promise (await it first)' : `of type ${classOf(value)}`;
 }
 
 function classOf(value: unknown): string {

@@ -51,14 +51,14 @@ export async function printReport({ events, unreadable, handlers, gone }: Backte
     );
   }
   if (unreadable > 0) remark(`events that can't be read with the limits of this app: ${unreadable}`);
-  if (gone.length > 0) remark(`handlers that ran then and are not in this app: ${gone.join(', ')}`);
+  if (gone.length > 0) remark(`handlers that ran then but are not in this app: ${gone.join(', ')}`);
   const refused = sumOf(items, ({ now }) => now.refused);
   if (refused > 0)
     remark(
-      `runs that wanted the network, and of which nothing more is known: ${refused}. --allow-network lets them`,
+      `runs that tried to use the network, whose outcome is not known: ${refused}. To let them, pass --allow-network`,
     );
   const worse = sumOf(items, (handler) => handler.worse);
-  if (worse > 0) remark(`runs that were done then and would fail now: ${worse}`);
+  if (worse > 0) remark(`runs that were done then but would fail now: ${worse}`);
 }
 
 function printTable<Item>(items: readonly Item[], columns: readonly Column<Item>[]): void {

@@ -26,7 +26,7 @@ function checkName({ hostname }: URL): Finding {
     return finding(
       'host',
       'wrong',
-      `${hostname} is no domain name, and the platform delivers to these only: ${hint}`,
+      `${hostname} is not a public domain name, and the platform delivers only to those: ${hint}`,
     );
   }
   return finding('host', 'ok', `${hostname} is a domain name`);
@@ -39,16 +39,16 @@ type Stage = (typeof stages)[number];
 
 /** The stage at which each refusal stops a delivery, and what to do. A refusal at the last stage is expected. */
 const heldUp: Readonly<Record<RefusalCode, readonly [stage: Stage, message: string]>> = {
-  method: ['reachable', 'a POST arrives as something else: look for a redirect or a rewrite in the proxy.'],
+  method: ['reachable', 'a POST arrives with another method: look for a redirect or a rewrite in the proxy.'],
   media_type: [
     'reachable',
-    'the content type is changed, or the body compressed, on its way: let the proxy pass both on.',
+    'the content type is changed, or the body is compressed, on the way: let the proxy pass both on unchanged.',
   ],
   too_large: ['reachable', 'even a small body is too large: raise limits.body.'],
-  timeout: ['reachable', 'the body does not arrive: let the proxy pass requests on whole.'],
+  timeout: ['reachable', 'the body does not arrive completely: let the proxy pass whole requests on.'],
   unavailable: [
     'reachable',
-    'the receiver takes nothing: it is not started, is stopping, or has too much in flight. See its log.',
+    'the receiver accepts no deliveries: it is not started, is stopping, or has too much in flight. See its log.',
   ],
   https_required: [
     'trust proxy',
@@ -61,9 +61,9 @@ const heldUp: Readonly<Record<RefusalCode, readonly [stage: Stage, message: stri
   ],
   body_already_parsed: [
     'raw body',
-    'a body parser in front takes the raw bytes, which are what is signed: mount the receiver before it.',
+    'a body parser in front consumes the raw bytes, which the signature covers: mount the receiver before it.',
   ],
-  not_authentic: ['signature', 'what is not signed is refused'],
+  not_authentic: ['signature', 'unsigned deliveries are refused'],
 };
 
 const fine: Readonly<Record<Stage, string>> = {
@@ -93,7 +93,7 @@ export function checkReceiver(probe: Probe, url: URL): readonly Finding[] {
 function upTo(last: Stage, message: string | undefined, url: URL): readonly Finding[] {
   const end = stages.indexOf(last);
   return stages.map((stage, index) => {
-    if (index > end) return finding(stage, 'skipped', `no delivery comes so far: see "${last}"`);
+    if (index > end) return finding(stage, 'skipped', `deliveries do not get this far: see "${last}"`);
     return index < end || message === undefined ? passed(stage, url) : finding(stage, 'wrong', message);
   });
 }
@@ -101,11 +101,11 @@ function upTo(last: Stage, message: string | undefined, url: URL): readonly Find
 function passed(stage: Stage, { protocol }: URL): Finding {
   if (stage !== 'trust proxy' || protocol === 'https:') return finding(stage, 'ok', fine[stage]);
   const hint =
-    'leave https.required, or --insecure-http, as it is by default, and let no proxy say https of what came over http.';
+    'leave https.required, or --insecure-http, at its default, and let no proxy say https of a request that came over http.';
   return finding(
     stage,
     'warning',
-    `the receiver takes what comes over http, which is for development only: ${hint}`,
+    `the receiver accepts deliveries over http, which is for development only: ${hint}`,
   );
 }
 
@@ -117,11 +117,11 @@ export function refusalMessage(code: RefusalCode): string {
 function strangeAnswer(answer: Answer, url: URL): string {
   const { status } = answer;
   if (status >= 200 && status < 300) {
-    return `${url.href} takes what is not signed (${status}): that is no receiver, or something in front answers for it.`;
+    return `${url.href} accepts unsigned deliveries (${status}): it is not a receiver, or something in front answers for it.`;
   }
   const byAnother = foreignAnswer(answer, { body: 'even a small body' });
-  const hint = byAnother ?? 'check the path, and what the proxy does with it.';
-  return `${url.href} answers ${status}, but not in a receiver's words: ${hint}`;
+  const hint = byAnother ?? 'check the path, and how the proxy rewrites it.';
+  return `${url.href} answers ${status}, but not in the form of a receiver's answer: ${hint}`;
 }
 
 function answerTime(latency: number): Finding {
@@ -132,7 +132,7 @@ function answerTime(latency: number): Finding {
   return finding(
     check,
     status,
-    `${answered}, and the platform waits for ${platformTimeout} ms: look at the proxy.`,
+    `${answered}, but the platform waits for ${platformTimeout} ms: check the proxy.`,
   );
 }
 
@@ -144,19 +144,19 @@ const suspicious = 30_000;
 /** Whether this machine's clock agrees with another one: a signed time too far from ours is refused. */
 export function checkClock(probe: Probe | undefined, whose: string): Finding {
   if (probe === undefined)
-    return finding('clock', 'skipped', 'compared with nobody: set --platform or --url');
+    return finding('clock', 'skipped', 'not compared with another clock: set --platform or --url');
   const ahead = probe.kind === 'answered' ? probe.ahead : undefined;
-  if (ahead === undefined) return finding('clock', 'skipped', `${whose} did not say the time`);
+  if (ahead === undefined) return finding('clock', 'skipped', `${whose} did not send a time`);
   const seconds = Math.round(Math.abs(ahead) / 1_000);
   const difference = `${seconds} s ${ahead < 0 ? 'behind' : 'ahead of'} ${whose}`;
   if (Math.abs(ahead) > tolerance) {
     return finding(
       'clock',
       'wrong',
-      `${difference}, so that deliveries are refused as too old or too new: set the clock (NTP).`,
+      `${difference}, so deliveries are refused as too old or too new: synchronize the clock (NTP).`,
     );
   }
   return Math.abs(ahead) > suspicious
-    ? finding('clock', 'warning', `${difference}: let the clock be kept by NTP.`)
+    ? finding('clock', 'warning', `${difference}: synchronize the clock with NTP.`)
     : finding('clock', 'ok', `agrees with ${whose}`);
 }

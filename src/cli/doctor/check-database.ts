@@ -43,12 +43,12 @@ function refused(file: string, error: unknown): Finding {
 function checkFolder(folder: string, file: string): Finding {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
-    return finding('database', 'ok', `${file} is not there yet, and can be made`);
+    return finding('database', 'ok', `${file} does not exist yet, and can be created`);
   } catch (error) {
     return finding(
       'database',
       'wrong',
-      `${file} can't be made: ${messageOf(error)}. Make the folder, or set --database.`,
+      `${file} can't be created: ${messageOf(error)}. Create the folder, or set --database.`,
     );
   }
 }
@@ -64,7 +64,7 @@ export function inboxFinding({ events, runs, quarantine }: StoreCounts): Finding
     `events: ${notDone + events.done}, of which ${notDone} are not done`,
     ...forAPerson,
     // No reason for a warning: anybody who finds the address can send some.
-    ...counted('deliveries that are not authentic', quarantine.notAuthentic, 'ringback inbox quarantine'),
+    ...counted('unauthenticated deliveries', quarantine.notAuthentic, 'ringback inbox quarantine'),
   ];
   return finding('inbox', forAPerson.length > 0 ? 'warning' : 'ok', parts.join('; '));
 }
@@ -94,8 +94,8 @@ const networks: ReadonlyMap<number, string> = new Map([
 const doubtful: ReadonlyMap<number, string> = new Map([
   [0x01021994, 'a file system in memory (tmpfs), which is empty after a restart of the machine'],
   [0x858458f6, 'a file system in memory (ramfs), which is empty after a restart of the machine'],
-  [0x794c7630, 'the layer of a container (overlayfs), which is gone with the container: mount a volume'],
-  [0x65735546, 'a FUSE file system, which may be a network volume: those do not work'],
+  [0x794c7630, 'the layer of a container (overlayfs), which is removed with the container: mount a volume'],
+  [0x65735546, 'a FUSE file system, which may be a network volume: network volumes do not work'],
   [0x786f4256, 'a folder shared with a virtual machine: put the database on a disk of its own'],
 ]);
 
@@ -106,7 +106,7 @@ export function checkDisk(file: string): Finding {
     return finding(
       'disk',
       'skipped',
-      `can't be determined on ${process.platform}: it should be a disk of this machine`,
+      `can't be determined on ${process.platform}: it should be a local disk of this machine`,
     );
   }
   try {

@@ -16,7 +16,7 @@ export function isByReceiver(probe: Probe): boolean {
 }
 
 /** The finding when not even a small body reaches a receiver. */
-export const notSent = finding(check, 'skipped', 'no delivery comes so far: see "reachable"');
+export const notSent = finding(check, 'skipped', 'deliveries do not get this far: see "reachable"');
 
 /** The finding from the answer to a large body, compared to a receiver's answer to a small one. */
 export function checkLargeBody(large: Probe, small: Probe, bytes: number): Finding {
@@ -28,21 +28,21 @@ export function checkLargeBody(large: Probe, small: Probe, bytes: number): Findi
     return finding(
       check,
       'warning',
-      `the receiver itself refuses ${body}, so its limits.body is smaller: give that in --body, to check what is in front.`,
+      `the receiver itself refuses ${body}, so its limits.body is smaller: pass that size in --body, to check what is in front.`,
     );
   }
   if (code === 'timeout' || code === 'unavailable') {
     return finding(check, 'wrong', `${reached[code]} ${body}: ${hints[code]}`);
   }
   if (small.kind !== 'answered' || code !== small.code) {
-    return finding(check, 'wrong', `${body} is refused where a small one is not: ${refusalMessage(code)}`);
+    return finding(check, 'wrong', `${body} is refused although a small one is not: ${refusalMessage(code)}`);
   }
-  if (latency < platformTimeout) return finding(check, 'ok', `${body} comes as far as a small one`);
+  if (latency < platformTimeout) return finding(check, 'ok', `${body} gets as far as a small one`);
   return finding(
     check,
     'warning',
-    `${body} comes as far as a small one, but was answered within ${latency} ms, and the platform waits for ` +
-      `${platformTimeout} ms: something in front buffers it, or the line from here is slow.`,
+    `${body} gets as far as a small one, but was answered within ${latency} ms, and the platform waits for ` +
+      `${platformTimeout} ms: something in front buffers it, or the connection from here is slow.`,
   );
 }
 
@@ -59,7 +59,8 @@ const hints = {
 function unanswered(body: string, cause: string): string {
   return (
     `${body} is not answered within ${largeTimeout / 1_000} s (${cause}), while a small one is: something in front of the ` +
-    'receiver breaks it off, or buffers it and gives up. Raise its limit for bodies, and let it pass them on as they come.'
+    'receiver closes the connection, or buffers it and gives up. Raise its limit for bodies, and let it pass them on as ' +
+    'they come.'
   );
 }
 

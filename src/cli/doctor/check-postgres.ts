@@ -53,11 +53,12 @@ function databaseFinding({ name, server, schema, missingPermissions }: PostgresE
     return finding(
       'database',
       'wrong',
-      `${name} can only be read, as a standby can: set --database to the primary.`,
+      `${name} is read-only, like a standby: set --database to the primary.`,
     );
   if (schema === 0 && missingPermissions.length > 0)
     return finding('database', 'warning', `${name} has no inbox that the user can see: see "permissions".`);
-  if (schema === 0) return finding('database', 'ok', `${name} has no inbox yet: the first receiver makes it`);
+  if (schema === 0)
+    return finding('database', 'ok', `${name} has no inbox yet: the first receiver creates it`);
   return finding('database', 'ok', `${name} can be written (schema version ${schema})`);
 }
 
@@ -77,7 +78,7 @@ function permissionsFinding({ schema, missingPermissions }: PostgresExamination)
   return finding(
     check,
     'ok',
-    schema === 0 ? 'the user may make the inbox' : 'the user may use all of the inbox',
+    schema === 0 ? 'the user may create the inbox' : 'the user may use all of the inbox',
   );
 }
 
@@ -120,7 +121,7 @@ function encodingFinding({ server: { encoding } }: PostgresExamination): Finding
   const found = `texts are stored in ${encoding}`;
   return keepsAllTexts(encoding)
     ? finding('encoding', 'ok', found)
-    : finding('encoding', 'wrong', `${found}: make a database with the encoding UTF8 (docs/postgres.md).`);
+    : finding('encoding', 'wrong', `${found}: create a database with the encoding UTF8 (docs/postgres.md).`);
 }
 
 function tuplesFinding({ tuples: { dead, live } }: PostgresExamination): Finding {
@@ -143,7 +144,7 @@ function transactionFinding({ server }: PostgresExamination): Finding {
     ? finding(
         'oldest transaction',
         'warning',
-        `${found}: vacuum removes nothing that was deleted since. Find it in pg_stat_activity, and end it.`,
+        `${found}: vacuum can't remove rows that were deleted since then. Find it in pg_stat_activity, and end it.`,
       )
     : finding('oldest transaction', 'ok', found);
 }
@@ -156,13 +157,13 @@ function clockFinding({ clock: { ahead, roundTrip } }: PostgresExamination): Fin
   return finding(
     check,
     'warning',
-    `this machine's clock is ${seconds} s ${ahead < 0 ? 'behind' : 'ahead of'} the database's: retries of several ` +
-      'machines come too early or too late. Let both clocks be kept by NTP.',
+    `this machine's clock is ${seconds} s ${ahead < 0 ? 'behind' : 'ahead of'} the database's: with several machines, ` +
+      'retries run too early or too late. Synchronize both clocks with NTP.',
   );
 }
 
 function connectionsFinding({ server: { connectionsLeft: left } }: PostgresExamination): Finding {
-  const found = `${Math.max(0, left)} more are possible (max_connections), and a process makes up to ${connectionsOfProcess}`;
+  const found = `${Math.max(0, left)} more are possible (max_connections), and a process opens up to ${connectionsOfProcess}`;
   return left < connectionsOfProcess
     ? finding('connections', 'warning', `${found}: raise it, or put a pooler in between.`)
     : finding('connections', 'ok', found);

@@ -26,7 +26,7 @@ export async function checkSubscription(
       /\b(baseUrl|apiKey)\b/g,
       (option) => sourcesOfOptions[option as keyof typeof sourcesOfOptions],
     );
-    return [finding('subscription', 'wrong', `the platform can't be asked: ${reason}`)];
+    return [finding('subscription', 'wrong', `the platform could not be queried: ${reason}`)];
   }
 }
 
@@ -73,12 +73,12 @@ function asking({ events }: Subscription): Finding {
     ? finding(
         'events',
         'warning',
-        `the subscription also asks for what no known event is named, which may never come: ${named}.`,
+        `the subscription also asks for unknown event names, for which nothing may ever come: ${named}.`,
       )
     : finding(
         'events',
         'wrong',
-        `the subscription asks for no event that is known, so nothing may come: ${named}. Correct its events.`,
+        `the subscription asks only for unknown event names, so nothing may come: ${named}. Correct its events.`,
       );
 }
 
@@ -94,17 +94,17 @@ function withSuggestion(name: string): string {
 
 function signing({ signing_enabled: isSigned }: Subscription, hasSecrets: boolean): Finding {
   if (isSigned) return finding('signed', 'ok', 'the subscription is signed');
-  const hint = 'enable signing, and keep the secret that is returned once.';
+  const hint = 'enable signing, and store the secret, which is returned only once.';
   return hasSecrets
     ? finding(
         'signed',
         'wrong',
-        `the subscription is not signed, and the receiver refuses what is not: ${hint}`,
+        `the subscription is not signed, and the receiver refuses unsigned deliveries: ${hint}`,
       )
     : finding(
         'signed',
         'warning',
-        `the subscription is not signed, so that its headers alone show who delivers: ${hint}`,
+        `the subscription is not signed, so only its headers identify the sender: ${hint}`,
       );
 }
 

@@ -11,11 +11,11 @@ export function foreignAnswer(answer: Answer, { body }: Sent): string | undefine
   const who = whoAnswered(answer);
   const { status } = answer;
   if (status === 413) {
-    return `${who} refuses ${body} with 413, so that long transcripts never reach the receiver: ${largerLimit(answer)}.`;
+    return `${who} refuses ${body} with 413, so long transcripts never reach the receiver: ${largerLimit(answer)}.`;
   }
   if (status === 429) {
     return (
-      `${who} refuses ${body} with 429, as a rate limiter does, and a delivery that is refused so may be lost: ` +
+      `${who} refuses ${body} with 429, as a rate limiter does, and a delivery that is refused like that may be lost: ` +
       'exempt this path from it, or mount the receiver before it.'
     );
   }
@@ -52,7 +52,7 @@ export function whoAnswered({ headers }: Pick<Answer, 'headers'>): string {
     const name = headers.get(header)?.trim();
     if (name) return `something in front of the receiver (${header}: ${name.slice(0, maxName)})`;
   }
-  return 'something in front of the receiver, which does not name itself,';
+  return 'something in front of the receiver, which does not identify itself,';
 }
 
 /** The headers of rate limiters; the receiver never sends them. */

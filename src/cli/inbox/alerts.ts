@@ -9,14 +9,14 @@ const columns: readonly Column<RaisedAlert>[] = [
   ['since', ({ since }) => since],
   ['alert', ({ name }) => name],
   ['subject', ({ subject }) => subject],
-  ['how it stands', ({ message }) => message],
+  ['current state', ({ message }) => message],
 ];
 
 export function addAlerts(inbox: Command): void {
   inbox
     .command('alerts')
     .option(...databaseOption)
-    .description('print the alerts that are raised as lines of JSON')
+    .description('print the raised alerts as lines of JSON')
     .action(async (flags: { readonly database?: string }) => {
       const alerts = await withInbox(await existingInbox(flags), (store) => raisedAlerts(store.alerts));
       await printAll(alerts, { nothing: 'no alert is raised', columns });

@@ -11,8 +11,8 @@ import type { Column } from './table.ts';
 /** Adds the options that the audit list stores with a change. */
 export function takesAccount(command: Command): Command {
   return command
-    .option('--by <who>', 'who does it: kept in the audit list')
-    .option('--reason <text>', 'why: kept in the audit list');
+    .option('--by <who>', 'who does it; stored in the audit list')
+    .option('--reason <text>', 'why; stored in the audit list');
 }
 
 export function accountOf({ by, reason }: Account): Account {
@@ -33,14 +33,14 @@ const columns: readonly Column<AuditEntry>[] = [
   ['events', ({ events }) => events],
   ['runs', ({ runs }) => runs],
   ['progress', ({ progress }) => progress && `${progress.state} ${Math.floor(progress.share * 100)} %`],
-  ['to what', ({ what }) => what],
+  ['target', ({ what }) => what],
   ['why', ({ reason }) => reason],
 ];
 
 export function addAudit(inbox: Command): void {
   takesLimit(takesTimes(inbox.command('audit'), 'done'))
     .option(...databaseOption)
-    .description('print what people have done to the inbox as lines of JSON, latest first')
+    .description('print the audit list, what people have done to the inbox, as lines of JSON, latest first')
     .action(async ({ since, until, limit: max, ...flags }: AuditFlags) => {
       await withReceiver(flags, async ({ audit }) => {
         await printPages(
@@ -49,7 +49,7 @@ export function addAudit(inbox: Command): void {
             return { items: page.entries, cursor: page.cursor };
           },
           max,
-          { nothing: 'nobody has changed anything', columns },
+          { nothing: 'the audit list is empty', columns },
         );
       });
     });
@@ -58,7 +58,7 @@ export function addAudit(inbox: Command): void {
 export function addStop(inbox: Command): void {
   takesAccount(inbox.command('stop'))
     .option(...databaseOption)
-    .description('stop a replay or a dismissal that goes on; what it has changed stays so')
+    .description('stop a replay or a dismissal in progress; what it has changed stays changed')
     .addArgument(entryIdArgument())
     .action(async (id: number, flags: { readonly database?: string } & Account) => {
       const stopped = await withReceiver(flags, (receiver) => receiver.events.stop(id, accountOf(flags)));

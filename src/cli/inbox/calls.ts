@@ -27,11 +27,11 @@ const columns: readonly Column<CallRecord>[] = [
 export function addCalls(inbox: Command): void {
   const calls = inbox
     .command('calls')
-    .option('--status <status>', `how far the call has come: ${callStatuses.join(', ')}`, oneOf(callStatuses))
-    .option('--agent-id <id>', 'its agent');
+    .option('--status <status>', `the status of the call: ${callStatuses.join(', ')}`, oneOf(callStatuses))
+    .option('--agent-id <id>', 'the id of its agent');
   takesLimit(takesTimes(calls, 'its first event arrived'))
     .option(...databaseOption)
-    .description('print calls as lines of JSON, as their events report them, latest first')
+    .description('print the records of calls, made from their events, as lines of JSON, latest first')
     .action(async ({ limit: max, ...flags }: CallsFlags) => {
       const { database: _, ...conditions } = flags;
       await withReceiver(flags, async ({ calls: records }) => {
@@ -51,7 +51,7 @@ export function addCall(inbox: Command): void {
   inbox
     .command('call')
     .option(...databaseOption)
-    .description('print one call as JSON: what its events report of it, and which they are')
+    .description('print one call as JSON: its record, and its events')
     .argument('<call-id>', 'its id')
     .action(async (callId: string, flags: { readonly database?: string }) => {
       const call = await withReceiver(flags, async ({ calls }, database) => {

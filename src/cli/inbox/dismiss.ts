@@ -19,19 +19,19 @@ interface DismissFlags extends EventFilter {
 export function addDismiss(inbox: Command, exitWith: (code: number) => void): void {
   takesFilter(inbox.command('dismiss'))
     .option(...databaseOption)
-    .description('say which runs would be dismissed, and with --yes dismiss them: they will not be run')
-    .option('--by <who>', 'who dismisses them: kept with each run')
-    .requiredOption('--reason <text>', 'why: kept with each run')
+    .description('show which runs would be dismissed, and with --yes dismiss them: they will not be run')
+    .option('--by <who>', 'who dismisses them; stored with each run')
+    .requiredOption('--reason <text>', 'why; stored with each run')
     .option('--yes', 'dismiss them')
     .addHelpText(
       'after',
       [
         '',
-        "Dead letters of a handler: ringback inbox dismiss --state dead --handler journal --reason 'done by hand'",
-        "Those that have failed alike:  ringback inbox dismiss --failure c82a60b3a4cb7cf1 --reason 'done by hand'",
-        "Runs of a handler that is gone: ringback inbox dismiss --handler old-journal --reason 'renamed to journal'",
-        'The last also dismisses runs that wait. The command does not know your app: a handler of that name that still',
-        'exists loses those of its runs that wait, and keeps those that it is running.',
+        "Dead letters of a handler:    ringback inbox dismiss --state dead --handler journal --reason 'done by hand'",
+        "Those with the same failure:  ringback inbox dismiss --failure c82a60b3a4cb7cf1 --reason 'done by hand'",
+        "Runs of a removed handler:    ringback inbox dismiss --handler old-journal --reason 'renamed to journal'",
+        'The last one also dismisses waiting runs. The command does not know your app: if a handler of that name still',
+        'exists, its waiting runs are dismissed, and those that are running continue.',
       ].join('\n'),
     )
     .action(async (flags: DismissFlags, command: Command) => {
@@ -45,7 +45,7 @@ async function dismiss(flags: DismissFlags, command: Command): Promise<boolean> 
   const filter = filterOf(flags);
   if (filter.state !== 'dead' && filter.handler === undefined && filter.failure === undefined)
     return command.error(
-      "error: missing a condition: '--state dead', or '--handler <name>' for one that is gone, or '--failure <id>'",
+      "error: missing a condition: '--state dead', or '--handler <name>' for one that was removed, or '--failure <id>'",
     );
   const { by, reason, yes } = flags;
   const dryRun = yes !== true;
@@ -55,7 +55,7 @@ async function dismiss(flags: DismissFlags, command: Command): Promise<boolean> 
     return resultUnlessStopped(events, begun, signal, by);
   });
   if (!dismissed) {
-    remark('stopped before all were dismissed: what has been stays so');
+    remark('stopped before all were dismissed: those that were stay dismissed');
     return false;
   }
   await printResult(dismissed);

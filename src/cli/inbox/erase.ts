@@ -16,15 +16,15 @@ interface EraseFlags extends Account {
 }
 
 export function addErase(inbox: Command): void {
-  const byCall = new Option('--call-id <id>', 'the call, whole');
-  const byPhoneNumber = new Option('--phone-number <number>', 'every call that names the number, whole');
+  const byCall = new Option('--call-id <id>', 'erase this call');
+  const byPhoneNumber = new Option('--phone-number <number>', 'erase every call that names this number');
   takesAccount(inbox.command('erase'))
     .addOption(byCall.argParser(argument('the id of a call', readText)).conflicts('phoneNumber'))
     .addOption(byPhoneNumber.argParser(argument('a phone number of at least 7 digits', readPhoneNumber)))
     .option(...databaseOption)
-    .option('--yes', "erase it: it can't be brought back")
+    .option('--yes', "erase it; this can't be undone")
     .description(
-      'say what would be erased, and with --yes erase it: a call, or all that names a phone number',
+      'show what would be erased, and with --yes erase it: a call, or everything that names a phone number',
     )
     .action(async (flags: EraseFlags, command: Command): Promise<void> => {
       const { callId, phoneNumber } = flags;

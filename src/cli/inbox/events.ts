@@ -23,7 +23,7 @@ const driftColumns: readonly Column<DriftFinding>[] = [
   ['last seen', ({ lastSeenAt }) => lastSeenAt],
   ['events', ({ count }) => count],
   ['event', ({ eventName }) => eventName],
-  ['what differs', ({ kind }) => kind],
+  ['difference', ({ kind }) => kind],
   ['where', ({ path }) => path],
 ];
 
@@ -91,10 +91,10 @@ export function addDrift(inbox: Command): void {
   inbox
     .command('drift')
     .option(...databaseOption)
-    .description('print as lines of JSON how events differ from their documentation, latest first-seen first')
+    .description('print how events differ from their documentation as lines of JSON, latest first')
     .action(async (flags: { readonly database?: string }) => {
       await withReceiver(flags, async ({ drift }) => {
-        await printAll(await drift.list(), { nothing: 'no difference is known', columns: driftColumns });
+        await printAll(await drift.list(), { nothing: 'no differences are known', columns: driftColumns });
       });
     });
 }

@@ -31,13 +31,13 @@ export function addFailures(inbox: Command): void {
     .option(...databaseOption)
     .option('--handler <name>', 'only of this handler')
     .description(
-      'print the failures of runs that are not done, in groups of those that are alike, as lines of JSON',
+      'print the failures of runs that are not done, in groups of similar failures, as lines of JSON',
     )
     .addHelpText('after', '\nThe events of a group: ringback inbox events --failure <id>')
     .action(async ({ handler, ...flags }: FailuresFlags) => {
       await withReceiver(flags, async ({ failures }) => {
         await printAll(await failures.list({ handler }), {
-          nothing: 'nothing has failed that is not done since',
+          nothing: 'no run that failed is still not done',
           columns,
         });
       });
@@ -45,11 +45,11 @@ export function addFailures(inbox: Command): void {
 }
 
 export function addMute(inbox: Command): void {
-  addChange(inbox, 'mute', 'leave a group of failures out of alerts, until it is unmuted');
+  addChange(inbox, 'mute', 'mute a group of failures: alerts no longer report it, until it is unmuted');
 }
 
 export function addUnmute(inbox: Command): void {
-  addChange(inbox, 'unmute', 'have alerts tell of a muted group of failures again');
+  addChange(inbox, 'unmute', 'unmute a group of failures: alerts report it again');
 }
 
 function addChange(inbox: Command, name: 'mute' | 'unmute', description: string): void {

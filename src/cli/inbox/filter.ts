@@ -11,9 +11,9 @@ const states = eventFilterSchema.shape.state.unwrap().options;
 /** Adds the options that select events: the conditions of `receiver.events`. */
 export function takesFilter(command: Command): Command {
   const filtered = command
-    .option('--state <state>', `how far it has come: ${states.join(', ')}`, oneOf(states))
-    .option('--handler <name>', 'it has a stored run of this handler')
-    .option('--failure <id>', 'it has a run that has failed like this: the id of a group of failures')
+    .option('--state <state>', `its state: ${states.join(', ')}`, oneOf(states))
+    .option('--handler <name>', 'has a stored run of this handler')
+    .option('--failure <id>', 'has a run with this failure: the id of a group of failures')
     .option('--event-name <name>', 'its name')
     .option('--call-id <id>', 'its call')
     .option('--agent-id <id>', 'its agent')

@@ -17,7 +17,7 @@ export function addHandlers(inbox: Command): void {
     .command('handlers')
     .option(...databaseOption)
     .description(
-      'print the handlers, what waits for each, which are paused, and the other living processes, as JSON',
+      'print the handlers, what waits for each, which are paused, and the other live processes, as JSON',
     )
     .action(async (flags: Flags) => {
       const { handlers, processes } = await withReceiver(flags, (receiver) => receiver.handlers.list());
@@ -30,7 +30,7 @@ export function addPause(inbox: Command): void {
   takesAccount(inbox.command('pause'))
     .option(...databaseOption)
     .description(
-      'pause a handler: its runs wait, in every process, until it is resumed; deliveries are taken as before',
+      'pause a handler: its runs wait, in every process, until it is resumed; deliveries are accepted as before',
     )
     .argument('<handler>', 'its name')
     .action(async (name: string, flags: ChangeFlags) => {
@@ -42,7 +42,7 @@ export function addPause(inbox: Command): void {
 export function addResume(inbox: Command): void {
   takesAccount(inbox.command('resume'))
     .option(...databaseOption)
-    .description('let a paused handler go on')
+    .description('resume a paused handler')
     .argument('<handler>', 'its name')
     .action(async (name: string, flags: ChangeFlags) => {
       const resumed = await withReceiver(flags, (receiver) =>

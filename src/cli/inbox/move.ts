@@ -22,16 +22,16 @@ interface MoveFlags {
 export function addMove(inbox: Command): void {
   inbox
     .command('move')
-    .requiredOption('--from <file or URL>', 'the inbox to move, which stays as it is')
+    .requiredOption('--from <file or URL>', 'the inbox to move, which is not changed')
     .requiredOption('--to <file or URL>', 'where it is moved to: a new file, or a schema without an inbox')
-    .description('say what would be moved, and with --yes move an inbox from SQLite to Postgres, or back')
+    .description('show what would be moved, and with --yes move an inbox from SQLite to Postgres, or back')
     .option('--yes', 'move it')
     .addHelpText(
       'after',
       [
         '',
-        'Stop every receiver on both first: deliveries that come meanwhile are sent again by the platform.',
-        'If it is cut short, run the same command again: it goes on where it was.',
+        'Stop every receiver on both first: the platform retries the deliveries that come meanwhile.',
+        'If it is interrupted, run the same command again: it continues where it stopped.',
         "To Postgres: ringback inbox move --from ringback.db --to 'postgres://user@host/app?schema=ringback'",
       ].join('\n'),
     )

@@ -27,7 +27,7 @@ const columns: readonly Column<QuarantinedDelivery>[] = [
   ['arrived', ({ receivedAt }) => receivedAt],
   ['kind', ({ kind }) => kind],
   ['reason', ({ reason }) => reason],
-  ['trace id, not verified', ({ traceId }) => traceId],
+  ['unverified trace id', ({ traceId }) => traceId],
 ];
 
 export function addQuarantine(inbox: Command): void {
@@ -35,7 +35,7 @@ export function addQuarantine(inbox: Command): void {
     .command('quarantine')
     .option('--kind <kind>', `why it is there: ${kinds.join(', ')}`, oneOf(kinds))
     .option('--reason <reason>', `its reason: ${quarantineReasons.join(', ')}`, oneOf(quarantineReasons))
-    .option('--trace-id <id>', 'the trace id in its header, or a part of it');
+    .option('--trace-id <id>', 'the trace id in its header, or part of it');
   takesLimit(takesTimes(quarantine))
     .option(...databaseOption)
     .description('print the deliveries in quarantine as lines of JSON, latest first, without their bodies')
@@ -58,7 +58,9 @@ export function addDelivery(inbox: Command): void {
   inbox
     .command('delivery')
     .option(...databaseOption)
-    .description('print one delivery in quarantine as JSON, with its headers and its body: personal data')
+    .description(
+      'print one delivery in quarantine as JSON, with its headers and body, which are personal data',
+    )
     .addArgument(deliveryIdArgument())
     .action(async (id: number, flags: { readonly database?: string }) => {
       const delivery = await withReceiver(flags, (receiver) => receiver.quarantine.get(id));
@@ -79,7 +81,7 @@ function readable({ body, ...delivery }: WholeQuarantinedDelivery) {
 export function addDiscard(inbox: Command): void {
   takesAccount(inbox.command('discard'))
     .option(...databaseOption)
-    .description('remove a delivery from quarantine for good')
+    .description('remove a delivery from quarantine permanently')
     .addArgument(deliveryIdArgument())
     .action(async (id: number, flags: Account & { readonly database?: string }) => {
       const wasThere = await withReceiver(flags, (receiver) =>

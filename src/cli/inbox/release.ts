@@ -24,8 +24,8 @@ const appOption = ['--app <file>', 'the app file of serve, if it exports options
 
 const needs = [
   '',
-  'It needs the secrets of `ringback serve`, and the app file only for the options that it exports: what is released is',
-  'handled by the receiver.',
+  'It needs the secrets of `ringback serve`, and the app file only for the options that it exports: the receiver handles',
+  'what is released.',
 ].join('\n');
 
 export function addRelease(inbox: Command): void {
@@ -33,7 +33,7 @@ export function addRelease(inbox: Command): void {
     .option(...databaseOption)
     .option(...appOption)
     .description(
-      'check a delivery in quarantine again, as of its arrival, and make it an event if it verifies',
+      'verify a delivery in quarantine again, as of its arrival, and release it as an event if it verifies',
     )
     .addArgument(deliveryIdArgument())
     .addHelpText('after', needs)
@@ -48,8 +48,10 @@ export function addReverify(inbox: Command): void {
   takesAccount(inbox.command('reverify'))
     .option(...databaseOption)
     .option(...appOption)
-    .description('check all that was not authentic again, as of its arrival, and release what verifies')
-    .option('--yes', 'check it')
+    .description(
+      'verify all unauthenticated deliveries again, as of their arrival, and release those that verify',
+    )
+    .option('--yes', 'verify and release them')
     .addHelpText('after', needs)
     .action(async (flags: ReverifyFlags) => {
       if (flags.yes !== true) return remark(await whatWaits(await existingInbox(flags)));
@@ -59,7 +61,7 @@ export function addReverify(inbox: Command): void {
 
 async function whatWaits(database: string): Promise<string> {
   const { quarantine } = await withInbox(database, (store) => store.counts());
-  return `nothing was checked: add --yes. Deliveries in quarantine that were not authentic: ${quarantine.notAuthentic}`;
+  return `nothing was verified: add --yes. Unauthenticated deliveries in quarantine: ${quarantine.notAuthentic}`;
 }
 
 /** Uses a receiver without handlers, which claims nothing: a released event waits for a receiver with handlers. */

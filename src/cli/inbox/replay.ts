@@ -31,23 +31,24 @@ interface ReplayFlags extends EventFilter {
 /** Why nothing was requeued, or not all of it. */
 const unmeant = 'nothing was run: add --yes';
 const unmatched = 'no run matches';
-const stopped = 'stopped before all was requeued: what has been is run, and the same command takes the rest';
+const stopped =
+  'stopped before all were requeued: those that were will run, and the same command requeues the rest';
 type Undone = typeof unmeant | typeof unmatched | typeof stopped;
 
 export function addReplay(inbox: Command, exitWith: (code: number) => void): void {
   takesFilter(inbox.command('replay'))
     .option(...databaseOption)
-    .description('say which runs would be run again, and with --yes have them run')
+    .description('show which runs would be run again, and with --yes run them')
     .option('--app <file>', 'module whose default export registers the handlers (RINGBACK_APP)')
-    .option('--only <handler>', 'run only this handler, also for events that it has never seen')
+    .option('--only <handler>', 'run only this handler, also for events that it has never run for')
     .option(
       '--rate <number>',
-      'how many runs are requeued a second, at most',
+      'how many runs are requeued per second, at most',
       argument('a number above 0', readRate),
     )
-    .option('--by <who>', 'who asks for it: kept with the replay')
-    .option('--reason <text>', 'why: kept with the replay')
-    .option('--yes', 'have them run')
+    .option('--by <who>', 'who requests it; stored with the replay')
+    .option('--reason <text>', 'why; stored with the replay')
+    .option('--yes', 'run them')
     .option(
       '--wait',
       'with --yes: wait until each is done or dead; exits with 0 when all are done, else with 1',
@@ -56,8 +57,8 @@ export function addReplay(inbox: Command, exitWith: (code: number) => void): voi
       'after',
       [
         '',
-        'Restart the receiver with the mended handlers first: it may run what is requeued.',
-        'It needs the app file and the secrets of `ringback serve`. With --wait, it handles events beside it meanwhile.',
+        'Restart the receiver with the fixed handlers first: it may run what is requeued.',
+        'It needs the app file and the secrets of `ringback serve`. With --wait, it also handles events meanwhile.',
         'Dead letters of a handler: ringback inbox replay --state dead --handler journal --app app.js',
       ].join('\n'),
     )
@@ -143,5 +144,5 @@ async function untilSettled(store: EventStore, id: number, signal: Promise<unkno
 /** Describes the states of the requeued runs, and what will run the rest. */
 function describeRuns({ done, dead, open }: ReplayedRuns): string {
   const counts = `runs requeued: ${done} done, ${dead} dead, ${open} still waiting`;
-  return open === 0 ? counts : `${counts}. A receiver on this database runs those that wait`;
+  return open === 0 ? counts : `${counts}. A receiver on this database runs the waiting ones`;
 }

@@ -20,7 +20,7 @@ export function pageToken({ RINGBACK_PAGE_TOKEN: token }: Environment): string {
   if (token !== undefined && token.length >= shortest) return token;
   throw configError('option_invalid', {
     option: 'RINGBACK_PAGE_TOKEN',
-    expected: `${shortest} characters or more that nobody can guess, which --page needs`,
+    expected: `at least ${shortest} characters that nobody can guess, because --page is set`,
     found: token === undefined ? 'not set' : `${token.length} characters`,
     fix: 'Make one with: openssl rand -hex 16',
   });
@@ -50,7 +50,7 @@ export function guardedPage(receiver: Receiver, token: string): Middleware {
       'content-type': 'text/plain; charset=utf-8',
       'cache-control': 'no-store',
     });
-    response.end('Your name, and the token of RINGBACK_PAGE_TOKEN as the password, let you in.\n');
+    response.end('Log in with your name, and the token in RINGBACK_PAGE_TOKEN as the password.\n');
     closeAfterLingering(request);
   };
 }

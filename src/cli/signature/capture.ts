@@ -33,7 +33,7 @@ export function readCapture(file: string): Capture {
     if (name !== undefined && value !== undefined) return [[name, value.trim()]];
     if (index === 0 && requestLine.test(line)) return [];
     // The error names only the line's number: a line that isn't a header may contain anything.
-    throw unreadable(file, `line ${index + 1} is no header`);
+    throw unreadable(file, `line ${index + 1} is not a header`);
   });
   return { file, headers: lowerCase(headers), body: bytes.subarray(end) };
 }

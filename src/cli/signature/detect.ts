@@ -112,7 +112,9 @@ function notes({ option, timestampSigned }: Detection): readonly string[] {
     ...(option.startsWith('{')
       ? ["\n'auto' doesn't try this scheme: without the option, nothing would verify."]
       : []),
-    ...(timestampSigned ? [] : ['\nNo time is signed: whoever sees a delivery can send it again later.']),
+    ...(timestampSigned
+      ? []
+      : ['\nNo time is signed: anyone who has seen a delivery can send it again later.']),
   ];
 }
 

@@ -56,18 +56,18 @@ function alterations({ headers, body }: Capture, secrets: readonly string[]): re
   if (/^\d+$/.test(declared) && Number(declared) !== body.byteLength) {
     reasons.push(
       `The body was altered: Content-Length says ${declared} bytes, but ${body.byteLength} follow the blank line. ` +
-        'Save the exact bytes of the body.',
+        'Save the body byte for byte.',
     );
   }
   if (headerText(headers, 'transfer-encoding')?.includes('chunked') === true) {
-    reasons.push('It was sent in chunks: save the body without the lengths of the chunks.');
+    reasons.push('It was sent with chunked encoding: save the body without the chunk lengths.');
   }
   for (const variant of variantsOf(body)) {
     const [found] = detectScheme([{ headers, body: variant.body }], secrets);
     if (found === undefined) continue;
     reasons.push(
       `The body was altered: it verifies ${variant.how}, in the scheme ${found.option}. ` +
-        'Whatever captured it, or stands in front of the receiver, has written it anew: pass the raw bytes on.',
+        'Something that captured it, or is in front of the receiver, has rewritten it: pass the raw bytes on.',
     );
     break;
   }
@@ -77,7 +77,7 @@ function alterations({ headers, body }: Capture, secrets: readonly string[]): re
 function besideOthers(others: readonly Detection[]): readonly string[] {
   const known = [...new Set(others.flatMap(({ secrets }) => secrets))].join(' or ');
   return [
-    `Others verify with the secret ${known}, so either the body of this one was altered, or another secret signed it.`,
+    `Others verify with the secret ${known}, so either this one's body was altered, or it was signed with another secret.`,
   ];
 }
 
@@ -90,9 +90,7 @@ function aged(capture: Capture, now: number): readonly string[] {
   const sentAt = sentAtOf(capture);
   if (sentAt === undefined || now - sentAt < bothSecrets) return [];
   const days = Math.floor((now - sentAt) / 86_400_000);
-  return [
-    `It is ${days} days old, too old for the secret to be taken for granted: if that was rotated since, the old one is needed.`,
-  ];
+  return [`It is ${days} days old: if the secret was rotated since then, the old one is needed.`];
 }
 
 /** When a request was sent, in milliseconds since 1970, according to its signature, else to its header. */

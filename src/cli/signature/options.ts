@@ -19,7 +19,7 @@ export const flagsOfOptions = {
 export function secretFileOption(): Option {
   return new Option(
     '--secret-file <file>',
-    'the signing secrets, one a line (default: RINGBACK_SECRETS_FILE or RINGBACK_SECRETS)',
+    'the signing secrets, one per line (default: RINGBACK_SECRETS_FILE or RINGBACK_SECRETS)',
   );
 }
 

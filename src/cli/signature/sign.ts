@@ -22,8 +22,8 @@ export function addSign(signature: Command): void {
     .argument('<body>', 'the file whose bytes are the body')
     .addOption(secretFileOption())
     .addOption(schemeOption('how to sign (default: t-v1-hex-whole)'))
-    .option('--trace-id <id>', 'for schemes that sign it')
-    .option('--timestamp <time>', 'the time of the delivery, sent as it is written (default: now)')
+    .option('--trace-id <id>', 'the trace id, for schemes that sign it')
+    .option('--timestamp <time>', 'the time of the delivery, sent exactly as given (default: now)')
     .addHelpText('after', '\nEvery secret gives one signature, as after a rotation.')
     .action((file: string, { secretFile, ...options }: SignFlags) => {
       const body = bytesOf(file);

@@ -13,8 +13,8 @@ export function addUnpin(signature: Command): void {
     .command('unpin')
     .option(...databaseOption)
     .description('show the scheme that is pinned in the inbox, and with --yes unpin it')
-    .option('--yes', 'unpin it: the next new event pins its own')
-    .addHelpText('after', '\nA running receiver notices at the next delivery that it would refuse.')
+    .option('--yes', 'unpin it: the next new event pins its own scheme')
+    .addHelpText('after', '\nA running receiver takes note at the next delivery that it would refuse.')
     .action(async (flags: UnpinFlags) => {
       process.stdout.write(`${await unpin(await existingInbox(flags), flags.yes === true)}\n`);
     });
@@ -24,6 +24,6 @@ async function unpin(database: string, isMeant: boolean): Promise<string> {
   const scheme = await withInbox(database, (store) => (isMeant ? store.unpinScheme() : store.pinnedScheme()));
   if (scheme === undefined) return `No scheme is pinned in ${databaseName(database)}.`;
   return isMeant
-    ? `The scheme ${scheme} is no longer pinned. The next new event pins anew.`
+    ? `The scheme ${scheme} is no longer pinned. The next new event pins a scheme again.`
     : `The scheme ${scheme} is pinned in ${databaseName(database)}. To unpin it, add --yes.`;
 }

@@ -42,10 +42,10 @@ function rewritten(body: Buffer): readonly Variant[] {
   const value = jsonIn(body.toString());
   if (value === undefined) return [];
   const texts = {
-    'as JSON without blanks': JSON.stringify(value),
-    'as JSON with a blank after each comma and colon': spaced(value),
-    'as JSON indented by two blanks': JSON.stringify(value, null, 2),
-    'as JSON indented by four blanks': JSON.stringify(value, null, 4),
+    'as JSON without whitespace': JSON.stringify(value),
+    'as JSON with a space after each comma and colon': spaced(value),
+    'as JSON indented by two spaces': JSON.stringify(value, null, 2),
+    'as JSON indented by four spaces': JSON.stringify(value, null, 4),
   };
   return Object.entries(texts).flatMap(([how, text]) => [
     { how, body: Buffer.from(text) },

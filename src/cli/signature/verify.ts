@@ -28,7 +28,7 @@ export function addVerify(signature: Command, exitWith: (code: number) => void):
     .addOption(schemeOption('how it is signed (default: every known scheme is tried)'))
     .option(
       '--tolerance <duration>',
-      'how far its time may be from that of --at (default: 5m)',
+      'how far its time may be from --at (default: 5m)',
       argument("a duration such as '5m', '30d'", parseDuration),
     )
     .option(
@@ -69,8 +69,8 @@ function describe(verification: Verification, headers: Headers): string {
 function fixOf(reason: SignatureReason, headers: Headers): string {
   if (reason === 'timestamp_out_of_tolerance') {
     return (
-      'The signature is right, but its time is too far from that of --at, which is now by default: set --at to when ' +
-      'the request came, or widen --tolerance.'
+      'The signature is correct, but its time is too far from --at, which is now by default: set --at to the time when ' +
+      'the request came, or raise --tolerance.'
     );
   }
   const elsewhere = reason === 'signature_missing' ? signatureHeaders(headers) : [];

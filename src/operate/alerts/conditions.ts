@@ -57,8 +57,8 @@ function deadLetters({ deadRuns }: Facts, { deadLetters: from }: Thresholds): Ma
   const count = total >= maxCounted ? `${maxCounted} or more` : String(total);
   const message =
     total === 1
-      ? `1 run of ${handlers} is a dead letter: nobody tries it again.`
-      : `${count} runs of ${handlers} are dead letters: nobody tries them again.`;
+      ? `1 run of ${handlers} is a dead letter: it is not retried.`
+      : `${count} runs of ${handlers} are dead letters: they are not retried.`;
   return { name: 'dead_letters', subject: '', message };
 }
 
@@ -72,7 +72,7 @@ function handlersOf(deadRuns: Facts['deadRuns']): string {
 function oldestWaiting({ backlog, now }: Facts, { oldestWaiting: from }: Thresholds): Maybe {
   const waited = backlog.oldest === undefined ? 0 : now - backlog.oldest;
   if (from === false || backlog.waiting === 0 || waited < from) return undefined;
-  const message = `The oldest of ${backlog.waiting} events and runs that wait has waited for ${inWords(waited)}.`;
+  const message = `The oldest of ${backlog.waiting} waiting events and runs has waited for ${inWords(waited)}.`;
   return { name: 'oldest_waiting', subject: '', message };
 }
 
@@ -88,7 +88,7 @@ function noDeliveries({ minutes, hours, now }: Facts, { noDeliveries: from }: Th
   const usual = from === 'unusual' ? longestPause(hours, now) : undefined;
   const limit = from === 'unusual' ? unusualFrom(usual) : from;
   if (quiet === undefined || limit === undefined || limit === false || quiet < limit) return undefined;
-  const message = `No delivery was accepted for ${inWords(quiet)}${comparedTo(usual)}: is the subscription still there?`;
+  const message = `No delivery has been accepted for ${inWords(quiet)}${comparedTo(usual)}: is the subscription still active?`;
   return { name: 'no_deliveries', subject: '', message };
 }
 
@@ -101,18 +101,18 @@ function unusualFrom(usual: number | undefined): number | undefined {
 
 function comparedTo(usual: number | undefined): string {
   if (usual === undefined) return '';
-  if (usual === 0) return ', and as long as any came, there was one in each hour';
-  return `, longer than in the two weeks before (${inWords(usual)})`;
+  if (usual === 0) return ', although before that there was at least one every hour';
+  return `, longer than ever in the two weeks before (${inWords(usual)})`;
 }
 
 function drift({ newDrift }: Facts): Maybe {
   if (newDrift === 0) return undefined;
-  const message = `${newDrift} new ${newDrift === 1 ? 'difference' : 'differences'} from the platform's documents in the last day.`;
+  const message = `${newDrift} new ${newDrift === 1 ? 'difference' : 'differences'} from the platform's documentation in the last day.`;
   return { name: 'drift', subject: '', message };
 }
 
 function disk({ freeDisk }: Facts, { freeDisk: from }: Thresholds): Maybe {
   if (from === false || freeDisk === undefined || freeDisk >= from) return undefined;
-  const message = `The disk of the inbox has ${Math.floor(freeDisk / 1024 ** 2)} MB left.`;
+  const message = `The disk of the inbox has only ${Math.floor(freeDisk / 1024 ** 2)} MB left.`;
   return { name: 'disk', subject: '', message };
 }

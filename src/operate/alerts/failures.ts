@@ -73,7 +73,8 @@ function attemptsOf(
 }
 
 function handlerFailing({ handler, failed, done, alike: [most] }: Attempts): Condition {
-  const like = most === undefined || most.count < 2 ? '' : `, ${most.count} of them alike (${most.cause})`;
+  const like =
+    most === undefined || most.count < 2 ? '' : `, ${most.count} of them in the same way (${most.cause})`;
   const message = `${failed} of ${failed + done} attempts of ${handler} have failed in the last ${inWords(window)}${like}.`;
   return { name: 'handler_failing', subject: handler, message };
 }
@@ -82,7 +83,7 @@ function failuresAlike(
   { handler, failed, done }: Attempts,
   { id, count, cause }: Attempts['alike'][number],
 ): Condition {
-  const message = `${count} of ${failed + done} attempts of ${handler} have failed alike in the last ${inWords(window)} (${cause}).`;
+  const message = `${count} of ${failed + done} attempts of ${handler} have failed in the same way in the last ${inWords(window)} (${cause}).`;
   return { name: 'failures_alike', subject: id, message };
 }
 

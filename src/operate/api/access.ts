@@ -35,7 +35,7 @@ export function requireAuthorize(authorize: unknown, where: 'receiver.api' | 're
   if (typeof authorize === 'function') return;
   throw configError('option_invalid', {
     option: `authorize in ${where}`,
-    expected: "a function that answers 'all', 'read' or a list of actions for whoever may come in",
+    expected: "a function that returns 'all', 'read' or a list of actions for each request that it admits",
     found: authorize === undefined ? 'left out' : `of type ${typeof authorize}`,
   });
 }
@@ -90,7 +90,7 @@ function nameIn(by: unknown): string | undefined {
   if (by === undefined || (typeof by === 'string' && by.trim() !== '')) return by;
   const found = by === null ? 'null' : typeof by === 'string' ? 'empty' : `of type ${typeof by}`;
   throw new TypeError(
-    `authorize should answer { access, by } with a name as by, but by is ${found}. Give a name, or answer with the access alone.`,
+    `authorize should return { access, by } with a name as by, but by is ${found}. Return a name, or only the access.`,
   );
 }
 

@@ -40,7 +40,11 @@ export function apiHandler({ operations, changes, authorize, onFailed }: ApiPart
     try {
       const permission = await askedPermission(authorize, request, source);
       if (!permission)
-        throw new ApiProblem(403, 'forbidden', 'You may not use this API: authorize has not let you in.');
+        throw new ApiProblem(
+          403,
+          'forbidden',
+          'You may not use this API: authorize has not admitted this request.',
+        );
       if (request.method === 'GET' && path === changesPath) return stream(changes, request, permission);
       return answer(request, await resultOf(request, path, { operations, permission }));
     } catch (error) {
@@ -49,7 +53,7 @@ export function apiHandler({ operations, changes, authorize, onFailed }: ApiPart
       const { aborted, reason } = request.signal;
       if (!problem && !(aborted && error === reason)) onFailed(error);
       return refusal(
-        problem ?? new ApiProblem(500, 'failed', 'This could not be done. The log of the receiver says why.'),
+        problem ?? new ApiProblem(500, 'failed', 'The request failed. The log of the receiver says why.'),
       );
     }
   };
@@ -69,7 +73,7 @@ async function resultOf(
   const body = route.body ? checked(route, route.body, await readJson(request), 'body') : {};
   const result = await route.act(operations, { id, query, body, signal: request.signal, ...permission });
   if (result === undefined)
-    throw new ApiProblem(404, 'not_found', `There is nothing at ${path}, or not any more.`);
+    throw new ApiProblem(404, 'not_found', `There is nothing at ${path}, or it has been removed.`);
   return result;
 }
 
@@ -77,7 +81,7 @@ function forbidden(action: string): ApiProblem {
   return new ApiProblem(
     403,
     'forbidden',
-    `You may not do this: authorize does not allow you the action ${action}.`,
+    `You may not do this: authorize does not grant you the action ${action}.`,
   );
 }
 
@@ -97,11 +101,11 @@ function routeOf(method: string, path: string): { readonly route: Route; readonl
     return { route, id: decoded(segments[route.path.split('/').findIndex((part) => part.startsWith('{'))]) };
   const methods = [...new Set(matching.map((candidate) => candidate.method))];
   throw methods.length > 0
-    ? new ApiProblem(405, 'method_not_allowed', `${path} takes ${methods.join(', ')}.`, methods)
+    ? new ApiProblem(405, 'method_not_allowed', `${path} accepts only ${methods.join(', ')}.`, methods)
     : new ApiProblem(
         404,
         'not_found',
-        `There is no ${path === '' ? '/' : path}. See /openapi.json for what there is.`,
+        `There is no ${path === '' ? '/' : path}. See /openapi.json for the paths.`,
       );
 }
 
@@ -122,7 +126,7 @@ function isFromAnotherSite({ headers: given }: Request): boolean {
 function requireOwnLook(request: Request, { actions }: Permission): void {
   if (!actions.includes('bodies')) throw forbidden('bodies');
   if (isFromAnotherSite(request))
-    throw new ApiProblem(403, 'origin_refused', 'Bodies are not shown to a page of another site.');
+    throw new ApiProblem(403, 'origin_refused', 'Bodies are not returned to a page of another site.');
 }
 
 /** The header alone keeps other sites out; the check of the origin helps if a proxy adds it to all requests. */
@@ -138,7 +142,8 @@ function requireOwnOrigin(request: Request): void {
 function checkedQuery(route: Route, parameters: URLSearchParams): Readonly<Record<string, unknown>> {
   const names = [...parameters.keys()];
   const repeated = names.find((name, place) => names.indexOf(name) !== place);
-  if (repeated !== undefined) throw new ApiProblem(400, 'query_invalid', `${repeated} should be given once.`);
+  if (repeated !== undefined)
+    throw new ApiProblem(400, 'query_invalid', `${repeated} should be given only once.`);
   return checked(route, route.query ?? z.strictObject({}), Object.fromEntries(parameters), 'query');
 }
 

@@ -76,7 +76,11 @@ export class Changes {
   open(): ReadableStream<Uint8Array> {
     this.#requireStarted('GET /changes');
     if (this.#streams.size >= maxStreams)
-      throw new ApiProblem(503, 'too_many_streams', `At most ${maxStreams} pages are told of changes.`);
+      throw new ApiProblem(
+        503,
+        'too_many_streams',
+        `At most ${maxStreams} pages can follow changes at once.`,
+      );
     const stream = new Stream(this.#clock, () => this.#ended(stream));
     if (this.#streams.size === 0) this.#listen();
     this.#streams.add(stream);
@@ -130,7 +134,7 @@ class Stream {
     this.#after('end', lifetime, () => this.end());
     this.#after('all', allPause, () => this.#tellAll());
     // The first bytes show the page and any proxy that the stream is open.
-    this.#write(': changes are told here\n\n');
+    this.#write(': changes are reported here\n\n');
   }
 
   /** Sends at once, or after the pause together with further changes. */

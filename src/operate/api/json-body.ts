@@ -24,14 +24,14 @@ function notJson(): ApiProblem {
 }
 
 function unreadable(): ApiProblem {
-  return new ApiProblem(400, 'body_invalid', 'The body should be JSON, in UTF-8, and come to its end.');
+  return new ApiProblem(400, 'body_invalid', 'The body should be JSON in UTF-8, and arrive completely.');
 }
 
 function readBefore(): ApiProblem {
   return new ApiProblem(
     500,
     'body_already_parsed',
-    'The app has read the body before the API could: let it leave what it has read in `body` of the request of node:http.',
+    'The app has read the body before the API could: make it set `body` of the node:http request to what it has read.',
   );
 }
 

@@ -18,7 +18,7 @@ export function openApiDocument(): Readonly<Record<string, unknown>> {
       title: 'The inbox of a Ringback receiver',
       version: '1',
       description:
-        'Paths are below the place where the app has mounted the API, and who may use it is decided by the app. ' +
+        'Paths are relative to the path at which the app has mounted the API. The app decides who may use it. ' +
         `Every change needs the header ${changeHeader}.`,
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -37,7 +37,7 @@ const changesOperation = {
   summary: 'Which lists may have changed, as server-sent events',
   description:
     'Needs the action `look`. Each event is named `changed`, and its data is JSON such as `{"topics":["events"]}`. ' +
-    'It ends after some minutes: connect again, as browsers do by themselves.',
+    'The stream ends after some minutes: connect again, as browsers do automatically.',
   responses: {
     200: {
       description: 'What may have changed',
@@ -54,7 +54,7 @@ function operation({ method, path, action, summary, query, body, result }: Route
     summary,
     description:
       action === undefined
-        ? 'For everybody whom `authorize` lets in.'
+        ? 'For everybody whom `authorize` admits.'
         : `Needs the action \`${action}\` of ${actions.join(', ')}.`,
     parameters: [
       ...(id === undefined ? [] : [{ name: id, in: 'path', required: true, schema: { type: 'string' } }]),

@@ -6,14 +6,14 @@ import { alertNames } from '../../receiver/alert-options.ts';
 import { actions } from './access.ts';
 
 const time = z.iso.datetime();
-const cursor = z.string().optional().describe('For the next page; left out on the last.');
+const cursor = z.string().optional().describe('For the next page; left out on the last page.');
 const count = z.int().min(0);
 
 const run = z.strictObject({
   handler: z.string(),
   state: z.enum(['due', 'running', 'blocked', 'done', 'dead']),
   attempts: count,
-  dueAt: time.optional().describe('When a run that waits is due; a time in 1970 is "at once".'),
+  dueAt: time.optional().describe('When a waiting run is due; a time in 1970 means at once.'),
   settledAt: time.optional(),
   reason: z.string().optional().describe('Why the last attempt failed. It may hold personal data.'),
   replay: z.int().optional().describe('The replay that last requeued it.'),
@@ -34,7 +34,7 @@ const event = z.strictObject({
   source: z
     .enum(['delivered', 'reconciled'])
     .describe(
-      '`reconciled`: its delivery was lost, and it was rebuilt from what the platform says of its call.',
+      "`reconciled`: its delivery was lost, and it was rebuilt from the platform's record of its call.",
     ),
   eventName: z.string(),
   callId: z.string().optional(),
@@ -43,11 +43,11 @@ const event = z.strictObject({
   state: z.enum(['new', 'open', 'done']),
   occurredAt: time,
   receivedAt: time,
-  runs: z.array(run).describe('Runs for which there is something to remember, in order of their handlers.'),
+  runs: z.array(run).describe('The stored runs, in order of their handlers.'),
 });
 
 const content = {
-  headers: z.record(z.string(), z.unknown()).optional().describe('Only if it was asked for.'),
+  headers: z.record(z.string(), z.unknown()).optional().describe('Only if it was requested.'),
 };
 
 const call = z.strictObject({
@@ -82,10 +82,10 @@ const delivery = z.strictObject({
   kind: z.enum(['not_authentic', 'unreadable']),
   reason: z.string(),
   receivedAt: time,
-  traceId: z.string().optional().describe('As its sender wrote it: nobody has verified it.'),
+  traceId: z.string().optional().describe('As sent, not verified.'),
   bytes: count,
   digest: z.string().describe('The SHA-256 of the whole body, in hexadecimal.'),
-  isCut: z.boolean().describe('Whether only the head of the body is kept.'),
+  isCut: z.boolean().describe('Whether only the beginning of the body is kept.'),
 });
 
 const changedRuns = { events: count, runs: count, handlers: z.record(z.string(), count) };
@@ -102,7 +102,7 @@ const handler = z.strictObject({
   running: count,
   blocked: count,
   dead: count,
-  isRegistered: z.boolean().describe('Whether a living process has it.'),
+  isRegistered: z.boolean().describe('Whether a live process has registered it.'),
   settings: z
     .strictObject({
       patterns: z.array(z.string()),
@@ -115,13 +115,13 @@ const handler = z.strictObject({
         .optional(),
     })
     .optional()
-    .describe('Only of handlers that the process has that answers.'),
+    .describe('Only for handlers of the process that answers.'),
   pause: pause.optional(),
 });
 
 const bulkState = z
   .enum(['running', 'done', 'stopped'])
-  .describe('Whether it goes on, has gone through all of its events, or was stopped before.');
+  .describe('Whether it is in progress, has finished, or was stopped before it finished.');
 const entry = z.strictObject({
   id: z.int(),
   action: z.enum(auditActions),
@@ -131,15 +131,15 @@ const entry = z.strictObject({
   what: z.string().describe('What it was done to: a filter as JSON, a name, a trace id, a delivery.'),
   events: count.describe('How many events or deliveries were changed.'),
   runs: count.describe('How many runs were changed.'),
-  finishedAt: time.optional().describe('Left out while it goes on, and if it failed.'),
+  finishedAt: time.optional().describe('Left out while it is in progress, and if it failed.'),
   progress: z
     .strictObject({
       state: bulkState,
-      share: z.number().describe('From 0 to 1: the share of the events that it has gone through.'),
-      handlers: z.record(z.string(), count).describe('How many runs of each handler it has changed.'),
+      share: z.number().describe('From 0 to 1: the share of its events that have been processed.'),
+      handlers: z.record(z.string(), count).describe('How many runs of each handler were changed.'),
     })
     .optional()
-    .describe('Of replays and dismissals.'),
+    .describe('Only for replays and dismissals.'),
 });
 
 /** By their names in the OpenAPI document. */
@@ -148,7 +148,7 @@ export const results = {
   Counts: z.strictObject({
     events: z.strictObject({ new: count, open: count, done: count }),
     claims: z.strictObject({
-      events: count.describe('How many of the new events a process has claimed, to run their handlers.'),
+      events: count.describe('How many of the new events a process has claimed.'),
     }),
     runs: z.strictObject({ due: count, running: count, blocked: count, dead: count }),
     quarantine: z.strictObject({ notAuthentic: count, unreadable: count, dropped: count }),
@@ -164,21 +164,21 @@ export const results = {
   Failures: z.strictObject({
     groups: z.array(
       z.strictObject({
-        id: z.string().describe('For the condition `failure` of events.'),
+        id: z.string().describe('For the filter `failure` of events.'),
         handler: z.string(),
         cause: z.string().describe("The error's class or code."),
         place: z.string().optional(),
-        message: z.string().describe('The reason without what varies.'),
-        dead: count.describe('Dead letters by it.'),
-        retrying: count.describe('Runs that are tried again after it.'),
+        message: z.string().describe('The reason without the parts that vary.'),
+        dead: count.describe('Dead letters with this failure.'),
+        retrying: count.describe('Runs with this failure that will be retried.'),
         firstSeenAt: time,
         lastSeenAt: time,
-        traceId: z.string().optional().describe('Of the event that has failed so last.'),
-        mutedAt: time.optional().describe('Since when alerts leave it out. Left out if it is not muted.'),
+        traceId: z.string().optional().describe('Of the latest event with this failure.'),
+        mutedAt: time.optional().describe('Since when it is muted. Left out if it is not muted.'),
         lastDay: z
           .array(count)
           .length(24)
-          .describe('How many attempts have failed so in each of the last 24 hours, the present one last.'),
+          .describe('Failed attempts in each of the last 24 hours, the current hour last.'),
       }),
     ),
   }),
@@ -188,17 +188,17 @@ export const results = {
       z.strictObject({
         id: z.int(),
         handlers: z.array(z.string()),
-        isThis: z.boolean().describe('Whether it is the one that answers.'),
+        isThis: z.boolean().describe('Whether it is the process that answers.'),
       }),
     ),
   }),
-  Muted: z.strictObject({ changed: z.boolean().describe('Whether it was otherwise before.') }),
+  Muted: z.strictObject({ changed: z.boolean().describe('Whether this changed anything.') }),
   Paused: pause,
   Resumed: z.strictObject({ resumed: z.boolean().describe('Whether it was paused.') }),
   Deliveries: z.strictObject({ deliveries: z.array(delivery), cursor }),
   Delivery: delivery.extend({
     ...content,
-    body: z.base64().optional().describe('The bytes as they came. Only if it was asked for.'),
+    body: z.base64().optional().describe('The bytes as they arrived. Only if they were requested.'),
   }),
   Alerts: z.strictObject({
     alerts: z.array(
@@ -209,7 +209,7 @@ export const results = {
           .optional()
           .describe('The handler of `handler_failing`; the id of the group of `failures_alike`.'),
         since: time,
-        message: z.string().describe('How it stands, in a sentence.'),
+        message: z.string().describe('The current state, in a sentence.'),
       }),
     ),
   }),
@@ -217,14 +217,12 @@ export const results = {
     resolution: z.enum(['minute', 'hour']),
     points: z.array(
       z.strictObject({
-        at: time.describe(
-          'When the minute or the hour begins. Those in which nothing happened are left out.',
-        ),
+        at: time.describe('The start of the minute or hour. Those in which nothing happened are left out.'),
         accepted: count,
         duplicate: count,
         quarantined: count,
-        refused: z.record(z.string(), count).describe('By the code of the refusal.'),
-        answerP50: count.optional().describe('In milliseconds, as all that follow.'),
+        refused: z.record(z.string(), count).describe('By the refusal code.'),
+        answerP50: count.optional().describe('In milliseconds, like all of the following.'),
         answerP99: count.optional(),
         done: count,
         retried: count,
@@ -251,11 +249,11 @@ export const results = {
     ),
   }),
   BulkAction: z.strictObject({
-    id: z.int().optional().describe('Of its entry in the audit list. Left out for a dry run.'),
+    id: z.int().optional().describe('The id of its entry in the audit list. Left out for a dry run.'),
     state: bulkState.optional(),
     ...changedRuns,
   }),
-  Stopped: z.strictObject({ stopped: z.boolean().describe('Whether it went on.') }),
+  Stopped: z.strictObject({ stopped: z.boolean().describe('Whether it was in progress.') }),
   Released: z.strictObject({ status: z.enum(['accepted', 'duplicate']), traceId: z.string() }),
   Discarded: z.strictObject({ discarded: z.boolean() }),
   Reverified: z.strictObject({

@@ -17,8 +17,8 @@ import type { Asked, Route } from './route.ts';
 
 /** Times as strings only: the operations take other forms as well. */
 const times = {
-  since: givenText.optional().describe('Arrived then or later. ISO 8601.'),
-  until: givenText.optional().describe('Arrived before then. ISO 8601.'),
+  since: givenText.optional().describe('Arrived at or after this time. ISO 8601.'),
+  until: givenText.optional().describe('Arrived before this time. ISO 8601.'),
 };
 /** The query parameters of each list besides its conditions. */
 const page = {
@@ -28,19 +28,22 @@ const page = {
     .transform(Number)
     .pipe(listOptions.limit.unwrap())
     .optional()
-    .describe('How many, by default 100.'),
-  cursor: listOptions.cursor.describe('The `cursor` of the page before.'),
+    .describe('The maximum number of items, by default 100.'),
+  cursor: listOptions.cursor.describe('The `cursor` of the previous page.'),
 };
 const filter = z.strictObject({ ...eventFilterSchema.shape, ...times });
 const change = {
-  dryRun: z.boolean('true or false').optional().describe('Changes nothing, and answers what would be.'),
+  dryRun: z
+    .boolean('true or false')
+    .optional()
+    .describe('A dry run: changes nothing, and returns what would change.'),
 };
 const withBody = z.strictObject({
   body: z
     .enum(['true', 'false'], 'true or false')
     .transform((value) => value === 'true')
     .optional()
-    .describe('Whether body and headers are answered, too.'),
+    .describe('Whether to return the body and the headers, too.'),
 });
 
 /** Why something is done. `authorize` says who does it. */
@@ -65,7 +68,7 @@ function numberIn(id: string): number {
   throw new ApiProblem(
     404,
     'not_found',
-    `There is nothing with the id "${id}": it should be a whole number.`,
+    `There is nothing with the id "${id}": an id should be a whole number.`,
   );
 }
 
@@ -80,7 +83,7 @@ export const routes: readonly Route[] = [
   {
     method: 'GET',
     path: '/access',
-    summary: 'What whoever asks may do',
+    summary: 'What the caller of the API may do',
     result: 'Access',
     act: async (_operations, { by, actions }) => ({ by, actions }),
   },
@@ -88,7 +91,7 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/counts',
     action: 'look',
-    summary: 'How many events, runs and quarantined deliveries there are, by state',
+    summary: 'The number of events, runs and quarantined deliveries, by state',
     result: 'Counts',
     act: (operations) => operations.counts(),
   },
@@ -127,7 +130,7 @@ export const routes: readonly Route[] = [
     method: 'POST',
     path: '/events/dismiss',
     action: 'dismiss',
-    summary: 'Marks runs done that are not to be run',
+    summary: 'Marks runs as done without running them',
     body: dismissOptionsSchema.omit({ by: true }).extend({ filter, ...change }),
     result: 'BulkAction',
     act: async ({ events }, { body: { filter: which, ...options }, by }) => {
@@ -139,7 +142,7 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/calls',
     action: 'look',
-    summary: 'Calls, the most recently first-seen first',
+    summary: 'Calls, the latest first',
     query: callQuerySchema.extend({ ...page, agentId: givenText.optional() }),
     result: 'Calls',
     act: ({ calls }, { query, signal }) => calls.list(query, { signal }),
@@ -156,7 +159,7 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/failures',
     action: 'look',
-    summary: 'Failures of runs that are not done since, in groups of those that are alike',
+    summary: 'Groups of similar failures, of runs that are still not done',
     query: failureQuerySchema,
     result: 'Failures',
     act: async ({ failures }, { query }) => ({ groups: await failures.list(query) }),
@@ -165,7 +168,7 @@ export const routes: readonly Route[] = [
     method: 'POST',
     path: '/failures/{id}/mute',
     action: 'pause',
-    summary: 'Leaves a group of failures out of alerts',
+    summary: 'Mutes a group of failures, so that alerts no longer report it',
     result: 'Muted',
     body: whySchema,
     act: async ({ failures }, { id, body, by }) => ({ changed: await failures.mute(id, { ...body, by }) }),
@@ -174,7 +177,7 @@ export const routes: readonly Route[] = [
     method: 'POST',
     path: '/failures/{id}/unmute',
     action: 'pause',
-    summary: 'Has alerts tell of a muted group again',
+    summary: 'Unmutes a group of failures, so that alerts report it again',
     result: 'Muted',
     body: whySchema,
     act: async ({ failures }, { id, body, by }) => ({ changed: await failures.unmute(id, { ...body, by }) }),
@@ -183,7 +186,7 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/handlers',
     action: 'look',
-    summary: 'The handlers with what waits for them, and the living processes',
+    summary: 'The handlers with what waits for them, and the live processes',
     result: 'Handlers',
     act: ({ handlers }) => handlers.list(),
   },
@@ -200,7 +203,7 @@ export const routes: readonly Route[] = [
     method: 'POST',
     path: '/handlers/{name}/resume',
     action: 'pause',
-    summary: 'Lets a paused handler go on',
+    summary: 'Resumes a paused handler in every process',
     result: 'Resumed',
     body: whySchema,
     act: async ({ handlers }, { id, body, by }) => ({ resumed: await handlers.resume(id, { ...body, by }) }),
@@ -212,7 +215,7 @@ export const routes: readonly Route[] = [
     summary: 'Deliveries in quarantine, the latest first',
     query: quarantineQuerySchema.extend({
       ...page,
-      traceId: givenText.optional().describe('The trace id in the header, or a part of it.'),
+      traceId: givenText.optional().describe('The trace id in the header, or part of it.'),
     }),
     result: 'Deliveries',
     act: ({ quarantine }, { query }) => quarantine.list(query),
@@ -235,7 +238,7 @@ export const routes: readonly Route[] = [
     method: 'POST',
     path: '/quarantine/{id}/release',
     action: 'quarantine',
-    summary: 'Checks a delivery again, and makes it an event',
+    summary: 'Verifies a delivery again, and releases it as an event',
     body: whySchema,
     result: 'Released',
     act: ({ quarantine }, { id, body, by }) => quarantine.release(numberIn(id), { ...body, by }),
@@ -244,7 +247,7 @@ export const routes: readonly Route[] = [
     method: 'DELETE',
     path: '/quarantine/{id}',
     action: 'quarantine',
-    summary: 'Removes a delivery for good',
+    summary: 'Discards a delivery permanently',
     result: 'Discarded',
     query: whySchema,
     act: async ({ quarantine }, { id, query, by }) => ({
@@ -255,7 +258,7 @@ export const routes: readonly Route[] = [
     method: 'POST',
     path: '/quarantine/reverify',
     action: 'quarantine',
-    summary: 'Checks all deliveries again that were not authentic, and releases those that verify',
+    summary: 'Verifies all unauthenticated deliveries again, and releases those that verify',
     body: whySchema,
     result: 'Reverified',
     act: ({ quarantine }, { body, by }) => quarantine.reverify({ ...body, by }),
@@ -272,7 +275,7 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/history',
     action: 'look',
-    summary: 'How much has happened, by minute for two days or by hour for 90',
+    summary: 'Counts and durations over time, by minute for two days or by hour for 90 days',
     query: historyQuerySchema.extend(times),
     result: 'History',
     act: async ({ history }, { query }) => {
@@ -284,7 +287,7 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/audit',
     action: 'look',
-    summary: 'What people have done, the latest first',
+    summary: 'The audit list: what people have done, the latest first',
     query: auditQuerySchema.extend(page),
     result: 'Audit',
     act: ({ audit }, { query }) => audit.list(query),
@@ -293,7 +296,7 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/audit/running',
     action: 'look',
-    summary: 'The replays and dismissals that go on',
+    summary: 'The replays and dismissals in progress',
     result: 'Running',
     act: async ({ audit }) => ({ entries: await audit.running() }),
   },
@@ -301,7 +304,7 @@ export const routes: readonly Route[] = [
     method: 'POST',
     path: '/audit/{id}/stop',
     action: 'replay',
-    summary: 'Stops a replay or a dismissal that goes on',
+    summary: 'Stops a replay or a dismissal in progress',
     body: whySchema,
     result: 'Stopped',
     act: async ({ events }, { id, body, by }) => ({
@@ -312,7 +315,7 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/drift',
     action: 'look',
-    summary: 'How what the platform sends differs from what is documented',
+    summary: 'How events differ from their documentation',
     result: 'Drift',
     act: async ({ drift }) => ({ findings: await drift.list() }),
   },
@@ -324,7 +327,10 @@ export const routes: readonly Route[] = [
     body: z.strictObject({
       callId: givenText.optional(),
       phoneNumber: givenText.optional(),
-      compact: z.boolean('true or false').optional().describe('Whether the database is rewritten.'),
+      compact: z
+        .boolean('true or false')
+        .optional()
+        .describe('Whether to rewrite the database, which frees its disk space.'),
       ...whySchema.shape,
       ...change,
     }),

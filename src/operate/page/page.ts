@@ -38,17 +38,18 @@ export function pageHandler(parts: ApiParts): ApiHandler {
     if (path === '/api' || path.startsWith('/api/')) return api(request, path.slice('/api'.length), source);
     try {
       if (!(await askedPermission(authorize, request, source)))
-        return text(403, 'You may not use this page: authorize has not let you in.');
+        return text(403, 'You may not use this page: authorize has not admitted this request.');
       return await fileAt(request, path, source);
     } catch (error) {
       onFailed(error);
-      return text(500, 'The page could not be given. The log of the receiver says why.');
+      return text(500, 'The page could not be served. The log of the receiver says why.');
     }
   };
 }
 
 async function fileAt(request: Request, path: string, source: unknown): Promise<Response> {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return text(405, 'The page is there to be got.');
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return text(405, 'The page accepts only GET and HEAD.');
   const isDocument = path === '/' || path === '';
   const target = isDocument ? withSlash(request, source) : undefined;
   if (target !== undefined)

@@ -83,7 +83,7 @@ function stateOf(
   }
   const hasEnded = endTime !== undefined;
   if (hasEnded || startTime !== undefined) return { hasStarted: true, hasEnded };
-  const expected = 'a call_status, or a time at which it started or ended';
+  const expected = 'a call_status, or a start or end time';
   throw ringbackError('call_unreadable', { callId, expected, found: 'the answer has neither' });
 }
 

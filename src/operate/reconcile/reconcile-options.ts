@@ -98,11 +98,11 @@ export function readReconcileOptions(
     option: 'since in reconcile',
     expected: isFuture
       ? `in the past: it is ${new Date(now).toISOString()}`
-      : `no longer ago than retention keeps events, which is ${inWords(kept)}`,
+      : `within the time for which retention keeps events, which is ${inWords(kept)}`,
     found: since.toISOString(),
     fix: isFuture
       ? 'Give the time at which the receiver could last be reached.'
-      : 'Events from before may have been handled and removed, and would be handled again.',
+      : 'Older events may have been handled and removed, and would be handled again.',
   });
 }
 

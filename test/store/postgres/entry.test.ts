@@ -163,7 +163,7 @@ test('a database that refuses the user is reported with a sentence, without the 
   receiver.on('*', () => {});
   await expect(receiver.start()).rejects.toMatchObject({
     code: 'database_unreachable',
-    message: expect.stringContaining('there is no database of that name'),
+    message: expect.stringContaining('there is no database with that name'),
   });
 });
 

@@ -22,7 +22,7 @@ describe('the database of another program', () => {
     await expect(receiverOn(database).start()).rejects.toMatchObject({
       code: 'database_foreign',
       message: expect.stringMatching(
-        /it is .*another program's.* Give the inbox a file of its own, and create/,
+        /it .*another program.* Give the inbox a file of its own, and create/,
       ),
     });
     expect(() => receiverOn(database).database.exec('select 1')).toThrow(found);

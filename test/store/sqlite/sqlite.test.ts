@@ -101,7 +101,7 @@ describe('opening', () => {
     const other = new Database(database);
     onTestFinished(() => void other.close());
     other.exec(`pragma legacy_alter_table = on; ${sql}`);
-    const found = `but: it is not as this version keeps an inbox (${cause}). Check`;
+    const found = `but: it differs from the inbox of this version (${cause}). Check`;
     await expect(made({ database }).receiver.start()).rejects.toMatchObject({
       code: 'database_unreadable',
       message: expect.stringContaining(found),

@@ -9,13 +9,13 @@ const causes: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'nothing answers there',
   '28P01': 'it refused the user or its password',
   '28000': 'it refused the user',
-  '3D000': 'there is no database of that name',
-  '53300': 'it has no connection left',
+  '3D000': 'there is no database with that name',
+  '53300': 'it has no free connection left',
   '57P01': 'it has ended the connection',
   '57P03': 'it is starting up or shutting down',
   '25P03': 'its idle_in_transaction_session_timeout has ended the connection',
   '25P04': 'its transaction_timeout has ended the connection',
-  '25006': 'it can only be read, as a standby can',
+  '25006': 'it is read-only, like a standby',
   '42501':
     "the user's permissions don't suffice: it must own the schema, or have been granted all of its tables, sequences and functions",
 };
@@ -32,7 +32,7 @@ export function toProblem(error: unknown, database: string): RingbackError {
   if (error instanceof RingbackError) return error;
   if (!isChanged(error))
     return ringbackError('database_unreachable', { database, cause: openingCause(error) });
-  const cause = `it is not as this version keeps an inbox (${messageOf(error)})`;
+  const cause = `it differs from the inbox of this version (${messageOf(error)})`;
   const fix = 'Restore what was changed, or name another schema.';
   return ringbackError('database_unreachable', { database, cause, fix });
 }

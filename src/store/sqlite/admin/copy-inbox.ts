@@ -19,7 +19,7 @@ import { whyNoInbox } from '../connection/why-no-inbox.ts';
 /** Higher than any pid. */
 const noPid = 2 ** 31 - 1;
 
-const taken = 'there is a file of that name already';
+const taken = 'a file with that name exists already';
 
 /** What to do if a temporary copy can't be made. */
 export const temporaryFix = 'Set TMPDIR to a folder that you may write to, and that has room for a copy.';
@@ -72,7 +72,7 @@ function refuseLeftovers(to: string): void {
 function requireOwn(descriptor: number, to: string): void {
   if (isAt(descriptor, to)) return;
   rmSync(to);
-  throw new Error('another copy to it was begun meanwhile');
+  throw new Error('another copy to it has been started meanwhile');
 }
 
 function isAt(descriptor: number, path: string): boolean {
@@ -129,7 +129,7 @@ export function copyCause(error: unknown): string {
   if (code === 'EEXIST') return taken;
   if (code === 'ENOENT') return 'there is no such folder';
   if (code === 'ERR_FS_EISDIR')
-    return 'the name of an unfinished copy, with .partial at its end, is that of a folder';
+    return 'there is a folder with the name of the unfinished copy, which ends in .partial';
   if (code === 'EACCES' || code === 'EPERM') return 'you may not write there';
   if (code === 'ENOSPC' || code === 'SQLITE_FULL' || code === 'database_full') return 'the disk is full';
   return openingCause(error);

@@ -69,10 +69,8 @@ export function openingCause(error: unknown): string {
   // SQLite reports the same for a file that it can't open and for one that it can't create.
   if (isOfKind(error, 'SQLITE_CANTOPEN'))
     return 'it is a folder, or this process may not open it, or not write to the folder that it is in';
-  if (isOfStatement(error)) return `it is not as this version keeps an inbox (${messageOf(error)})`;
-  return isReadOnly(error)
-    ? 'it, its log beside it (-wal, -shm) or their folder can only be read'
-    : messageOf(error);
+  if (isOfStatement(error)) return `it differs from the inbox of this version (${messageOf(error)})`;
+  return isReadOnly(error) ? 'it, its WAL (-wal, -shm) or their folder is read-only' : messageOf(error);
 }
 
 /**

@@ -64,7 +64,7 @@ export class DatabaseFiles {
  */
 export function refuseOtherName(file: string): void {
   if ((at(file)?.nlink ?? 0) < 2) return;
-  const cause = 'it has another name (a hard link), and its log lies beside that one';
+  const cause = 'it has another name (a hard link), and its WAL is beside that one';
   const fix =
     'Let all processes use one name. If the other one is only a copy, such as a backup, make it a real one (cp) and remove the link.';
   throw ringbackError('database_unreadable', { database: file, cause, fix });

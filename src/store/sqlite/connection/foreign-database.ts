@@ -33,10 +33,10 @@ function foreignIn(database: Database.Database): string | undefined {
   const names = namesIn(database);
   const version = numberIn(database, 'user_version');
   if (version !== 0 && (names.length > 0 || version <= schemaVersion))
-    return `is another program's, which keeps its own version in it (user_version ${version})`;
+    return `belongs to another program, which keeps its own version in it (user_version ${version})`;
   const taken = names.filter((name) => ownNames.has(name));
   return taken.length > 0
-    ? `is another program's, with tables named like those of an inbox (${taken.join(', ')})`
+    ? `belongs to another program, with tables named like those of an inbox (${taken.join(', ')})`
     : undefined;
 }
 

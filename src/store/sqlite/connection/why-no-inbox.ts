@@ -15,12 +15,12 @@ export function whyNoInbox(file: string): string | undefined {
   try {
     // Checked before the driver opens it: on a pipe, it would wait for a writer.
     const found = statSync(file);
-    if (!found.isFile()) return found.isDirectory() ? 'it is a folder' : 'it is no ordinary file';
+    if (!found.isFile()) return found.isDirectory() ? 'it is a folder' : 'it is not a regular file';
     const database = new Database(file, { readonly: true });
     try {
       if (isInbox(database)) return undefined;
       return database.pragma('application_id', { simple: true }) === sandboxMark
-        ? 'it is the file of a sandbox, and no inbox'
+        ? 'it is the database of a sandbox, not an inbox'
         : 'no receiver has stored anything in it';
     } finally {
       database.close();
