@@ -227,7 +227,7 @@ describe('changing', () => {
     await page.getByText('1 run so far (crm: 1)').waitFor();
     await page.getByRole('button', { name: 'Stop…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
-    await page.getByRole('status').getByText('Replay 1 is stopped.').waitFor();
+    await page.getByRole('status').getByText('Replay 1 was stopped.').waitFor();
     await page.getByRole('progressbar').waitFor({ state: 'detached' });
     await goTo('/audit');
     await page.getByText('1 run, then stopped').waitFor();

@@ -41,7 +41,7 @@ const views = [
   ['/calls/call-1', 'Call call-1', 'talk 3 min 12 s'],
   ['/failures', 'Failures', 'the CRM is down'],
   ['/replay?state=dead', 'Replay in bulk', 'Show what would run'],
-  ['/quarantine', 'Quarantine', 'No secret of the receiver made its signature.'],
+  ['/quarantine', 'Quarantine', 'Its signature matches no secret of the receiver.'],
   ['/quarantine/1', 'Delivery 1', 'If the secret was rotated'],
   ['/handlers', 'Handlers and processes', 'crm'],
   ['/drift', 'Drift', 'payload.novelty'],

@@ -110,7 +110,7 @@ describe('what is not there', () => {
     await goTo('/events/no-such-trace');
     await page.getByRole('alert').getByText('There is nothing at /events/no-such-trace').waitFor();
     await goTo('/calls/..');
-    await page.getByRole('alert').getByText('No address can have the id "." or ".."').waitFor();
+    await page.getByRole('alert').getByText('The page cannot show the id "." or ".."').waitFor();
     await goTo('/nothing');
     await page.getByRole('heading', { name: 'There is no such view' }).waitFor();
   });

@@ -21,9 +21,7 @@ describe('the database of another program', () => {
     const before = other.serialize();
     await expect(receiverOn(database).start()).rejects.toMatchObject({
       code: 'database_foreign',
-      message: expect.stringMatching(
-        /it .*another program.* Give the inbox a file of its own, and create/,
-      ),
+      message: expect.stringMatching(/it .*another program.* Give the inbox a file of its own, and create/),
     });
     expect(() => receiverOn(database).database.exec('select 1')).toThrow(found);
     expect(other.serialize()).toEqual(before);

@@ -61,7 +61,7 @@ export function Page() {
         {view ?? (
           <>
             <h1 tabIndex={-1}>There is no such view</h1>
-            <Empty title="The address names nothing.">Choose a view on the side.</Empty>
+            <Empty title="This address belongs to no view.">Choose a view from the menu.</Empty>
           </>
         )}
         <OpenDialog />

@@ -21,7 +21,7 @@ export function useAccess(): Access {
 
 export async function loadAccess(): Promise<Access> {
   const access = await get<Result<'Access'>>('/access');
-  if (!access) throw new Refusal(0, 'unknown', 'It is not known what you may do.');
+  if (!access) throw new Refusal(0, 'unknown', 'The receiver did not say what you may do.');
   const { by, actions } = access.data;
   return { by, mayDo: (action) => actions.includes(action) };
 }

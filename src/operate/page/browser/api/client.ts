@@ -102,7 +102,7 @@ async function ask(path: string, init: RequestInit): Promise<Response> {
     throw new Refusal(
       404,
       'unaddressable',
-      'No address can have the id "." or "..": the command ringback inbox shows it.',
+      'The page cannot show the id "." or "..": use the command ringback inbox.',
     );
   let response: Response;
   try {
@@ -117,7 +117,7 @@ async function ask(path: string, init: RequestInit): Promise<Response> {
     throw new Refusal(
       401,
       'not_ours',
-      'Something else answered in the place of the receiver: you may have to log in again.',
+      'Something other than the receiver answered: you may have to log in again.',
     );
   if (response.ok || response.status === 304) return response;
   throw await refusalIn(response);
@@ -133,7 +133,7 @@ async function jsonOf<T>(response: Response): Promise<T> {
   try {
     return (await response.json()) as T;
   } catch {
-    throw new Refusal(0, 'cut', 'The answer of the receiver has not come to its end.');
+    throw new Refusal(0, 'cut', 'The answer of the receiver was cut off.');
   }
 }
 

@@ -40,7 +40,7 @@ export function Body({ path, isBase64 = false }: { readonly path: string; readon
         </button>{' '}
         {!content && (
           <span class="faint">
-            It may hold what callers have said. That you look is kept in the audit list.
+            It may contain what callers have said. The audit list records that you looked.
           </span>
         )}
       </p>

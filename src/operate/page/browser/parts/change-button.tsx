@@ -73,7 +73,7 @@ export function OpenDialog() {
   return <ChangeDialog key={id} {...props} close={close} />;
 }
 
-const unknown = 'It is not known whether this was done. Look at the audit list before you try it again.';
+const unknown = 'It is not known whether this was done. Check the audit list before you try again.';
 
 type Preview =
   | { readonly kind: 'counting' }
@@ -143,7 +143,7 @@ function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () =>
         <p>{text}</p>
         <div class="preview" aria-live="polite">
           {preview.kind === 'counting' && !refusal && <p>Counting…</p>}
-          {preview.kind === 'nothing' && <p>There is nothing that this would change now.</p>}
+          {preview.kind === 'nothing' && <p>There is nothing to change now.</p>}
           {preview.kind === 'known' && preview.text !== '' && <p dir="auto">{preview.text}</p>}
         </div>
         <label>

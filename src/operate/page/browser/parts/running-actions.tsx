@@ -60,10 +60,10 @@ function Stop({ id, name }: { readonly id: number; readonly name: string }) {
     <ChangeButton
       label="Stop"
       title={`Stop ${name.toLowerCase()}?`}
-      text="What it has changed stays so. The rest of the events is left alone."
+      text="What it has changed stays changed. The remaining events are left alone."
       act={async (why) => {
         const { stopped } = await change<Stopped>(`/audit/${id}/stop`, { body: why });
-        return stopped ? `${name} is stopped.` : `${name} had ended before.`;
+        return stopped ? `${name} was stopped.` : `${name} had already ended.`;
       }}
     />
   );

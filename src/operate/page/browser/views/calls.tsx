@@ -34,7 +34,7 @@ export function CallsView({ query: { callId, ...query } }: Place) {
         columns={columns}
         keyOf={(call) => call.callId}
       >
-        <Empty title={Object.keys(query).length > 0 ? 'No call is like this.' : 'No call has been seen yet.'}>
+        <Empty title={Object.keys(query).length > 0 ? 'No call matches.' : 'No call has been seen yet.'}>
           A call appears with the first of its events. Events that name no call are under Events.
         </Empty>
       </List>

@@ -53,7 +53,7 @@ function OneDelivery({ delivery, path }: { readonly delivery: Delivery; readonly
         </Fact>
         <Fact name="Size">
           {size(delivery.bytes)}
-          {isCut && ', of which only the head is kept: it can not be released'}
+          {isCut && ', of which only the beginning is kept: it cannot be released'}
         </Fact>
         <Fact name="SHA-256 of the body">
           <code>{delivery.digest}</code>
@@ -72,15 +72,15 @@ function Changes({ id, path }: { readonly id: number; readonly path: string }) {
         label="Release"
         isPrimary
         title={`Release delivery ${id}?`}
-        text="It is checked again as of its arrival, with the present secrets. If it verifies and can be read, it becomes an event."
+        text="It is verified again as of its arrival, with the current secrets. If it verifies and can be read, it becomes an event."
         act={async (why) => {
           const { status, traceId } = await change<Released>(`${path}/release`, {
             body: why,
           });
           const isCopy = status === 'duplicate';
           const text = isCopy
-            ? 'It was a copy of this event, which is stored already.'
-            : 'Released: it is this event now.';
+            ? 'It is a duplicate of this event, which is already stored.'
+            : 'Released: it is now this event.';
           return { text, seenAt: ['events', traceId] };
         }}
       />
@@ -88,7 +88,7 @@ function Changes({ id, path }: { readonly id: number; readonly path: string }) {
         label="Discard"
         isDangerous
         title={`Discard delivery ${id}?`}
-        text="It is removed for good."
+        text="It is removed permanently."
         act={async ({ reason }) => {
           await change(withQuery(path, { reason }), { method: 'DELETE' });
           return { text: `Discarded delivery ${id}.`, seenAt: ['quarantine'] };

@@ -11,11 +11,11 @@ export function DriftView() {
   return (
     <>
       <h1 tabIndex={-1}>Drift</h1>
-      <p class="faint">How what the platform sends differs from what it documents. No value is kept.</p>
+      <p class="faint">How events differ from the platform's documentation. No values are stored.</p>
       <Loaded resource={resource}>
         {({ findings }) =>
           findings.length === 0 ? (
-            <Empty title="Everything is as it is documented.">
+            <Empty title="All events match their documentation.">
               A field that is new, missing or of another type appears here before a handler stumbles over it.
             </Empty>
           ) : (

@@ -64,17 +64,17 @@ function OneEvent({ event, path }: { readonly event: Event; readonly path: strin
         </Fact>
         {event.source === 'reconciled' ? (
           <Fact name="Source">
-            reconciled: never delivered, but rebuilt from what the platform says of the call
+            reconciled: never delivered, but rebuilt from the platform's record of the call
           </Fact>
         ) : (
-          <Fact name="Signature">verified at arrival: only what is authentic becomes an event</Fact>
+          <Fact name="Signature">verified at arrival: only authentic deliveries become events</Fact>
         )}
       </Facts>
       <h2>Runs</h2>
       {event.runs.length === 0 ? (
         <Empty title="No run is stored.">
           {event.state === 'done'
-            ? 'Every handler that takes it was done at the first attempt, or no handler takes it.'
+            ? 'Every matching handler was done at the first attempt, or no handler matches it.'
             : 'It waits to be handled.'}
         </Empty>
       ) : (

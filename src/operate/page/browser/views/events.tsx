@@ -45,10 +45,10 @@ export function EventsView({ query }: Place) {
         columns={columns}
         keyOf={({ traceId }) => traceId}
       >
-        <Empty title={isFiltered ? 'No event is like this.' : 'No event has arrived yet.'}>
+        <Empty title={isFiltered ? 'No event matches.' : 'No event has arrived yet.'}>
           {isFiltered
-            ? 'Take a condition away, or look into the quarantine: what is refused is no event.'
-            : 'Subscribe this receiver to events, or look into the quarantine if deliveries were sent.'}
+            ? 'Remove a filter, or check the quarantine: refused deliveries are not events.'
+            : 'Subscribe this receiver to events, or check the quarantine if deliveries were sent.'}
         </Empty>
       </List>
     </>

@@ -29,7 +29,7 @@ function GroupList({ groups }: Failures) {
   if (groups.length === 0)
     return (
       <Empty title="Nothing fails.">
-        When a handler throws, its runs are grouped here by what went wrong. There is nothing to do.
+        When a handler throws, its failed runs are grouped here by cause. There is nothing to do.
       </Empty>
     );
   // Muted groups come last: they are known.
@@ -111,7 +111,7 @@ function MuteOrUnmute({ id, isMuted }: { readonly id: string; readonly isMuted: 
       text={
         isMuted
           ? 'Alerts tell of them again.'
-          : 'Alerts leave them out until they are unmuted: nobody is woken by what is known. Runs are retried as before.'
+          : 'Alerts no longer report them until they are unmuted, so nobody is woken by a known failure. Runs are retried as before.'
       }
       act={async (why) => {
         await change(`/failures${pathOf(id)}/${path}`, { body: why });

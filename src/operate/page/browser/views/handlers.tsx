@@ -110,7 +110,7 @@ function PauseOrResume({ name, isPaused }: { readonly name: string; readonly isP
       label="Resume"
       isPrimary
       title={`Resume ${name}?`}
-      text="Its runs that have waited begin, in all processes."
+      text="Its waiting runs start, in all processes."
       act={async (why) => {
         await change(`${path}/resume`, { body: why });
         return `${name} runs again.`;
@@ -120,7 +120,7 @@ function PauseOrResume({ name, isPaused }: { readonly name: string; readonly isP
     <ChangeButton
       label="Pause"
       title={`Pause ${name}?`}
-      text="No run of it begins in any process until it is resumed. Deliveries are received and kept, and those that run come to their end."
+      text="None of its runs starts in any process until it is resumed. Deliveries are received and stored, and running attempts finish."
       act={async (why) => {
         await change(`${path}/pause`, { body: why });
         return `${name} is paused.`;

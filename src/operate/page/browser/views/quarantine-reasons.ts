@@ -6,19 +6,19 @@ interface Why {
 const known: Readonly<Record<string, Why>> = {
   signature_missing: {
     what: 'It has no signature.',
-    next: 'Whoever sent it did not sign, or something in front of the receiver takes the header away. If it was not the platform, discard it.',
+    next: 'The sender did not sign it, or something in front of the receiver removes the header. If it was not the platform, discard it.',
   },
   signature_malformed: {
-    what: 'Its signature is not written as one.',
+    what: 'Its signature is malformed.',
     next: 'Compare the header with the scheme that the platform signs in.',
   },
   signature_mismatch: {
-    what: 'No secret of the receiver made its signature.',
+    what: 'Its signature matches no secret of the receiver.',
     next: 'If the secret was rotated, give the receiver the new one and check again. If it is forged, discard it.',
   },
   timestamp_missing: {
-    what: 'Its signature tells no time.',
-    next: 'Something in front of the receiver may take a header away.',
+    what: 'Its signature has no time.',
+    next: 'Something in front of the receiver may remove a header.',
   },
   timestamp_unreadable: {
     what: 'The time of its signature can not be read.',
@@ -26,12 +26,12 @@ const known: Readonly<Record<string, Why>> = {
   },
   timestamp_out_of_tolerance: {
     what: 'It was signed too long ago, or in the future.',
-    next: "Compare the machine's clock with the right time. An old delivery that somebody sends again looks like this, too.",
+    next: "Check the machine's clock. An old delivery that somebody sends again looks like this, too.",
   },
   empty: { what: 'Its body is empty.', next: 'Something in front of the receiver may have read the body.' },
   not_utf8: { what: 'Its body is not UTF-8.', next: 'Look at the body: it may have been compressed or cut.' },
-  not_json: { what: 'Its body is not JSON.', next: 'Look at the body: it may have been changed on its way.' },
-  not_an_object: { what: 'Its body is JSON, but no object.', next: 'Look at the body.' },
+  not_json: { what: 'Its body is not JSON.', next: 'Look at the body: it may have been changed on the way.' },
+  not_an_object: { what: 'Its body is JSON, but not an object.', next: 'Look at the body.' },
   too_complex: {
     what: 'Its body holds more values than the limits allow.',
     next: 'If it is an ordinary event, raise the limits of the receiver and release it.',

@@ -38,9 +38,7 @@ export function QuarantineView({ query }: Place) {
         columns={columns}
         keyOf={({ id }) => id}
       >
-        <Empty
-          title={Object.keys(query).length > 0 ? 'No delivery is like this.' : 'The quarantine is empty.'}
-        >
+        <Empty title={Object.keys(query).length > 0 ? 'No delivery matches.' : 'The quarantine is empty.'}>
           Deliveries whose signature is missing or wrong, and those that can't be read, are kept here. None of
           them has reached a handler.
         </Empty>
@@ -65,8 +63,8 @@ function Reverify() {
     <ChangeButton
       label="Check all again"
       isPrimary
-      title="Check every delivery again that was not authentic?"
-      text="Each is verified with the present secrets. Those that verify become events, and their handlers run. The others stay."
+      title="Verify every unauthenticated delivery again?"
+      text="Each is verified with the current secrets. Those that verify become events, and their handlers run. The others stay."
       act={async (why) => {
         const { checked, released, duplicates, remaining } = await change<Reverified>(
           '/quarantine/reverify',

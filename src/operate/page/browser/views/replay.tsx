@@ -33,7 +33,7 @@ export function ReplayView({ query }: Place) {
     return (
       <>
         <h1 tabIndex={-1}>Replay in bulk</h1>
-        <Empty title="You may not replay.">Ask whoever runs the receiver for the action replay.</Empty>
+        <Empty title="You may not replay.">Ask the operator of the receiver for the action replay.</Empty>
       </>
     );
 
@@ -99,8 +99,7 @@ function Outcome({
   if (found.runs === 0)
     return (
       <Empty title="Nothing would run.">
-        No event is like this, or all of their runs are still open. With the state dead, only dead letters are
-        run.
+        No event matches, or all of their runs are still open. With the state dead, only dead letters are run.
       </Empty>
     );
   const { rate } = options;
