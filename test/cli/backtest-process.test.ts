@@ -44,7 +44,7 @@ describe('the process of a backtest', () => {
     const cwd = await workedOn(asking(port), one);
     const refused = await backtest(cwd);
     expect([refused.code, requests]).toEqual([0, 0]);
-    expect(refused.stderr).toContain('nothing more is known: 5. --allow-network');
+    expect(refused.stderr).toContain('is not known: 5. To let them, pass --allow-network');
     expect(refused.reports.map(({ handler, now }) => [handler, now.refused, now.done])).toEqual([
       ['fetch', 1, 0],
       ['http', 1, 0],

@@ -48,7 +48,7 @@ describe('ringback backtest', () => {
     const cwd = await workedOn(appOf("r.on('CallHandler.CallEnded', { name: 'added' }, () => {});"));
     expect(await backtest(cwd)).toMatchObject({
       code: 0,
-      stderr: 'ringback: handlers that ran then and are not in this app: journal\n',
+      stderr: 'ringback: handlers that ran then but are not in this app: journal\n',
       reports: [{ handler: 'added', runs: 2, now: { done: 2 }, past: { ...nothing, none: 2 }, worse: 0 }],
     });
   });
@@ -63,7 +63,7 @@ describe('ringback backtest', () => {
     });`;
       const cwd = await workedOn(appOf(failing));
       const { code, stderr, reports } = await backtest(cwd);
-      expect([code, stderr]).toEqual([1, 'ringback: runs that were done then and would fail now: 1\n']);
+      expect([code, stderr]).toEqual([1, 'ringback: runs that were done then but would fail now: 1\n']);
       expect(reports).toMatchObject([
         {
           runs: 3,

@@ -127,7 +127,10 @@ describe('backup', () => {
       await serve([], { cwd }).url();
       const node = ['--import', `data:text/javascript,${encodeURIComponent(other)}`];
       const { code, stderr } = await ringbackProcess(['backup', 'copy.db'], { cwd, node });
-      expect([code, stderr]).toEqual([1, expect.stringContaining('another copy to it was begun meanwhile')]);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining('another copy to it has been started meanwhile'),
+      ]);
       expect(existsSync(join(cwd, 'copy.db'))).toBe(false);
       expect(readFileSync(join(cwd, 'copy.db.partial'), 'utf8')).toBe('half of another copy');
     },

@@ -13,7 +13,7 @@ import { commanded, examined, plain, receiverAt } from './doctor-support.ts';
 
 describe('doctor, at the public address', () => {
   const beyond = {
-    'trust proxy': /^warning: the receiver takes what comes over http/,
+    'trust proxy': /^warning: the receiver accepts deliveries over http/,
     'host allowed': /^ok/,
     'raw body': /^ok/,
     signature: /^ok/,
@@ -40,7 +40,7 @@ describe('doctor, at the public address', () => {
     const found = await examined({ url: await receiverAt(options) });
     for (const [check, pattern] of Object.entries(expected)) expect(found[check]).toMatch(pattern);
     expect(found['https']).toMatch(/^wrong: the address is http/);
-    expect(found['host']).toMatch(/^wrong: 127\.0\.0\.1 is no domain name/);
+    expect(found['host']).toMatch(/^wrong: 127\.0\.0\.1 is not a public domain name/);
   });
 
   it('reports a body parser in front', { tags: 'long' }, async () => {
@@ -48,7 +48,7 @@ describe('doctor, at the public address', () => {
     expect(await commanded([], { env: { RINGBACK_PUBLIC_URL: url.href } })).toMatchObject({
       'host allowed': expect.stringMatching(/^ok/),
       'raw body': expect.stringMatching(/^wrong: a body parser in front .* mount the receiver before it/),
-      signature: 'skipped: no delivery comes so far: see "raw body"',
+      signature: 'skipped: deliveries do not get this far: see "raw body"',
     });
   });
 
@@ -116,7 +116,7 @@ describe('doctor, at the public address', () => {
       https: 'ok: the address is https',
       host: 'ok: calls.example.com is a domain name',
       'trust proxy': 'ok: the receiver sees that it came over HTTPS',
-      signature: 'ok: what is not signed is refused',
+      signature: 'ok: unsigned deliveries are refused',
     });
   });
 

@@ -106,7 +106,7 @@ describe('doctor posts a body of the size limit', () => {
       expect(counting['rate limiter']).toMatch(/^warning: a rate limiter .*\(the header ratelimit-limit\)/);
       const full = await behind(0);
       expect(full['reachable']).toMatch(/^wrong: .* answers 429, .* refuses even a small body with 429/);
-      expect(full['large body']).toBe('skipped: no delivery comes so far: see "reachable"');
+      expect(full['large body']).toBe('skipped: deliveries do not get this far: see "reachable"');
     },
   );
 
@@ -154,7 +154,7 @@ describe('doctor posts a body of the size limit', () => {
   it("and knows the receiver's own refusals from those of others", { tags: 'long' }, async () => {
     const small = await examined({ url: await receiverAt({ ...plain, limits: { body: '1mb' } }) });
     expect(small['large body']).toMatch(
-      /^warning: the receiver itself refuses a body of 5 MB, .* give that in --body/,
+      /^warning: the receiver itself refuses a body of 5 MB, .* pass that size in --body/,
     );
     const given = await examined({
       url: await receiverAt({ ...plain, limits: { body: '1mb' } }),

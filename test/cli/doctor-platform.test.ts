@@ -75,7 +75,7 @@ describe('doctor, at the platform', () => {
   it.each([
     [
       ['CallHandler.CallEnd'],
-      /^wrong: .*no event that is known.*"CallHandler.CallEnd" \(did you mean CallHandler\.CallEnded\?\)/,
+      /^wrong: .*only for unknown events.*"CallHandler.CallEnd" \(did you mean CallHandler\.CallEnded\?\)/,
     ],
     [['Order.Paid', 'Order.*'], /^wrong: .*: "Order.Paid", "Order.\*"\. Correct its events\.$/],
     [['CallHandler.CallEnded', 'Order.Paid'], /^warning: .*may never come: "Order.Paid"\.$/],
@@ -100,7 +100,7 @@ describe('doctor, at the platform', () => {
     const platform = new URL(`http://127.0.0.1:${await freePort()}`);
     const found = await examined({ url, platform, environment });
     expect(found['subscription']).toMatch(
-      /^wrong: the platform can't be asked: .*Check --platform and the con/,
+      /^wrong: the platform could not be queried: .*Check --platform and the con/,
     );
   });
 
@@ -120,7 +120,7 @@ describe('doctor, at the platform', () => {
     const environment = { RINGBACK_PLATFORM_KEY: 'a-private-key' };
     const found = await examined({ url, platform, environment });
     expect(found['subscription']).toMatch(
-      /^wrong: the platform can't be asked: .*Check that RINGBACK_PLATFORM_KEY is a key/,
+      /^wrong: the platform could not be queried: .*Check that RINGBACK_PLATFORM_KEY is a key/,
     );
     expect(JSON.stringify(found)).not.toContain('a-private-key');
   });

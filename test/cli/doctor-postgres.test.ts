@@ -52,7 +52,7 @@ describe('doctor, on an inbox in Postgres', () => {
       isolation: 'ok: statements run in read committed',
       encoding: 'ok: texts are stored in UTF8',
       'database clock': "ok: this machine's clock agrees with the database's",
-      connections: expect.stringMatching(/^ok: \d+ more are possible .*, and a process makes up to 12$/),
+      connections: expect.stringMatching(/^ok: \d+ more are possible .*, and a process opens up to 12$/),
     });
     expect(before).not.toHaveProperty('disk');
     expect((await run("select from pg_namespace where nspname = 'ringback'")).rowCount).toBe(0);
@@ -128,7 +128,7 @@ describe('doctor, on an inbox in Postgres', () => {
     );
     await run('alter database postgres set default_transaction_read_only = on');
     await run('update ringback.schema_version set version = 1');
-    expect((await found(url))['database']).toMatch(/^wrong: .* can only be read, as a standby can/);
+    expect((await found(url))['database']).toMatch(/^wrong: .* is read-only, like a standby/);
   });
 
   it(

@@ -117,7 +117,7 @@ describe('ringback inbox replay', () => {
     const { code, stderr } = await waiting.ended();
     expect([code, stderr]).toEqual([
       1,
-      'ringback: runs requeued: 0 done, 0 dead, 1 still waiting. A receiver on this database runs those that wait\n',
+      'ringback: runs requeued: 0 done, 0 dead, 1 still waiting. A receiver on this database runs the waiting ones\n',
     ]);
   });
 

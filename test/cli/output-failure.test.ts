@@ -22,7 +22,7 @@ describe.runIf(existsSync(fullDevice))('output to a full disk', () => {
       closeSync(full);
       expect(status).toBe(1);
       expect(stderr).toMatch(
-        /^ringback: The output should be written to stdout, but it can't be: .*\. Make room.*\n$/,
+        /^ringback: The output should be written to stdout, but it can't be: .*\. Free some space.*\n$/,
       );
     },
   );

@@ -185,7 +185,7 @@ describe('alerts', () => {
     await look();
     expect(states()).toEqual(['handler_failing crm raised']);
     expect(told[0]?.message).toBe(
-      '3 of 4 attempts of crm have failed in the last 15 min, 3 of them alike (Error).',
+      '3 of 4 attempts of crm have failed in the last 15 min, 3 of them in the same way (Error).',
     );
     for (let count = 2; count < 6; count += 1) await send(`good-${count}`);
     await logs.until('run_done', 5);
@@ -260,7 +260,9 @@ describe('alerts', () => {
       await look();
       const [group] = await receiver.failures.list();
       expect(states()).toEqual([`failures_alike ${group?.id} raised`]);
-      expect(told[0]?.message).toBe('4 of 32 attempts of crm have failed alike in the last 15 min (Error).');
+      expect(told[0]?.message).toBe(
+        '4 of 32 attempts of crm have failed in the same way in the last 15 min (Error).',
+      );
       expect(logs.of('alert_raised')).toMatchObject([{ alert: 'failures_alike', failure: group?.id }]);
       await receiver.failures.mute(group?.id ?? '');
       await look();
@@ -358,7 +360,7 @@ describe('alerts', () => {
       await look(2 * hour);
       expect(states()).toEqual(['no_deliveries raised']);
       expect(told[0]?.message).toMatch(
-        /^No delivery was accepted for 18 h, longer than in the two weeks before \(11 h\): /,
+        /^No delivery has been accepted for 18 h, longer than ever in the two weeks before \(11 h\): /,
       );
       await send('good-100');
       await look();
@@ -383,7 +385,7 @@ describe('alerts', () => {
       await look(5 * minute);
       expect(states()).toEqual(['no_deliveries raised']);
       expect(told[0]?.message).toMatch(
-        /^No delivery was accepted for 6\d min, and as long as any came, there was one in each hour: /,
+        /^No delivery has been accepted for 6\d min, although before that there was at least one every hour: /,
       );
       // Of what came before, first no more than an hour is looked at, and then nothing.
       for (const pause of [14 * day - 3 * hour, hour, hour, hour]) await look(pause);

@@ -73,12 +73,12 @@ function asking({ events }: Subscription): Finding {
     ? finding(
         'events',
         'warning',
-        `the subscription also asks for unknown event names, for which nothing may ever come: ${named}.`,
+        `the subscription also asks for unknown events, which may never come: ${named}.`,
       )
     : finding(
         'events',
         'wrong',
-        `the subscription asks only for unknown event names, so nothing may come: ${named}. Correct its events.`,
+        `the subscription asks only for unknown events, so nothing may come: ${named}. Correct its events.`,
       );
 }
 
