@@ -64,7 +64,7 @@ test('an inbox that a process has open under another name is refused, until that
   await expect(started({ database: link })).rejects.toMatchObject({
     code: 'database_unreadable',
     message: expect.stringContaining(
-      'it has another name (a hard link), and its log lies beside that one',
+      'it has another name (a hard link), and its WAL is beside that one',
     ) as string,
   });
   await accepted(process);

@@ -100,12 +100,12 @@ describe.each(versions)('%s', (_, express) => {
     ],
     [
       'what answers and goes on at once',
-      'has answered',
+      'The app answered',
       (app) => app.use((_request, response, next) => (response.send('done'), next())),
     ],
     [
       'a parser and what answers',
-      'has answered',
+      'The app answered',
       (app) => app.use(express.json(), (_request, response, next) => (response.send('done'), next())),
     ],
   ])('behind %s, the fix names that', async (_name, found, mount) => {

@@ -159,6 +159,6 @@ describe('serve --metrics', () => {
     const env = { RINGBACK_SECRETS: commandSecret, RINGBACK_PATH: '/metrics' };
     const { code, stderr } = await ringback(['serve'], { env });
     expect(code).toBe(2);
-    expect(stderr).toContain('a path for deliveries alone');
+    expect(stderr).toContain('a path used only for deliveries');
   });
 });
