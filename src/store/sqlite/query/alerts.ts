@@ -15,7 +15,7 @@ export function prepareAlerts(database: Database.Database) {
       values (@name, @subject, @now, @now, iif(${asInteger('@notifies')}, @now, 0), @now, @message)
       on conflict do update set told_at = @now, notified_at = iif(${asInteger('@notifies')}, @now, notified_at),
         found_at = @now, message = @message
-      -- As far ahead as reminders are apart: it was told by a clock that was wrong.
+      -- A time ahead of now by more than the reminders are apart came from a wrong clock.
       where iif(${asInteger('@notifies')}, notified_at, told_at) not between @toldBefore and 2 * @now - @toldBefore
       returning since`)
     .pluck();

@@ -3,12 +3,12 @@
  * `calls/timeline.ts`; a test compares the two.
  */
 export const callsView = `create view calls as
-    -- Functions, no operators of a newer SQL: a tool that can't parse a view can't open the file. Each call is computed by
-    -- itself, through the index: the first rows come at once, and nobody sorts the whole inbox. What is not in the
-    -- index yet is looked through once, and then for the calls that are in it: event_totals, one row, comes first in
-    -- those joins, so that what holds for all calls is asked once. A plus keeps a condition from choosing the path.
-    -- Whatever stands out among a call's events is found by its place in event time, which goes before the facts
-    -- that it brings along.
+    -- Uses no operators of a newer SQL, because a tool that can't parse a view can't open the file. Each call is computed
+    -- by itself, through the index: the first rows come at once, without sorting the whole inbox. Events that are not
+    -- indexed yet are scanned once, and then only for the calls that have one: event_totals, which has one row, comes
+    -- first in those joins, so that conditions without the joined events are evaluated before these are read. A unary
+    -- plus keeps a condition from choosing the index. min() and max() find the first and the last event of a kind by
+    -- its place in event time: 12 digits before its facts, which substr() cuts off.
     select
       first.call_id,
       json_extract(reported.value, '$.organization.organizationId') as organization_id,

@@ -2,10 +2,9 @@ import { callsView } from './calls-view.ts';
 
 /** Schema 1: everything that the inbox keeps. */
 export const schema1 = `
-  -- One row an event, written once and never changed; what becomes of it is in the tables below. Nothing large is in
-  -- it, so that looking through many events doesn't go through their bodies. The key of the call is a number made of
-  -- its id: a random index costs more than everything else that an event writes, and numbers make it small. Two calls
-  -- may share one, so whoever looks by it compares the id as well.
+  -- One row for each event, written once and never changed; the tables below keep its state. Has nothing large, so that
+  -- scans don't read bodies. call_key is a hash of call_id: an index of random keys costs more than all else that an
+  -- event writes, and integers keep it small. Two calls may share a key, so searches by it must compare call_id as well.
   create table events (
     sequence        integer primary key,
     trace_id        text not null,
@@ -17,21 +16,21 @@ export const schema1 = `
     occurred_at     integer not null,
     received_at     integer not null,
     facts           text not null,
-    -- Null: it was delivered, as nearly all are.
+    -- Null: it was delivered, as nearly all events are.
     source          text check (source = 'reconciled')
   );
   create index events_received on events (received_at);
 
-  -- The raw bytes are kept, so that whatever is read from them later can be read again.
+  -- The raw bytes of each event, so that it can be decoded again.
   create table bodies (
     sequence integer primary key,
     headers  text not null,
     body     blob not null
   );
 
-  -- Where the events of a call are, by the key of the call. An era is a stretch of 65,536 sequences: keys come in no
-  -- order, and those of one era are on few pages, which stay in memory however large the inbox is. Whoever looks for
-  -- a call looks in every era, and through the events after indexed_sequence, which are not in here yet.
+  -- An index of events by call. An era is a stretch of 65,536 sequences: keys come in random order, and those of one era
+  -- are on few pages, which stay in memory however large the inbox is. A search for a call must go through every era,
+  -- and scan the events after indexed_sequence, which are not in here yet.
   create table call_events (
     era      integer not null,
     call_key integer not null,
@@ -39,8 +38,8 @@ export const schema1 = `
     primary key (era, call_key, sequence)
   ) without rowid;
 
-  -- The last sequence that was given, how many events there are, because counting them would take seconds, and up to
-  -- which sequence call_events goes.
+  -- The last sequence that was given, the number of events, which would take seconds to count, and the sequence up to
+  -- which events are in call_events.
   create table event_totals (
     last_sequence    integer not null,
     events           integer not null,
@@ -48,8 +47,8 @@ export const schema1 = `
   );
   insert into event_totals values (0, 0, 0);
 
-  -- New events: those that no process has claimed, and those that one has. An event that is in neither is open while
-  -- runs of it are, and done after. Most events are here for some milliseconds.
+  -- New events: unclaimed ones in waiting, claimed ones in claims, most of them for some milliseconds. An event in
+  -- neither is open while it has open runs, and done after that.
   create table waiting (
     sequence integer primary key
   );
@@ -58,9 +57,9 @@ export const schema1 = `
     process  integer not null
   );
 
-  -- Of each event over which a process has died, what shows whether it is the event that killed; most events have no
-  -- row. The process that last began to try the event by itself, and whether it is reading it at present: only if that
-  -- process dies is the event blamed again. And how many processes have died while they read the event.
+  -- Events that a process held when it died, to find out which one killed it; most events have no row. tried_by is the
+  -- process that last began to try the event by itself: a further crash counts only if that process dies. being_read:
+  -- it is reading the event now. reading_crashes: how many processes died while they read the event.
   create table crash_counts (
     sequence        integer primary key,
     count           integer not null,
@@ -69,11 +68,11 @@ export const schema1 = `
     reading_crashes integer not null default 0
   );
 
-  -- What an event is recognized by: digests of its identities, of one short size. They come in no order: in one tree for
-  -- all of them each would be written on a page of its own, of a tree as large as the inbox. An era is a stretch of
-  -- 65,536 sequences. New ones go into the latest, where the primary key decides on duplicates, in the insert itself; the
-  -- earlier ones no longer change, but that identities are forgotten, and are looked into by the same transaction. When
-  -- the event is gone its identities stay as tombstones until they expire, so that a late copy is a duplicate.
+  -- Digests of the identities by which duplicates are found. They come in random order: in one tree, each would be
+  -- written to a page of its own, of a tree as large as the inbox. So they are divided by era, a stretch of 65,536
+  -- sequences. New ones go into the latest era, where the primary key decides on duplicates, in the insert itself; the
+  -- same transaction searches the earlier eras, which gain no more. Identities of a removed event stay as tombstones
+  -- until they expire, so that a late copy is still a duplicate.
   create table identities (
     era        integer not null,
     identity   blob not null,
@@ -83,13 +82,13 @@ export const schema1 = `
   ) without rowid;
   create index identities_expired on identities (expires_at) where expires_at is not null;
 
-  -- For each of the earlier eras a filter, which says of nearly all identities that are not in it that they are not.
+  -- Bloom filters of earlier eras: each rules out nearly all identities that are not in its era.
   create table identity_filters (
     era  integer primary key,
     bits blob not null
   );
 
-  -- One row a run, only where there is something to remember.
+  -- One row for each run that has something to remember; most runs have none.
   create table runs (
     sequence   integer not null references events (sequence),
     handler    text not null,
@@ -101,7 +100,7 @@ export const schema1 = `
     reason     text,
     settled_at integer,
     replay     integer,
-    -- The fingerprint of its last failure, until it is done.
+    -- The fingerprint of its last failure, until the run is done.
     failure    text,
     primary key (sequence, handler)
   ) without rowid;
@@ -112,7 +111,7 @@ export const schema1 = `
   create index runs_dead_of_call on runs (call_id) where state = 'dead' and call_id is not null;
   create index runs_failed on runs (failure, state, settled_at) where failure is not null;
 
-  -- Every failed attempt: the latest of each run, numbered in their order.
+  -- The latest failed attempts of each run, numbered in order.
   create table failures (
     sequence integer not null,
     handler  text not null,
@@ -127,7 +126,7 @@ export const schema1 = `
     primary key (sequence, handler, number)
   ) without rowid;
 
-  -- Failures that are alike. Which runs have failed so, the runs say.
+  -- Groups of failures that are alike; runs.failure is the fingerprint.
   create table failure_groups (
     id            integer primary key autoincrement,
     fingerprint   text not null unique,
@@ -138,8 +137,8 @@ export const schema1 = `
     first_seen_at integer not null,
     muted_at      integer
   );
-  -- Runs that no attempt has begun, by the time when they are due: the latest of them is what a further event of the call
-  -- follows.
+
+  -- Due runs that no attempt has begun: later events of the call don't overtake them, unless the order is none.
   create index runs_unbegun_by_call on runs (call_id, handler, sequence) where state = 'due' and attempts = 0;
   create index runs_blocked on runs (handler, call_id, sequence) where state = 'blocked';
 
@@ -157,7 +156,7 @@ export const schema1 = `
   create index quarantine_not_authentic on quarantine (id) where kind = 'not_authentic';
   create index quarantine_received on quarantine (received_at);
 
-  -- The size of the whole body, where the quarantine has only its head. In a table of its own: a column behind the body
+  -- The size of the whole body, if only its beginning is in quarantine. Not a column of that table: one after the body
   -- could be read only by going through the body's pages.
   create table quarantine_cut (
     id   integer primary key,
@@ -167,7 +166,7 @@ export const schema1 = `
     delete from quarantine_cut where id = old.id;
   end;
 
-  -- How much is in quarantine, kept by whatever adds or removes, and how many unauthenticated ones were dropped, ever.
+  -- How much is in quarantine, kept by triggers, and how many unauthenticated deliveries were ever dropped.
   create table quarantine_totals (
     kind    text primary key,
     count   integer not null default 0,
@@ -190,15 +189,15 @@ export const schema1 = `
     where kind = new.kind;
   end;
 
-  -- The processes that share this file. A process that lives counts its heartbeats; claims carry its id.
+  -- The processes that share this file. Each counts its heartbeats, and marks its claims with its id.
   create table processes (
     id         integer primary key autoincrement,
     identity   text not null,
     heartbeats integer not null default 0
   );
 
-  -- One row a join and call. The wait itself is a run that is due when the time is over. The progress, as JSON: the events
-  -- that the join waits for, which of them are missing, and up to which sequence that was looked at.
+  -- One row for each join and call. The wait itself is a run that is due at the timeout. progress, as JSON: the events
+  -- that the join waits for, those that are missing, and the sequence up to which events were searched for them.
   create table joins (
     handler  text not null,
     call_id  text not null,
@@ -211,8 +210,8 @@ export const schema1 = `
   ) without rowid;
   create index joins_of_call on joins (call_id);
 
-  -- What people have done to the inbox: who, when, why, and how much was changed. Without finished_at it was cut short, and
-  -- the numbers say how far it came. Runs that a replay has requeued carry its id.
+  -- What people have done to the inbox: who, when, why, and how many events and runs it changed. Without finished_at, it
+  -- is running or was cut short, and the numbers are those so far. Runs that a replay has requeued carry its id.
   create table audit (
     id           integer primary key autoincrement,
     action       text not null,
@@ -230,7 +229,7 @@ export const schema1 = `
   );
   create index audit_running on audit (id) where up_to is not null and finished_at is null;
 
-  -- How much has happened, by minute and by hour, in all processes: names and numbers only.
+  -- Counts by minute and by hour, of all processes: names and numbers only.
   create table history (
     resolution text not null,
     at         integer not null,
@@ -239,7 +238,7 @@ export const schema1 = `
     primary key (resolution, at, name)
   ) without rowid;
 
-  -- Which alerts are raised, when a process last told of each, when one last notified somebody, and when one last found it.
+  -- Raised alerts: when each was last sent (told_at), last notified somebody (0: never), and was last found to hold.
   create table alerts (
     name        text not null,
     subject     text not null,
@@ -251,7 +250,7 @@ export const schema1 = `
     primary key (name, subject)
   ) without rowid;
 
-  -- What the platform sends that is not as documented: names and counts, never a value.
+  -- How deliveries differ from what the platform documents: names and counts, never a value.
   create table drift (
     event_name    text not null,
     path          text not null,
@@ -270,7 +269,7 @@ export const schema1 = `
     reason    text
   ) without rowid;
 
-  -- When the next attempt of a handler with a rate may begin, in all processes.
+  -- When the next attempt of a handler with a rate may begin, in whichever process.
   create table handler_rates (
     handler text primary key,
     next_at real not null
