@@ -17,7 +17,7 @@ export const alertsOn = (session: Session): AlertStore => ({
          values ($1, $2, $3, $3, $4, $3, $5)
          on conflict (name, subject) do update set told_at = $3, found_at = $3, message = $5,
            notified_at = case when $4 = 0 then a.notified_at else $4 end
-         -- As far ahead as reminders are apart: it was told by a clock that was wrong.
+         -- A time ahead of now by more than the reminders are apart came from a wrong clock.
          where a.${toldAt} not between $6::bigint and 2 * $3::bigint - $6::bigint
          returning since`,
         [...key, now, notifies ? now : 0, toText(message), toldBefore],

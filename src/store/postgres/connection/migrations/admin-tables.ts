@@ -1,7 +1,7 @@
 /** Schema 1: what the inbox keeps beside events. */
 export const adminTables = `
-  -- Deliveries kept but not handled. trace_id is what the header says, which nobody has verified. cut_from is the size of
-  -- the whole body, where only its head is kept.
+  -- Deliveries kept but not handled. trace_id is from the unverified header. cut_from is the size of the whole body, if
+  -- only its beginning is kept.
   create table ringback.quarantine (
     id          bigint generated always as identity primary key,
     kind        text not null check (kind in ('not_authentic', 'unreadable')),
@@ -17,8 +17,8 @@ export const adminTables = `
   create index quarantine_not_authentic on ringback.quarantine (id) where kind = 'not_authentic';
   create index quarantine_received on ringback.quarantine (received_at);
 
-  -- How much is in quarantine, kept by triggers, so that in a flood no insert has to count the rows, and how many
-  -- unauthenticated ones were dropped, ever.
+  -- How much is in quarantine, kept by a trigger, so that in a flood no insert has to count the rows; and how many
+  -- unauthenticated deliveries were ever dropped.
   create table ringback.quarantine_totals (
     kind    text collate "C" primary key,
     count   bigint not null default 0,
@@ -41,15 +41,15 @@ export const adminTables = `
   create trigger quarantine_counted after insert or update or delete on ringback.quarantine
     for each row execute function ringback.count_quarantine();
 
-  -- Whoever adds or removes a delivery locks the quarantine first: two that lock deliveries and totals in different orders
-  -- would wait for each other.
+  -- Call before adding or removing deliveries: transactions that lock deliveries and totals in different orders would
+  -- deadlock.
   create function ringback.lock_quarantine() returns void language plpgsql as $function$
   begin
     perform pg_advisory_xact_lock(hashtextextended('ringback.quarantine', 0));
   end $function$;
 
-  -- Keeps a delivery, or finds the copy that is here already, and drops the oldest unauthenticated ones beyond the bounds:
-  -- in one round trip, because floods come through here.
+  -- Keeps a delivery, or finds the copy that is here already, and drops the oldest unauthenticated ones beyond the
+  -- bounds. All in one round trip, because floods come through here.
   create function ringback.keep_delivery(
     new_kind text, new_reason text, new_digest text, new_received_at bigint, new_trace_id text, new_headers text,
     new_body bytea, new_cut_from bigint, skipped bigint, max_count bigint, max_bytes bigint
@@ -95,7 +95,7 @@ export const adminTables = `
     return removed;
   end $function$;
 
-  -- What the platform sends that is not as documented: names and counts, never a value.
+  -- How deliveries differ from what the platform documents: names and counts, never a value.
   create table ringback.drift (
     event_name    text collate "C" not null,
     path          text collate "C" not null,
@@ -114,7 +114,7 @@ export const adminTables = `
     reason    text
   );
 
-  -- When the next attempt of a handler with a rate may begin, in all processes, by the database's clock.
+  -- When the next attempt of a handler with a rate may begin, in whichever process, by the database's clock.
   create table ringback.handler_rates (
     handler text collate "C" primary key,
     next_at double precision not null

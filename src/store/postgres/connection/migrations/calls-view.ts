@@ -3,9 +3,9 @@
  * `calls/timeline.ts`; a test compares the two.
  */
 export const callsView = `
-  -- What an event says about its call. Characters that Postgres can't keep are written here as in other columns: one event
-  -- that has one must not make the whole view fail. Between dollars a backslash is one, whatever standard_conforming_strings
-  -- says, which somebody may have turned off for an older app.
+  -- The facts of an event as jsonb. Characters that Postgres can't store are escaped as in other columns: an event with
+  -- one must not make the whole view fail. Dollar quotes keep backslashes as they are even if
+  -- standard_conforming_strings is off, for an older app.
   create function ringback.facts_of(facts text) returns jsonb language sql immutable parallel safe as $function$
     select case when strpos(facts, $$\\u$$) = 0 then facts
       else regexp_replace(facts, $$(?<!\\\\)((?:\\\\\\\\)*)\\\\u(0000|d[89a-f][0-9a-f]{2})$$, $$\\1$$ || chr(57344) || $$\\2$$, 'g')
@@ -17,7 +17,7 @@ export const callsView = `
       timestamp 'epoch' + milliseconds * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
   $function$;
 
-  -- Each call is computed by itself, through the index: the first rows come at once, and nobody sorts the whole inbox.
+  -- Each call is computed by itself, through the index: the first rows come at once, without sorting the whole inbox.
   create view ringback.calls as
     select
       first.call_id,

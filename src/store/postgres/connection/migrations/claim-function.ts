@@ -17,8 +17,8 @@ export const claimFunction = `
     ) c;
     if candidates is null then return; end if;
 
-    -- Locked in a statement of its own: the next one has a new snapshot, and sees what the former holder of a lock has
-    -- committed.
+    -- Locks calls in a statement of its own: the next one has a new snapshot, and sees what the former holder of a lock
+    -- has committed.
     select coalesce(array_agg(wanted.call_id), '{}') into free_calls from (
       select distinct w.call_id from ringback.waiting w
       where w.sequence = any (candidates) and w.call_id is not null order by 1
@@ -32,12 +32,12 @@ export const claimFunction = `
         select w.sequence, w.call_id from ringback.waiting w
         where w.sequence = any (candidates) and (w.call_id is null or (
           w.call_id = any (free_calls) and w.call_id not in (select call_id from others)
-          -- One that came before and was committed since goes first, with the next claim.
+          -- If an earlier event of the call was committed meanwhile, both are left to the next claim.
           and not exists (
             select from ringback.waiting b
             where b.call_id = w.call_id and b.sequence < w.sequence and b.sequence <> all (candidates))))
-        -- Skips only events without a call that another process is claiming, and those that are being removed: of a call whose
-        -- lock is held, nobody else claims anything.
+        -- Skips events without a call that another process is claiming, and those that are being removed. No other
+        -- process claims events of a call whose lock is held here.
         order by w.sequence for update skip locked
       ), begun as (
         delete from ringback.waiting w using taken t where w.sequence = t.sequence returning w.sequence, w.call_id

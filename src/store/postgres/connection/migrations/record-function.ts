@@ -3,8 +3,8 @@
  * records an event also claims it, unless something of its call goes before it.
  */
 export const recordFunction = `
-  -- Ends claims: ranges of what the process owns, and some that are in claims. Says whether it lives, without which all of them
-  -- are lost, and which of those in claims held.
+  -- Ends claims: on ranges of owned events, and on events in claims. Returns whether the process lives, without which all
+  -- of them are lost, and which of those in claims it still held.
   create function ringback.end_claims(
     ender bigint, firsts bigint[], lasts bigint[], in_claims bigint[], out lives boolean, out held bigint[]
   ) language plpgsql set plan_cache_mode = force_generic_plan as $function$
@@ -24,9 +24,9 @@ export const recordFunction = `
     end if;
   end $function$;
 
-  -- Also ends claims on events that the process recorded, so that those that end while events come in don't need a transaction
-  -- of their own. Its statements are planned once for each connection, while the tables may be empty: a plan that reads a
-  -- whole table would be kept for when it is large.
+  -- Records a group of events. Also ends claims on owned events, so that under load these need no transaction of their
+  -- own. Each connection plans the statements once, when the tables may be empty, and keeps the plans when they are
+  -- large: hence no sequential scans.
   create function ringback.record_events(
     recorder bigint, known_recoveries bigint, keys bytea[], lookups bytea[], trace_ids text[], event_names text[], call_ids text[],
     organization_ids text[], agent_ids text[], occurred_ats bigint[], received_ats bigint[], all_facts text[],
@@ -44,17 +44,17 @@ export const recordFunction = `
     taken integer[];
     added integer;
   begin
-    -- 1. Three locks, before anything is written. recordings: the process's recovery waits for this statement, which runs on if
-    -- its connection is lost. reconciling: no reconciled event is being recorded. processes: nobody takes this process for dead
-    -- meanwhile. It claims nothing if it was taken for dead already, or has recovered since it sent this: it would not learn of
-    -- the claim.
+    -- 1. Three locks, before anything is written. recordings: the process doesn't recover while this statement runs, which
+    -- it may still do after its connection is lost. reconciling: no reconciled event is being recorded. processes: the
+    -- process isn't taken over meanwhile. It claims nothing if it was already taken over, or has recovered since it sent
+    -- this: it would not learn of the claim.
     lives := false;
     may_own := false;
     lacks_keys := false;
     if recorder is null then
       perform pg_advisory_xact_lock_shared(hashtextextended('ringback.reconciling', 0));
     else
-      -- The third is that of lives(), which is not called: a function in a function takes as long as a statement.
+      -- The third is that of lives(), which is inlined here: a nested call takes as long as a statement.
       perform pg_advisory_xact_lock_shared(hashtextextended('ringback.recordings', recorder)),
         pg_advisory_xact_lock_shared(hashtextextended('ringback.reconciling', 0)),
         pg_advisory_xact_lock_shared(hashtextextended('ringback.processes', recorder));
@@ -66,8 +66,8 @@ export const recordFunction = `
       exists (select from ringback.settings where name = 'reconciled')
     into sequences, has_reconciled;
 
-    -- 2. A delivery of an event that was reconciled is a duplicate. Most inboxes have none, so the process sends the keys by
-    -- which it is found only after lacks_keys has told it to.
+    -- 2. A delivery of an event that was reconciled is a duplicate. Most inboxes have no reconciled events, so the process
+    -- sends the keys that find them only after lacks_keys has asked for them.
     taken := '{}';
     if has_reconciled then
       lacks_keys := reconciled is null;
@@ -77,39 +77,39 @@ export const recordFunction = `
         where exists (select from ringback.identities where identity = reconciled[n]));
     end if;
 
-    -- 3. The ends of claims.
+    -- 3. Ends claims.
     if lives and cardinality(ended_firsts) > 0 then
       insert into ringback.ended (process, first, last)
       select recorder, ended_firsts[n], ended_lasts[n] from generate_subscripts(ended_firsts, 1) as s (n);
     end if;
 
-    -- 4. Which events are new. In one order for all groups, so that two of them that have copies of the same deliveries don't
-    -- wait for each other.
+    -- 4. Finds out which events are new. Every group inserts in the order of the keys, so that two with copies of the same
+    -- deliveries don't deadlock.
     insert into ringback.identities (identity, sequence)
     select keys[n], sequences[n] from generate_subscripts(keys, 1) as s (n)
     where n <> all (taken) order by keys[n], n
     on conflict do nothing;
     get diagnostics added = row_count;
-    -- Most groups have no duplicate, and need not ask which ones were added. It is asked by the key, one by one: a join would
-    -- be planned while the table is small, and read all of it when it is large.
+    -- Most groups have no duplicate, and need not find out which ones were added. Looks them up by key, one by one: a join
+    -- would be planned while the table is small, and read all of it when it is large.
     if added = cardinality(sequences) then
       new_places := array(select generate_subscripts(sequences, 1));
     else
       new_places := array(
         select n from generate_subscripts(sequences, 1) as s (n)
         where (select i.sequence from ringback.identities i where i.identity = keys[n]) = sequences[n] order by n);
-      -- What is a duplicate has a row here. Without one, somebody's trigger or rule has kept it out.
+      -- A duplicate has a row here. Without one, a trigger or rule of the user's has kept the row out.
       if exists (
         select from generate_subscripts(keys, 1) as s (n)
         where n <> all (taken) and not exists (select from ringback.identities i where i.identity = keys[n])
       ) then raise check_violation using message = 'a row was not kept in identities'; end if;
     end if;
 
-    -- 5. Which of them the process may claim.
+    -- 5. Chooses the new events that the process claims.
     claimed_places := '{}';
     if may_own then
-      -- Locked in a statement of its own: the next one has a new snapshot, and sees what the former holder of the lock has
-      -- committed. If another transaction has the lock, the event goes into waiting.
+      -- Locks calls in a statement of its own: the next one has a new snapshot, and sees what the former holder of a lock
+      -- has committed. Events of a call whose lock is taken go into waiting.
       free_calls := array(
         select call_id from (
           select distinct call_ids[place] as call_id from unnest(new_places) as n (place)
@@ -125,19 +125,19 @@ export const recordFunction = `
         union all select call_id from ringback.owned where call_id = any (free_calls) and process <> recorder
       );
 
-      -- Lists are read as tables, which are hashed: "= any" would compare each call with all of them.
+      -- The lists are unnested, so that they are hashed: "= any" would compare each call with every entry.
       may_claim_all := false <> all (may_claim);
       claimed_places := array(
         select n.place from unnest(new_places) as n (place)
         where may_claim[n.place] and (call_ids[n.place] is null or (
           call_ids[n.place] in (select unnest(free_calls)) and call_ids[n.place] not in (select unnest(busy_calls))
-          -- An event of its call in this group that waits goes before it.
+          -- It also waits behind an earlier event of its call in this group that goes into waiting.
           and (may_claim_all or not exists (
             select from unnest(new_places) as b (place)
             where b.place < n.place and call_ids[b.place] = call_ids[n.place] and not may_claim[b.place])))));
     end if;
 
-    -- 6. The rows. One that somebody's trigger or rule keeps out, without an error, must not be acknowledged.
+    -- 6. Writes the rows. An event must not be acknowledged if a trigger or rule of the user's silently keeps a row out.
     insert into ringback.events
     select sequences[n.place], trace_ids[n.place], event_names[n.place], call_ids[n.place], organization_ids[n.place],
       agent_ids[n.place], occurred_ats[n.place], received_ats[n.place], all_facts[n.place],
@@ -151,7 +151,7 @@ export const recordFunction = `
     get diagnostics added = row_count;
     if added < cardinality(new_places) then raise check_violation using message = 'a row was not kept in bodies'; end if;
 
-    -- If another event has this key, that one keeps it: it decides nothing.
+    -- If another event already has a lookup key, that one keeps it: lookup keys don't decide on duplicates.
     if cardinality(array_remove(lookups, null)) > 0 then
       insert into ringback.identities (identity, sequence)
       select lookups[n.place], sequences[n.place] from unnest(new_places) as n (place)
@@ -170,14 +170,14 @@ export const recordFunction = `
     end if;
   end $function$;
 
-  -- True if the reconciled event may be recorded by this same statement; false if an event of its name and call is here, or its
-  -- call was erased; null if deliveries are still being recorded, and it has to be tried again. The lock lets nothing else be
-  -- recorded between this look and the write. It is waited for only 20 ms, because deliveries wait behind whoever waits for it,
-  -- also if it is held by a process that was lost. Without any wait, a busy inbox would keep it away for seconds (measured).
+  -- True if the same statement may record the reconciled event; false if its call has an event of its name, or was erased;
+  -- null if deliveries are being recorded, and the caller must try again. The lock lets nothing else be recorded between
+  -- this check and the write. Waits for it at most 20 ms, because deliveries queue behind the waiter, even if the lock is
+  -- held by a process that was lost. Without any wait, a busy inbox would keep it out for seconds (measured).
   create function ringback.may_reconcile(recorder bigint, name text, call text, erased bytea) returns boolean
   language plpgsql set lock_timeout = '20ms' set enable_seqscan = off as $function$
   begin
-    -- The locks of record_events, in its order.
+    -- The first two locks of record_events, in the same order.
     begin
       perform pg_advisory_xact_lock_shared(hashtextextended('ringback.recordings', recorder));
       perform pg_advisory_xact_lock(hashtextextended('ringback.reconciling', 0));
@@ -188,7 +188,7 @@ export const recordFunction = `
       or exists (select from ringback.identities i where i.identity = erased) then
       return false;
     end if;
-    -- From now on, deliveries are looked at.
+    -- From now on, deliveries are checked against reconciled events.
     insert into ringback.settings values ('reconciled', 'yes') on conflict do nothing;
     return true;
   end $function$;

@@ -5,9 +5,9 @@
 export const workTables = `
   create sequence ringback.sequences;
 
-  -- One row an event, written once and never changed, with its owner: the process that claimed it in the same write. What
-  -- becomes of it is in the tables below. Rows that are updated or deleted for each event would leave dead tuples faster
-  -- than vacuum removes them while some transaction stays open.
+  -- One row for each event, written once and never changed; the tables below keep its state. owner is the process that
+  -- claimed it in the same write. Rows updated or deleted for each event would leave dead tuples, which vacuum can't
+  -- remove while some older transaction stays open.
   create table ringback.events (
     sequence        bigint primary key,
     trace_id        text collate "C" not null,
@@ -19,20 +19,20 @@ export const workTables = `
     received_at     bigint not null,
     facts           text not null,
     owner           bigint,
-    -- Null: it was delivered, as nearly all are.
+    -- Null: it was delivered, as nearly all events are.
     source          text check (source = 'reconciled')
   );
   create index events_of_call on ringback.events (call_id, sequence) where call_id is not null;
   create index events_received on ringback.events (received_at, sequence);
 
-  -- The raw bytes are kept, so that whatever is read from them later can be read again.
+  -- The raw bytes of each event, so that it can be decoded again.
   create table ringback.bodies (
     sequence bigint primary key,
     headers  text not null,
     body     bytea not null
   );
 
-  -- waiting: new events that no process has claimed. claims: those that a process has claimed from waiting.
+  -- waiting: new events that no process has claimed. claims: those that a process claimed from waiting.
   create table ringback.waiting (
     sequence bigint primary key,
     call_id  text collate "C"
@@ -46,32 +46,32 @@ export const workTables = `
   create index claims_of_call on ringback.claims (call_id) where call_id is not null;
   create index claims_of_process on ringback.claims (process);
 
-  -- The processes that share this inbox. One that is not in here any more can write nothing: every write about a claim
-  -- first makes sure that it is. What a process owns up to ended_up_to has ended, whether or not a range in ended says so,
-  -- but for what is in still_owned: a handler that takes minutes must not have others go through all that came since.
+  -- The processes that share this inbox. Every write about a claim first checks that the process still has a row here.
+  -- Its claims on owned events up to ended_up_to have ended, except those in still_owned: with these, one handler that
+  -- takes minutes doesn't make searches for owned events go through all events since.
   create table ringback.processes (
     id           bigint generated always as identity primary key,
     heartbeat_at timestamptz not null default clock_timestamp(),
     handlers     text,
     ended_up_to  bigint not null default 0,
     still_owned  bigint[] not null default '{}',
-    -- How many heartbeats it has sent: one that comes late says nothing any more.
+    -- The number of its last heartbeat: a lower one comes late, and is ignored.
     heartbeats   bigint not null default 0,
-    -- How often it has recovered: a recording that was sent before that claims nothing.
+    -- How often it has recovered: a group sent before the last recovery is recorded without claims.
     recoveries   bigint not null default 0,
-    -- It gives its claims back; it has not died.
+    -- It gives its claims back: their takeover counts no crash.
     is_leaving   boolean not null default false
   );
 
-  -- What the database is known by. A crash empties the table, and so does a standby that becomes the primary: after both, the
-  -- processes and the database may remember differently what was written last.
+  -- The id changes when transactions in flight may have been lost: because the table is unlogged, a crash empties it, and
+  -- so does the promotion of a standby.
   create unlogged table ringback.incarnation (
     one boolean primary key default true check (one),
     id  uuid not null default gen_random_uuid()
   );
 
-  -- Ranges of sequences: what the process owned of them has ended. They are added with each group of events, and each
-  -- heartbeat removes those up to ended_up_to that hold nothing of still_owned.
+  -- Ranges of sequences in which the claims of a process on owned events have ended. Its heartbeats remove those up to
+  -- ended_up_to that contain nothing of still_owned.
   create table ringback.ended (
     process bigint not null,
     first   bigint not null,
@@ -79,7 +79,7 @@ export const workTables = `
   );
   create index ended_of_process on ringback.ended (process, first);
 
-  -- The events that processes work on since they recorded them: for whoever looks for one event, or for some calls.
+  -- Events that processes claimed as they recorded them, and still hold: for searches by event or call.
   create view ringback.owned as
     select e.sequence, e.call_id, p.id as process
     from ringback.processes p join ringback.events e
@@ -88,9 +88,9 @@ export const workTables = `
       select from ringback.ended x
       where x.process = p.id and x.first <= e.sequence and x.last >= e.sequence);
 
-  -- The same, for whoever wants all of them, or those of a process. The planner would go through all events, of which there
-  -- may be ten million. "offset 0" makes it go process by process, and the second bound, which is always true, makes it expect
-  -- few events of each.
+  -- The same, for reading all of them, or those of one process. With the view above, the planner would go through all
+  -- events, of which there may be ten million. "offset 0" makes it go process by process, and the upper bound, which is
+  -- always true, makes it expect few events of each.
   create view ringback.all_owned as
     select e.sequence, e.call_id, p.id as process
     from ringback.processes p cross join lateral (
@@ -102,7 +102,7 @@ export const workTables = `
       select from ringback.ended x
       where x.process = p.id and x.first <= e.sequence and x.last >= e.sequence);
 
-  -- Of each event over which a process has died, what shows whether it is the event that killed; most events have no row.
+  -- Events that a process held when it died, to find out which one killed it; most events have no row.
   create table ringback.crash_counts (
     sequence        bigint primary key,
     count           integer not null,
@@ -111,8 +111,8 @@ export const workTables = `
     reading_crashes integer not null default 0
   );
 
-  -- What an event is recognized by: digests of its identities. When the event is gone its identities stay as tombstones
-  -- until they expire, so that a late copy is a duplicate.
+  -- Digests of the identities by which duplicates are found. Those of a removed event stay as tombstones until they
+  -- expire, so that a late copy is still a duplicate.
   create table ringback.identities (
     identity   bytea primary key,
     sequence   bigint,
@@ -121,7 +121,7 @@ export const workTables = `
   create index identities_of_event on ringback.identities (sequence) where sequence is not null;
   create index identities_expired on ringback.identities (expires_at) where expires_at is not null;
 
-  -- One row a run, only where there is something to remember.
+  -- One row for each run that has something to remember; most runs have none.
   create table ringback.runs (
     sequence   bigint not null,
     handler    text collate "C" not null,
@@ -133,7 +133,7 @@ export const workTables = `
     reason     text,
     settled_at bigint,
     replay     bigint,
-    -- The fingerprint of its last failure, until it is done.
+    -- The fingerprint of its last failure, until the run is done.
     failure    text collate "C",
     primary key (sequence, handler)
   );
@@ -149,8 +149,9 @@ export const workTables = `
   create index runs_of_replay on ringback.runs (replay, state) where replay is not null;
   create index runs_failed on ringback.runs (failure, state, settled_at, sequence) where failure is not null;
 
-  -- No run is stored of an event that is erased at the same time: it would stay for ever, with what its reason says. Whoever
-  -- stores one waits for the removal, which locks the event, and then stores nothing, so that its write is lost.
+  -- Stores no run of an event that is removed at the same time: the row would stay for ever, with its reason, which may
+  -- quote the event. The insert waits for the removal, which locks the event, and then stores nothing: the settlement
+  -- is lost.
   create function ringback.require_event() returns trigger language plpgsql as $function$
   begin
     perform from ringback.events where sequence = new.sequence for key share;
@@ -160,7 +161,7 @@ export const workTables = `
   create trigger runs_of_events before insert on ringback.runs
     for each row execute function ringback.require_event();
 
-  -- Every failed attempt: the latest of each run, numbered in their order.
+  -- The latest failed attempts of each run, numbered in order.
   create table ringback.failures (
     sequence bigint not null,
     handler  text collate "C" not null,
@@ -175,7 +176,7 @@ export const workTables = `
     primary key (sequence, handler, number)
   );
 
-  -- Failures that are alike. Which runs have failed so, the runs say.
+  -- Groups of failures that are alike; runs.failure is the fingerprint.
   create table ringback.failure_groups (
     id            bigint generated always as identity primary key,
     fingerprint   text collate "C" not null unique,
@@ -187,7 +188,7 @@ export const workTables = `
     muted_at      bigint
   );
 
-  -- One row a join and call. The wait itself is a run that is due when the time is over.
+  -- One row for each join and call. The wait itself is a run that is due at the timeout.
   create table ringback.joins (
     handler  text collate "C" not null,
     call_id  text collate "C" not null,
@@ -200,7 +201,7 @@ export const workTables = `
   );
   create index joins_of_call on ringback.joins (call_id);
 
-  -- How much has happened, by minute and by hour, in all processes: names and numbers only.
+  -- Counts by minute and by hour, of all processes: names and numbers only.
   create table ringback.history (
     resolution text collate "C" not null,
     at         bigint not null,
@@ -209,7 +210,7 @@ export const workTables = `
     primary key (resolution, at, name)
   );
 
-  -- Which alerts are raised, when a process last told of each, when one last notified somebody, and when one last found it.
+  -- Raised alerts: when each was last sent (told_at), last notified somebody (0: never), and was last found to hold.
   create table ringback.alerts (
     name        text collate "C" not null,
     subject     text collate "C" not null,
@@ -221,8 +222,8 @@ export const workTables = `
     primary key (name, subject)
   );
 
-  -- What people have done to the inbox: who, when, why, and how much was changed. Without finished_at it was cut short, and
-  -- the numbers say how far it came. Runs that a replay has requeued carry its id.
+  -- What people have done to the inbox: who, when, why, and how many events and runs it changed. Without finished_at, it
+  -- is running or was cut short, and the numbers are those so far. Runs that a replay has requeued carry its id.
   create table ringback.audit (
     id           bigint generated always as identity primary key,
     action       text not null,
