@@ -11,12 +11,12 @@ import type { Authorize, Receiver } from './public.ts';
 /** Where the page is mounted. */
 const mount = '/ops/ringback';
 
-/** A page in the browser, and what it complained of. */
+/** A page in the browser, and what went wrong on it. */
 export interface Shown {
   readonly page: Page;
   /** Goes to a view by its address behind `#`. */
   readonly goTo: (place: string) => Promise<void>;
-  /** What the browser's console said that is no information: also what the page's policy has refused. */
+  /** Errors and warnings of the browser's console, such as what the page's policy refused, and failed requests. */
   readonly complaints: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export function browserForTests(): {
       const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
       onTestFinished(() => context.close());
       const page = await context.newPage();
-      // A test that waits for ever is ended by the time that all tests have.
+      // Vitest's own timeout ends a test that waits for ever.
       page.setDefaultTimeout(500_000);
       const complaints: string[] = [];
       page.on('pageerror', (error) => complaints.push(String(error)));
@@ -46,7 +46,7 @@ export function browserForTests(): {
         if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
       });
       page.on('requestfailed', (request) => {
-        // What the page no longer wants, because the viewer went on, is no fault.
+        // The page aborts requests when the viewer goes to another view.
         const reason = request.failure()?.errorText ?? '';
         if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`);
       });
@@ -61,7 +61,7 @@ export function browserForTests(): {
   };
 }
 
-/** Resolves once the page's files are there. */
+/** Resolves once the page is built. */
 export async function pageIsBuilt(): Promise<void> {
   await askAtDoor(inject('preparedDoor'), '/page');
 }

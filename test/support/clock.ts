@@ -6,7 +6,7 @@ export class ManualClock implements Clock {
   readonly #clock;
   /** The pending timers: when each is due, by `elapsed`. */
   readonly #due = new Set<{ readonly at: number }>();
-  /** Who waits for the next timer to be set, or for time to move on. */
+  /** Called when a timer is set or time moves on. */
   #waiting: (() => void)[] = [];
   #set = 0;
 
@@ -63,7 +63,7 @@ export class ManualClock implements Clock {
     return [...this.#due].filter(({ at }) => at === this.elapsed() + ms).length;
   }
 
-  /** For `expect.poll`: lets a tenth of a second pass, for what is looked for again after a while, and then looks. */
+  /** For `expect.poll`: moves time on by a tenth of a second before each look. */
   passing<T>(look: () => T): () => T {
     return () => {
       this.advance(100);
@@ -86,7 +86,7 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Resolves when a timer is set or time moves on: turns in which nothing happens would take the CPU from what is waited for. */
+  /** Resolves when a timer is set or time moves on. A busy loop would take CPU from the work that the test waits for. */
   #change(): Promise<void> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }

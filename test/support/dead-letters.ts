@@ -9,7 +9,7 @@ export interface DeadLetter {
   readonly reason: string | undefined;
 }
 
-/** The runs that a receiver has given up, those of the latest event first. */
+/** A receiver's dead letters, those of the latest event first. */
 export async function deadLettersOf(receiver: Receiver): Promise<readonly DeadLetter[]> {
   const { events } = await receiver.events.list({ state: 'dead' });
   return events.flatMap(({ traceId, callId, runs }) =>

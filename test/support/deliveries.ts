@@ -13,7 +13,7 @@ import {
 export const secret = 'whsec_dGVzdC1zZWNyZXQtb25l';
 export const otherSecret = 'whsec_dGVzdC1zZWNyZXQtdHdv';
 
-/** Where the tests' deliveries go: nothing listens there, `receiver.fetch` takes them. */
+/** The URL of in-process deliveries. Nothing listens there: `receiver.fetch` takes them. */
 export const address = 'https://calls.example.com/webhooks';
 
 /** An event to be delivered. Ids that are left out are new each time; the other fields have fixed defaults. */
@@ -39,7 +39,7 @@ export function bodyOf({
   });
 }
 
-/** How to sign, where it differs from the ordinary way. */
+/** How to sign, where it differs from the default. */
 export interface SignParts {
   readonly secrets?: string | readonly string[];
   readonly scheme?: SchemeName | Scheme;
@@ -68,12 +68,12 @@ export async function deliver(
   return answerOf(await receiver.fetch(new Request(address, { method: 'POST', headers, body })));
 }
 
-/** How many of many deliveries come at once: as few as the slowest of machines takes well within the second. */
+/** How many deliveries come at once: few enough that the slowest machine records them well within the second. */
 const atOnce = 50;
 
 /**
- * Delivers bodies in-process, a few at a time; all of them must be taken. The receiver's clock must be a patient one, or
- * stand still: on a busy machine, one of many writes may take longer than its sender waits.
+ * Delivers bodies in-process, some at a time, and throws unless all are answered 200. The receiver needs a patient clock
+ * or a manual one: on a busy machine, one of many writes may take longer than its sender waits.
  */
 export async function deliverAll(receiver: Receiver, bodies: readonly string[]): Promise<void> {
   await concurrently(bodies, atOnce, async (body) => {
@@ -96,7 +96,7 @@ async function answerOf(response: Response): Promise<Answer> {
   return { status: response.status, headers: response.headers, json };
 }
 
-/** A delivery as an adapter hands it over: authentic, and over TLS, unless the given parts differ. */
+/** A delivery as an adapter passes it on: authentic, and over TLS, unless the given parts differ. */
 export function deliveryOf({
   body = bodyOf(),
   source = { kind: 'bytes', bytes: Buffer.from(body) },

@@ -1,18 +1,18 @@
 /**
- * What tests share is made in the process that starts the workers, when the first test asks for it: a run of tests that need
- * none of it waits for none. The workers ask over loopback, because they may not make the same twice.
+ * Makes things that tests share, in the process that starts the workers, when the first test asks for them. Workers ask over
+ * loopback, so that each thing is made only once, and none that no test needs.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Where workers ask, until it is closed. */
+/** A server that workers ask, until it is closed. */
 export interface Door {
   readonly address: string;
   readonly close: () => void;
 }
 
-/** Opens a door at which each path is answered with the text that its maker has made, once for all. */
+/** Opens a door that answers each path with the text of its maker, which is called once. */
 export async function openDoor(makers: Readonly<Record<string, () => Promise<string>>>): Promise<Door> {
   const made = new Map<string, Promise<string>>();
   const server = createServer(({ url = '' }, response) => {
@@ -32,9 +32,9 @@ export async function openDoor(makers: Readonly<Record<string, () => Promise<str
 }
 
 /**
- * What is behind a door, once it is made.
+ * Asks at a door, and resolves to the text once it is made.
  *
- * @throws Error with what was wrong, if it could not be made
+ * @throws Error with the cause, if it could not be made
  */
 export async function askAtDoor(address: string, path: string): Promise<string> {
   const response = await fetch(`${address}${path}`);

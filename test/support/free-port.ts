@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A random port below those that systems give to whoever asks for any, so that nobody gets it meanwhile by chance. */
+/** A random port below the ephemeral range, so that no other process is given it by chance meanwhile. */
 export function uncommonPort(): number {
   return randomInt(15_000, 32_000);
 }

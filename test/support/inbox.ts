@@ -1,6 +1,6 @@
 /**
- * Where the inboxes of tests are. Tests about what becomes of events run twice: on SQLite, and once more in the project
- * "on Postgres", on a schema of the tests' server instead of each database.
+ * Where the inboxes of tests are. Tests about the handling of events run twice: on SQLite, and in the project "on
+ * Postgres", where a schema of the tests' server replaces each database.
  */
 import Database from 'better-sqlite3';
 import { inject } from 'vitest';
@@ -16,18 +16,18 @@ declare module 'vitest' {
   }
 }
 
-/** For tests that look into SQLite's tables or files, or into the time that its writer takes: `test.skipIf(isOnPostgres)`. */
+/** For tests about SQLite's tables, files or writer: `test.skipIf(isOnPostgres)`. */
 export const isOnPostgres = inject('inboxes') === 'on Postgres';
 const server = isOnPostgres ? await postgresForTests() : undefined;
 const inboxes = server && 'connectionString' in server ? new PostgresInboxes(server) : undefined;
 
-/** The inbox for a database of the test that runs: receivers of one file share it, and each `:memory:` is another. */
+/** The inbox for a database of the running test: receivers on the same file share it, and each `:memory:` is a new one. */
 export function inboxOf<Given extends ReceiverOptions['database']>(database: Given): Given | StoreFactory {
   if (typeof database !== 'string' || !server) return database;
   return inboxes ? inboxes.inboxOf(database) : skipTest('There is no Postgres server.');
 }
 
-/** What a receiver in another process takes as its `database` to share such an inbox. */
+/** The `database` option with which a receiver in another process shares such an inbox. */
 export function placeOf(database: string): string {
   if (!server) return database;
   return inboxes ? inboxes.urlOf(database) : skipTest('There is no Postgres server.');
@@ -38,7 +38,7 @@ export function storeIn(database: string, clock: Clock): Store {
   return storeOf(inboxOf(database), clock);
 }
 
-/** What a statement returns that another connection to an inbox makes. The tables have the same names in both stores. */
+/** Runs a statement over another connection to an inbox. The tables have the same names in both stores. */
 export async function rowsIn(database: string, statement: string): Promise<unknown[]> {
   if (inboxes) return inboxes.ask(database, statement);
   const connection = new Database(database);

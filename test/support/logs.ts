@@ -8,7 +8,7 @@ export type Line = Readonly<Record<string, unknown>> & { readonly event?: LogEve
 export class Logs {
   readonly lines: Line[] = [];
   readonly logger: Logger;
-  /** The same lines by their events: a test may wait for thousands, and ask after each. */
+  /** The same lines by event: a test may wait for thousands, and look at them after each. */
   readonly #byEvent = new Map<LogEvent | undefined, Line[]>();
   readonly #watchers: (() => void)[] = [];
 

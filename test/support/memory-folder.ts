@@ -7,8 +7,8 @@ const memory = '/dev/shm';
 const enough = 2 * 1024 ** 3;
 
 /**
- * Where the tests' databases are: in memory, if there is room. The tests don't depend on the disk, but on a disk that
- * is slow because others write to it, deliveries would be answered with 503.
+ * The folder of the tests' databases: in memory, if there is room. On a disk that is slow because other processes write
+ * to it, deliveries would be answered 503.
  */
 export const databasesFolder = hasRoom(memory) ? memory : tmpdir();
 

@@ -1,4 +1,4 @@
-/** A receiver with something of everything that an operator meets. */
+/** A receiver with an example of everything that an operator meets. */
 import { expect } from 'vitest';
 import { bodyOf, deliver, otherSecret, signedHeaders } from './deliveries.ts';
 import type { Logs } from './logs.ts';
@@ -36,7 +36,7 @@ export async function operated(): Promise<Operated> {
   const forged = bodyOf({ traceId: 'trace-forged' });
   await deliver(former.receiver, forged, signedHeaders(forged, { secrets: otherSecret }));
   await expect.poll(async () => (await former.receiver.counts()).quarantine.notAuthentic).toBe(1);
-  // What is counted is written when a minute is over, or a process ends: no test waits for the minute.
+  // Counts are written when a minute is over or the receiver stops: no test waits for the minute.
   await former.receiver.stop();
 
   let isMended = false;

@@ -3,8 +3,8 @@ import { recordTimeout } from '../../src/store/timeouts.ts';
 import type { Clock } from './public.ts';
 
 /**
- * The machine's time, by which a delivery waits for its write however long that takes: a busy machine may do nothing at all
- * for a second, and the delivery would be answered 503.
+ * The machine's time, but without the timeout of a delivery's write: a busy machine may stall for a second, and the
+ * delivery would be answered 503.
  */
 export const patientClock: Clock = {
   ...systemClock,

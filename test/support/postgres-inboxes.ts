@@ -1,4 +1,4 @@
-/** The inboxes of tests that run on Postgres: a schema for every file that stands for one on SQLite. */
+/** The inboxes of tests that run on Postgres: a schema for each file that the test names as its database. */
 import { onTestFinished } from 'vitest';
 import { postgres } from '../../src/store/postgres/index.ts';
 import { systemClock } from '../../src/kit/clock.ts';
@@ -7,8 +7,8 @@ import type { SharedPostgres } from './postgres.ts';
 import type { Clock, StoreFactory } from './public.ts';
 
 /**
- * For a store that doesn't give up a delivery where a busy machine makes the database slow. And where a test moves time on until
- * a receiver has stopped, its statements take the machine's time: each connection that is cut costs the server a process.
+ * A clock that makes the store wait 20 times as long, for a database that a busy machine slows down. The timeout of closing
+ * runs by the machine's time, so that a test that moves time on doesn't cut connections: each costs the server a process.
  */
 const patient = (clock: Clock): Clock => ({
   now: () => clock.now(),
@@ -47,7 +47,7 @@ export class PostgresInboxes {
     return url.href;
   }
 
-  /** What a statement returns that names the inbox's tables without their schema. */
+  /** Runs a statement that names the inbox's tables without their schema. */
   ask(database: string, statement: string): Promise<unknown[]> {
     const { schema } = this.inboxOf(database);
     return this.#server.schemas.ask(schema, statement);
@@ -56,7 +56,7 @@ export class PostgresInboxes {
   #newInbox(): Inbox {
     const { schemas } = this.#server;
     const schema = schemas.take();
-    // These tests say nothing of what is lent to `ctx.commit`.
+    // The type of the transaction lent to `ctx.commit` doesn't matter here.
     const factory = postgres({ pool: schemas.pool, schema }) as unknown as StoreFactory;
     return { schema, createStore: (clock) => factory.createStore(patient(clock)) };
   }

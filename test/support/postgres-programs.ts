@@ -1,4 +1,4 @@
-/** The Postgres that npm has installed for this platform, and a copy of it that the server's user may run. */
+/** The Postgres programs that npm has installed for this platform, and a copy that the server's user may run. */
 import {
   chmodSync,
   chownSync,
@@ -15,13 +15,13 @@ import {
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
-/** The user and the group of a process: none are given where they stay as they are. */
+/** The user and the group of a process; empty to keep those of this one. */
 export interface Owner {
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** Postgres refuses to run as root, and as a user that the system doesn't know. This is the number of `nobody`. */
+/** Instead of root, as which Postgres refuses to run: `nobody`, because it needs a user that the system knows. */
 export const serverOwner: Owner = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
 /** The package that has the programs for this platform. */
@@ -39,15 +39,15 @@ export function installedPrograms(): string | undefined {
 }
 
 /**
- * Makes a folder with the installed programs that `serverOwner` may read, wherever the installed ones are. The package
- * leaves its libraries' links to an install script, which isn't run: they are made here.
+ * Copies the installed programs to a folder that `serverOwner` may read, and makes the links of the libraries, which the
+ * package leaves to an install script that isn't run.
  */
 export function copyPrograms(installed: string, folder: string): void {
   copyFolder(installed, folder);
   const list = join(installed, 'pg-symlinks.json');
   if (!existsSync(list)) return;
   const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
-  // Their paths begin with `native/`, and both of a link are in one folder.
+  // Paths begin with `native/`, and a link is in the same folder as its target.
   for (const { source, target } of links) {
     const link = join(folder, target.replace('native/', ''));
     if (!existsSync(link)) symlinkSync(basename(source), link);
@@ -65,7 +65,7 @@ function copyFolder(from: string, to: string): void {
   }
 }
 
-/** A link takes no time, but needs one file system for both, and shares the owner and the mode. */
+/** Prefers a hard link, which takes no time, but shares the owner and the mode. */
 function copyFile(source: string, target: string): void {
   const { mode } = statSync(source);
   if (serverOwner.uid === undefined || isReadableByAll(mode)) {
@@ -73,7 +73,7 @@ function copyFile(source: string, target: string): void {
       linkSync(source, target);
       return;
     } catch {
-      // Another file system, or one without links.
+      // The target is on another file system, or on one without links.
     }
   }
   copyFileSync(source, target);

@@ -1,33 +1,33 @@
 /**
- * Schemas and connections that tests use one after the other: to empty a schema takes a tenth of what it costs the server
- * to make another, and to drop that, and every connection costs it a process.
+ * Schemas and connections that tests use one after another. Emptying a schema takes a tenth of the time of making and
+ * dropping one, and each connection costs the server a process.
  */
 import { DatabaseError, Pool } from 'pg';
 import { onTestFinished } from 'vitest';
 import { Statements } from '../../src/store/postgres/connection/statement.ts';
 
-/** Connections for all stores of a test. */
+/** The most connections of all stores of a test. */
 const connections = 20;
 
 export class PostgresSchemas {
-  /** Kept for the next test: whoever uses it leaves it open. */
+  /** Kept for the next test: don't end it. */
   readonly pool: Pool;
-  /** A connection that doesn't wait for ever for a transaction that a test has left open. */
+  /** A connection of its own, with a lock timeout: a test may have left a transaction open. */
   readonly #aside: Pool;
   readonly #newName: () => string;
   readonly #empty: string[] = [];
 
-  /** `newName`: of a schema that is dropped when all tests have ended. */
+  /** `newName` names schemas that are dropped when all tests have ended. */
   constructor(connectionString: string, newName: () => string) {
     const kept = { connectionString, allowExitOnIdle: true, idleTimeoutMillis: 60_000 };
     this.pool = new Pool({ ...kept, max: connections });
     this.#aside = new Pool({ ...kept, max: 1, lock_timeout: 60_000 });
     this.#newName = newName;
-    // The server ends before the processes of the tests do.
+    // The server ends before the tests' processes, which is no error.
     for (const pool of [this.pool, this.#aside]) pool.on('error', () => {});
   }
 
-  /** A schema for the test that runs, with an empty inbox or none yet. Tables that a test makes in it stay there. */
+  /** A schema for the running test, with an empty inbox or none yet. Tables that a test makes in it stay there. */
   take(): string {
     const schema = this.#empty.pop() ?? this.#newName();
     onTestFinished(async () => {
@@ -37,7 +37,7 @@ export class PostgresSchemas {
     return schema;
   }
 
-  /** What a statement returns that names the tables of a schema without it. */
+  /** Runs a statement that names the tables of a schema without it. */
   async ask(schema: string, statement: string): Promise<unknown[]> {
     await this.#aside.query(`set search_path to "${schema}"`);
     const { rows } = await this.#aside.query(new Statements(schema).of(statement, []));
@@ -54,7 +54,7 @@ export class PostgresSchemas {
     try {
       await this.#aside.query(
         [
-          // As a truncation would: what is still under way is waited for.
+          // Waits for statements in flight, as truncate would.
           `lock table ${tables.map(({ name }) => name).join()}`,
           ...tables.map(({ name, isLarge }) => (isLarge ? `truncate ${name}` : `delete from ${name}`)),
           `select setval(format('%I.%I', schemaname, sequencename), 1, false) from pg_sequences where schemaname = '${schema}'`,
@@ -62,7 +62,7 @@ export class PostgresSchemas {
         ].join(';'),
       );
     } catch (error) {
-      // A statement that a receiver had under way when it was stopped goes on in the pool, and may lock in another order.
+      // A deadlock with a statement that a stopped receiver left in flight in the pool.
       if (!(error instanceof DatabaseError) || error.code !== '40P01') throw error;
       await this.#clear(schema);
     }
@@ -75,8 +75,8 @@ interface Table {
 }
 
 /**
- * The tables to empty. To truncate one makes its file and those of its indexes anew, which takes longer than to delete a few
- * rows. But a table that was large would stay so, and the store takes its size for that of what is in it.
+ * The tables to empty. Truncating makes new files for a table and its indexes, which takes longer than deleting a few rows.
+ * But a table that was large would keep its size, by which the store judges how much is in it.
  */
 const tablesOf = `
   select name, pg_table_size(name::regclass) > 500000 as "isLarge"

@@ -9,7 +9,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { installedPrograms } from './postgres-programs.ts';
 import { ownPostgres, testDatabase } from './postgres.ts';
 
-/** The rows that a statement returns over a connection of its own. */
+/** Runs a statement on a connection of its own. */
 async function rows(connectionString: string, sql: string): Promise<readonly unknown[]> {
   const client = new Client({ connectionString });
   await client.connect();
@@ -59,7 +59,7 @@ it('has dropped the schemas of a test that ended', async () => {
   expect(await rows(connectionString, found)).toEqual([]);
 });
 
-// A server that is missing has been told by the first test.
+// If the programs are missing, the first test has said so.
 it.skipIf(installedPrograms() === undefined)('goes when the process that started it is killed', async () => {
   const module = JSON.stringify(new URL('./postgres-server.ts', import.meta.url));
   const script = `
@@ -71,7 +71,7 @@ it.skipIf(installedPrograms() === undefined)('goes when the process that started
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  // One that ends without a line is an error here, and no wait.
+  // If the script ends without a line, this fails at once.
   const { value: line } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
   const { port, dataFolder } = JSON.parse(String(line)) as { port: number; dataFolder: string };
   expect(existsSync(dataFolder)).toBe(true);

@@ -29,7 +29,7 @@ export interface PostgresServer {
   start(): Promise<void>;
   /** Resolves when all of its processes are gone. */
   stop(mode?: StopMode): Promise<void>;
-  /** Ends the main process as a crash would. The others end as soon as they notice that; resolves when they have. */
+  /** Kills the main process. The others end when they notice; resolves when all have. */
   kill(): Promise<void>;
   /** Makes a standby the primary. */
   promote(): Promise<void>;
@@ -41,19 +41,19 @@ const defaults = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: 300,
-  // A killed process loses nothing that it has written, with or without a sync: only a power cut does. Without, tests
-  // don't wait for a disk that others write to.
+  // Off, so that tests don't wait for a busy disk: a killed process loses nothing that it has written, only a power cut
+  // does.
   fsync: process.env['RINGBACK_TEST_POSTGRES_FSYNC'] ?? 'off',
-  // In the data folder, and so removed with it, also after a kill.
+  // Files in the data folder, which are removed with it, even after a kill.
   dynamic_shared_memory_type: 'mmap',
 };
 
-/** Starts a new, empty server. Whoever starts it closes it; if this process ends before that, a guard does. */
+/** Starts a new, empty server. The caller closes it; if this process ends before that, a guard does. */
 export function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   return startFilled(options, (server) => server.initialise());
 }
 
-/** Starts a standby of a server that runs: it follows that one until it is promoted. */
+/** Starts a standby that follows a running server until it is promoted. */
 export function startStandby(
   primary: PostgresServer,
   options: PostgresOptions = {},
@@ -70,7 +70,7 @@ async function startFilled(
 ): Promise<PostgresServer> {
   const installed = installedPrograms();
   if (installed === undefined) throw new Error(`${programsPackage} is not installed.`);
-  // Programs can't be started from everywhere where data can be.
+  // Separate, because memory may be mounted so that programs can't be started from it.
   const [programs, data] = [tmpdir(), databasesFolder].map((place) => {
     const folder = mkdtempSync(join(place, 'ringback-postgres-'));
     own(folder);
@@ -88,7 +88,7 @@ async function startFilled(
   return server;
 }
 
-/** The English text of a server that could not listen, on every platform. */
+/** What a server prints that can't listen, on every platform. */
 const portTaken = 'could not create any TCP/IP sockets';
 
 class Server implements PostgresServer {
@@ -126,8 +126,8 @@ class Server implements PostgresServer {
   }
 
   /**
-   * Starts on a random port below those that systems give to connections. One of those could be taken while the server
-   * is stopped, even by a client that tries to reach it.
+   * Starts on a random port below the ephemeral range. A port of that range could be taken while the server is stopped,
+   * even by a client that tries to reach it.
    */
   async startOnFreePort(): Promise<void> {
     for (let tries = 1; ; tries += 1) {
@@ -147,7 +147,7 @@ class Server implements PostgresServer {
     const child = spawn(
       this.#program('postgres'),
       ['-D', this.dataFolder, ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-      // Detached, so that an interrupt from the keyboard leaves it to whoever started it.
+      // Detached, so that an interrupt from the keyboard doesn't reach it.
       { ...this.#environment(), detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
     );
     this.#process = child;
@@ -163,8 +163,8 @@ class Server implements PostgresServer {
   }
 
   async #untilEnded(child: ChildProcess): Promise<void> {
-    // All processes of the server hold the pipe of its errors: it closes when the last of them is gone. It rejects for
-    // one that could not be started.
+    // All processes of the server hold its stderr, which closes when the last of them is gone. `once` rejects if the
+    // server could not be started.
     await once(child, 'close').catch(() => {});
     this.#process = undefined;
     this.#guard.stdin?.write('\n');
@@ -172,7 +172,7 @@ class Server implements PostgresServer {
 
   async stop(mode: StopMode = 'fast'): Promise<void> {
     if (!this.#process) return;
-    // Not a signal: Windows has none.
+    // Not a signal, because Windows has none.
     await this.#run('pg_ctl', 'stop', '-m', mode, '-D', this.dataFolder, '--no-wait');
     await this.#ended;
   }
@@ -206,17 +206,17 @@ class Server implements PostgresServer {
   }
 
   #environment() {
-    // Its user may not be able to enter this process's folder. Messages are in English whatever the user's language.
+    // The server's user may lack access to this process's folder. LC_ALL keeps messages in English.
     return { ...serverOwner, cwd: '/', env: { ...process.env, LC_ALL: 'C' } };
   }
 }
 
-/** Resolves when the server takes connections; rejects with what it has printed if it ends before. */
+/** Resolves when the server takes connections; rejects with what it printed if it ends before that. */
 function untilReady(child: ChildProcess): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let printed = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    // Only the end is kept: a server that runs for long prints much.
+    // Keeps only the end: a server that runs for long prints much.
     printed = (printed + text).slice(-10_000);
     if (/database system is ready to accept (read-only )?connections/.test(printed)) resolve();
   });
@@ -228,13 +228,13 @@ function untilReady(child: ChildProcess): Promise<void> {
 function startGuard(dataFolder: string, folders: readonly string[]): ChildProcess {
   const script = fileURLToPath(new URL('./postgres-guard.ts', import.meta.url));
   const guard = spawn(process.execPath, [script, dataFolder, ...folders], {
-    // Detached, so that what ends this process's group doesn't end the guard.
+    // Detached, so that a signal to this process's group doesn't end the guard.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   guard.on('error', () => {});
   guard.stdin.on('error', () => {});
-  // It is no reason for this process to go on.
+  // The guard must not keep this process alive.
   guard.unref();
   (guard.stdin as unknown as { unref(): void }).unref();
   return guard;

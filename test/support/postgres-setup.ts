@@ -9,7 +9,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Has the shared server's connection string at `/`. */
     readonly postgresDoor: string;
-    /** What the names of schemas begin with that are to be dropped when all tests have ended. */
+    /** The prefix of schemas that are dropped when all tests have ended. */
     readonly postgresSchemas: string;
   }
 }
@@ -28,7 +28,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   return async () => {
     door.close();
-    // If it never started, the tests have told why.
+    // If it failed to start, the tests have reported why.
     await (await server?.catch(() => undefined))?.close();
     const given = process.env['RINGBACK_TEST_POSTGRES'];
     if (given) await dropSchemas(given, schemas);
@@ -43,7 +43,7 @@ async function dropSchemas(connectionString: string, beginning: string): Promise
       'select nspname as name from pg_namespace where starts_with(nspname, $1)',
       [beginning],
     );
-    // Each by itself: a transaction can't hold the locks of many.
+    // Each in a transaction of its own, because one can't hold the locks of many schemas.
     for (const { name } of rows) await client.query(`drop schema "${name}" cascade`);
   } finally {
     await client.end();

@@ -1,15 +1,15 @@
-/** The data of a standby: a copy of those of a server, which runs meanwhile. */
+/** The data of a standby: a copy of a running server's data. */
 import { mkdirSync } from 'node:fs';
 import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { own } from './postgres-programs.ts';
 
-/** Where only the folder itself is copied. What is in there is of no use to the copy, or comes over the wire. */
+/** Folders that are copied empty: the standby doesn't need what is in them, or gets it over the wire. */
 const emptied = new Set(['pg_wal', 'pg_dynshmem', 'pg_stat_tmp', 'pg_replslot']);
 const left = new Set(['postmaster.pid', 'postmaster.opts']);
 
-/** Copies the data folder of a server to where a standby is to be started. */
+/** Copies the data folder of a running server to the folder of a standby. */
 export async function copyForStandby(
   primary: { readonly url: string; readonly dataFolder: string },
   folder: string,
@@ -42,7 +42,7 @@ async function copyAll(from: string, to: string): Promise<void> {
   }
 }
 
-/** What the server has removed meanwhile is not missed: the standby learns of it. */
+/** Skips a file that the server has removed meanwhile: the standby learns of the removal from the WAL. */
 async function copyOne(source: string, target: string): Promise<void> {
   try {
     await copyFile(source, target);

@@ -1,6 +1,6 @@
 /**
  * Real Postgres databases for tests. `RINGBACK_TEST_POSTGRES`, a connection string, names the server; without it, one
- * is started from the programs that npm has installed. Where neither is to be had, tests are skipped, but never in CI.
+ * is started from the programs that npm has installed. Without either, tests are skipped, but never in CI.
  */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
@@ -14,9 +14,9 @@ import { type PostgresOptions, type PostgresServer, startPostgres } from './post
 /** The server that all tests share. */
 export interface SharedPostgres {
   readonly connectionString: string;
-  /** A name for a schema of the test that runs, which isn't there yet. When the test ends, the schema is dropped. */
+  /** Returns a new name for a schema, which is dropped when the running test ends. */
   readonly newSchema: () => string;
-  /** Schemas and connections that tests use one after the other. */
+  /** Schemas and connections that tests use one after another. */
   readonly schemas: PostgresSchemas;
 }
 
@@ -27,7 +27,7 @@ export interface MissingPostgres {
 
 let shared: Promise<SharedPostgres | MissingPostgres> | undefined;
 
-/** The shared server, started if it isn't yet, or the reason for which tests that need it have to be skipped. */
+/** The shared server, started if it isn't yet, or the reason why tests that need it must be skipped. */
 export async function postgresForTests(): Promise<SharedPostgres | MissingPostgres> {
   shared ??= find();
   return shared;
@@ -56,14 +56,14 @@ function sharedAt(connectionString: string): SharedPostgres {
   return { connectionString, newSchema, schemas };
 }
 
-/** The shared server and a schema's name for the test that runs. Skips the test where there is no server. */
+/** The shared server and a new schema's name for the running test. Skips the test if there is no server. */
 export async function testDatabase(): Promise<SharedPostgres & { readonly schema: string }> {
   const postgres = await postgresForTests();
   if ('missing' in postgres) return skipTest(postgres.missing);
   return { ...postgres, schema: postgres.newSchema() };
 }
 
-/** A server that only the test that runs has, until it ends. Skips the test where the programs are missing. */
+/** A server for the running test alone, until it ends. Skips the test if the programs are missing. */
 export async function ownPostgres(options?: PostgresOptions): Promise<PostgresServer> {
   needPrograms();
   const server = await startPostgres(options);
@@ -71,7 +71,7 @@ export async function ownPostgres(options?: PostgresOptions): Promise<PostgresSe
   return server;
 }
 
-/** Skips the test that runs where the programs are missing. */
+/** Skips the running test if the programs are missing. */
 export function needPrograms(): void {
   const missing = whyMissing();
   if (missing !== undefined) skipTest(missing);
@@ -79,7 +79,7 @@ export function needPrograms(): void {
 
 let isTold = false;
 
-/** Why no server can be started here. It is printed once, and in CI it is an error. */
+/** Why no server can be started here. Printed once; throws in CI. */
 function whyMissing(): string | undefined {
   if (installedPrograms() !== undefined) return undefined;
   const reason =
@@ -97,7 +97,7 @@ export function skipTest(reason: string): never {
   return test.context.skip(reason);
 }
 
-/** Does something on a connection of its own. */
+/** Calls `work` with a connection of its own. */
 export async function withClient(
   connectionString: string,
   work: (client: Client) => Promise<unknown>,

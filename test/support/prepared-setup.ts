@@ -10,7 +10,7 @@ import { openDoor } from './door.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Has nothing at `/page` once the page is built, a path at `/browser`, and that of a tarball at `/package`. */
+    /** Answers `/page` once the page is built, `/browser` with a path, and `/package` with the path of a tarball. */
     readonly preparedDoor: string;
   }
 }

@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import type { StoreCounts } from './public.ts';
 
-/** What a receiver in another process gets as its argument. */
+/** The argument of a receiver in another process. */
 export interface ProcessOptions {
   readonly database: string;
   /** The file that its handlers append the trace ids of handled events to. */
   readonly file: string;
   readonly handlers: 'none' | 'effects' | 'gated' | 'deadly' | 'once' | 'hoarding';
-  /** Whether to read an event that is marked with `deadlyToRead` kills the process. */
+  /** Whether reading an event that is marked with `deadlyToRead` kills the process. */
   readonly diesReading?: boolean;
   /** The size of its heap, in megabytes. */
   readonly heap?: number;
@@ -64,7 +64,7 @@ export class Script {
     return this.#lines.filter((line) => field in line).map((line) => line[field]);
   }
 
-  /** Ends it as a crash would, and waits until it is gone. */
+  /** Kills it, and waits until it is gone. */
   async kill(): Promise<void> {
     if (!this.hasExited) this.#child.kill('SIGKILL');
     await this.#exited;
@@ -82,7 +82,7 @@ export class Script {
     return this.#child.exitCode;
   }
 
-  /** Whether it is gone: nobody answers any more. */
+  /** Whether it is gone. */
   get hasExited(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
@@ -100,8 +100,7 @@ export class ReceiverProcess extends Script {
     const { heap } = options;
     super(script, JSON.stringify(options), heap === undefined ? [] : [`--max-old-space-size=${heap}`]);
     this.#ready = this.line('url').then(({ url }) => String(url));
-    // If the process dies before it listens, the test learns that where it waits for `url`, and not as a rejection
-    // that nobody handles.
+    // If the process dies before it listens, `url` rejects; this only prevents an unhandled rejection.
     this.#ready.catch(() => {});
   }
 
@@ -114,13 +113,13 @@ export class ReceiverProcess extends Script {
     return (await (await fetch(`${await this.#ready}/counts`)).json()) as StoreCounts;
   }
 
-  /** How many turns its event loop has made, and how often it has said that it is alive. */
+  /** How many turns its event loop has made, and how many heartbeats it has written. */
   async activity(): Promise<{ turns: number; heartbeats: number }> {
     const response = await fetch(`${await this.#ready}/activity`);
     return (await response.json()) as { turns: number; heartbeats: number };
   }
 
-  /** Lets the gated handlers end. */
+  /** Lets gated handlers end. */
   async release(): Promise<void> {
     await fetch(`${await this.#ready}/release`, { method: 'POST' });
   }

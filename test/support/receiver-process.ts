@@ -1,6 +1,6 @@
 /**
- * A receiver in a process of its own, for tests to kill. Its one argument is a JSON object with the
- * paths of its files and the name of its handlers. It prints JSON lines; the first with `url` says where it listens.
+ * A receiver in a process of its own, for tests to kill. Its argument is `ProcessOptions` as JSON. It prints JSON lines;
+ * the first one with `url` says where it listens.
  */
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -28,7 +28,7 @@ const registrations: Readonly<Record<ProcessOptions['handlers'], (receiver: Rece
         });
       })
       .on('*', { name: 'appending' }, (event) => appendFileSync(file, `${event.traceId}\n`)),
-  /** A run that says when it begins and, if the event is marked with `hold`, ends only when the test releases it. */
+  /** A run that prints when it begins and ends; if the event is marked with `hold`, it ends when the test releases it. */
   gated: (receiver) =>
     receiver.on('*', { name: 'gated' }, async (event) => {
       say({ begun: event.traceId });
@@ -69,7 +69,7 @@ if (diesReading) {
   };
 }
 
-/** The time that a handler takes. */
+/** Stands for a handler's work. */
 function work(milliseconds: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, milliseconds));
 }
@@ -95,7 +95,7 @@ const answers: Readonly<Record<string, () => unknown>> = {
   '/release': () => released.resolve(),
 };
 const take = receiver.nodeHandler();
-// Not Express: to load it takes longer than all that these processes do.
+// Not Express: loading it takes longer than all that these processes do.
 const server = createServer((request, response) => {
   const answer = answers[request.url ?? ''];
   if (answer === undefined) take(request, response);

@@ -12,7 +12,7 @@ export interface Started {
   readonly logs: Logs;
 }
 
-/** Makes a receiver whose inbox and log are in memory, and that is patient with the disk, unless the options say otherwise. */
+/** Makes a receiver with its inbox and log in memory and a patient clock, unless the options say otherwise. */
 export function made(options: ReceiverOptions = {}): Started {
   const logs = new Logs();
   const database = inboxOf(options.database ?? ':memory:');
@@ -44,8 +44,8 @@ export async function stopped(receiver: Receiver, clock: ReceiverOptions['clock'
 }
 
 /**
- * Delivers a body until it is taken, as its sender does: what a database that is slow for a moment has not recorded in time
- * is answered 503. Only for receivers that go by the machine's clock, or the test's own: those of `started` are patient.
+ * Repeats a delivery until it is answered 200, as its sender does: while the database is slow, it is answered 503. Not
+ * needed with the patient clock, the default of `started`.
  */
 export async function deliverUntilTaken(receiver: Pick<Receiver, 'fetch'>, body: string): Promise<void> {
   await expect.poll(async () => (await deliver(receiver, body)).status).toBe(200);

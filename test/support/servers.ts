@@ -30,7 +30,7 @@ export async function connectedHttp2(handler: unknown): Promise<ClientHttp2Sessi
   return client;
 }
 
-/** Answers 101, and closes the connection: Node tells a client of it only if that listens for upgrades. */
+/** Answers 101, and closes the connection: a client in Node sees the answer only if it listens for upgrades. */
 export function switchProtocols({ socket }: ServerResponse): void {
   socket?.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n');
 }

@@ -4,16 +4,16 @@ import type { Clock, Store } from './public.ts';
 /** A method of a store, with any arguments. */
 export type Work = (...given: unknown[]) => Promise<unknown>;
 
-/** What replaces a method, by its name, such as `record` or `quarantine.release`; undefined leaves it as it is. */
+/** Returns the replacement of a method, named as `record` or `quarantine.release`; undefined keeps the method. */
 type Around = (method: string, work: Work) => Work | undefined;
 
-/** A real store, each method of which, and of its parts, `around` may replace. */
+/** A real store whose methods, and those of its parts, `around` may replace. */
 export function storeAround(file: string, clock: Clock, around: Around): Store {
   return replacing(storeIn(file, clock), around);
 }
 
 function replacing<Part extends object>(part: Part, around: Around, prefix = ''): Part {
-  // Not of the part itself: the properties of a frozen object can't be given otherwise.
+  // Not a proxy of the part itself: it couldn't return other values for properties of a frozen object.
   return new Proxy<Part>(Object.create(part) as Part, {
     get(_, name) {
       const value: unknown = Reflect.get(part, name, part);

@@ -1,12 +1,12 @@
 import { Client } from 'pg';
 import { expect } from 'vitest';
 
-/** Its WAL has to be flushed by a standby, although it changes nothing. */
+/** Changes nothing, but writes WAL that a standby has to flush. */
 const smallestCommit = "select pg_logical_emit_message(true, 'test', '')";
 
 /**
- * Lets a server wait with each commit for a standby that isn't there. Resolves when a commit has been seen to wait: the server
- * takes the setting over some time after it has been told. Call the result to go on without a standby.
+ * Makes each commit of a server wait for a standby that isn't there. Resolves once a commit waits, because the server applies
+ * the setting some time after the reload. Call the result to go on without a standby.
  */
 export async function losesStandby(connectionString: string): Promise<() => Promise<void>> {
   const [watcher, committer] = [new Client({ connectionString }), new Client({ connectionString })];
@@ -29,7 +29,7 @@ export async function losesStandby(connectionString: string): Promise<() => Prom
   };
 }
 
-/** How many commits wait for a standby. `like`: only those of statements of which this is a part. */
+/** How many commits wait for a standby. `like`: counts only statements that contain this. */
 export async function waitingForStandby(client: Client, like = ''): Promise<number> {
   const { rows } = await client.query<{ waiting: number }>(
     "select count(*)::int as waiting from pg_stat_activity where wait_event = 'SyncRep' and query like $1",

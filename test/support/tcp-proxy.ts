@@ -7,7 +7,7 @@ interface Pair {
   readonly server: Socket;
 }
 
-/** What a database is reached through, so that connections can be disturbed and the database be moved. */
+/** A proxy in front of a database, for disturbing its connections or moving the database. */
 export class TcpProxy {
   readonly port: number;
   readonly #server: Server;
@@ -29,7 +29,7 @@ export class TcpProxy {
     return new TcpProxy(server);
   }
 
-  /** From now on connections go to this port; those that there are end. */
+  /** Sends new connections to this port, and ends the present ones. */
   set target(port: number) {
     this.#target = port;
     this.cut();
@@ -39,7 +39,7 @@ export class TcpProxy {
     return this.#pairs.size;
   }
 
-  /** Ends the connections that are chosen. */
+  /** Ends the chosen connections. */
   cut(isChosen: () => boolean = () => true): void {
     for (const { client, server } of this.#pairs) {
       if (!isChosen()) continue;
@@ -48,7 +48,7 @@ export class TcpProxy {
     }
   }
 
-  /** Ends the receivers' side of the connections that are chosen: the database learns of it only after so long. */
+  /** Ends the receivers' side of the chosen connections. The database's side ends only after `ms`. */
   cutSilently(isChosen: () => boolean, ms: number): void {
     for (const pair of this.#pairs) {
       if (!isChosen()) continue;
@@ -63,14 +63,14 @@ export class TcpProxy {
     }
   }
 
-  /** The next answers to COMMIT are not delivered: their connections end instead. */
+  /** Ends the connections of the next answers to COMMIT instead of passing these on. */
   cutAtCommit(count: number): void {
     this.#cutsAtCommit += count;
   }
 
   /**
-   * Passes nothing on, and tells nobody, until the function that it returns is called. The connections that there were stay
-   * silent for ever, as behind a firewall that has forgotten them.
+   * Passes nothing on, without closing anything, until the returned function is called. The present connections stay silent
+   * for ever, as behind a firewall that has forgotten them.
    */
   silence(): () => void {
     this.#isSilent = true;

@@ -1,6 +1,6 @@
 /**
- * A pooler in transaction mode, as PgBouncer is: a client has a connection to the database only for as long as a transaction
- * lasts, and its next one may run on another. Whatever a client keeps in its session is lost, or is somebody else's.
+ * A pooler in transaction mode, like PgBouncer: a client has a connection to the database for one transaction, and its next
+ * one may run on another. Session state of a client is lost, or reaches another client.
  */
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
@@ -10,7 +10,7 @@ const sslRequest = 80_877_103;
 const startup = 196_608;
 const [simpleQuery, sync, terminate, readyForQuery] = ['Q', 'S', 'X', 'Z'];
 
-/** A connection to the database, with its client while one has it. */
+/** A connection to the database, and the client that uses it. */
 interface Backend {
   readonly socket: Socket;
   client: Frontend | undefined;
@@ -40,7 +40,7 @@ export async function transactionPooler(connectionString: string, size: number):
 
   const serve = (): void => {
     while (idle.length > 0 && queue.length > 0) {
-      // The one that has been idle for longest, so that a client rarely gets the same one again.
+      // Takes the one that was idle longest, so that a client rarely gets the same one again.
       const [backend, client] = [idle.shift(), queue.shift()];
       if (!backend || !client) return;
       [backend.client, client.backend] = [client, backend];
@@ -71,7 +71,7 @@ export async function transactionPooler(connectionString: string, size: number):
   const server = createServer((socket) => {
     const client: Frontend = { socket: kept(socket), backend: undefined, pending: 0, waiting: [] };
     socket.on('close', () => {
-      // Nobody else may go on in the transaction that it leaves behind.
+      // No other client may continue the transaction that this one leaves open.
       if (!client.backend) return;
       client.backend.socket.destroy();
       void addBackend();
@@ -99,7 +99,7 @@ export async function transactionPooler(connectionString: string, size: number):
   return url.href;
 }
 
-/** Calls back with each message that has a type, whole. */
+/** Calls back with each whole message of the protocol. */
 function eachMessage(socket: Socket, onMessage: (type: string, message: Buffer) => void): void {
   let buffered = Buffer.alloc(0);
   socket.on('data', (chunk) => {
@@ -114,7 +114,7 @@ function eachMessage(socket: Socket, onMessage: (type: string, message: Buffer) 
   });
 }
 
-/** Refuses TLS, and lets in whoever comes. */
+/** Refuses TLS, and accepts every user. */
 function afterStartup(socket: Socket, onStarted: () => void): void {
   const onData = (chunk: Buffer): void => {
     if (chunk.readUInt32BE(4) === sslRequest) return void socket.write('N');

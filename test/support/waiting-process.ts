@@ -1,6 +1,6 @@
 /**
  * A process that only waits: for a locked database, then for a run that never ends by itself. Its one argument is the
- * database. It prints a line after each of the two, to show that it did not end early.
+ * database. It prints a line after each wait, to show that it did not end early.
  */
 import Database from 'better-sqlite3';
 import { createReceiver } from '../../src/index.ts';
@@ -11,7 +11,7 @@ const database = process.argv[2] ?? '';
 const say = (field: string) => process.stdout.write(`${JSON.stringify({ [field]: true })}\n`);
 
 const begun = Promise.withResolvers<void>();
-// Patient, because the writer gives up what comes too late for its sender: no run would ever begin.
+// Patient, because the writer gives up a delivery that is too late for its sender: no run would ever begin.
 const receiver = createReceiver({
   secrets: secret,
   database,

@@ -1,7 +1,7 @@
 /**
- * Writer threads that receivers and stores in this process use one after the other. To start one takes Node and its modules
- * a tenth of a second of CPU, which is ten times what else there is to opening a file, and most tests write a few rows.
- * Processes that tests start have threads as an app has them.
+ * Writer threads that receivers and stores in this process use one after another. Starting a thread with its modules takes a
+ * tenth of a second of CPU, ten times as much as the rest of opening a file, and most tests write only a few rows.
+ * Processes that tests start have threads as an app has.
  */
 import { EventEmitter } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
@@ -10,11 +10,11 @@ import threads, { type Worker, type WorkerOptions } from 'node:worker_threads';
 const writerFile = '/store/sqlite/writer/writer-worker.ts';
 const reusedFile = new URL('./writer-threads-worker.ts', import.meta.url);
 const marker = Symbol.for('ringback.writerThreads');
-/** How many threads wait for the next writer: each takes 30 MB, and few tests have more files open. */
+/** How many idle threads are kept: each takes 30 MB, and few tests have more files open. */
 const maxIdle = 4;
 const idle: Worker[] = [];
 
-/** What a writer takes for a thread of its own. */
+/** Stands in for a writer's own thread. */
 class BorrowedThread extends EventEmitter {
   readonly #thread: Worker;
 
@@ -42,7 +42,7 @@ class BorrowedThread extends EventEmitter {
   }
 }
 
-// Test files that share their modules have this one run for each of them.
+// This module runs once for each test file, even where files share the process.
 if (!Object.hasOwn(threads, marker)) {
   Object.defineProperty(threads, marker, { value: true });
   threads.Worker = new Proxy(threads.Worker, {
