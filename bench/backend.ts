@@ -1,4 +1,4 @@
-/** Counts what a server has stored, from outside of it. */
+/** Counts what a server has stored, from outside the server. */
 export interface Counter {
   /** A mark, after which a later count begins. */
   last(): number | Promise<number>;
@@ -9,12 +9,12 @@ export interface Counter {
   close(): void | Promise<void>;
 }
 
-/** A database server that a server under test stores in, started for one run of it. */
+/** A database server for one run of a server under test. */
 export interface Backend {
-  /** What the server under test gets in place of a file. */
+  /** The server under test gets this instead of a file. */
   readonly address: string;
-  /** Begins to count, once the server under test has made its tables. */
+  /** Returns a counter. Call it once the server under test has made its tables. */
   readonly counter: () => Promise<Counter>;
-  /** Ends it, and removes what it has stored. */
+  /** Ends the database server, and removes its data. */
   readonly close: () => Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Measures how long single large bodies stall the app: each of the kinds below goes to a server of its own, once for a
- * warm-up in small and then in full, over HTTP until three handlers have been called.
+ * Measures how long single large bodies stall the app. Each of the kinds below goes to a server of its own over HTTP, first
+ * a small one as a warm-up and then a full one, until three handlers have been called.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import { secret } from './servers/common.ts';
 
 /** The default of `limits.body`, less room for the envelope. */
 const size = 5 * 1024 ** 2 - 1_000;
-/** How often each kind is measured: the middle one counts. */
+/** How often each kind is measured; the median counts. */
 const rounds = 3;
 /** How long one body may take from its sending until all handlers have been called, in milliseconds. */
 const timeout = 60_000;
@@ -32,7 +32,7 @@ const words = (bytes: number) => list('{"word":"hello","start":1234.52,"end":123
 const allowed = (bytes: number, item: string, values: number) =>
   list(item, Math.min(bytes, Math.floor(499_000 / values) * (item.length + 1)));
 
-/** What each body holds besides the fields of a call that ended, as JSON of some length. */
+/** The JSON of some length that each body has besides the fields of a call that ended. */
 const kinds: Readonly<Record<string, (bytes: number) => string>> = {
   'small numbers': (bytes) => `"x":${list('1', bytes)}`,
   'small numbers, a big integer': (bytes) => `"n":9234567890123456,"x":${list('1', bytes)}`,
@@ -99,7 +99,7 @@ export async function measureBodies(only: string | undefined, nodeFlags: readonl
   publish([measuredOn(), pageFaults(), '', ...table(head, rows)]);
 }
 
-/** A stall is mostly memory that is touched for the first time: on a virtual machine that may take thirty times as long. */
+/** A stall is mostly the first access to memory, which may take thirty times as long on a virtual machine. */
 function pageFaults(): string {
   const before = process.resourceUsage().minorPageFault;
   const startedAt = performance.now();

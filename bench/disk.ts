@@ -7,8 +7,8 @@ const tries = 200;
 
 /**
  * How long the disk takes to write and sync one page, in milliseconds: the least that a durable commit costs. On a
- * shared machine, this differs from minute to minute by more than what is measured, and so do the ratios to a server
- * that syncs once per event.
+ * shared machine, this varies from minute to minute by more than the measured differences, and so do the ratios to a
+ * server that syncs once per event.
  */
 export function syncTimes(): { readonly p50: number; readonly p99: number } {
   const folder = mkdtempSync(join(tmpdir(), 'ringback-bench-'));

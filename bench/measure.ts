@@ -23,7 +23,7 @@ export interface Setting {
   readonly watches?: boolean;
   /** An existing database, which is kept; by default a new one is created and removed. */
   readonly database?: string;
-  /** Starts what the server stores in, if that is no file. */
+  /** Starts the database server that the server stores in, unless it stores in a file. */
   readonly backend?: () => Promise<Backend>;
 }
 
@@ -38,28 +38,28 @@ export interface Measured extends LoadReport {
 }
 
 /**
- * After how many deliveries a server is warm. Node compiles the busiest functions anew after some 14,000, all in one
- * moment and on all cores: a long-lived receiver has that behind it.
+ * After how many deliveries a server is warm. After some 14,000, Node recompiles the busiest functions, all at once and on
+ * all cores, as it has already done in a long-lived receiver.
  */
 export const warmDeliveries = 40_000;
-/** How long a warm-up takes at the least and at the most, in seconds. */
+/** The minimum and maximum time of a warm-up, in seconds. */
 const shortestWarmUp = 3;
 export const maxWarmUp = 10;
-/** With how many connections a server is warmed up at the least: with one it would take a minute. */
+/** The least connections of a warm-up: with one it would take a minute. */
 const warmUpConnections = 32;
 
 /** How long after the load all events may take to be handled and marked done, in milliseconds. */
 const handledWithin = 2_000;
-/** How many deliveries to prepare for a second of a short warm-up, which ends earlier with a server that takes more. */
+/** How many deliveries to prepare for each second of a short warm-up, which ends early if the server takes more. */
 const shortWarmUp = 20_000;
-/** How many times as fast as in its warm-up a server may become before the prepared deliveries run out. */
+/** By which factor a server may be faster than in its warm-up before the prepared deliveries run out. */
 const headroom = 2.5;
 /** The least deliveries per second to prepare: a disk that was slow in the warm-up may be fast a second later. */
 const leastPrepared = 8_000;
 
 /** Starts a server, warms it up, measures it, checks that the run counts, and ends it. */
 export function measure(setting: Setting): Promise<Measured> {
-  // The disk must not still be busy with the writes of the last server, and with the removal of its files.
+  // The disk must not still be busy with the last server's writes and the removal of its files.
   spawnSync('sync');
   if (setting.backend) return measureIn(setting.backend, setting);
   if (setting.database !== undefined) return measureOn(setting.database, setting);
@@ -134,7 +134,7 @@ export class Subject {
     this.#maxRate = this.#pace > 0 ? this.#pace : Math.max(leastPrepared, warmUp.rate * headroom);
   }
 
-  /** Sends deliveries for so many seconds, and waits until they are handled. */
+  /** Sends deliveries for this many seconds, and waits until they are handled. */
   async measure(seconds: number): Promise<Omit<Measured, 'bytesPerEvent'>> {
     const since = (await this.#rows?.last()) ?? 0;
     await this.server.begin();
@@ -181,8 +181,8 @@ function problemOf({ answered, accepted, broken, ranOut }: LoadReport): string |
 }
 
 /**
- * Waits until everything accepted is stored, handled and marked done in time, or says what isn't. The server must have
- * begun with these deliveries, so that it counts only their handlers.
+ * Waits until everything accepted is stored, handled and marked done, and returns what isn't in time. Call `begin` of the
+ * server before these deliveries, so that it counts only their handlers.
  */
 export async function settled(
   rows: Counter | undefined,

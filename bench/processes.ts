@@ -36,8 +36,8 @@ export interface StartOptions {
 export type Start = (database: string, options?: StartOptions) => Promise<Running>;
 
 /**
- * The advice of docs/deployment.md for little memory: otherwise, Node lets short-lived objects take 100 MB, and those
- * that waited for a slow disk some hundreds.
+ * The advice of docs/deployment.md for little memory: otherwise, Node lets short-lived objects take 100 MB, and objects
+ * that wait for a slow disk some hundreds.
  */
 export const littleMemory = {
   nodeFlags: ['--max-semi-space-size=8', '--max-old-space-size=256'],
@@ -97,7 +97,7 @@ export const serveCommand: Start = async (database, { nodeFlags = [], environmen
   };
 };
 
-/** The process of the load. It takes several orders, so that its code is warm when the measured order comes. */
+/** The process of the load. It takes several orders, so that its code is warm for the measured one. */
 export class Load {
   readonly #child = fork(here('./load/load.ts'));
 

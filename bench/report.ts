@@ -3,7 +3,7 @@ import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { syncTimes } from './disk.ts';
 
-/** The machine, Node and day that figures were measured on, and how fast its disk was: they hold for no other. */
+/** The machine, its disk's speed, Node and the day of the figures, which hold for no other. */
 export function measuredOn(): string {
   const [cpu] = cpus();
   const machine = `${cpus().length} × ${cpu?.model ?? 'unknown'}`;
@@ -25,7 +25,7 @@ export function median(values: readonly number[]): number {
   return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Says on stderr how far a long measurement has come. */
+/** Prints the progress of a long measurement on stderr. */
 export function progress(text: string): void {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 }

@@ -5,8 +5,8 @@ import type { Counter } from './backend.ts';
 const keepers = ['pending', 'waiting', 'claims'];
 
 /**
- * Counts rows in a server's database. The benchmark reads them itself, because a server that counted its own rows would
- * stall while it is measured. Only the peers' databases are counted elsewhere. Every server that stores in a file has one
+ * Counts rows in a server's database. The benchmark does it, because a server that counted its own rows would stall while
+ * it is measured. Only the peers' databases are counted elsewhere. Every server that stores in a file has one
  * row per event in `events`.
  */
 export class Rows implements Counter {
@@ -58,7 +58,7 @@ export class Rows implements Counter {
     return `select ${counts.map((count) => `(${count})`).join(' + ')}`;
   }
 
-  /** The least that a receiver does has no marks. */
+  /** Whether events have a mark of being done: those of `servers/least.ts` don't. */
   #marksDone(): boolean {
     const columns = this.#database.prepare("select name from pragma_table_info('events')").pluck().all();
     return columns.includes('done');

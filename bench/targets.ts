@@ -38,7 +38,7 @@ function verdictOf({ bound, value, reached, problem }: Target): string {
   return isMet ? 'yes' : 'no';
 }
 
-/** Three digits: one measurement on one machine is no more precise. */
+/** With three digits: one measurement on one machine is no more precise. */
 function rounded(figure: number): number {
   return Math.abs(figure) >= 100 ? Math.round(figure) : Number(figure.toPrecision(3));
 }

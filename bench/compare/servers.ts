@@ -9,7 +9,7 @@ export interface Server {
   readonly name: string;
   readonly start: Start;
   readonly stores: boolean;
-  /** Starts what it stores in, if that is no file. */
+  /** Starts the database server that it stores in, unless it stores in a file. */
   readonly backend?: () => Promise<Backend>;
 }
 
@@ -56,5 +56,5 @@ export const servers: Readonly<Record<ServerKey, Server>> = {
 /** The keys of those that the comparison runs, in the order in which they are run. */
 export const everyServer: readonly ServerKey[] = ['a', 'b', 'c', 'd', 'e', 'f'];
 
-/** The keys of what else events are kept in. */
+/** The keys of the peers: other stores of events. */
 export const everyPeer = ['h', 'i', 'j', 'k'] as const;

@@ -1,4 +1,4 @@
-/** Documents of mixed kinds, while the sandbox is killed or not, and what is found wrong afterwards. */
+/** Ingests documents of mixed kinds, with or without kills of the sandbox, and checks the results. */
 import Database from 'better-sqlite3';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -20,23 +20,23 @@ const ahead = 60;
 const burst = 8;
 const maxDelay = 25;
 
-/** What became of the documents. */
+/** The outcome of the documents. */
 export interface Ingested {
   readonly documents: number;
   readonly completed: number;
   readonly failed: number;
-  /** Submissions without an answer, and how many of them were stored all the same. */
+  /** Submissions without an answer, and how many of them were stored anyway. */
   readonly unanswered: number;
   readonly storedUnanswered: number;
   /** Documents that were begun more than once. */
   readonly begunAgain: number;
   readonly seconds: number;
-  /** The part of the time that passed in starting threads again, after documents that had failed on the last one. */
+  /** The share of the time that restarting threads took, after documents had failed on the last one. */
   readonly startingShare: number;
   readonly problems: readonly string[];
 }
 
-/** @param seed The same seed kills at the same numbers of documents, with the same delays. */
+/** @param seed The same seed kills after the same numbers of documents, with the same delays. */
 export function ingested(count: number, kills: number, seed: string): Promise<Ingested> {
   return inFolder(async (folder) => {
     const site = createServer(answerPages).listen(0, '127.0.0.1');
@@ -107,7 +107,7 @@ interface Settled {
   readonly code: string | null;
 }
 
-/** What only the database has: how often documents were begun, and when each was settled. */
+/** What only the database shows: how often documents were begun, and when each was settled. */
 function fromFile(file: string): { readonly begunAgain: number; readonly startingShare: number } {
   const database = new Database(file, { readonly: true });
   const begunAgain = database
@@ -125,7 +125,7 @@ function fromFile(file: string): { readonly begunAgain: number; readonly startin
   return { begunAgain: begunAgain ?? 0, startingShare: startingShareOf(settled) };
 }
 
-/** One document is on the thread at a time: what follows a failed one takes longer by the start of a thread. */
+/** The thread has one document at a time: the one after a failed document takes longer by the start of a thread. */
 function startingShareOf(settled: readonly Settled[]): number {
   const gaps = settled.slice(1).map(({ at }, index) => {
     const before = settled[index];

@@ -1,4 +1,4 @@
-/** Knowledge bases of the sandbox: documents that outlive kills, searches of many chunks, and answers meanwhile. */
+/** Knowledge bases of the sandbox: documents that survive kills, searches of many chunks, and answers meanwhile. */
 import { measuredOn, median, progress, publish, table } from '../report.ts';
 import { type Target, targetTable } from '../targets.ts';
 import { type Ingested, ingested } from './ingested.ts';
@@ -6,7 +6,7 @@ import { type ManyChunks, searchedLarge } from './many-chunks.ts';
 import { type Stall, stallWith } from './stalls.ts';
 
 const seed = 'ten kills';
-/** The default, and one with which the longest text has nearly as many chunks as a document may have. */
+/** The default size, and one at which the longest text has nearly the maximum of chunks. */
 const chunkSizes = [512, 160] as const;
 const shownProblems = 20;
 

@@ -1,4 +1,4 @@
-/** Searches of a knowledge base with many chunks, which the API has filled. */
+/** Searches a knowledge base with many chunks, filled through the API. */
 import { join } from 'node:path';
 import { seededRandom, wholeNumber } from '../../src/sandbox/calls/seeded-random.ts';
 import { isSettled } from '../../test/sandbox/knowledge/killed-run.ts';
@@ -12,7 +12,7 @@ const warmUp = 10;
 const searches = 200;
 const documents = 20;
 const settings = { name: 'Large', chunking_strategy: 'paragraph', chunk_size: 60, chunk_overlap: 0 };
-/** How many words the documents have between them, besides those that only one chunk has. */
+/** The size of the documents' common vocabulary; each chunk has a word of its own as well. */
 const vocabulary = 5_000;
 
 /** Times in milliseconds, memory in MB. */
@@ -20,16 +20,16 @@ export interface ManyChunks {
   readonly chunks: number;
   readonly secondsToFill: number;
   readonly times: readonly number[];
-  /** For how long of each the main thread ran: what the search would take if nothing else wanted the cores. */
+  /** The main thread's CPU time of each: what a search would take on idle cores. */
   readonly busy: readonly number[];
   /** After a restart: the first search, which reads the index, and the second one. */
   readonly first: number;
   readonly second: number;
   readonly memoryWhenFilled: number;
-  /** After the restart and a few searches, and the most that it was. */
+  /** After the restart and a few searches, and the peak. */
   readonly memory: number;
   readonly mostMemory: number;
-  /** The part of the searches that found the chunk that they were after. */
+  /** The share of the searches that found their chunk. */
   readonly found: number;
 }
 
@@ -85,13 +85,13 @@ async function fill(client: KnowledgeBaseClient, chunks: number): Promise<number
   for (;;) {
     const found = await client.documents();
     if (found.every(isSettled)) return found.reduce((sum, { chunk_count: count }) => sum + count, 0);
-    // The index is in memory from the first search on, and follows the documents.
+    // The index is in memory from the first search on, and is updated with the documents.
     await client.search('anything');
     await new Promise((resolve) => void setTimeout(resolve, 200));
   }
 }
 
-/** A paragraph that fills a chunk: its own word, and those of a vocabulary in which some words are more frequent. */
+/** A paragraph that fills a chunk: its own word, and words of a vocabulary in which some are more frequent. */
 function paragraphOf(number: number): string {
   const random = seededRandom('chunk', number);
   const words = Array.from({ length: 14 }, () => commonWord(random));

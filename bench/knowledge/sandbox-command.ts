@@ -14,7 +14,7 @@ export interface SandboxProcess extends KillableSandbox {
   readonly startedIn: number;
 }
 
-/** Starts the built command on one file and one port as often as it is asked to. The port is 0 or one that was free. */
+/** Starts the built command on one file and one port, any number of times. The port is 0 or one that was free. */
 export function sandboxOn(database: string, port: number): () => Promise<SandboxProcess> {
   let apiKey = '';
   return async () => {
@@ -22,14 +22,14 @@ export function sandboxOn(database: string, port: number): () => Promise<Sandbox
     const args = [command, 'sandbox', '--database', database, '--port', String(port)];
     const child = spawn(process.execPath, args, {
       env: { ...process.env, RINGBACK_LOG_LEVEL: 'error' },
-      // The second start says that it shows no key.
+      // The second start prints that it doesn't show a key.
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     const kill = () => child.kill('SIGKILL');
     process.once('exit', kill);
     const gone = once(child, 'exit').finally(() => process.off('exit', kill));
     const told = await firstLine(child);
-    // It is shown only by the first one.
+    // Only the first start shows it.
     if (told.apiKey !== undefined) apiKey = told.apiKey;
     const end = (signal: NodeJS.Signals) => {
       child.kill(signal);
@@ -58,7 +58,7 @@ async function firstLine({ stdout }: ChildProcess): Promise<{ url: string; apiKe
   throw new Error('The command ended before it listened');
 }
 
-/** The memory of a process, in MB: now, and the most that it had. */
+/** The present and the peak memory of a process, in MB. */
 export function memoryOf(pid: number): { readonly now: number; readonly most: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const megabytes = (field: string) =>
@@ -66,7 +66,7 @@ export function memoryOf(pid: number): { readonly now: number; readonly most: nu
   return { now: megabytes('VmRSS'), most: megabytes('VmHWM') };
 }
 
-/** How long the main thread of a process has run, in milliseconds: without the time for which it stood in line for a core. */
+/** The CPU time of a process's main thread, in milliseconds, without the time that it waited for a core. */
 export function mainThreadTime(pid: number): number {
   const [nanoseconds] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
   return Number(nanoseconds) / 1e6;

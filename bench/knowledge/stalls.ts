@@ -1,4 +1,4 @@
-/** How long the sandbox takes to answer other requests while it takes in, stores and loads a large document. */
+/** How long the sandbox takes to answer other requests while it reads, stores and loads a large document. */
 import { join } from 'node:path';
 import { isSettled } from '../../test/sandbox/knowledge/killed-run.ts';
 import { KnowledgeBaseClient } from '../../test/sandbox/knowledge/knowledge-base-client.ts';
@@ -16,7 +16,7 @@ export interface Stall {
   readonly seconds: number;
   readonly requests: number;
   readonly longest: number;
-  /** How far into the ingestion the request was sent that took longest, from 0 to 1. */
+  /** When the slowest request was sent, as a fraction of the ingestion. */
   readonly place: number;
 }
 

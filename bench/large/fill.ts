@@ -51,7 +51,7 @@ async function fillSome(server: Running, load: Load, rows: Rows, count: number):
   return { events: rows.last(), rate, memory: told?.memory ?? 0, stall: told?.stall ?? 0, problem };
 }
 
-/** What the server was like while its inbox filled. */
+/** The server's figures while its inbox filled. */
 export function lookTable(found: readonly Look[]): string[] {
   const rows = found.map(({ events, rate, memory, stall, problem }) => [
     String(events),

@@ -1,5 +1,5 @@
 /**
- * Measures what only a large inbox shows. A server fills it through HTTP, so that every row is as a receiver writes it.
+ * Measures a large inbox. A server fills it through HTTP, so that every row is as a receiver writes it.
  */
 import { join } from 'node:path';
 import { inFolder } from '../processes.ts';
@@ -14,7 +14,7 @@ import { measureRate } from './rate.ts';
 
 const standardEvents = 10_000_000;
 
-/** Fills an inbox and measures it. Only a run of the standard size is written down. */
+/** Fills an inbox and measures it. Only a run of the standard size writes a file. */
 export async function measureLarge(asked: string | undefined): Promise<void> {
   const events = asked === undefined ? standardEvents : Number(asked);
   if (!Number.isInteger(events) || events < 20_000) throw new Error('--events takes a number from 20000');

@@ -8,12 +8,12 @@ import { type Look, fill, lookTable } from './fill.ts';
 const standardEvents = 5_000_000;
 /** After this part of the events, memory must not grow any more. */
 const grownPart = 0.2;
-/** The memory at a point is the median of so many looks before it, since garbage collection moves each of them. */
+/** The memory at a point is the median of this many samples before it, because garbage collection moves each. */
 const looksBefore = 4;
-/** How much memory may differ from one time to another without having grown, in megabytes. */
+/** By how much two figures may differ without counting as growth, in megabytes. */
 const memoryNoise = 10;
 
-/** Fills an inbox and looks at the server's memory. Only a run of the standard size is written down. */
+/** Fills an inbox and samples the server's memory. Only a run of the standard size writes a file. */
 export async function measureMemory(asked: string | undefined): Promise<void> {
   const events = asked === undefined ? standardEvents : Number(asked);
   if (!Number.isInteger(events) || events < 20_000) throw new Error('--events takes a number from 20000');

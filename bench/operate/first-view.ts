@@ -1,6 +1,5 @@
 /**
- * How long each view of the page takes until it is there, with millions of events in the inbox: in a browser that has never
- * seen it.
+ * How long each view of the page takes to appear in a new browser, with millions of events in the inbox.
  */
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
@@ -27,7 +26,7 @@ const views = {
 type View = keyof typeof views;
 type Times = Record<View, readonly number[]>;
 
-/** Only a run of the standard size is written down. */
+/** Only a run of the standard size writes a file. */
 export async function measureViews(asked: string | undefined): Promise<void> {
   const events = asked === undefined ? standardEvents : Number(asked);
   if (!Number.isInteger(events) || events < 10_000) throw new Error('--events takes a number from 10000');

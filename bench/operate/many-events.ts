@@ -1,21 +1,21 @@
-/** Makes a large inbox by SQL: a day's events that are done, five of a call, and some that are not. */
+/** Makes a large inbox by SQL: a day's done events, five for each call, and some dead letters and retries. */
 import Database from 'better-sqlite3';
 import { Client } from 'pg';
 import { progress } from '../report.ts';
 
-/** How many events are made by one statement. */
+/** How many events one statement makes. */
 const step = 250_000;
 /** How many runs are dead letters, in 20 groups, and how many wait for a retry. */
 const troubled = 2_000;
 
-/** What keys a call's events have in SQLite, as the built package computes it. */
+/** The built module that computes the keys of calls in SQLite. */
 const keys = new URL('../../dist/store/sqlite/work/call-index.js', import.meta.url).href;
 
 /** Fills an inbox that a receiver has made and closed. */
 export async function fillSqlite(file: string, events: number): Promise<void> {
   const { callKey } = (await import(keys)) as typeof import('../../src/store/sqlite/work/call-index.ts');
   const database = new Database(file);
-  // Nobody needs this file after a crash.
+  // The file needn't survive a crash.
   database.pragma('synchronous = off');
   database.pragma('cache_size = -500000');
   database.function('call_key', { deterministic: true }, (id) => callKey(String(id)));

@@ -1,4 +1,4 @@
-/** What it costs to look at a receiver: metrics that are read and a page that is open, and traces. */
+/** What it costs to observe a receiver, by metrics, the page and traces. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { Viewer } from './viewer.ts';
 
 const plain = serverFile('e-mounted.ts');
 
-/** The same server as nobody looks at it, with a page open and metrics read, and with traces of a part or of all. */
+/** The same server without observers, with the page open and metrics read, and with some or all deliveries traced. */
 const kinds = {
   alone: plain,
   watched: viewed(withFlag('--operated')),
@@ -23,7 +23,7 @@ type Kind = keyof typeof kinds;
 
 const names = Object.keys(kinds) as Kind[];
 
-/** At the least, how many times as many deliveries each is to answer as the one at which nobody looks. */
+/** The least rate of each, as a multiple of the rate without observers. */
 const bounds = { watched: 0.97, sampled: 0.9 } as const;
 const titles = {
   alone: 'nobody looks',
@@ -38,9 +38,9 @@ type Turns = readonly Omit<Measured, 'bytesPerEvent'>[];
 const turns = 3;
 
 /**
- * Runs the measurement. In each round the servers are started anew and take turns: two processes of the same server differ by
- * up to a twentieth for as long as they live, and the machine by more from one minute to the next. The quick one has one
- * short round, and writes no file.
+ * Runs the measurement. In each round the servers are started anew and measured in turns: two processes of the same server
+ * differ by up to 5 % for as long as they live, and the machine by more from minute to minute. A quick run has one short
+ * round, and writes no file.
  */
 export async function measureOperated({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
   const machine = measuredOn();
@@ -122,7 +122,7 @@ async function inTurns(seconds: number, warmUpSeconds: number | undefined): Prom
   });
 }
 
-/** Where the time goes that traces take. */
+/** Profiles of where the time of traces goes. */
 async function profiled(asked: readonly Kind[]): Promise<readonly string[]> {
   const lines = ['## Where the time goes', ''];
   for (const kind of asked) {
@@ -166,8 +166,8 @@ function withFlag(flag: string): Start {
 }
 
 /**
- * Looks at the server from its start to the end of its warm-up too: with the first request for metrics or the page, Node throws
- * away what it has compiled for deliveries alone.
+ * Observes the server during its warm-up, too: at the first request for metrics or the page, Node discards the code that it
+ * optimized for deliveries alone.
  */
 function viewed(start: Start): Start {
   return async (database, options) => {
@@ -185,7 +185,7 @@ function viewerOf({ port }: Running): Viewer {
   return new Viewer(`http://127.0.0.1:${port}`);
 }
 
-/** Takes spans, and forgets them. */
+/** Accepts spans, and drops them. */
 async function startCollector(): Promise<{ close(): void }> {
   const server = createServer((request, response) => {
     request

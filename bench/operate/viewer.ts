@@ -1,12 +1,12 @@
-/** Asks a receiver what an open overview asks, when it is told that something has changed, and what Prometheus asks. */
+/** Sends a receiver the requests of an open overview, at each change, and of Prometheus. */
 
-/** How often Prometheus reads, in milliseconds. Usual are 15 seconds. */
+/** How often Prometheus reads, in milliseconds. Its usual interval is 15 seconds. */
 const scrapePause = 1_000;
 
-/** What the overview asks for. */
+/** What the overview requests. */
 const asked = ['/counts', '/alerts', `/history?resolution=minute&since=`] as const;
 
-/** Somebody who has the page open, and Prometheus. */
+/** An open page and Prometheus. */
 export class Viewer {
   readonly #address: string;
   readonly #stop = new AbortController();
@@ -29,7 +29,7 @@ export class Viewer {
     }
   }
 
-  /** The stream says at most once a second what has changed; the page then asks again. */
+  /** The stream reports changes at most once a second; the page then reloads its data. */
   async #follow(): Promise<void> {
     const { signal } = this.#stop;
     const { body } = await fetch(`${this.#address}/ringback/api/changes`, { signal });

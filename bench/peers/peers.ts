@@ -1,4 +1,4 @@
-/** Compares a receiver with what else events are kept in, on one file or on Postgres, and says which targets are reached. */
+/** Compares a receiver, on one file or on Postgres, with other stores of events, and prints which targets are reached. */
 import { resultTable } from '../compare/result-table.ts';
 import { type Results, type ServerKey, problemsOf, ratio } from '../compare/results.ts';
 import { type Comparison, runRounds } from '../compare/rounds.ts';
@@ -16,18 +16,18 @@ const titles = {
   k: 'BullMQ',
 } as const;
 
-/** What is compared with the peers, and how many times as many deliveries it is to answer as each of them. */
+/** A server to compare with the peers, and the least ratio of its rate to that of each. */
 export interface Sitting {
   readonly of: 'e' | 'g';
   readonly title: string;
   readonly bounds: Readonly<Partial<Record<keyof typeof titles, number>>>;
   readonly connections: readonly number[];
   readonly file: string;
-  /** What is measured besides, in as many rounds. */
+  /** Further measurements, in as many rounds. */
   readonly more?: (rounds: number) => Promise<readonly Part[]>;
 }
 
-/** Targets, and what was measured for them. */
+/** Targets, and the results for them. */
 export interface Part {
   readonly targets: readonly Target[];
   readonly lines: readonly string[];
@@ -42,7 +42,7 @@ export const onFile: Sitting = {
   file: 'results-peers.md',
 };
 
-/** Runs the comparison. The quick one has one short round, and writes no file. */
+/** Runs the comparison. A quick run has one short round, and writes no file. */
 export async function comparePeers(sitting: Sitting, { isQuick }: { isQuick: boolean }): Promise<void> {
   const { of, title, connections, file, more } = sitting;
   const machine = measuredOn();
@@ -114,7 +114,7 @@ function partOf({ of, bounds }: Sitting, { title, connections }: Comparison, res
   };
 }
 
-/** How far the rounds are apart is how far another sitting may be from this one. */
+/** The spread of the rounds, by which another sitting may differ from this one. */
 function roundsOf(results: Results, of: ServerKey, under: ServerKey): string {
   const bases = results.get(under) ?? [];
   const ratios = (results.get(of) ?? []).map(({ rate }, round) => rate / (bases[round]?.rate ?? Number.NaN));

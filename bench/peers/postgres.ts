@@ -29,14 +29,14 @@ export const jobs: Counts = {
   open: "select count(*) from pgboss.job where name = 'events' and state <> 'completed'",
 };
 
-/** The jobs of (j). It deletes those that are done: how many there were is told by the numbers that they were given. */
+/** The jobs of (j). It deletes those that are done: their ids show how many there were. */
 export const keyedJobs: Counts = {
   stored: `select coalesce(pg_sequence_last_value(pg_get_serial_sequence('graphile_worker._private_jobs', 'id')), 0)
     as count`,
   open: 'select count(*) from graphile_worker._private_jobs',
 };
 
-/** Starts a Postgres whose events are counted like this. */
+/** Starts a Postgres whose events are counted by these queries. */
 export async function postgresBackend(counts: Counts): Promise<Backend> {
   const server = await startPostgres({ settings });
   return {
@@ -46,7 +46,7 @@ export async function postgresBackend(counts: Counts): Promise<Backend> {
   };
 }
 
-/** The version, and what decides on durability, as a server tells it itself. */
+/** The version and the settings of durability, as the server reports them. */
 export async function describePostgres(): Promise<string> {
   const server = await startPostgres({ settings });
   try {

@@ -10,10 +10,10 @@ import { freePort } from '../../test/support/free-port.ts';
 import type { Backend, Counter } from '../backend.ts';
 
 const program = 'redis-server';
-/** Every command that writes is on the disk before it is answered. */
+/** Every write is on the disk before it is answered. */
 const durable = { appendonly: 'yes', appendfsync: 'always' };
 
-/** The version, and what decides on durability; undefined where Redis isn't installed. */
+/** The version and the settings of durability; undefined if Redis isn't installed. */
 export function describeRedis(): string | undefined {
   const { error, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
   if (error) return undefined;
@@ -26,11 +26,11 @@ export function describeRedis(): string | undefined {
 export async function redisBackend(): Promise<Backend> {
   const folder = mkdtempSync(join(tmpdir(), 'ringback-bench-'));
   const port = await freePort();
-  // Nothing but the log of appended commands is written: no snapshots at times of its own.
+  // Writes only the append-only file: no snapshots at times of its own.
   const options = { ...durable, port, bind: '127.0.0.1', dir: folder, save: '' };
   const values = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const child = spawn(program, values, { stdio: ['ignore', 'pipe', 'inherit'] });
-  // It would not notice that the benchmark was interrupted.
+  // Redis would not notice that the benchmark was interrupted.
   const remove = () => {
     child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 /**
- * Whether a transaction that stays open, a report or a backup, makes an inbox on Postgres slower: what is deleted meanwhile
- * can't be cleaned up. Events come at a steady pace, and the transaction is open for all of the time but the first and the
- * last minute.
+ * Whether a transaction that stays open, such as a report or a backup, slows down an inbox on Postgres: vacuum can't remove
+ * what is deleted meanwhile. Events come at a steady pace, and the transaction is open except in the first and the last
+ * minute.
  */
 import { Client } from 'pg';
 import { postgresBackend, events as counts } from '../peers/postgres.ts';
@@ -9,10 +9,10 @@ import { settled } from '../measure.ts';
 import { Load, serverFile } from '../processes.ts';
 import { measuredOn, median, progress, publish, table } from '../report.ts';
 
-/** In deliveries a second: what a busy sender has, far below what the machine can do. */
+/** In deliveries a second: the pace of a busy sender, far below what the machine can do. */
 const pace = 100;
 const connections = 32;
-/** How long a part is, in seconds. After each, the tables are looked at. */
+/** How long a part is, in seconds. After each, the tables are measured. */
 const part = 60;
 
 export async function measureBloat(minutes: number): Promise<void> {

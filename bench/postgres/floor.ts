@@ -1,4 +1,4 @@
-/** What a delivery takes of the cores with (g) and (h): why one can be only so many times as fast as the other. */
+/** The CPU time of a delivery with (g) and (h), which bounds the ratio of their rates. */
 import { servers } from '../compare/servers.ts';
 import type { Part } from '../peers/peers.ts';
 import { sum } from '../profile/cores.ts';
@@ -11,7 +11,7 @@ const columns: readonly CoreColumn[] = [
   ['Postgres', ({ database }) => database, 'ran'],
 ];
 
-/** Measures (h), (g), and beside them (e), whose inbox takes nothing of Postgres. */
+/** Measures (h), (g), and for comparison (e), whose inbox doesn't use Postgres. */
 export async function measureFloor(): Promise<Part> {
   const { e, g, h } = servers;
   const lines: string[] = [];

@@ -1,4 +1,4 @@
-/** Compares a receiver on Postgres with its peers, and measures what only it has: several processes, and a full inbox. */
+/** Compares a receiver on Postgres with its peers, and measures it with several processes and with a full inbox. */
 import { resultTable } from '../compare/result-table.ts';
 import { figure, problemsOf } from '../compare/results.ts';
 import { runAtHalf } from '../compare/rounds.ts';
@@ -8,7 +8,7 @@ import { measureFloor } from './floor.ts';
 import { measureFull } from './full.ts';
 import { measureTogether } from './together.ts';
 
-/** (g), with so many events in the inbox that is full. */
+/** The sitting of (g). `events`: how many the full inbox has. */
 export function onPostgres(events: number): Sitting {
   return {
     of: 'g',

@@ -1,6 +1,6 @@
 /**
- * What retention costs on Postgres, which deletes rows where it could drop partitions: a steady pace with all kept, and with
- * as many events and trace ids removed as come.
+ * What retention costs on Postgres, where it deletes rows instead of dropping partitions: at a steady pace, with everything
+ * kept, and with as many events and trace ids removed as come.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { Client } from 'pg';
@@ -23,7 +23,7 @@ const kinds: Readonly<Record<string, Start>> = {
 };
 
 interface Part {
-  /** What all processes of the server took of the cores for a delivery, vacuum included. Microseconds. */
+  /** CPU time of all processes of the server per delivery, vacuum included, in microseconds. */
   readonly cpu: number;
   readonly p99: number;
   readonly events: number;
@@ -116,8 +116,8 @@ const look = `
   from pg_stat_user_tables where schemaname = 'ringback'`;
 
 /**
- * What the server's processes have taken of the cores, in microseconds: those that live, and those that have ended, as those
- * that vacuum do after each table.
+ * The CPU time of the server's processes, in microseconds: of those that live, and of those that have ended, as vacuum's do
+ * after each table.
  */
 async function cpuTime(looker: Client): Promise<number> {
   const { rows } = await looker.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -130,7 +130,7 @@ async function cpuTime(looker: Client): Promise<number> {
   return (own?.ran ?? 0) + (own?.ended ?? 0) + children.reduce((sum, { ran }) => sum + ran, 0);
 }
 
-/** Of a process, as the kernel counts it in hundredths of a second: what it ran, and what its children that have ended ran. */
+/** A process's own CPU time and that of its ended children, in microseconds; the kernel counts hundredths of a second. */
 function statOf(
   pid: number,
 ): { readonly parent: number; readonly ran: number; readonly ended: number } | undefined {

@@ -8,7 +8,7 @@ import type { LoadReport } from '../load/order.ts';
 const processes = [1, 2, 4] as const;
 const connections = 128;
 const seconds = 8;
-/** How many deliveries to prepare for a second. */
+/** How many deliveries to prepare for each second. */
 const prepared = 16_000;
 
 interface Together {
@@ -29,10 +29,10 @@ const ringback: Measured = {
   file: 'g-postgres.ts',
   counts: events,
 };
-/** Its deliveries have nothing to do with each other: what it loses, more processes on the same cores cost anyone. */
+/** Its deliveries don't depend on each other: what it loses is the cost of more processes on the same cores. */
 const oneInsert: Measured = { label: '(h) one insert in Postgres', file: 'h-insert.ts', counts: inserted };
 
-/** Measures several processes on one Postgres, with the same connections in all. */
+/** Measures several processes on one Postgres, with the same number of connections in total. */
 export async function measureTogether(rounds: number): Promise<Part> {
   const runs = new Map<string, Together[]>();
   const of = ({ file }: Measured, count: number) => runs.get(`${file} ${count}`) ?? [];
@@ -95,7 +95,7 @@ async function together({ file, counts }: Measured, count: number): Promise<Toge
           }),
         ),
       );
-    // Each process is as warm as one alone: in its first deliveries, Node takes two to three times as long for each.
+    // Warms each process up as if it were alone: the first deliveries take Node two to three times as long.
     await run(maxWarmUp * count, warmDeliveries);
     const rows = await backend.counter();
     try {

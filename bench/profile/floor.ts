@@ -33,12 +33,12 @@ const everyServer = [
   compared.f,
 ];
 const mounted = [compared.b, compared.d, least, inboxBehindExpress, compared.e];
-/** Without (d), which can't bear half of what (e) does. */
+/** Without (d), which can't sustain half of the rate of (e). */
 const paced = mounted.filter((server) => server !== compared.d);
-/** With one connection, (d) is what the others are compared with. */
+/** With one connection, the others are compared with (d). */
 const alone = [compared.d, least, inboxBehindExpress, compared.e];
 
-/** A server's runs, and what each of them took of the cores. */
+/** A server's runs, and the CPU time of each. */
 export interface FloorRuns {
   readonly name: string;
   readonly runs: Measured[];
@@ -46,8 +46,8 @@ export interface FloorRuns {
 }
 
 /**
- * Measures how fast the inbox is by itself: everything else that a receiver does takes additional time. The servers are
- * measured in alternation, without a profiler.
+ * Measures the inbox by itself, to which the rest of a receiver adds time. The servers are measured in alternation,
+ * without a profiler.
  */
 export async function floor(): Promise<{ lines: string[]; halfPace: number }> {
   const at32 = await inAlternation(everyServer, { connections: 32 });
@@ -84,7 +84,7 @@ export async function floor(): Promise<{ lines: string[]; halfPace: number }> {
   return { lines, halfPace };
 }
 
-/** Measures servers in alternation, and what they take of the cores. */
+/** Measures servers and their CPU time, in alternation. */
 export async function inAlternation(
   servers: readonly Server[],
   load: { readonly connections: number; readonly pace?: number },
@@ -105,7 +105,7 @@ function rateOf(measured: FloorRuns | undefined): number {
   return median((measured?.runs ?? []).map(({ rate }) => rate));
 }
 
-/** The first server is the one that the others are compared with. */
+/** The others are compared with the first server. */
 function floorTable(measured: readonly FloorRuns[], first = '(b)'): string[] {
   const ofFirst = rateOf(measured[0]);
   const rows = measured.map((server) => {
@@ -140,7 +140,7 @@ const onFile: readonly CoreColumn[] = [
   ['other threads', ({ others }) => others, 'ran'],
 ];
 
-/** What the servers took of the cores. */
+/** The CPU time of the servers. */
 export function coreTable(measured: readonly FloorRuns[], columns: readonly CoreColumn[]): string[] {
   if (measured.every(({ cores }) => cores.length === 0)) return [];
   const rows = measured.map(({ name, runs, cores }) => {

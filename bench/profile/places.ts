@@ -11,7 +11,7 @@ export interface ProfileNode {
   readonly positionTicks?: readonly { readonly line: number; readonly ticks: number }[];
 }
 
-/** What a function is counted as. */
+/** The place that a function is counted under. */
 export interface Place {
   readonly group: Group;
   readonly name: string;
@@ -60,7 +60,7 @@ const linesOfScripts = new Map<string, ReadonlySet<number>>();
 function waitingLines(url: string): ReadonlySet<number> {
   const known = linesOfScripts.get(url);
   if (known) return known;
-  // Node's own scripts are no files, and the app file of (f) is removed with its database.
+  // Node's own scripts aren't files, and the app file of (f) is removed with its database.
   const file = url.startsWith('file:') ? fileURLToPath(url) : '';
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const found = text

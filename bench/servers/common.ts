@@ -52,7 +52,7 @@ export interface Extras {
 
 /** How often the event loop's delay is sampled, in milliseconds. */
 const resolution = 1;
-/** As many connections as `ringback serve` lets wait: see `src/http/listening.ts`. */
+/** The backlog of connections that `ringback serve` uses: see `src/http/listening.ts`. */
 const backlog = 4_096;
 /** As long as `ringback serve` keeps an idle connection: the load must not use one that is just being closed. */
 const keepAlive = 75_000;
@@ -69,7 +69,7 @@ export function serve(server: Server, extras: Extras = {}): void {
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
   const report = (): ServerReport => ({
-    // The histogram records the time between two samples, in which their interval is no stall.
+    // The histogram records the time between two samples; their interval is no stall.
     stall: Math.max(0, delay.max / 1e6 - resolution),
     turn: extras.turn?.(),
     memory: process.memoryUsage.rss() / 2 ** 20,
@@ -91,7 +91,7 @@ export function serve(server: Server, extras: Extras = {}): void {
   };
   server.keepAliveTimeout = keepAlive;
   process.on('message', (question: Question) => answers[question]());
-  // The benchmark was interrupted: nobody else would end this process.
+  // The benchmark was interrupted, and nothing else ends this process.
   process.on('disconnect', () => process.exit(1));
   server.listen({ port: 0, host: '127.0.0.1', backlog }, () => {
     const { port } = server.address() as AddressInfo;

@@ -1,6 +1,6 @@
 /**
- * What an operator may add to (e): `--operated` mounts the page and metrics for Prometheus, `--traced` makes spans with
- * OpenTelemetry's SDK, which sends them in batches to the address in the environment, and `--sampled` those of one delivery in
+ * What an operator may add to (e): `--operated` mounts the page and metrics for Prometheus; `--traced` makes spans with
+ * OpenTelemetry's SDK and sends them in batches to the address in the environment; `--sampled` does so for one delivery in
  * ten.
  */
 import type { Express } from 'express';
@@ -8,7 +8,7 @@ import type { Receiver } from '../../src/index.ts';
 
 const built = (entry: string): string => new URL(`../../dist/${entry}/index.js`, import.meta.url).href;
 
-/** Adds what the command line asks for. Before the receiver is started. */
+/** Adds what the command line asks for. Call it before the receiver is started. */
 export async function addInstruments<Transaction>(
   receiver: Receiver<Transaction>,
   app: Express,

@@ -9,7 +9,7 @@ const taskList = {
     handled += 1;
   },
 };
-// By default it takes one job at a time, each by a query of its own, and completes each by another.
+// By default it takes one job at a time, with one query to take and another to complete each.
 const worker = {
   connectionString: databaseFile(),
   maxPoolSize: 10,
@@ -20,7 +20,7 @@ const worker = {
 const runner = await run({ preset: { worker }, taskList, noHandleSignals: true });
 
 serve(
-  // A second job with a key is not added while the first is there. Nothing tells whether it was.
+  // A second job with a key is not added while the first one exists. The result doesn't show whether it was added.
   verifiedServer(async ({ event }) => {
     await runner.addJob('events', event, { jobKey: event.traceId, jobKeyMode: 'unsafe_dedupe' });
     return true;

@@ -18,7 +18,7 @@ worker.on('error', (error) => process.stderr.write(`${error.stack}\n`));
 await Promise.all([queue.waitUntilReady(), worker.waitUntilReady()]);
 
 serve(
-  // A job whose id is there already is not added again. Nothing tells whether it was.
+  // A job with an existing id is not added again. BullMQ doesn't report whether it was added.
   verifiedServer(async ({ event }) => {
     await queue.add(event.eventName, event, { jobId: event.traceId });
     return true;

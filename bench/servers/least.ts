@@ -8,7 +8,7 @@ import { Worker, isMainThread, parentPort, workerData } from 'node:worker_thread
 import Database from 'better-sqlite3';
 import { databaseFile, serve } from './common.ts';
 
-/** Bodies one after the other, as one message each way is the least that a group takes. */
+/** Bodies in one message, because one message each way is the least that a group takes. */
 interface Group {
   readonly bodies: Uint8Array<ArrayBuffer>;
   readonly lengths: readonly number[];
@@ -17,7 +17,7 @@ interface Group {
 if (isMainThread) receive(await openCommitThread(databaseFile()));
 else commitGroups(workerData as string);
 
-/** The thread has the tables ready when it first says something. */
+/** The thread's first message means that the tables are ready. */
 function openCommitThread(file: string): Promise<Worker> {
   const worker = new Worker(new URL(import.meta.url), { workerData: file });
   return new Promise((resolve, reject) => {
@@ -34,7 +34,7 @@ function receive(worker: Worker): void {
 
   const commit = () => {
     const lengths = bodies.map(({ length }) => length);
-    // Not of Node's pool, which can't be passed on.
+    // Not from Node's pool, whose buffers can't be transferred.
     const all = new Uint8Array(lengths.reduce((sum, length) => sum + length, 0));
     let end = 0;
     for (const body of bodies) {
@@ -73,7 +73,7 @@ function commitGroups(file: string): void {
   const database = new Database(file);
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
-  // Ten times as seldom as usual: a checkpoint on this thread holds up all answers.
+  // Ten times the usual interval, because a checkpoint on this thread delays all answers.
   database.pragma('wal_autocheckpoint = 10000');
   database.exec('create table events (body blob)');
   const insert = database.prepare('insert into events values (?)');

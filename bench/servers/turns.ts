@@ -1,6 +1,6 @@
 /**
- * The longest turn of the event loop, in milliseconds of this thread's own CPU time: on a busy machine, the time that
- * passes says more about the other processes.
+ * The longest turn of the event loop, in milliseconds of this thread's own CPU time: on a busy machine, wall time says
+ * more about the other processes.
  */
 export class TurnWatch {
   #longest = 0;

@@ -10,16 +10,16 @@ const envelope = z.looseObject({
   payload: z.looseObject({ call_id: z.string() }),
 });
 
-/** A delivery whose signature is right. */
+/** A delivery with a valid signature. */
 export interface Delivery {
   readonly event: z.infer<typeof envelope>;
   readonly body: Buffer;
 }
 
-/** Keeps a delivery, and resolves once it may be answered: to whether it is new. */
+/** Stores a delivery. Resolves when it may be answered, to whether it is new. */
 export type Keep = (delivery: Delivery) => Promise<boolean>;
 
-/** What users write in front of what keeps their events: Express, @octokit/webhooks to verify, and zod to read. */
+/** What users write in front of a store of events: Express, @octokit/webhooks to verify, and zod to parse. */
 export function verifiedServer(keep: Keep): Server {
   const webhooks = new Webhooks({ secret });
   const app = express();

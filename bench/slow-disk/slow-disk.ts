@@ -1,5 +1,5 @@
 /**
- * Measures a server on a disk that takes 300 ms for each sync, under three times the load that it can bear. Answers
+ * Measures a server on a disk that takes 300 ms for each sync, under three times the load that it can sustain. Answers
  * must still come within the sender's second, memory must stay bounded, and afterwards the server must recover by
  * itself.
  */

@@ -6,10 +6,10 @@ const tried = 6;
 /** Deliveries a second. */
 const lowest = 25;
 const highest = 25_600;
-/** How often the gap between a pace that is borne and one that isn't is halved. */
+/** How often the gap between a sustained pace and one that isn't is halved. */
 const halvings = 4;
 
-/** The highest even pace that a server bears without a single refusal. */
+/** The highest even pace that a server sustains without a single refusal. */
 export interface Sustainable {
   readonly pace: number;
   /** Of the run at that pace. */
@@ -19,8 +19,8 @@ export interface Sustainable {
 }
 
 /**
- * Doubles the pace until deliveries are refused, and then halves the gap. A load that waits for answers can't tell: it
- * is refused some itself, and only becomes slower. At most fifteen paces are tried, twice each.
+ * Doubles the pace until deliveries are refused, and then halves the gap. A load that waits for answers can't find this
+ * pace: it only becomes slower, and is refused some too. At most fifteen paces are tried, twice each.
  */
 export async function findSustainable(
   send: (order: Pick<LoadOrder, 'pace' | 'seconds' | 'most'>) => Promise<LoadReport>,
@@ -37,7 +37,7 @@ export async function findSustainable(
     if (refused === 0) borne.push({ pace, report });
     return refused === 0;
   };
-  // Refusals at a low pace come now and then, and would end the search there.
+  // A chance refusal at a low pace would end the search there.
   const bears = async (pace: number): Promise<boolean> => (await isBorne(pace)) || (await isBorne(pace));
 
   // A warm-up: the first deliveries of a cold server may be refused, which would end the search at once.
