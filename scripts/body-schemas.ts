@@ -1,7 +1,7 @@
 /**
- * The JSON Schema of a known event's bodies. It takes what a handler for the event's name gets, and refuses what goes to
- * the fallback instead. Everything that it says is taken from what reads events: the schemas of the payloads and of the
- * envelope, the other names of ids, and what counts as an id.
+ * The JSON Schema of a known event's bodies. It accepts what a handler for the event's name gets, and refuses what goes to
+ * the fallback instead. It is derived from what decodes events: the schemas of the payloads and of the envelope, the
+ * other names of ids, and what counts as an id.
  */
 import { z } from 'zod';
 import { maxId } from '../src/events/ids.ts';
@@ -10,7 +10,7 @@ import { idAliasesOfKnown } from '../src/events/read-payload.ts';
 import { envelopeFieldNames, envelopeOf, payloadSchemas } from '../src/events/schemas.ts';
 import { type Json, jsonSchemaOf } from './json-schema.ts';
 
-/** The bodies of an event: in the envelope, or flat, which a body without a payload is. */
+/** The bodies of an event: in the envelope, or flat, which is a body without a payload. */
 export function bodySchemaOf(name: KnownEventName): Json {
   const { properties, required, ...enveloped } = envelopedSchemaOf(name);
   const payload = { ...properties.payload, type: ['object', 'null'] };
@@ -45,7 +45,7 @@ function introductionOf(name: KnownEventName): string {
   );
 }
 
-/** The fields of the envelope. None of them keeps an event from its handler, but for the name of another event. */
+/** The fields of the envelope. None of them keeps an event from its handler, except the name of another event. */
 function envelopeFieldsOf(name: KnownEventName): Readonly<Record<string, Json>> {
   const { properties } = objectOf(jsonSchemaOf(envelopeOf(name)));
   const fields = Object.entries(properties).map(([field, { type, description = '' }]) => {
@@ -67,13 +67,13 @@ function otherwiseMissing(type: unknown): string {
 /** What is read as an id or a name. (A character beyond 16 bits counts as two there, and as one here.) */
 const readableId = jsonSchemaOf(z.union([z.string().regex(/\S/).max(maxId), z.number()]));
 
-/** What a payload must be, but for some of its fields: those that a flat event can't have beside its envelope's. */
+/** The schema of a payload, without the fields that a flat event can't have beside its envelope's. */
 function payloadSchemaOf(name: KnownEventName, without: readonly string[] = []): Json {
   const { properties, required = [], ...rest } = objectOf(jsonSchemaOf(payloadSchemas[name]));
   const fields = new Map(Object.entries(properties).filter(([field]) => !without.includes(field)));
   const ids = Object.entries<readonly string[]>(idAliasesOfKnown).map(([id, others]) => {
     const { description = '', ...value } = fields.get(id) ?? {};
-    // Whatever is under one of the names doesn't matter if there is an id under another.
+    // Any value is accepted under one of the names if another has an id.
     fields.set(id, { description });
     const documented = { properties: { [id]: value }, ...(required.includes(id) && { required: [id] }) };
     const otherNames = others.map((other) => ({ properties: { [other]: readableId }, required: [other] }));

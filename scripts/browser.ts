@@ -17,7 +17,7 @@ export async function launch(executablePath: string): Promise<Browser> {
   const { chromium } = await import('playwright-core');
   return chromium.launch({
     executablePath,
-    // Where tests run, there may be no second user for a sandbox, little shared memory, and no graphics card.
+    // Where tests run, Chromium's sandbox may be impossible, shared memory small, and a graphics card missing.
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
   });
 }

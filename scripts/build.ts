@@ -1,5 +1,5 @@
 /**
- * Builds the package: `dist/` from `src/`, with type declarations, the command made executable, what CommonJS finds, and
+ * Builds the package: `dist/` from `src/`, with type declarations, the executable command, the entries for `require`, and
  * the operators' page.
  *
  *   npm run build

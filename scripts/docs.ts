@@ -1,6 +1,6 @@
 /**
- * Builds the website of the documentation into site/dist: `npm run docs`. It needs no server of its own. The reference of the
- * public names is made from their docstrings first.
+ * Builds the website of the documentation into site/dist, which any static server can serve: `npm run docs`. Generates the
+ * reference of the public names from their docstrings first.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { Application, TSConfigReader, TypeDocReader } from 'typedoc';
@@ -24,6 +24,6 @@ const app = await Application.bootstrapWithPlugins(
 const project = await app.convert();
 if (!project) throw new Error('TypeDoc could not read the sources.');
 await app.generateOutputs(project);
-// VitePress takes a link for that of a page unless it knows the ending.
+// VitePress takes a link for one to a page unless it knows the file extension.
 process.env['VITE_EXTRA_EXTENSIONS'] = 'cjs';
 await build('site');

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type KnownEventName, knownEventNames } from '../src/events/names.ts';
 import { payloadSchemas } from '../src/events/schemas.ts';
 
-/** When an event comes, and what else there is to say of it, with the fixtures that show it. */
+/** When each event comes, remarks on it, and the fixtures that show it. */
 const occasions: Readonly<Record<KnownEventName, { readonly when: string; readonly notes: string }>> = {
   'CallHandler.CallStarted': { when: 'a call begins', notes: 'Fixture: `call-started`.' },
   'CallHandler.CallEnded': { when: 'a call completes', notes: 'Fixture: `call-ended`.' },
@@ -136,7 +136,7 @@ function insideOf(schema: z.core.$ZodType): Inside {
   if (def.type === 'union') {
     return { type: def.options.map((option) => insideOf(option).type).join(' or ') };
   }
-  // A text or number that is converted is an id: handlers get a text.
+  // A value that is converted from text or number is an id: handlers get text.
   if (def.type === 'pipe') return defOf(def.in).type === 'union' ? { type: 'string' } : insideOf(def.in);
   const values = z.globalRegistry.get(schema)?.['examples'];
   return { type: def.type, ...(Array.isArray(values) && { values }) };

@@ -27,7 +27,7 @@ export function headers(eventName: string, traceId: string, timestamp: string = 
   };
 }
 
-/** The differences of an event from the documented one. */
+/** How an event differs from the documented one. */
 interface Variant {
   readonly traceId: string;
   readonly timestamp?: string | number;

@@ -3,12 +3,11 @@ import { z } from 'zod';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** What a schema takes as it is sent. Parts that occur several times are written out: there are no references. */
+/** The JSON Schema of a schema's input. Parts that occur several times are written out, without references. */
 export function jsonSchemaOf(schema: z.core.$ZodType): Json {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io: 'input',
-    // Formats are left out where there is a pattern, which says more: a strict validator refuses a format it doesn't
-    // know.
+    // Leaves out a format where there is a pattern, which is more exact: a strict validator refuses unknown formats.
     override: ({ jsonSchema: node }) => {
       if (node.pattern !== undefined) delete node.format;
     },

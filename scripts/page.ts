@@ -35,7 +35,7 @@ export async function buildPage(): Promise<void> {
   });
 }
 
-/** Builds the page unless it is newer than all that it is made of. */
+/** Builds the page unless it is newer than all its sources. */
 export async function buildPageIfNeeded(): Promise<void> {
   const made = statSync(`${pageFolder}/index.html`, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const files = readdirSync(sources, { recursive: true, encoding: 'utf8' });

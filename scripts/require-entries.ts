@@ -2,9 +2,9 @@
  * Writes what `require('ringback')` and `require('ringback/…')` find: for each entry point a `.cjs` file that requires the ES
  * module, so that there is one copy of the running code, and a `.d.cts` file for TypeScript.
  *
- * Without them, `module: node16` refuses an import of ours in a CommonJS file (TS1479), and resolvers that don't know of
- * `require` of an ES module stop. The types aren't copied either: a class of one copy would not be that of the other, and a
- * receiver made in an ES module could not be given to a CommonJS file.
+ * Without them, `module: node16` refuses to import the package in a CommonJS file (TS1479), and resolvers that don't support
+ * `require` of an ES module fail. The types aren't copied either: classes of two copies would differ, and a receiver made in
+ * an ES module could not be passed to a CommonJS file.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
@@ -44,7 +44,7 @@ const options: ts.CompilerOptions = {
   types: [],
 };
 
-/** Reads our own declarations only: those of other packages are most of the text, and don't say what we export. */
+/** Reads only our own declarations: those of other packages are most of the text, and don't matter to our exports. */
 function ownDeclarations(): ts.CompilerHost {
   return {
     ...ts.createCompilerHost(options),
@@ -68,13 +68,13 @@ try {
   module.exports = hidden.createRequire(__filename)('${module}');
 }
 
-/** Jest puts a require in the place of Node's that takes no ES module, or only with a flag. Node's own does. */
+/** Jest replaces Node's require with one that doesn't take ES modules, or only with a flag. Node's own does. */
 function hiddenModule() {
   try {
     const own = require('vm').runInThisContext('process').getBuiltinModule('module');
     return require('module') === own ? undefined : own;
   } catch {
-    // In a bundle there may be neither.
+    // A bundle may have neither.
     return undefined;
   }
 }
@@ -125,7 +125,7 @@ function ownType(name: string, { declarations: all = [] }: ts.Symbol, known: Rea
   const [parameters = []] = all.filter(ts.isClassDeclaration).map(({ typeParameters }) => typeParameters);
   const written = parameters.map((parameter) => {
     const fallback = parameter.default?.getText();
-    // Only what this has to be able to write: names that the entry point exports.
+    // Needs to support only names that the entry point exports.
     if (parameter.constraint || (fallback !== undefined && !known.has(fallback))) {
       throw new Error(
         `${basename(import.meta.filename)} can't write the parameter ${parameter.getText()} of ${name}`,

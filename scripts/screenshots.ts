@@ -1,8 +1,8 @@
 /**
  * Makes `docs/images/*.png`: each view of the operators' page, over an hour of made-up calls.
  *
- *   npm run screenshots            writes the pictures of the documents
- *   npm run screenshots -- FOLDER  writes more of them into a folder, also narrow and dark, to be looked at
+ *   npm run screenshots            writes the pictures of the docs
+ *   npm run screenshots -- FOLDER  writes more pictures into a folder, also narrow and dark ones, for review
  */
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { playTraffic } from './screenshots/traffic.ts';
 interface Picture {
   readonly name: string;
   readonly place: string;
-  /** What is clicked before the picture is made. */
+  /** What to click before the picture is taken. */
   readonly click?: string;
 }
 
@@ -37,8 +37,8 @@ const pictures: readonly Picture[] = [
   { name: 'audit', place: '/audit' },
 ];
 
-/** The ways to look at it, by what is added to the names. */
 const wide = { viewport: { width: 1180, height: 720 }, colorScheme: 'light' } as const;
+/** The looks of the page, by the suffix of the pictures' names. */
 const looks = {
   '': wide,
   '-dark': { ...wide, colorScheme: 'dark' },

@@ -1,6 +1,6 @@
 /**
- * Receives as many deliveries as its argument says, one after the other, through Express and a SQLite file, and ends.
- * `house.ts` runs it twice under V8's coverage: what the second run calls more often is the way of a delivery.
+ * Receives as many deliveries as its argument says, one by one, through Express and a SQLite file, and ends. `house.ts`
+ * runs it twice under V8's coverage: what the second run calls more often is the way of a delivery.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -28,7 +28,7 @@ const server = express().use('/calls', receiver.middleware()).listen(0, '127.0.0
 await once(server, 'listening');
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/calls`;
 
-// All are made in every run, so that what signs them isn't counted.
+// Every run makes all of them, so that signing isn't counted.
 const deliveries = Array.from({ length: 11 }, (_, number) =>
   buildDelivery('call-ended', { traceId: `trace-${number}`, callId: `call-${number}`, secret }),
 );

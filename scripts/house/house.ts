@@ -1,7 +1,6 @@
 /**
- * Prints figures of the sources: how many lines and files, how many of the files are short, how long the way of a
- * delivery is, and whether imports run in circles. They are a mirror for whoever changes the structure; nothing fails
- * on them.
+ * Prints figures of the sources: how many lines and files, how many short files, how long the way of a delivery is, and
+ * whether imports are circular. They are for information; no check fails on them.
  *
  *   npm run house
  */
@@ -14,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** A file with fewer lines needs a reason. */
 const short = 25;
-/** A delivery more or less is lost in what happens by time; ten are not. */
+/** One delivery would be lost among what timers do; ten are not. */
 const deliveries = { few: 1, many: 11 };
 
 interface Source {
@@ -41,7 +40,7 @@ function fullestFolder(sources: readonly Source[]): string {
   return `${files} (${folder})`;
 }
 
-/** How often each function of ours was called while so many deliveries were received, by file and place. */
+/** How often each of our functions was called while this many deliveries were received, by file and place. */
 function callsOf(count: number): Map<string, number> {
   const folder = mkdtempSync(join(tmpdir(), 'house-coverage-'));
   const program = fileURLToPath(new URL('deliveries.ts', import.meta.url));
@@ -66,7 +65,7 @@ interface Coverage {
   }[];
 }
 
-/** Adds what one thread has called. The body of a module counts as a function too, but is called once. */
+/** Adds the calls of one thread. The body of a module counts as a function too, but is called once. */
 function addCalls(calls: Map<string, number>, json: string): void {
   const source = new URL('../../src/', import.meta.url).href;
   for (const { url, functions } of (JSON.parse(json) as Coverage).result) {

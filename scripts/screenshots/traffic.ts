@@ -1,4 +1,4 @@
-/** An hour of made-up calls in an inbox in memory, with what an operator meets: a CRM that was down, a wrong secret. */
+/** An hour of made-up calls in an inbox in memory, with a CRM that was down and a wrong secret. */
 import { readFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createReceiver, type Receiver, sign } from '../../src/index.ts';
@@ -79,7 +79,7 @@ function receiverAt(clock: ManualClock): Receiver {
     random: () => 0.5,
   });
   const retry = { attempts: 3, base: '1m', factor: 2 } as const;
-  /** Handlers take their time. */
+  /** Simulates the time that handlers take. */
   const takes = (milliseconds: number, event: { readonly traceId: string }) =>
     clock.advance(milliseconds + ((Number(event.traceId.slice(-4)) * 37) % milliseconds));
   receiver.on('CallHandler.CallEnded', { name: 'crm-sync', retry }, (event) => {
@@ -156,7 +156,7 @@ function delivery({ eventName, call, occurredAt, payload = {}, secrets = secret,
   });
 }
 
-/** Moves time on in small steps, so that what is due on the way runs at its time. */
+/** Moves time on in small steps, so that timers run at their time. */
 async function moveTo(clock: ManualClock, time: number): Promise<void> {
   while (clock.now() < time) {
     clock.advance(Math.min(5_000, time - clock.now()));
@@ -164,7 +164,7 @@ async function moveTo(clock: ManualClock, time: number): Promise<void> {
   }
 }
 
-/** Lets what has begun come to its end: handlers, and writes to a database in memory. */
+/** Gives handlers, and writes to the database in memory, the turns that they need to end. */
 async function settle(clock: ManualClock): Promise<void> {
   for (let turns = 0; turns < 12; turns += 1) {
     await turn();
