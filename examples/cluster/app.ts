@@ -23,7 +23,7 @@ function supervise(): void {
     if (isStopping) return;
     process.stdout.write(`${JSON.stringify({ event: 'worker_lost', pid: worker.process.pid })}\n`);
     if (started.has(worker.id)) cluster.fork();
-    // One that has not got so far, such as without a secret, would fail again.
+    // A worker that failed before it listened, such as without a secret, would fail again.
     else process.exitCode = 1;
   });
   let isStopping = false;
@@ -54,8 +54,8 @@ async function work(): Promise<void> {
     process.stdout.write(`${JSON.stringify({ event: 'listening', address: server.address() })}\n`);
   });
   server.keepAliveTimeout = 75_000;
-  // Not once: the signal comes twice where it is sent to a whole group of processes, and would then end this one at once.
-  // pm2 and Ctrl-C send SIGINT.
+  // Not `once`: a signal to the whole process group arrives twice, and the second would end this process at once. pm2 and
+  // Ctrl-C send SIGINT.
   let stopping: Promise<void> | undefined;
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);

@@ -27,7 +27,7 @@ class AppController {
   imports: [
     RingbackModule.forRootAsync({
       path: '/webhooks/calls',
-      // Called once for each app, so that each test has a receiver of its own. `inject` names what it is called with.
+      // Called once for each app, so that each test has a receiver of its own. `inject` lists the providers of arguments.
       useFactory: () =>
         createReceiver({
           secrets: process.env['WEBHOOK_SECRET'],

@@ -8,7 +8,7 @@ import { agents, finishedCalls } from './schema.ts';
 export default function handlers(receiver: Receiver<PostgresTransaction>): void {
   receiver.on('CallHandler.CallEnded', { name: 'count-call' }, async (event, ctx) => {
     const { call_id: callId, agent_id: agentId } = event.payload;
-    // Both tables, and the end of the run, in one transaction: a counter that is added to must be added to once.
+    // Both tables and the end of the run are written in one transaction, so that each call is counted exactly once.
     await ctx.commit(async (tx) => {
       const db = drizzle(tx);
       const call = { callId, agentId, endedAt: event.occurredAt };

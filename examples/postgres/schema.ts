@@ -1,7 +1,7 @@
 /** The app's own tables. */
 import { integer, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
 
-/** One row a call that has ended. */
+/** One row for each ended call. */
 export const finishedCalls = pgTable('finished_calls', {
   callId: text('call_id').primaryKey(),
   agentId: text('agent_id'),
