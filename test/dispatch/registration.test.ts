@@ -276,7 +276,7 @@ test('stored runs of a removed handler are logged, kept, and continued when it i
     {
       handler: 'crm',
       msg: expect.stringMatching(
-        /register .*, run them under the new name .*, or dismiss its runs/v,
+        /register .*; if it was renamed, run them under the new name .*; or dismiss them/v,
       ) as string,
     },
   ]);
