@@ -301,7 +301,7 @@ test('a handler is paused for a reason and resumed, while deliveries come', asyn
   await row.getByRole('button', { name: 'Resume…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
   await page.getByRole('status').getByText('crm runs again.').waitFor();
-  await row.getByText('alive').waitFor();
+  await row.getByText('active').waitFor();
   await expect.poll(async () => (await receiver.counts()).events).toMatchObject({ new: 0, open: 0 });
   await expect.poll(async () => await stateOf()).toMatchObject({ due: 0, dead: 1 });
 });

@@ -60,18 +60,18 @@ const columns: readonly Column<HandlerState>[] = [
     looks: 'count',
   },
   {
-    head: 'Takes',
+    head: 'Events',
     cell: ({ settings }) =>
       settings && <Foreign text={(settings.join?.events ?? settings.patterns).join(', ')} />,
     looks: 'wide',
   },
-  { head: 'How', cell: ({ settings }) => settings && <Settings settings={settings} /> },
+  { head: 'Settings', cell: ({ settings }) => settings && <Settings settings={settings} /> },
 ];
 
 function Standing({ handler: { pause, isRegistered } }: { readonly handler: HandlerState }) {
   return (
     <>
-      <State state={pause ? 'paused' : isRegistered ? 'alive' : 'not registered'} />
+      <State state={pause ? 'paused' : isRegistered ? 'active' : 'not registered'} />
       {pause && (
         <div class="faint note">
           since <Time at={pause.since} />
