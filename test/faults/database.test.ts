@@ -199,3 +199,12 @@ test('a delivery whose row a trigger keeps out fails alone, and those that come 
   const answers = await Promise.all(ids.map((traceId) => deliver(receiver, bodyOf({ traceId }))));
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 503, 200, 200]);
 });
+
+test('an unreadable delivery that a trigger keeps out of quarantine is not acknowledged', async () => {
+  const { receiver } = await started({ database: temporaryDatabase() });
+  keepOut(receiver, 'quarantine');
+  expect((await deliver(receiver, 'no JSON')).status).toBe(503);
+  receiver.database.exec('drop trigger forget');
+  await expect.poll(async () => (await deliver(receiver, 'no JSON')).json.status).toBe('quarantined');
+  expect((await receiver.quarantine.list()).deliveries).toHaveLength(1);
+});

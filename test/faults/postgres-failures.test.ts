@@ -269,6 +269,15 @@ test.each(['identities', 'events', 'bodies', 'waiting'])(
   },
 );
 
+test('an unreadable delivery that a trigger keeps out of quarantine is not acknowledged', async () => {
+  const { receiver, run, schema } = await receiving();
+  await run(keepingOut(schema, 'quarantine'));
+  expect((await deliver(receiver, 'no JSON')).status).toBe(503);
+  await run(`drop trigger forget on ${schema}.quarantine`);
+  await expect.poll(async () => (await deliver(receiver, 'no JSON')).json.status).toBe('quarantined');
+  expect((await receiver.quarantine.list()).deliveries).toHaveLength(1);
+});
+
 /** Delivers before, during and after a failure, and expects each event to have its one effect. */
 async function survives({ connectionString, schema }: Inbox, fail: () => ReturnType<Fail>): Promise<void> {
   const logs = new Logs();

@@ -7,7 +7,7 @@ import { toText } from '../connection/text.ts';
 /** Writes a delivery into quarantine, in one statement. */
 export async function keepDelivery(transaction: Transaction, record: QuarantineRecord): Promise<Quarantined> {
   const { kind, reason, digest, receivedAt, headers, body, cutFrom, skipped } = record;
-  const { kept, dropped } = await oneRow<{ kept: number; dropped: number }>(
+  const { kept, dropped } = await oneRow<{ kept: number | null; dropped: number }>(
     transaction,
     'select kept, dropped from ringback.keep_delivery($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
     [
@@ -25,6 +25,8 @@ export async function keepDelivery(transaction: Transaction, record: QuarantineR
       quarantineBounds.unauthenticatedBytes,
     ],
   );
+  // Somebody's trigger has kept the row out without an error.
+  if (kept === null) throw new Error('a row was not kept in quarantine');
   return { id: kept, dropped };
 }
 

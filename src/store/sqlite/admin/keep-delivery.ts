@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { quarantineBounds } from '../../shared/bounds.ts';
 import type { QuarantineKind, QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
+import { notKeptIn } from '../work/claim.ts';
 
 export interface QuarantineRow {
   readonly kind: QuarantineKind;
@@ -58,7 +59,8 @@ export function prepareKeepDelivery(database: Database.Database): (row: Quaranti
   return ({ skipped, cutFrom, ...row }) => {
     const { changes, lastInsertRowid } = insert.run(row);
     const isNew = changes > 0;
-    const id = isNew ? Number(lastInsertRowid) : (copyOf.get(row.digest) as number);
+    const id = isNew ? Number(lastInsertRowid) : (copyOf.get(row.digest) as number | undefined);
+    if (id === undefined) throw notKeptIn('quarantine');
     if (isNew && cutFrom !== null) insertSize.run(id, cutFrom);
     if (row.kind === 'unreadable') return { id, dropped: 0, isNew };
     const dropped = dropOldest();
