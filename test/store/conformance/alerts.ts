@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FoundAlert } from '../../../src/store/alert-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { claimedRun, dead, endOf, eventOf } from '../parts.ts';
+import { claimedRun, dead, endOf, eventOf, handlerOf } from '../parts.ts';
 
 const found = (changes: Partial<FoundAlert> = {}): FoundAlert => ({
   name: 'handler_failing',
@@ -97,6 +97,19 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
       await alerts.end('handler_failing', 'crm');
       await alerts.raise(found(logged));
       expect(await alerts.end('handler_failing', 'crm')).toEqual({ isNotified: false });
+    });
+
+    test('keeps the names of handlers as they are registered', async () => {
+      const store = await opened();
+      const handler = handlerOf('odd\u0000');
+      await store.settle(
+        await claimedRun(store, eventOf('a'), handler),
+        endOf(dead, { failure: failureOf('g') }),
+      );
+      expect(await store.alerts.deadRuns(10)).toEqual([{ handler: handler.name, count: 1 }]);
+      const named = { subject: handler.name, message: `5 of ${handler.name} have failed.` };
+      await store.alerts.raise(found(named));
+      expect(await store.alerts.list()).toMatchObject([named]);
     });
 
     test('has an alert that could not be sent sent again, and its end not before', async () => {

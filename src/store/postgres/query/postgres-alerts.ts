@@ -1,6 +1,6 @@
-import type { AlertStore, KeptAlert } from '../../alert-store.ts';
+import type { AlertStore, DeadRuns, KeptAlert } from '../../alert-store.ts';
 import type { Session } from '../connection/session.ts';
-import { toText } from '../connection/text.ts';
+import { fromText, toText } from '../connection/text.ts';
 
 /** Raised alerts in Postgres. */
 export const alertsOn = (session: Session): AlertStore => ({
@@ -46,14 +46,16 @@ export const alertsOn = (session: Session): AlertStore => ({
     return ended;
   },
 
-  list: () =>
-    session.query(
+  async list() {
+    const rows = await session.query<KeptAlert>(
       `select name, subject, since, message, found_at as "foundAt", notified_at > 0 as "isNotified"
        from ringback.alerts order by name, subject`,
-    ),
+    );
+    return rows.map((row) => ({ ...row, subject: fromText(row.subject), message: fromText(row.message) }));
+  },
 
-  deadRuns: (limit) =>
-    session.query(
+  async deadRuns(limit) {
+    const rows = await session.query<DeadRuns>(
       // Group by group: of one that is muted there may be a million, which are not gone through.
       `select handler, count(*) as count from (
          select g.handler from ringback.failure_groups g cross join lateral (
@@ -61,5 +63,7 @@ export const alertsOn = (session: Session): AlertStore => ({
          where muted_at is null limit $1) dead
        group by handler order by count desc, handler`,
       [limit],
-    ),
+    );
+    return rows.map(({ handler, count }) => ({ handler: fromText(handler), count }));
+  },
 });
