@@ -27,7 +27,9 @@ export function placeThrownAt(error: unknown): string | undefined {
     if (!isError(error)) return undefined;
     const { stack = '', message } = error;
     const at = stack.indexOf(`${message}\n`);
-    if (at === -1) return undefined;
+    // Before its own message is only its name.
+    const name = message === '' ? /^[^\n:]*$/ : /^[^\n:]*: $/;
+    if (at === -1 || !name.test(stack.slice(0, at))) return undefined;
     const [, ...frames] = stack.slice(at + message.length).split('\n');
     const end = frames.findIndex((line) => !/^\s+at /.test(line));
     // Text after the frames may be another error's message, with anything in it.

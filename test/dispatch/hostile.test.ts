@@ -137,12 +137,12 @@ test('the place of a failure is that of its own frames, whatever follows them', 
   expect(JSON.stringify(line)).not.toContain('5551234567');
 });
 
-test.each(['not saved', 'Error'])(
-  'no place of a failure comes from what its message was before: %s',
+test.each(['not saved', 'Error', '', 'said:', '4'])(
+  'no place of a failure comes from what its message was before: %j',
   async (message) => {
     const { logs, receiver } = await started({}, (r) =>
       r.on('*', () => {
-        const error = new Error('said:\n    at /srv/+15551234567:3:4');
+        const error = new Error('he said:\n    at /srv/4\n    at /srv/+15551234567:3:4');
         // The stack is written when it is first asked for.
         expect(error.stack).toContain('5551234567');
         error.message = message;
