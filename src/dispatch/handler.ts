@@ -71,8 +71,7 @@ export interface RunContext<Transaction = UserDatabase> {
    * Writes the handler's effects and marks the run done in one transaction of the inbox's own database: both happen
    * or neither, so the effects happen exactly once. `effects` must be synchronous if the database is, as SQLite is, and a
    * run can commit once. Resolves to what `effects` returned, once all of it is on disk. Rejects, with nothing
-   * written, if
-   * `effects` throws or the run no longer belongs to this process.
+   * written, if `effects` throws or the run no longer belongs to this process.
    *
    * @example await ctx.commit((db) => { db.prepare('insert into orders (call_id) values (?)').run(callId); });
    */
@@ -112,8 +111,7 @@ export interface InboxDatabase extends UserDatabase {
 export interface AsyncInboxDatabase<Transaction> {
   /**
    * Runs `work` in one transaction, and resolves to its result. Concurrent calls in several processes run one after
-   * another, because
-   * `create table if not exists` fails in Postgres when two run it at once.
+   * another, because `create table if not exists` fails in Postgres when two run it at once.
    */
   transaction<Result>(work: (transaction: Transaction) => Result | PromiseLike<Result>): Promise<Result>;
 }

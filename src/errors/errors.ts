@@ -4,8 +4,7 @@ import { type ProblemCode, problems } from './problems.ts';
 
 /**
  * An error that you can fix: a wrong option, an unreadable database, a port in use. The message says what to do;
- * `code` is
- * for programs.
+ * `code` is for programs.
  *
  * @example if (error instanceof RingbackError && error.code === 'database_full') process.exit(75);
  */

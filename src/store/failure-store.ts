@@ -5,9 +5,10 @@ export const maxFailures = 20;
 
 /** How many of the latest groups are always kept. Older ones are removed once no run belongs to them. */
 export const maxGroups = 1_000;
+
 /**
- * At how many of those it is looked for each new group, from a random one on: where there are many, most have runs, and to look at
- * all of them for each new one would keep everything else from being written.
+ * How many of those older groups are checked for runs with each new group, beginning at a random one. Where there are many,
+ * most have runs, and checking all of them each time would delay all other writes.
  */
 export const groupsLookedAt = 20;
 

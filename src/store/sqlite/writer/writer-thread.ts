@@ -188,7 +188,10 @@ export class WriterThread {
     return true;
   }
 
-  /** Where this process may not look, what is written stays, since it is claimed by now, but nothing more is until it may. */
+  /**
+   * If this process may not look, the group that was just written counts: it is on disk, and its events are claimed, so that
+   * nobody else would handle them. Further writes fail until it may look again.
+   */
   #changeOfFiles(): string | undefined {
     try {
       return this.#connection.files.changed();
