@@ -1,6 +1,6 @@
 /**
- * Measures how long single large bodies stall the app. Each of the kinds below goes to a server of its own over HTTP, first
- * a small one as a warm-up and then a full one, until three handlers have been called.
+ * Measures how long single large bodies stall the app. Each of the kinds below goes to a server of its own over HTTP,
+ * first a small one as a warm-up and then a full one, until three handlers have been called.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';

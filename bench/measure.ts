@@ -38,8 +38,8 @@ export interface Measured extends LoadReport {
 }
 
 /**
- * After how many deliveries a server is warm. After some 14,000, Node recompiles the busiest functions, all at once and on
- * all cores, as it has already done in a long-lived receiver.
+ * After how many deliveries a server is warm. After some 14,000, Node recompiles the busiest functions, all at once and
+ * on all cores, as it has already done in a long-lived receiver.
  */
 export const warmDeliveries = 40_000;
 /** The minimum and maximum time of a warm-up, in seconds. */
@@ -181,8 +181,8 @@ function problemOf({ answered, accepted, broken, ranOut }: LoadReport): string |
 }
 
 /**
- * Waits until everything accepted is stored, handled and marked done, and returns what isn't in time. Call `begin` of the
- * server before these deliveries, so that it counts only their handlers.
+ * Waits until everything accepted is stored, handled and marked done, and returns what isn't in time. Call `begin` of
+ * the server before these deliveries, so that it counts only their handlers.
  */
 export async function settled(
   rows: Counter | undefined,

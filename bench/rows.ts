@@ -5,9 +5,9 @@ import type { Counter } from './backend.ts';
 const keepers = ['pending', 'waiting', 'claims'];
 
 /**
- * Counts rows in a server's database. The benchmark does it, because a server that counted its own rows would stall while
- * it is measured. Only the peers' databases are counted elsewhere. Every server that stores in a file has one
- * row per event in `events`.
+ * Counts rows in a server's database. The benchmark does it, because a server that counted its own rows would stall
+ * while it is measured. Only the peers' databases are counted elsewhere. Every server that stores in a file has one row
+ * per event in `events`.
  */
 export class Rows implements Counter {
   readonly #database: Database.Database;

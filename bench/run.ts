@@ -1,7 +1,8 @@
 /**
  * The benchmark. `npm run bench` compares servers in full, `npm run bench -- --quick` in under a minute. `--large`,
  * `--memory`, `--slow-disk`, `--bodies`, `--profile`, `--peers`, `--postgres`, `--operate`, `--views`, `--bloat`,
- * `--retention` and `--knowledge` are separate measurements. bench/README.md says what is measured and when a run is valid.
+ * `--retention` and `--knowledge` are separate measurements. bench/README.md says what is measured and when a run is
+ * valid.
  */
 import { parseArgs } from 'node:util';
 

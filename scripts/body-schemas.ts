@@ -1,6 +1,6 @@
 /**
- * The JSON Schema of a known event's bodies. It accepts what a handler for the event's name gets, and refuses what goes to
- * the fallback instead. It is derived from what decodes events: the schemas of the payloads and of the envelope, the
+ * The JSON Schema of a known event's bodies. It accepts what a handler for the event's name gets, and refuses what goes
+ * to the fallback instead. It is derived from what decodes events: the schemas of the payloads and of the envelope, the
  * other names of ids, and what counts as an id.
  */
 import { z } from 'zod';

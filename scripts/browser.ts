@@ -2,8 +2,8 @@
 import type { Browser } from 'playwright-core';
 
 /**
- * The path of a browser: that of `RINGBACK_TEST_CHROMIUM`, else the one of the package, which is for Linux on x64 and is
- * unpacked first.
+ * The path of a browser: that of `RINGBACK_TEST_CHROMIUM`, else the one of the package, which is for Linux on x64 and
+ * is unpacked first.
  */
 export async function browserPath(): Promise<string> {
   const given = process.env['RINGBACK_TEST_CHROMIUM'];

@@ -1,6 +1,6 @@
 /**
- * Builds the package: `dist/` from `src/`, with type declarations, the executable command, the entries for `require`, and
- * the operators' page.
+ * Builds the package: `dist/` from `src/`, with type declarations, the executable command, the entries for `require`,
+ * and the operators' page.
  *
  *   npm run build
  *

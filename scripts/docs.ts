@@ -1,6 +1,6 @@
 /**
- * Builds the website of the documentation into site/dist, which any static server can serve: `npm run docs`. Generates the
- * reference of the public names from their docstrings first.
+ * Builds the website of the documentation into site/dist, which any static server can serve: `npm run docs`. Generates
+ * the reference of the public names from their docstrings first.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { Application, TSConfigReader, TypeDocReader } from 'typedoc';

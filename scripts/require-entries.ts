@@ -1,10 +1,10 @@
 /**
- * Writes what `require('ringback')` and `require('ringback/…')` find: for each entry point a `.cjs` file that requires the ES
- * module, so that there is one copy of the running code, and a `.d.cts` file for TypeScript.
+ * Writes what `require('ringback')` and `require('ringback/…')` find: for each entry point a `.cjs` file that requires
+ * the ES module, so that there is one copy of the running code, and a `.d.cts` file for TypeScript.
  *
- * Without them, `module: node16` refuses to import the package in a CommonJS file (TS1479), and resolvers that don't support
- * `require` of an ES module fail. The types aren't copied either: classes of two copies would differ, and a receiver made in
- * an ES module could not be passed to a CommonJS file.
+ * Without them, `module: node16` refuses to import the package in a CommonJS file (TS1479), and resolvers that don't
+ * support `require` of an ES module fail. The types aren't copied either: classes of two copies would differ, and a
+ * receiver made in an ES module could not be passed to a CommonJS file.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';

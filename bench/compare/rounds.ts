@@ -44,8 +44,8 @@ export interface AtHalf {
 }
 
 /**
- * Measures a server at half of its highest rate. Each round measures that rate first: half of a rate from minutes ago may be
- * nearly all that the machine can do now.
+ * Measures a server at half of its highest rate. Each round measures that rate first: half of a rate from minutes ago
+ * may be nearly all that the machine can do now.
  */
 export async function runAtHalf(
   { title, server, ...setting }: Omit<Comparison, 'among'> & { readonly server: 'e' | 'g' },

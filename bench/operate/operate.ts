@@ -38,9 +38,9 @@ type Turns = readonly Omit<Measured, 'bytesPerEvent'>[];
 const turns = 3;
 
 /**
- * Runs the measurement. In each round the servers are started anew and measured in turns: two processes of the same server
- * differ by up to 5 % for as long as they live, and the machine by more from minute to minute. A quick run has one short
- * round, and writes no file.
+ * Runs the measurement. In each round the servers are started anew and measured in turns: two processes of the same
+ * server differ by up to 5 % for as long as they live, and the machine by more from minute to minute. A quick run has
+ * one short round, and writes no file.
  */
 export async function measureOperated({ isQuick }: { readonly isQuick: boolean }): Promise<void> {
   const machine = measuredOn();
@@ -166,8 +166,8 @@ function withFlag(flag: string): Start {
 }
 
 /**
- * Observes the server during its warm-up, too: at the first request for metrics or the page, Node discards the code that it
- * optimized for deliveries alone.
+ * Observes the server during its warm-up, too: at the first request for metrics or the page, Node discards the code
+ * that it optimized for deliveries alone.
  */
 function viewed(start: Start): Start {
   return async (database, options) => {

@@ -1,7 +1,7 @@
 /**
- * Whether a transaction that stays open, such as a report or a backup, slows down an inbox on Postgres: vacuum can't remove
- * what is deleted meanwhile. Events come at a steady pace, and the transaction is open except in the first and the last
- * minute.
+ * Whether a transaction that stays open, such as a report or a backup, slows down an inbox on Postgres: vacuum can't
+ * remove what is deleted meanwhile. Events come at a steady pace, and the transaction is open except in the first and
+ * the last minute.
  */
 import { Client } from 'pg';
 import { postgresBackend, events as counts } from '../peers/postgres.ts';

@@ -1,6 +1,6 @@
 /**
- * What retention costs on Postgres, where it deletes rows instead of dropping partitions: at a steady pace, with everything
- * kept, and with as many events and trace ids removed as come.
+ * What retention costs on Postgres, where it deletes rows instead of dropping partitions: at a steady pace, with
+ * everything kept, and with as many events and trace ids removed as come.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { Client } from 'pg';
@@ -116,8 +116,8 @@ const look = `
   from pg_stat_user_tables where schemaname = 'ringback'`;
 
 /**
- * The CPU time of the server's processes, in microseconds: of those that live, and of those that have ended, as vacuum's do
- * after each table.
+ * The CPU time of the server's processes, in microseconds: of those that live, and of those that have ended, as
+ * vacuum's do after each table.
  */
 async function cpuTime(looker: Client): Promise<number> {
   const { rows } = await looker.query<{ pid: number }>('select pg_backend_pid() as pid');

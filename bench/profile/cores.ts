@@ -1,6 +1,6 @@
 /**
- * The CPU time of each thread of a server as the kernel counts it: without a profiler, and including the kernel's work for
- * that thread.
+ * The CPU time of each thread of a server as the kernel counts it: without a profiler, and including the kernel's work
+ * for that thread.
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { Client } from 'pg';

@@ -1,7 +1,8 @@
 /**
  * (e) Ringback mounted in Express, with every check on. Arguments after the database file: `--watch` measures how long
- * after the answer an event's handler begins, `--handlers 3` registers three, `--no-handlers` leaves the events to a later
- * process, and `--turns` measures the longest turn of the event loop. See `instruments.ts` for those of operators.
+ * after the answer an event's handler begins, `--handlers 3` registers three, `--no-handlers` leaves the events to a
+ * later process, and `--turns` measures the longest turn of the event loop. See `instruments.ts` for those of
+ * operators.
  */
 import { createServer } from 'node:http';
 import express from 'express';

@@ -1,6 +1,6 @@
 /**
- * (g) Ringback mounted in Express, with its inbox in Postgres and every check on. `--kept` after the database keeps events
- * for 20 s and trace ids for 40 s.
+ * (g) Ringback mounted in Express, with its inbox in Postgres and every check on. `--kept` after the database keeps
+ * events for 20 s and trace ids for 40 s.
  */
 import { createServer } from 'node:http';
 import express from 'express';

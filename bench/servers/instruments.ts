@@ -1,7 +1,7 @@
 /**
  * What an operator may add to (e): `--operated` mounts the page and metrics for Prometheus; `--traced` makes spans with
- * OpenTelemetry's SDK and sends them in batches to the address in the environment; `--sampled` does so for one delivery in
- * ten.
+ * OpenTelemetry's SDK and sends them in batches to the address in the environment; `--sampled` does so for one delivery
+ * in ten.
  */
 import type { Express } from 'express';
 import type { Receiver } from '../../src/index.ts';

@@ -1,7 +1,7 @@
 /**
- * The least that any durable receiver on one SQLite file does: node:http reads the body, a writer thread writes what has
- * come in with one FULL commit, and then it is answered. Nothing is verified, read, recognized as a duplicate, claimed,
- * handled or marked done.
+ * The least that any durable receiver on one SQLite file does: node:http reads the body, a writer thread writes what
+ * has come in with one FULL commit, and then it is answered. Nothing is verified, read, recognized as a duplicate,
+ * claimed, handled or marked done.
  */
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';

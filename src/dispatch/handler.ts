@@ -68,10 +68,10 @@ export interface RunContext<Transaction = UserDatabase> {
   /** The record of the event's call, computed from its events so far; undefined for an event without a call. */
   call(): Promise<CallRecord | undefined>;
   /**
-   * Writes the handler's effects and marks the run done in one transaction of the inbox's own database: both happen
-   * or neither, so the effects happen exactly once. `effects` must be synchronous if the database is, as SQLite is, and a
-   * run can commit once. Resolves to what `effects` returned, once all of it is on disk. Rejects, with nothing
-   * written, if `effects` throws or the run no longer belongs to this process.
+   * Writes the handler's effects and marks the run done in one transaction of the inbox's own database: both happen or
+   * neither, so the effects happen exactly once. `effects` must be synchronous if the database is, as SQLite is, and a
+   * run can commit once. Resolves to what `effects` returned, once all of it is on disk. Rejects, with nothing written,
+   * if `effects` throws or the run no longer belongs to this process.
    *
    * @example await ctx.commit((db) => { db.prepare('insert into orders (call_id) values (?)').run(callId); });
    */

@@ -65,8 +65,7 @@ export interface Scheme {
 
 /**
  * Where an event comes from: a delivery of the platform, or `receiver.reconcile`, which has rebuilt it from what the
- * platform
- * says of its call.
+ * platform says of its call.
  */
 export type EventSource = 'delivered' | 'reconciled';
 

@@ -12,8 +12,9 @@ export function accept({ method, headers }: Delivery, maxBytes: number): void {
 }
 
 /**
- * A missing or empty media type is accepted: verifying and reading will show what the bytes are. If the header came twice,
- * for example once from the subscription's own headers, node:http gives the first value, and a Request both, as a list.
+ * A missing or empty media type is accepted: verifying and reading will show what the bytes are. If the header came
+ * twice, for example once from the subscription's own headers, node:http gives the first value, and a Request both, as
+ * a list.
  */
 function isJson(value: Delivery['headers'][string]): boolean {
   if (value === undefined || value === 'application/json') return true;

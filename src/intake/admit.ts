@@ -68,8 +68,9 @@ function passedOnHost(delivery: Delivery, admission: Admission): string | undefi
 }
 
 /**
- * Names the sender of a delivery, to divide the bytes in flight among senders: the network of the socket's peer, or of the
- * client that a trusted proxy names. It proves nothing. Without a peer (`receiver.fetch`), all senders share one name.
+ * Names the sender of a delivery, to divide the bytes in flight among senders: the network of the socket's peer, or of
+ * the client that a trusted proxy names. It proves nothing. Without a peer (`receiver.fetch`), all senders share one
+ * name.
  */
 export function senderOf(delivery: Delivery, trustProxy: TrustProxy | undefined): string {
   const { peerAddress = '', headers, appTrustProxy } = delivery;

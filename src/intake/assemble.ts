@@ -130,8 +130,8 @@ function readArrived(stream: Readable, inflight: InflightBytes): Uint8Array {
 const ignore = () => {};
 
 /**
- * Reads a body as it arrives. It uses listeners because leaving a `for await` loop early destroys the request, and with it
- * the socket that the answer needs.
+ * Reads a body as it arrives. It uses listeners because leaving a `for await` loop early destroys the request, and with
+ * it the socket that the answer needs.
  */
 function collect(
   stream: Readable,

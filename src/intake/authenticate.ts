@@ -107,8 +107,8 @@ export class Authenticator {
   }
 
   /**
-   * Checks a refused delivery against the current secrets and schemes, as of its arrival. Without secrets it refuses every
-   * delivery: one that was refused while secrets were set may come from anybody.
+   * Checks a refused delivery against the current secrets and schemes, as of its arrival. Without secrets it refuses
+   * every delivery: one that was refused while secrets were set may come from anybody.
    *
    * @throws Refusal `not_authentic`
    */
@@ -123,8 +123,8 @@ export class Authenticator {
   }
 
   /**
-   * Checks a refused delivery, as of its arrival, against the known schemes with another proof than the scheme in force.
-   * Undefined if it verifies in none of them.
+   * Checks a refused delivery, as of its arrival, against the known schemes with another proof than the scheme in
+   * force. Undefined if it verifies in none of them.
    */
   authenticateOtherwise(bytes: Uint8Array, headers: Headers, receivedAt: number): Proof | undefined {
     const { secrets, tolerance, isSchemeGiven, schemes } = this.#parts;
@@ -137,9 +137,9 @@ export class Authenticator {
   }
 
   /**
-   * Pins the scheme of a NEW event, which must be on disk. A duplicate may be an old delivery that somebody replays, and
-   * proves nothing about how the platform signs now. An attacker can also cut up a delivery that was signed in one scheme
-   * so that it verifies in another, but what is left as its body is no event.
+   * Pins the scheme of a NEW event, which must be on disk. A duplicate may be an old delivery that somebody replays,
+   * and proves nothing about how the platform signs now. An attacker can also cut up a delivery that was signed in one
+   * scheme so that it verifies in another, but what is left as its body is no event.
    *
    * Among the schemes with the pinned proof, the latest new event's is kept: a delivery whose signature an attacker has
    * rewritten decides only until the next event which scheme is tried first, and which option the log names.

@@ -104,8 +104,8 @@ export class Intake {
   }
 
   /**
-   * Resolves when every delivery has been answered. Bodies that are unfinished after `timeout` milliseconds are refused:
-   * otherwise anybody could delay a stop by `limits.bodyTimeout`.
+   * Resolves when every delivery has been answered. Bodies that are unfinished after `timeout` milliseconds are
+   * refused: otherwise anybody could delay a stop by `limits.bodyTimeout`.
    */
   async drained(timeout: number): Promise<void> {
     if (this.#unanswered.size === 0) return;
@@ -139,10 +139,11 @@ export class Intake {
     admit(delivery, admission);
     const bytes = await assemble(delivery, limits, inflight, clock);
     const wait = this.#share.whenFree();
-    // Awaited only if there is something to wait for: an await would let others use the time just given to this delivery.
+    // Awaited only if there is something to wait for: an await would let others use the time just given to this
+    // delivery.
     if (wait) await wait;
-    // Checked before verifying, which in an overload would take the time that the answers need, but after reading the body:
-    // leaving it unread might cost the connection.
+    // Checked before verifying, which in an overload would take the time that the answers need, but after reading the
+    // body: leaving it unread might cost the connection.
     if (this.#parts.isOverloaded()) throw overloaded;
     const proof = await this.#authenticate(bytes, delivery, receivedAt);
     const headers = withoutUnsignedId(delivery.headers, proof.scheme);

@@ -30,8 +30,8 @@ export interface Received {
 /** How many unauthenticated deliveries are kept: each costs a write. */
 const countLimits = { atOnce: 100, perSecond: 10 };
 /**
- * How many bytes of large unauthenticated deliveries are kept: events wait while they are written. The platform's own large
- * deliveries come more slowly than that, so all of them can be released after a secret was rotated.
+ * How many bytes of large unauthenticated deliveries are kept: events wait while they are written. The platform's own
+ * large deliveries come more slowly than that, so all of them can be released after a secret was rotated.
  */
 const largeLimits = { atOnce: 8 * 1024 ** 2, perSecond: 1024 ** 2 };
 /** A body up to this size is always kept whole: `countLimits` bounds the bytes of these, too. */
@@ -66,8 +66,8 @@ export class Recorder {
   #reportedAt = -Infinity;
 
   /**
-   * `signatureHeaders` are kept besides the platform's own; `credentials` never are. `traceparent` replaces the header that
-   * came, so that later attempts are linked to it.
+   * `signatureHeaders` are kept besides the platform's own; `credentials` never are. `traceparent` replaces the header
+   * that came, so that later attempts are linked to it.
    */
   constructor(
     parts: RecorderParts,

@@ -36,8 +36,8 @@ export class RotationWatch {
   }
 
   /**
-   * Whether the platform's deliveries seem to be refused. Undefined if that isn't known: none has verified since the last
-   * call, and another process may know more.
+   * Whether the platform's deliveries seem to be refused. Undefined if that isn't known: none has verified since the
+   * last call, and another process may know more.
    */
   takeSuspicion(): boolean | undefined {
     const hasVerifiedSince = this.#hasVerifiedSince;

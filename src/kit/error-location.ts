@@ -19,8 +19,8 @@ export function placeOf(error: unknown): string | undefined {
 
 /**
  * The same for what a handler has thrown, for the log. It doesn't search the message, which may hold anything, even
- * text that looks like a place. Undefined if the message was changed after the stack was written: nobody knows where the
- * old one ends. Never throws, whatever it is given.
+ * text that looks like a place. Undefined if the message was changed after the stack was written: nobody knows where
+ * the old one ends. Never throws, whatever it is given.
  */
 export function placeThrownAt(error: unknown): string | undefined {
   try {

@@ -52,8 +52,8 @@ export class EventLoopShare {
   }
 
   /**
-   * Undefined if work may be done now; else resolves when it may. Do it before awaiting anything that takes another turn
-   * of the event loop, because only the time until then is counted. `name` is the line to wait in.
+   * Undefined if work may be done now; else resolves when it may. Do it before awaiting anything that takes another
+   * turn of the event loop, because only the time until then is counted. `name` is the line to wait in.
    */
   whenFree(name = ''): Promise<void> | undefined {
     const now = this.#clock.elapsed();

@@ -20,11 +20,9 @@ export interface RingbackModuleAsyncOptions<Transaction>
     Pick<FactoryProvider<Receiver<Transaction>>, 'inject' | 'useFactory'> {}
 
 /**
- * The receiver in an app of Nest 11 or 12: it receives deliveries at a path, calls the methods that are decorated
- * with `On`,
- * `OnCall` and `Fallback`, starts after everything else in the app, and stops before it. Any provider can have it
- * injected,
- * as `Receiver`.
+ * The receiver in an app of Nest 11 or 12: it receives deliveries at a path, calls the methods that are decorated with
+ * `On`, `OnCall` and `Fallback`, starts after everything else in the app, and stops before it. Any provider can have it
+ * injected, as `Receiver`.
  *
  * @example
  * ```ts

@@ -21,8 +21,8 @@ export interface Erased {
   /** The ids of these calls, so that you can erase them in your own tables. */
   readonly callIds: readonly string[];
   /**
-   * Whether the write-ahead log was emptied. False: another process was in the way, and this is retried later. In Postgres
-   * always false: its files are left to vacuum.
+   * Whether the write-ahead log was emptied. False: another process was in the way, and this is retried later. In
+   * Postgres always false: its files are left to vacuum.
    */
   readonly checkpointed: boolean;
   /** Whether the database was rewritten. In Postgres always false. */

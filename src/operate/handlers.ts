@@ -109,8 +109,7 @@ export class InboxHandlers {
 
   /**
    * @internal Whether each handler is paused that is registered here or in another process, or paused. Unlike `list`,
-   * it counts no
-   * runs: metrics are read every few seconds, and thousands of dead ones would be counted each time.
+   * it counts no runs: metrics are read every few seconds, and thousands of dead ones would be counted each time.
    */
   async whichArePaused(): Promise<ReadonlyMap<string, boolean>> {
     const { store, registered, requireStarted } = this.#parts;

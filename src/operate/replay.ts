@@ -82,10 +82,8 @@ export interface ReplayTerms {
 
 /**
  * Which events are replayed or dismissed. Of a group of failures, only those of its handler: the other runs of their
- * events are
- * left alone. And only the dead letters: a run that was done since it was looked for would be done twice, and one
- * that is tried
- * again has not been given up.
+ * events are left alone. And only the dead letters: a run that was done since it was looked for would be done twice,
+ * and one that is tried again has not been given up.
  */
 export async function bulkFilter(
   failures: Pick<FailureStore, 'named'>,

@@ -62,9 +62,8 @@ export interface RetentionOptions {
 export interface ReceiverOptions<Transaction = UserDatabase> {
   /**
    * The subscription's signing secret, or several of which any may match, or a function that returns either. The
-   * function is called again for a delivery if its last call was more than 30 s ago, and after a signature that
-   * doesn't match.
-   * Undefined counts as not set.
+   * function is called again for a delivery if its last call was more than 30 s ago, and after a signature that doesn't
+   * match. Undefined counts as not set.
    */
   secrets?: Secrets | (() => Secrets | Promise<Secrets>) | undefined;
   /** The custom headers of the subscription; each delivery must have them. @default none */
@@ -91,8 +90,8 @@ export interface ReceiverOptions<Transaction = UserDatabase> {
       }
     | undefined;
   /**
-   * The inbox: a SQLite file, `':memory:'` for tests, a `postgres://` URL, `postgres({ … })` of `ringback/postgres`, or a
-   * store. A relative path counts from the folder in which the receiver is made. With a URL, TypeScript assumes
+   * The inbox: a SQLite file, `':memory:'` for tests, a `postgres://` URL, `postgres({ … })` of `ringback/postgres`, or
+   * a store. A relative path counts from the folder in which the receiver is made. With a URL, TypeScript assumes
    * SQLite's type in `ctx.commit`: prefer `postgres()` in code.
    * @default './ringback.db'
    */

@@ -112,9 +112,9 @@ export class Receiver<Transaction = UserDatabase> {
 
   /**
    * Registers a handler for events by their names: a known name, any other name, `Service.*`, or `*`. The handler ends
-   * a run by returning (done), by throwing (retried), or by throwing `Discard` or `RetryLater`, which count as thrown if
-   * they are returned. Known events whose payload is incomplete go to the fallback instead, even if a pattern matches
-   * them.
+   * a run by returning (done), by throwing (retried), or by throwing `Discard` or `RetryLater`, which count as thrown
+   * if they are returned. Known events whose payload is incomplete go to the fallback instead, even if a pattern
+   * matches them.
    *
    * @returns the receiver
    * @throws ConfigError for an invalid name or option, a second handler with the same name, or one registered after
@@ -213,7 +213,8 @@ export class Receiver<Transaction = UserDatabase> {
   }
 
   /**
-   * Takes a delivery and resolves to the answer; never rejects. All adapters call this: use it in an adapter of your own.
+   * Takes a delivery and resolves to the answer; never rejects. All adapters call this: use it in an adapter of your
+   * own.
    *
    * @param delivery the method, the headers by lower-case name, where the raw bytes are, and what is known about the peer
    * @example
@@ -306,9 +307,9 @@ export class Receiver<Transaction = UserDatabase> {
   /**
    * Erases a call, or every call and event that contains a phone number, everywhere in the inbox and in its files:
    * bodies, headers, runs with their reasons, the call's record, and deliveries in quarantine. Digests of the trace ids
-   * stay, so that a late copy is a duplicate and is not stored. It doesn't erase anything from your own tables: `callIds`
-   * of the result are the calls to erase there. With `dryRun: true`, nothing is erased, and the result shows what
-   * would be.
+   * stay, so that a late copy is a duplicate and is not stored. It doesn't erase anything from your own tables:
+   * `callIds` of the result are the calls to erase there. With `dryRun: true`, nothing is erased, and the result shows
+   * what would be.
    *
    * @param others None. A second argument given by mistake, such as `{ dryRun: true }`, is refused.
    * @throws ConfigError for an invalid target; RingbackError `receiver_not_started`

@@ -46,8 +46,7 @@ export interface SandboxOptions {
   websiteHosts?: readonly string[] | undefined;
   /**
    * An OpenAI-compatible service that makes the embeddings of knowledge bases, asked for their `embedding_model`. Its
-   * address
-   * ends before `/embeddings`. @default an embedder without a model, which compares words
+   * address ends before `/embeddings`. @default an embedder without a model, which compares words
    */
   embeddings?: EmbeddingService | undefined;
   /** A pino instance. @default nothing is logged */

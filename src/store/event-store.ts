@@ -159,7 +159,8 @@ export interface EventStore {
   /** The event with a trace id. */
   get(traceId: string): Promise<KeptEventWithBytes | undefined>;
   /**
-   * Events, latest first; `before` is the cursor of the previous page. `signal` ends the search, which rejects with its reason.
+   * Events, latest first; `before` is the cursor of the previous page. `signal` ends the search, which rejects with its
+   * reason.
    */
   list(
     filter: EventFilter,

@@ -107,8 +107,8 @@ export interface RetentionStore {
   eraseAudit(ids: readonly number[]): Promise<void>;
 
   /**
-   * Removes from the files what was erased from the tables. Waits for seconds for others who use the files; what can't be
-   * removed now stays. Without this method, an erasure says that nothing was removed from them.
+   * Removes from the files what was erased from the tables. Waits for seconds for others who use the files; what can't
+   * be removed now stays. Without this method, an erasure says that nothing was removed from them.
    */
   compact?(options: CompactOptions): Promise<Scrubbed>;
 }

@@ -146,8 +146,7 @@ function isWorking(receiver: Pick<Receiver, 'events'>): boolean {
 
 /**
  * Advances to when the next run is due. Not while a run is active, whichever event it is of: its deadline would pass
- * before
- * it has done much.
+ * before it has done much.
  */
 async function moveOn(
   receiver: Pick<Receiver, 'events'>,

@@ -1,6 +1,6 @@
 /**
- * Makes things that tests share, in the process that starts the workers, when the first test asks for them. Workers ask over
- * loopback, so that each thing is made only once, and none that no test needs.
+ * Makes things that tests share, in the process that starts the workers, when the first test asks for them. Workers ask
+ * over loopback, so that each thing is made only once, and none that no test needs.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,8 +1,8 @@
 /**
- * Ends a Postgres server and removes its folders once the process that started it is gone, even if that was killed. Runs
- * in a process of its own. Its arguments are the server's data folder and the folders to remove. The other process writes
- * the server's process id to the pipe on standard input, and an empty line when the server has ended; the pipe ends with
- * that process.
+ * Ends a Postgres server and removes its folders once the process that started it is gone, even if that was killed.
+ * Runs in a process of its own. Its arguments are the server's data folder and the folders to remove. The other process
+ * writes the server's process id to the pipe on standard input, and an empty line when the server has ended; the pipe
+ * ends with that process.
  */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -7,8 +7,9 @@ import type { SharedPostgres } from './postgres.ts';
 import type { Clock, StoreFactory } from './public.ts';
 
 /**
- * A clock that makes the store wait 20 times as long, for a database that a busy machine slows down. The timeout of closing
- * runs by the machine's time, so that a test that moves time on doesn't cut connections: each costs the server a process.
+ * A clock that makes the store wait 20 times as long, for a database that a busy machine slows down. The timeout of
+ * closing runs by the machine's time, so that a test that moves time on doesn't cut connections: each costs the server
+ * a process.
  */
 const patient = (clock: Clock): Clock => ({
   now: () => clock.now(),

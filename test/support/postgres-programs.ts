@@ -39,8 +39,8 @@ export function installedPrograms(): string | undefined {
 }
 
 /**
- * Copies the installed programs to a folder that `serverOwner` may read, and makes the links of the libraries, which the
- * package leaves to an install script that isn't run.
+ * Copies the installed programs to a folder that `serverOwner` may read, and makes the links of the libraries, which
+ * the package leaves to an install script that isn't run.
  */
 export function copyPrograms(installed: string, folder: string): void {
   copyFolder(installed, folder);

@@ -75,8 +75,8 @@ interface Table {
 }
 
 /**
- * The tables to empty. Truncating makes new files for a table and its indexes, which takes longer than deleting a few rows.
- * But a table that was large would keep its size, by which the store judges how much is in it.
+ * The tables to empty. Truncating makes new files for a table and its indexes, which takes longer than deleting a few
+ * rows. But a table that was large would keep its size, by which the store judges how much is in it.
  */
 const tablesOf = `
   select name, pg_table_size(name::regclass) > 500000 as "isLarge"

@@ -1,6 +1,6 @@
 /**
- * A receiver in a process of its own, for tests to kill. Its argument is `ProcessOptions` as JSON. It prints JSON lines;
- * the first one with `url` says where it listens.
+ * A receiver in a process of its own, for tests to kill. Its argument is `ProcessOptions` as JSON. It prints JSON
+ * lines; the first one with `url` says where it listens.
  */
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';

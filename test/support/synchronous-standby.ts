@@ -5,8 +5,8 @@ import { expect } from 'vitest';
 const smallestCommit = "select pg_logical_emit_message(true, 'test', '')";
 
 /**
- * Makes each commit of a server wait for a standby that isn't there. Resolves once a commit waits, because the server applies
- * the setting some time after the reload. Call the result to go on without a standby.
+ * Makes each commit of a server wait for a standby that isn't there. Resolves once a commit waits, because the server
+ * applies the setting some time after the reload. Call the result to go on without a standby.
  */
 export async function losesStandby(connectionString: string): Promise<() => Promise<void>> {
   const [watcher, committer] = [new Client({ connectionString }), new Client({ connectionString })];

@@ -69,8 +69,8 @@ export class TcpProxy {
   }
 
   /**
-   * Passes nothing on, without closing anything, until the returned function is called. The present connections stay silent
-   * for ever, as behind a firewall that has forgotten them.
+   * Passes nothing on, without closing anything, until the returned function is called. The present connections stay
+   * silent for ever, as behind a firewall that has forgotten them.
    */
   silence(): () => void {
     this.#isSilent = true;

@@ -1,6 +1,6 @@
 /**
- * A pooler in transaction mode, like PgBouncer: a client has a connection to the database for one transaction, and its next
- * one may run on another. Session state of a client is lost, or reaches another client.
+ * A pooler in transaction mode, like PgBouncer: a client has a connection to the database for one transaction, and its
+ * next one may run on another. Session state of a client is lost, or reaches another client.
  */
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';

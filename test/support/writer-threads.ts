@@ -1,7 +1,7 @@
 /**
- * Writer threads that receivers and stores in this process use one after another. Starting a thread with its modules takes a
- * tenth of a second of CPU, ten times as much as the rest of opening a file, and most tests write only a few rows.
- * Processes that tests start have threads as an app has.
+ * Writer threads that receivers and stores in this process use one after another. Starting a thread with its modules
+ * takes a tenth of a second of CPU, ten times as much as the rest of opening a file, and most tests write only a few
+ * rows. Processes that tests start have threads as an app has.
  */
 import { EventEmitter } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';

@@ -1,8 +1,8 @@
 import { turn } from './clock.ts';
 
 /**
- * Repeats a user's synchronous write while the database is locked: on a busy machine, the writer thread may take longer to
- * lend its lock than the two seconds for which such a write blocks the app.
+ * Repeats a user's synchronous write while the database is locked: on a busy machine, the writer thread may take longer
+ * to lend its lock than the two seconds for which such a write blocks the app.
  */
 export async function writtenWhenFree(write: () => unknown): Promise<void> {
   for (;;) {

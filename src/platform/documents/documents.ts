@@ -137,9 +137,8 @@ export class Documents {
   }
 
   /**
-   * Waits until a document is completed, so that searches find it. Keeps polling on any other status, except
-   * `failed`, which is final, and after answers of 429 and 503. Not in the platform's document: the path, and every
-   * status but
+   * Waits until a document is completed, so that searches find it. Keeps polling on any other status, except `failed`,
+   * which is final, and after answers of 429 and 503. Not in the platform's document: the path, and every status but
    * `completed`.
    *
    * @throws PlatformError `ingestion_failed` with the platform's reason; `not_ready` when the time is over, and the
@@ -162,10 +161,10 @@ export class Documents {
 
   /**
    * Replaces a document: deletes it, then submits what takes its place. The platform has no update, and **this is not
-   * atomic**: in between, and until the new document is completed, searches find neither. If the second half fails,
-   * the old
-   * document is gone, and the error `not_resubmitted` says so. What is wrong with a submission by itself is found before
-   * anything is deleted. The signal ends nothing once the deletion was sent. Not in the platform's document: the paths.
+   * atomic**: in between, and until the new document is completed, searches find neither. If the second half fails, the
+   * old document is gone, and the error `not_resubmitted` says so. What is wrong with a submission by itself is found
+   * before anything is deleted. The signal ends nothing once the deletion was sent. Not in the platform's document: the
+   * paths.
    *
    * @returns the new document, which has its own id and is not completed yet
    * @throws ConfigError; PlatformError `not_resubmitted`: submit it again with `upload` or `crawl`; 404 when there is no

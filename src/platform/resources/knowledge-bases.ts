@@ -36,8 +36,8 @@ const questionSchema = z.strictObject({ query: givenText });
 const listShape = z.looseObject({ knowledge_bases: listOf(knowledgeBaseShape), next_page_token: pageToken });
 
 /**
- * Stores of documents that agents search. Only `get` is in the platform's document; the paths of the others are set with
- * the option `knowledgeBasePaths`.
+ * Stores of documents that agents search. Only `get` is in the platform's document; the paths of the others are set
+ * with the option `knowledgeBasePaths`.
  */
 export class KnowledgeBases {
   readonly #connection: Connection;

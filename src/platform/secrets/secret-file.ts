@@ -159,9 +159,8 @@ function nameBeside(path: string): string {
 
 /**
  * Refuses a file that is mounted by itself, as containers do it: nothing can be renamed over it. It shows in that the
- * file
- * can't get a second name. A trial rename would show it too, but would give the file another owner and mode, perhaps for
- * no secret at all.
+ * file can't get a second name. A trial rename would show it too, but would give the file another owner and mode,
+ * perhaps for no secret at all.
  */
 function requireReplaceable(path: string): void {
   const second = nameBeside(path);

@@ -17,21 +17,18 @@ export type PostgresTransaction = PoolClient;
 /** Where the inbox is: exactly one of `connectionString` and `pool`. */
 export interface PostgresOptions {
   /**
-   * A URL such as `postgres://user:password@host:5432/app`. Ringback makes its own connections: at most 12 a process,
-   * 2 of
-   * them for deliveries alone, and one more while a statement isn't answered.
+   * A URL such as `postgres://user:password@host:5432/app`. Ringback makes its own connections: at most 12 a process, 2
+   * of them for deliveries alone, and one more while a statement isn't answered.
    */
   connectionString?: string | undefined;
   /**
-   * A pool of the package `pg` that your app has already, with at least 4 connections. Ringback leaves it open when
-   * it stops.
-   * Deliveries wait for its connections beside everything else that uses them.
+   * A pool of the package `pg` that your app has already, with at least 4 connections. Ringback leaves it open when it
+   * stops. Deliveries wait for its connections beside everything else that uses them.
    */
   pool?: Pool | undefined;
   /**
    * The schema that holds the inbox's tables; it is created if it isn't there. Lower-case letters, digits and `_`; a
-   * URL can
-   * say it as well, as `?schema=ringback`.
+   * URL can say it as well, as `?schema=ringback`.
    * @default 'ringback'
    */
   schema?: string | undefined;

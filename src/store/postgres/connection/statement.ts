@@ -37,8 +37,8 @@ const parsers = new Map<number, (text: string) => unknown>([
 ]);
 
 /**
- * Given with each statement, and never set for the driver as a whole: that would change what the user's own queries return. The
- * driver's are not used either, because the user may have set others.
+ * Given with each statement, and never set for the driver as a whole: that would change what the user's own queries
+ * return. The driver's are not used either, because the user may have set others.
  */
 const types: pg.CustomTypesConfig = { getTypeParser: (oid) => parsers.get(oid) ?? String };
 

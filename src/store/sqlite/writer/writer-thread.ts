@@ -189,8 +189,8 @@ export class WriterThread {
   }
 
   /**
-   * If this process may not look, the group that was just written counts: it is on disk, and its events are claimed, so that
-   * nobody else would handle them. Further writes fail until it may look again.
+   * If this process may not look, the group that was just written counts: it is on disk, and its events are claimed, so
+   * that nobody else would handle them. Further writes fail until it may look again.
    */
   #changeOfFiles(): string | undefined {
     try {
