@@ -12,6 +12,7 @@ import type { PlayedCalls } from './played-calls.ts';
 import { oneOf, seededRandom } from './seeded-random.ts';
 import { type TrafficOptions, playTraffic, trafficSchema } from './traffic.ts';
 
+/** @internal Left out of the declarations, because it needs the types of the database's driver. */
 export interface CallSimulatorParts {
   readonly clock: Clock;
   /** How many of the platform's milliseconds pass in a real one. */
