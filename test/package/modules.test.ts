@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { frameworkPackages } from './framework-tests.ts';
 import { type PackedProject, addPackages, packProject, runIn } from './packed-project.ts';
 import { type Modules, TypeChecker } from './type-check.ts';
-import { rightApp, wrongApp } from './typed-apps.ts';
 
 /** What entry points and the examples need that the app has. */
 const peers = [
@@ -35,19 +34,6 @@ beforeAll(async () => {
   addPackages(project, ...peers);
 });
 afterAll(() => project.remove());
-
-describe('without another package', () => {
-  let bare: PackedProject;
-  beforeAll(async () => void (bare = await packProject()));
-  afterAll(() => bare.remove());
-
-  it('the types are correct, accept an app, refuse wrong fields and count each mistake', () => {
-    const errors = types.errors(bare, { 'right.ts': rightApp, 'wrong.ts': wrongApp });
-    expect(errors.map((line) => line.replace(/: .*/, ''))).toEqual(
-      [4, 5, 6, 7, 8].map((line) => expect.stringMatching(new RegExp(`^wrong\\.ts\\(${line},\\d+\\)$`))),
-    );
-  });
-});
 
 /** The entry points, by the names that are imported. */
 function entryPoints(): string[] {

@@ -5,6 +5,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sign } from '../../src/index.ts';
 import { type PackedProject, packProject, runIn } from './packed-project.ts';
 import { startProgram } from './program.ts';
+import { TypeChecker } from './type-check.ts';
+import { rightApp, wrongApp } from './typed-apps.ts';
 
 const secret = 'whsec_cGFja2FnZQ==';
 let project: PackedProject;
@@ -42,6 +44,13 @@ describe('the packed package', () => {
     expect(project.files.filter((file) => !allowed.test(file))).toEqual([]);
     const sources = project.files.filter((file) => /^dist\/.*(?<!\.d)\.ts$/.test(file));
     expect(sources).toEqual([]);
+  });
+
+  it('has types that accept an app without any other package, and refuse each wrong field', () => {
+    const errors = new TypeChecker().errors(project, { 'right.ts': rightApp, 'wrong.ts': wrongApp });
+    expect(errors.map((line) => line.replace(/: .*/, ''))).toEqual(
+      [4, 5, 6, 7, 8].map((line) => expect.stringMatching(new RegExp(`^wrong\\.ts\\(${line},\\d+\\)$`))),
+    );
   });
 
   it("serves the operators' page", { tags: 'long' }, () => {
