@@ -3,7 +3,7 @@ import type { CallEventRow, CallRecord } from '../../calls/timeline.ts';
 import type { CallFilter, CallPage } from '../call-store.ts';
 import { type ReadText, textOrUndefined } from './event-rows.ts';
 import type { Sequence } from '../event-record.ts';
-import { storedJson } from './stored-json.ts';
+import { storedJson } from './altered-rows.ts';
 
 /** What an event says about its call, as a row of `events`. */
 export interface EventFactsRow {

@@ -4,7 +4,7 @@ import type { EventState, KeptEvent, KeptRun, KeptRunWithFailures, StoredEvent }
 import type { FailureGroup, KeptFailure } from '../failure-store.ts';
 import type { Sequence } from '../event-record.ts';
 import type { FoundRun } from './claimed-work.ts';
-import { storedJson } from './stored-json.ts';
+import { storedJson } from './altered-rows.ts';
 
 export interface StoredEventRow {
   readonly sequence: number;

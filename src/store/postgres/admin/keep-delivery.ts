@@ -1,4 +1,5 @@
 import type { Headers } from '../../../events/model.ts';
+import { requireKept } from '../../shared/altered-rows.ts';
 import { quarantineBounds } from '../../shared/bounds.ts';
 import type { QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
@@ -25,8 +26,7 @@ export async function keepDelivery(transaction: Transaction, record: QuarantineR
       quarantineBounds.unauthenticatedBytes,
     ],
   );
-  // Somebody's trigger has kept the row out without an error.
-  if (kept === null) throw new Error('a row was not kept in quarantine');
+  requireKept(kept !== null, 'quarantine');
   return { id: kept, dropped };
 }
 

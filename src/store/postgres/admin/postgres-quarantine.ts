@@ -5,7 +5,7 @@ import type {
   QuarantineStore,
   Quarantined,
 } from '../../quarantine-store.ts';
-import { storedJson } from '../../shared/stored-json.ts';
+import { storedJson } from '../../shared/altered-rows.ts';
 import { recordedInTime } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';

@@ -10,7 +10,7 @@ import {
 import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
 import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
 import { identityKey } from '../../shared/identity-key.ts';
-import { storedJson } from '../../shared/stored-json.ts';
+import { storedJson } from '../../shared/altered-rows.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText } from '../connection/text.ts';

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { quarantineBounds } from '../../shared/bounds.ts';
 import type { QuarantineKind, QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
-import { notKeptIn } from '../work/claim.ts';
+import { requireKept } from '../../shared/altered-rows.ts';
 
 export interface QuarantineRow {
   readonly kind: QuarantineKind;
@@ -60,7 +60,7 @@ export function prepareKeepDelivery(database: Database.Database): (row: Quaranti
     const { changes, lastInsertRowid } = insert.run(row);
     const isNew = changes > 0;
     const id = isNew ? Number(lastInsertRowid) : (copyOf.get(row.digest) as number | undefined);
-    if (id === undefined) throw notKeptIn('quarantine');
+    requireKept(id !== undefined, 'quarantine');
     if (isNew && cutFrom !== null) insertSize.run(id, cutFrom);
     if (row.kind === 'unreadable') return { id, dropped: 0, isNew };
     const dropped = dropOldest();

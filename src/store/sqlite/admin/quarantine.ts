@@ -6,7 +6,7 @@ import type {
   QuarantinePage,
 } from '../../quarantine-store.ts';
 import type { EventRecord } from '../../event-record.ts';
-import { storedJson } from '../../shared/stored-json.ts';
+import { storedJson } from '../../shared/altered-rows.ts';
 import { eventRow, type prepareRecord } from '../work/record.ts';
 
 interface EntryRow extends Omit<QuarantineEntry, 'traceId' | 'isCut'> {

@@ -13,7 +13,7 @@ import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identi
 import type { Sequence } from '../../event-record.ts';
 import { withErasOf } from '../dedupe/eras.ts';
 import { eventState } from './event-state.ts';
-import { storedJson } from '../../shared/stored-json.ts';
+import { storedJson } from '../../shared/altered-rows.ts';
 import { identityKey } from '../../shared/identity-key.ts';
 import { asBytes, asInteger, asText } from '../connection/parameters.ts';
 

@@ -21,16 +21,12 @@ import {
   foundRunOf,
   storedEventOf,
 } from '../../shared/event-rows.ts';
+import { requireKept } from '../../shared/altered-rows.ts';
 
 /** The most bytes of bodies that one claim reads, however many rows were asked for: bodies may have 5 MB. */
 const claimBytes = 8 * 1024 * 1024;
 /** How many rows one claim reads without taking them at most: deliveries wait meanwhile. */
 const maxPassedOver = 500;
-
-/** Somebody's trigger has kept a row out without an error, by raise(ignore): nothing must go on as if it were there. */
-export function notKeptIn(table: string): Error {
-  return new Error(`a row was not kept in ${table}`);
-}
 
 /** The functions by which a process takes work and gives it back. All run inside a transaction of the caller's. */
 export function prepareClaims(database: Database.Database, processes: Processes) {
@@ -98,7 +94,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       });
       return rows.map((row) => {
         endWait.run(row.sequence);
-        if (claimEvent.run(row.sequence, processes.id).changes === 0) throw notKeptIn('claims');
+        requireKept(claimEvent.run(row.sequence, processes.id).changes > 0, 'claims');
         return {
           ...storedEventOf(row, String),
           crashCount: row.crash_count,

@@ -6,7 +6,8 @@ import { type EarlierIdentities, eraOf } from '../dedupe/eras.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { hasReconciled, prepareReconciling } from './reconciling.ts';
-import { notKeptIn, prepareCallsOfOthers } from './claim.ts';
+import { prepareCallsOfOthers } from './claim.ts';
+import { requireKept } from '../../shared/altered-rows.ts';
 
 /** An event as it is written. */
 export interface EventRow {
@@ -88,7 +89,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
     writeIdentityKey(identity, key);
     if (insertIdentity.run(era, key, sequence).changes === 0) {
       // What is a duplicate has a row here.
-      if (!hasIdentity.get(era, key)) throw notKeptIn('identities');
+      requireKept(hasIdentity.get(era, key) !== undefined, 'identities');
       return false;
     }
     if (!earlier.has(key, era)) return true;
@@ -111,8 +112,8 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
       row.facts,
       row.source,
     );
-    if (ofEvent.changes === 0) throw notKeptIn('events');
-    if (insertBody.run(sequence, row.headers, row.body).changes === 0) throw notKeptIn('bodies');
+    requireKept(ofEvent.changes > 0, 'events');
+    requireKept(insertBody.run(sequence, row.headers, row.body).changes > 0, 'bodies');
     // If another event has this key, that one keeps it: it decides nothing.
     if (row.lookup === null) return;
     writeIdentityKey(row.lookup, key);
@@ -142,7 +143,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
       recorded += 1;
       const isClaimed = mayBeClaimed(row);
       const ofWork = isClaimed ? insertClaim.run(sequence, holder.id) : insertWaiting.run(sequence);
-      if (ofWork.changes === 0) throw notKeptIn(isClaimed ? 'claims' : 'waiting');
+      requireKept(ofWork.changes > 0, isClaimed ? 'claims' : 'waiting');
       return { sequence, isClaimed };
     });
     if (recorded > 0) count.run(recorded);

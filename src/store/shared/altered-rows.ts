@@ -1,4 +1,4 @@
-/** Reads what the inbox has stored as JSON, in a database that people can edit. */
+/** Notices rows that somebody has edited, or keeps out of the inbox by a trigger. */
 import type { CallFacts } from '../../calls/timeline.ts';
 import { ringbackError } from '../../errors/errors.ts';
 import type { Headers } from '../../events/model.ts';
@@ -32,4 +32,9 @@ export function storedJson<Column extends keyof Columns>(
   } catch {
     throw ringbackError('row_damaged', { column, row: `${keys[column]} = ${JSON.stringify(key)}` });
   }
+}
+
+/** Throws if a trigger has kept a row out without an error, by `raise(ignore)`: nothing may go on as if it were there. */
+export function requireKept(isKept: boolean, table: string): asserts isKept {
+  if (!isKept) throw new Error(`a row was not kept in ${table}`);
 }
