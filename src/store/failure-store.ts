@@ -10,7 +10,7 @@ export const maxGroups = 1_000;
  * How many of those older groups are checked for runs with each new group, beginning at a random one. Where there are
  * many, most have runs, and checking all of them each time would delay all other writes.
  */
-export const groupsLookedAt = 20;
+export const groupsChecked = 20;
 
 /** A failed attempt, to be written. */
 export interface Failure {

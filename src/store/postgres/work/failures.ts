@@ -1,4 +1,4 @@
-import { type Failure, groupsLookedAt, maxFailures, maxGroups } from '../../failure-store.ts';
+import { type Failure, groupsChecked, maxFailures, maxGroups } from '../../failure-store.ts';
 import { toText, toTextOrNull } from '../connection/text.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import type { SettlementRow } from './run-row.ts';
@@ -49,7 +49,7 @@ async function keepGroup(transaction: Transaction, values: readonly unknown[]): 
            select id from ringback.failure_groups
            where id <= (select max(id) from ringback.failure_groups) - ${maxGroups}
              and id > (select floor(random() * (max(id) - ${maxGroups}))::bigint from ringback.failure_groups)
-           order by id limit ${groupsLookedAt})
+           order by id limit ${groupsChecked})
          and not exists (select from ringback.runs where failure = g.fingerprint)
        for update skip locked)`,
   );

@@ -4,7 +4,7 @@ import {
   type FailureGroup,
   type FailureQuery,
   type NamedGroup,
-  groupsLookedAt,
+  groupsChecked,
   maxFailures,
   maxGroups,
 } from '../../failure-store.ts';
@@ -31,7 +31,7 @@ export function prepareFailures(database: Database.Database) {
       select id from failure_groups
       where id <= (select max(id) from failure_groups) - ${maxGroups}
         and id > (select abs(random() % (max(id) - ${maxGroups})) from failure_groups)
-      order by id limit ${groupsLookedAt}
+      order by id limit ${groupsChecked}
     ) and not exists (select 1 from runs where failure = fingerprint)`);
   const ofGroup = 'runs indexed by runs_failed where failure = fingerprint and';
   const countOf = (some: string) =>
