@@ -9,12 +9,15 @@ export const methods = [
   'claimEvents',
   'claimRuns',
   'requeue',
-  'begin',
   'finish',
   'keepAlive',
-] as const;
+] as const satisfies readonly (keyof Store)[];
 /** Those that are called only for events over which a process has died. */
-export const poisonMethods = ['beginReading', 'endReading'] as const;
+export const poisonMethods = [
+  'beginReading',
+  'endReading',
+  'countAttempt',
+] as const satisfies readonly (keyof Store)[];
 export type Method = (typeof methods)[number] | (typeof poisonMethods)[number];
 
 /** Breaks before the work is done, or after it: the work is then done, but the caller gets an error. */
