@@ -57,7 +57,6 @@ export type { Duration, Rate } from './kit/duration.ts';
 export type { Size } from './kit/bytes.ts';
 
 export type { TrustProxy, TrustProxySetting } from './kit/trust-proxy.ts';
-export type { Store, StoreCounts, StoreFactory } from './store/store.ts';
 export type { EventState } from './store/event-store.ts';
 export type { QuarantineKind } from './store/quarantine-store.ts';
 export type { Drift, DriftKind } from './events/drift.ts';
