@@ -69,6 +69,7 @@ export type {
   WholeQuarantinedDelivery,
 } from './operate/quarantine.ts';
 export type { Released } from './operate/release.ts';
+export type { SignatureCheck, SignatureStatus } from './operate/signature-check.ts';
 export type {
   EventFilter,
   EventQuery,

@@ -2,6 +2,7 @@ import { Refusal, refusal } from '../errors/refusals.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Headers, Scheme } from '../events/model.ts';
 import type { PreparedScheme } from '../signature/content.ts';
+import { type SchemeFinding, findScheme } from '../signature/find-scheme.ts';
 import { type SchemeName, describeScheme, resolveScheme } from '../signature/schemes.ts';
 import type { SignatureReason } from '../signature/match.ts';
 import { isSameProof, schemesWithOtherProofs, schemesWithProofOf } from '../signature/proofs.ts';
@@ -106,6 +107,13 @@ export class Authenticator {
     return this.#pinned && describeScheme(this.#pinned);
   }
 
+  /** The scheme that the option `signature` sets. */
+  get given(): string | undefined {
+    const { isSchemeGiven, schemes } = this.#parts;
+    const [only] = isSchemeGiven ? schemes : [];
+    return only && describeScheme(only.scheme);
+  }
+
   /**
    * Checks a refused delivery against the current secrets and schemes, as of its arrival. Without secrets it refuses
    * every delivery: one that was refused while secrets were set may come from anybody.
@@ -115,11 +123,28 @@ export class Authenticator {
   async authenticateAgain(bytes: Uint8Array, headers: Headers, receivedAt: number): Promise<Proof> {
     const { secrets } = this.#parts;
     if (!secrets) throw new Refusal('not_authentic', 'secrets_not_set');
-    const current = (await secrets.renewed()) ?? secrets.current();
-    await this.#readPin();
-    const verification = this.#verify(bytes, headers, current, receivedAt);
+    const verification = this.#verify(bytes, headers, await this.#renew(secrets), receivedAt);
     if (!verification.ok) throw this.#notAuthentic(verification.reason);
     return verification;
+  }
+
+  /** Finds the known scheme in which a refused delivery is signed, accepted or not; undefined if no secrets are known. */
+  async findScheme(
+    bytes: Uint8Array,
+    headers: Headers,
+    receivedAt: number,
+  ): Promise<SchemeFinding | undefined> {
+    const { secrets, tolerance } = this.#parts;
+    const current = secrets ? await this.#renew(secrets) : [];
+    if (current.length === 0) return undefined;
+    return findScheme(bytes, headers, current, this.#schemes, { now: receivedAt, tolerance });
+  }
+
+  /** The current secrets, asked for again, once the pin has been read again. */
+  async #renew(secrets: SecretSource): Promise<readonly PreparedSecret[]> {
+    const current = (await secrets.renewed()) ?? secrets.current();
+    await this.#readPin();
+    return current;
   }
 
   /**

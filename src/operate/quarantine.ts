@@ -8,6 +8,7 @@ import type { EventStore } from '../store/event-store.ts';
 import type { QuarantineEntry, QuarantineKind } from '../store/quarantine-store.ts';
 import { type SignatureReason, signatureReasons } from '../signature/match.ts';
 import { type Attempt, Release, type ReleaseParts, type Released } from './release.ts';
+import { type SignatureCheck, SignatureChecks } from './signature-check.ts';
 import { type Account, type Audit, accountSchema } from './audit.ts';
 import { SchemeChange } from './scheme-change.ts';
 
@@ -86,12 +87,14 @@ export class Quarantine {
   readonly #parts: QuarantineParts;
   readonly #release: Release;
   readonly #schemeChange: SchemeChange;
+  readonly #signatures: SignatureChecks;
 
   /** @internal */
   constructor(parts: QuarantineParts) {
     this.#parts = parts;
     this.#release = new Release(parts);
     this.#schemeChange = new SchemeChange({ ...parts, release: this.#release });
+    this.#signatures = new SignatureChecks(parts);
   }
 
   /**
@@ -121,6 +124,17 @@ export class Quarantine {
     this.#parts.requireStarted('quarantine.get()');
     const kept = await this.#parts.store.get(checkedId(id, 'quarantine.get'));
     return kept && withDate(kept);
+  }
+
+  /**
+   * Says in which scheme a delivery verifies with the current secrets, as of its arrival, and what to do. It changes
+   * nothing. Resolves to undefined if the delivery isn't in quarantine.
+   *
+   * @example (await receiver.quarantine.checkSignature(7))?.status // 'verifies': it can be released
+   */
+  async checkSignature(id: number): Promise<SignatureCheck | undefined> {
+    this.#parts.requireStarted('quarantine.checkSignature()');
+    return this.#signatures.check(checkedId(id, 'quarantine.checkSignature'));
   }
 
   /**

@@ -3,6 +3,7 @@ import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-bytes.ts';
 import type { CallEvent, Headers, Scheme } from '../events/model.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
+import type { SchemeFinding } from '../signature/find-scheme.ts';
 import { recordOf } from '../store/event-record.ts';
 import type { KeptDelivery, QuarantineStore } from '../store/quarantine-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
@@ -22,8 +23,12 @@ export interface Verified {
 export interface Authentication {
   /** The pinned scheme; undefined if no event has pinned one, or if the option `signature` sets one. */
   readonly pinned: string | undefined;
+  /** The scheme that the option `signature` sets. */
+  readonly given: string | undefined;
   /** Checks a delivery with the current secrets and schemes, as of its arrival. Rejects with `not_authentic`. */
   authenticateAgain(body: Uint8Array, headers: Headers, receivedAt: number): Promise<Verified>;
+  /** Finds the known scheme in which it verifies, accepted or not. Resolves to undefined if no secrets are known. */
+  findScheme(body: Uint8Array, headers: Headers, receivedAt: number): Promise<SchemeFinding | undefined>;
   /** Checks it with the known schemes that aren't accepted. */
   authenticateOtherwise(body: Uint8Array, headers: Headers, receivedAt: number): Verified | undefined;
   /** Pins the scheme of a new event that is on disk, unless a scheme is pinned already. */

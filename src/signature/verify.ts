@@ -71,7 +71,8 @@ export function verifySignature(
   return { ok: false, reason: furthest };
 }
 
-function furtherOf(left: SignatureReason, right: SignatureReason): SignatureReason {
+/** The reason that comes later in the order of the checks. */
+export function furtherOf(left: SignatureReason, right: SignatureReason): SignatureReason {
   return signatureReasons.indexOf(left) < signatureReasons.indexOf(right) ? right : left;
 }
 

@@ -119,6 +119,17 @@ describe('looking', () => {
     expect(entries.map(({ what }) => what)).toEqual(['delivery 1', 'trace-done']);
   });
 
+  test('whoever may look is told which scheme would verify a delivery, and not with which secret', async () => {
+    const { ask, logs } = await inbox(() => ['look']);
+    const { status, json } = await ask('GET', '/quarantine/1/signature');
+    expect([status, json]).toEqual([
+      200,
+      { status: 'does_not_verify', expected: 't-v1-hex-whole', message: expect.any(String) },
+    ]);
+    const fingerprint = String(logs.of('delivery_accepted')[0]?.['secret']);
+    for (const part of ['whsec', fingerprint]) expect(JSON.stringify(json)).not.toContain(part);
+  });
+
   test('names the row in which somebody has left no JSON, and shows the others', async () => {
     const { database, receiver, ask } = await inbox();
     const forged = bodyOf({ traceId: 'trace-forged-2' });
@@ -135,6 +146,7 @@ describe('looking', () => {
       ],
       ['/calls/call-2', /^The column events\.facts should .* where trace_id = "trace-dead": /],
       ['/quarantine/1', /^The column quarantine\.headers should .* where id = 1: /],
+      ['/quarantine/1/signature', /^The column quarantine\.headers should .* where id = 1: /],
     ] as const)
       expect(await ask('GET', path)).toMatchObject({
         status: 500,
@@ -335,6 +347,8 @@ describe('who may do what', () => {
       status: 200,
     });
     expect(await ask('POST', '/erase', { callId: 'call-1' })).toMatchObject({ status: 403 });
+    const { ask: askOnlyChanging } = await inbox(() => ['quarantine']);
+    expect(await askOnlyChanging('GET', '/quarantine/1/signature')).toMatchObject({ status: 403 });
   });
 
   test.each([
@@ -376,6 +390,7 @@ describe('what is wrong with a request', () => {
     ['GET', '/events/%E0%A4%A', undefined, 400, 'path_invalid'],
     ['GET', '/quarantine/one', undefined, 404, 'not_found'],
     ['GET', '/quarantine/99', undefined, 404, 'not_found'],
+    ['GET', '/quarantine/99/signature', undefined, 404, 'not_found'],
     ['PUT', '/events', undefined, 405, 'method_not_allowed'],
     ['POST', '/events/replay', { filter: {} }, 400, 'option_invalid'],
     ['POST', '/events/replay', { filter: { state: 'dead' }, dryrun: true }, 400, 'body_invalid'],
@@ -398,6 +413,7 @@ describe('what is wrong with a request', () => {
       const { ask } = await inbox();
       for (const [method, path] of [
         ['GET', `/quarantine/${id}`],
+        ['GET', `/quarantine/${id}/signature`],
         ['POST', `/quarantine/${id}/release`],
         ['DELETE', `/quarantine/${id}`],
         ['POST', `/audit/${id}/stop`],

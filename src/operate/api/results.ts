@@ -1,6 +1,7 @@
 /** The shapes of the API's answers. Times are in ISO 8601. */
 import { z } from 'zod';
 import { callStatuses } from '../calls.ts';
+import { signatureStatuses } from '../signature-check.ts';
 import { auditActions } from '../../store/audit-store.ts';
 import { alertNames } from '../../receiver/alert-options.ts';
 import { actions } from './access.ts';
@@ -199,6 +200,12 @@ export const results = {
   Delivery: delivery.extend({
     ...content,
     body: z.base64().optional().describe('The bytes as they arrived. Only if they were requested.'),
+  }),
+  SignatureCheck: z.strictObject({
+    status: z.enum(signatureStatuses),
+    scheme: z.string().optional().describe('The scheme in which a current secret signed it.'),
+    expected: z.string().optional().describe('The scheme that is set or pinned.'),
+    message: z.string().describe('What was found and what to do, in sentences.'),
   }),
   Alerts: z.strictObject({
     alerts: z.array(

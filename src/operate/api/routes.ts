@@ -235,6 +235,14 @@ export const routes: readonly Route[] = [
     },
   },
   {
+    method: 'GET',
+    path: '/quarantine/{id}/signature',
+    action: 'look',
+    summary: 'Which scheme would verify a delivery in quarantine',
+    result: 'SignatureCheck',
+    act: ({ quarantine }, { id }) => quarantine.checkSignature(numberIn(id)),
+  },
+  {
     method: 'POST',
     path: '/quarantine/{id}/release',
     action: 'quarantine',
