@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { Command } from 'commander';
 import { listen, urlOf } from '../http/listening.ts';
@@ -9,8 +9,7 @@ import { argument } from './arguments.ts';
 import { databaseOption, expected, readEnvironment, readPort } from './environment.ts';
 import { asUsage } from './failure.ts';
 import { existingInbox } from './inbox/existing-inbox.ts';
-import { receiverBeside } from './app/receiver-beside.ts';
-import { hasSecrets } from './secrets.ts';
+import { lookingReceiver } from './app/receiver-beside.ts';
 import { stopSignal } from './signals.ts';
 import { keepConsoleOffStdout, remark } from './stderr.ts';
 
@@ -53,12 +52,7 @@ async function show(flags: PageFlags): Promise<void> {
   keepConsoleOffStdout();
   const file = flags.app ?? environment.RINGBACK_APP;
   const app = file === undefined ? undefined : await loadApp(file);
-  const canVerify = hasSecrets(environment) || app?.options.secrets !== undefined;
-  // Without secrets, a receiver needs `headers` to be created; it takes no deliveries here, so their value is random.
-  const options = canVerify
-    ? app?.options
-    : { ...app?.options, headers: { 'x-ringback-page': randomUUID() } };
-  const receiver = receiverBeside(database, environment, options);
+  const { receiver, canVerify } = lookingReceiver(database, environment, app?.options);
   await app?.register(receiver);
   await internalsOf(receiver).lifecycle.openInbox();
   const isOffered = (action: Action): boolean =>

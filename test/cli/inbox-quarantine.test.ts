@@ -44,6 +44,19 @@ describe('ringback inbox quarantine', () => {
     expect(bytes).not.toHaveProperty('body');
   });
 
+  it('says with the secrets of one which scheme would verify it', async () => {
+    const app = `export const options = { secrets: ['${otherSecret}'] };
+      export default () => {};`;
+    const cwd = await inboxWithTrouble({ app });
+    const signatureBy = async (secrets: Readonly<Record<string, string>>, ...args: readonly string[]) =>
+      (await resultOf(cwd, secrets, 'delivery', '1', ...args))['signature'];
+    expect(await signatureBy({})).toMatchObject({ status: 'secrets_not_set' });
+    expect(await signatureBy(env)).toMatchObject({ status: 'does_not_verify', expected: 't-v1-hex-whole' });
+    const verifies = { status: 'verifies', scheme: 't-v1-hex-whole' };
+    expect(await signatureBy(rotated)).toMatchObject(verifies);
+    expect(await signatureBy({}, '--app', 'app.mjs')).toMatchObject(verifies);
+  });
+
   it('says that only the head of a large one without a signature is kept, and checks it no more', async () => {
     const body = Buffer.from(`{"said":"${'x'.repeat(100_000)}"}`);
     const { headers, ...delivery } = buildDelivery(body, { secret: otherSecret });

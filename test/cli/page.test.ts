@@ -120,8 +120,15 @@ describe('page', () => {
     const receiving = serve([], { cwd, env: { RINGBACK_SECRETS: otherSecret } });
     const delivery = buildDelivery('call-ended', { secret });
     expect((await deliverTo(`${await receiving.url()}/webhooks`, delivery)).status).toBe(401);
+    const signatureBy = async (page: HostedCommand) => {
+      const url = (await page.line('http://127.0.0.1')).trim();
+      return { url, signature: await (await fetch(`${url}api/quarantine/1/signature`)).json() };
+    };
+    const blind = await signatureBy(new HostedCommand(['page'], { cwd }));
+    expect(blind.signature).toMatchObject({ status: 'secrets_not_set' });
     const running = new HostedCommand(['page'], { cwd, env: { RINGBACK_SECRETS: secret } });
-    const url = (await running.line('http://127.0.0.1')).trim();
+    const { url, signature } = await signatureBy(running);
+    expect(signature).toMatchObject({ status: 'verifies' });
     const answer = await fetch(`${url}api/quarantine/reverify`, change);
     expect(await answer.json()).toMatchObject({ released: 1 });
   });

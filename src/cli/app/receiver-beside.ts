@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { AppOptions } from '../../receiver/options.ts';
 import { type Receiver, createReceiver } from '../../receiver/receiver.ts';
 import type { Store } from '../../store/store.ts';
@@ -5,6 +6,7 @@ import { receiverOptions } from './app-options.ts';
 import type { Environment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
 import { logBesideResult } from '../log.ts';
+import { hasSecrets } from '../secrets.ts';
 
 /** The serving receiver does the retention: a command that runs for a moment removes nothing. */
 const keepAll = { done: '3650d', dead: '3650d', quarantine: '3650d', traceIds: '3650d' } as const;
@@ -21,4 +23,16 @@ export function receiverBeside(
     retention: keepAll,
     logger: logBesideResult(environment),
   });
+}
+
+/** Such a receiver to look at the inbox with, and whether it has secrets: without them, it can't verify anything. */
+export function lookingReceiver(
+  database: string,
+  environment: Environment,
+  app: AppOptions = {},
+): { readonly receiver: Receiver; readonly canVerify: boolean } {
+  const canVerify = hasSecrets(environment) || app.secrets !== undefined;
+  // Without secrets, a receiver needs `headers` to be created; it takes no deliveries here, so their value is random.
+  const options = canVerify ? app : { ...app, headers: { 'x-ringback-look': randomUUID() } };
+  return { receiver: receiverBeside(database, environment, options), canVerify };
 }

@@ -8,10 +8,13 @@ import {
   quarantineReasons,
 } from '../../operate/quarantine.ts';
 import { deliveryIdArgument, oneOf } from '../arguments.ts';
+import { internalsOf } from '../../receiver/receiver.ts';
+import { lookingReceiver } from '../app/receiver-beside.ts';
 import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
 import type { Account } from '../../operate/audit.ts';
 import { accountOf, takesAccount } from './audit.ts';
+import { type BesideServeFlags, appOption, besideServe } from './beside-serve.ts';
 import { withReceiver } from './existing-inbox.ts';
 import { printPages, printResult, printWhole, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
@@ -58,15 +61,33 @@ export function addDelivery(inbox: Command): void {
   inbox
     .command('delivery')
     .option(...databaseOption)
+    .option(...appOption)
     .description(
       'print one delivery in quarantine as JSON, with its headers and body, which are personal data',
     )
     .addArgument(deliveryIdArgument())
-    .action(async (id: number, flags: { readonly database?: string }) => {
-      const delivery = await withReceiver(flags, (receiver) => receiver.quarantine.get(id));
-      if (delivery === undefined) throw ringbackError('quarantine_unknown', { id });
-      printWhole(readable(delivery));
+    .addHelpText(
+      'after',
+      '\nWith the secrets of `ringback serve`, it also says in `signature` which scheme would verify it.',
+    )
+    .action(async (id: number, flags: BesideServeFlags) => {
+      printWhole(await wholeDelivery(id, flags));
     });
+}
+
+/** The delivery, and which scheme would verify it. Without secrets, the latter can't be told. */
+async function wholeDelivery(id: number, flags: BesideServeFlags): Promise<unknown> {
+  const { database, environment, options } = await besideServe(flags);
+  const { receiver } = lookingReceiver(database, environment, options);
+  await internalsOf(receiver).lifecycle.openInbox();
+  try {
+    const { quarantine } = receiver;
+    const delivery = await quarantine.get(id);
+    if (delivery === undefined) throw ringbackError('quarantine_unknown', { id });
+    return { ...readable(delivery), signature: await quarantine.checkSignature(id) };
+  } finally {
+    await receiver.stop();
+  }
 }
 
 /** The body as text if it is UTF-8, else in base64 under another name, so that the two can't be confused. */

@@ -1,26 +1,20 @@
 import type { Command } from 'commander';
 import type { Quarantine } from '../../operate/quarantine.ts';
-import { keepConsoleOffStdout, remark } from '../stderr.ts';
-import { databaseOption, readEnvironment } from '../environment.ts';
-import { loadApp } from '../app/app-file.ts';
-import { asUsage } from '../failure.ts';
+import { remark } from '../stderr.ts';
+import { databaseOption } from '../environment.ts';
 import type { Account } from '../../operate/audit.ts';
 import { accountOf, takesAccount } from './audit.ts';
+import { type BesideServeFlags, appOption, besideServe } from './beside-serve.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { receiverBeside } from '../app/receiver-beside.ts';
 import { deliveryIdArgument } from '../arguments.ts';
 import { printResult } from './print.ts';
 
-interface ReleaseFlags extends Account {
-  readonly database?: string;
-  readonly app?: string;
-}
+type ReleaseFlags = Account & BesideServeFlags;
 
 interface ReverifyFlags extends ReleaseFlags {
   readonly yes?: true;
 }
-
-const appOption = ['--app <file>', 'the app file of serve, if it exports options (RINGBACK_APP)'] as const;
 
 const needs = [
   '',
@@ -69,12 +63,7 @@ async function withQuarantine<T>(
   flags: ReleaseFlags,
   work: (quarantine: Quarantine) => Promise<T>,
 ): Promise<T> {
-  const environment = asUsage(readEnvironment);
-  const database = await existingInbox(flags, environment);
-  const app = flags.app ?? environment.RINGBACK_APP;
-  keepConsoleOffStdout();
-  // The app's handlers aren't registered: a process that lives for a moment shouldn't begin runs.
-  const options = app === undefined ? {} : (await loadApp(app)).options;
+  const { database, environment, options } = await besideServe(flags);
   const receiver = receiverBeside(database, environment, options);
   await receiver.start();
   try {
