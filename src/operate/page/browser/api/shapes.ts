@@ -17,6 +17,7 @@ export type Calls = Result<'Calls'>;
 export type Call = Result<'Call'>;
 export type Deliveries = Result<'Deliveries'>;
 export type Delivery = Result<'Delivery'>;
+export type SignatureCheck = Result<'SignatureCheck'>;
 export type Drift = Result<'Drift'>;
 export type FailureGroup = Failures['groups'][number];
 export type Pause = Result<'Paused'>;
