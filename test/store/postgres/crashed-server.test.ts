@@ -31,6 +31,16 @@ describe('a Postgres server that crashes', () => {
     },
   );
 
+  test('loses nothing that was acknowledged, although its default for synchronous_commit is off', async () => {
+    const { store, crash } = await opened({ synchronous_commit: 'off' });
+    await record(store, eventOf('a'));
+    await crash();
+    expect(await store.events.get('a')).toBeDefined();
+    const { id } = await store.quarantine.keep(delivery);
+    await crash();
+    expect(await store.quarantine.get(id)).toBeDefined();
+  });
+
   test(
     'may have forgotten what a process has been told: what it still has as claimed is claimed again',
     { tags: 'long' },
@@ -47,10 +57,20 @@ describe('a Postgres server that crashes', () => {
   );
 });
 
+const delivery = {
+  kind: 'unreadable',
+  reason: 'not_json',
+  digest: 'digest',
+  receivedAt: 1,
+  headers: {},
+  body: Buffer.from('x'),
+  skipped: 0,
+} as const;
+
 /** A store on a server of its own. */
-async function opened() {
+async function opened(settings: Record<string, string> = {}) {
   // What is not synced by a commit is lost in a crash.
-  const server = await ownPostgres({ settings: { wal_writer_delay: '10s' } });
+  const server = await ownPostgres({ settings: { wal_writer_delay: '10s', ...settings } });
   const pool = new Pool({ connectionString: server.url, max: 4 });
   onTestFinished(() => pool.end());
   pool.on('error', () => {});

@@ -59,6 +59,10 @@ export const adminTables = `
     kept_id bigint;
     dropped_now bigint := 0;
   begin
+    -- As in record_events: an unreadable delivery is acknowledged too.
+    if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
+      perform set_config('synchronous_commit', 'on', true);
+    end if;
     perform ringback.lock_quarantine();
     insert into ringback.quarantine (kind, reason, digest, received_at, trace_id, headers, body, cut_from)
     values (new_kind, new_reason, new_digest, new_received_at, new_trace_id, new_headers, new_body, new_cut_from)

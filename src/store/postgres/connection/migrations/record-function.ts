@@ -44,6 +44,11 @@ export const recordFunction = `
     taken integer[];
     added integer;
   begin
+    -- An acknowledged delivery survives a crash and a failover, whatever the default of the database is.
+    if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
+      perform set_config('synchronous_commit', 'on', true);
+    end if;
+
     -- 1. Three locks, before anything is written. recordings: the process doesn't recover while this statement runs, which
     -- it may still do after its connection is lost. reconciling: no reconciled event is being recorded. processes: the
     -- process isn't taken over meanwhile. It claims nothing if it was already taken over, or has recovered since it sent
