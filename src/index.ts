@@ -71,6 +71,7 @@ export type {
 export type { Released } from './operate/release.ts';
 export type { SignatureCheck, SignatureStatus } from './operate/signature-check.ts';
 export type {
+  EventDuplicates,
   EventFilter,
   EventQuery,
   InboxEvent,

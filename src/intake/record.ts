@@ -47,6 +47,8 @@ const keptHeaders = /^(x-webhook-|webhook-|content-type$|user-agent$)/;
 export interface RecorderParts {
   /** Records an event, and dispatches it if it is new. */
   readonly recordAndDispatch: (record: EventRecord, event: CallEvent) => Promise<'new' | 'duplicate'>;
+  /** Called with each duplicate of an event. */
+  readonly onDuplicate: (record: EventRecord) => void;
   readonly quarantine: Pick<Store['quarantine'], 'keep'>;
 }
 
@@ -112,6 +114,7 @@ export class Recorder {
       }
       const record = recordOf(reading.event, reading.digest, kept, isIdSigned);
       const status = await this.#parts.recordAndDispatch(record, reading.event);
+      if (status === 'duplicate') this.#parts.onDuplicate(record);
       return { status: status === 'new' ? 'accepted' : 'duplicate', traceId: reading.event.traceId };
     } catch (error) {
       this.#telemetry.report('delivery_failed', { cause: messageOf(error) });

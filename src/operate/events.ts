@@ -3,7 +3,12 @@ import { readBytes } from '../events/read-bytes.ts';
 import type { Headers } from '../events/model.ts';
 import { type Instant, listOptions, parseStrictly, searchOptionsSchema } from '../errors/option-problems.ts';
 import type { FailureStore, KeptFailure } from '../store/failure-store.ts';
-import type { EventFilter as KeptEventFilter, KeptEvent, KeptRun } from '../store/event-store.ts';
+import type {
+  EventFilter as KeptEventFilter,
+  KeptDuplicates,
+  KeptEvent,
+  KeptRun,
+} from '../store/event-store.ts';
 import type { AuditStore } from '../store/audit-store.ts';
 import type { Clock } from '../kit/clock.ts';
 import { dateOf } from '../kit/time.ts';
@@ -57,10 +62,23 @@ export interface FailedAttempt extends Omit<KeptFailure, 'at'> {
   readonly at: Date;
 }
 
+/** The deliveries of an event that came after the first one, and were answered with `duplicate`. */
+export interface EventDuplicates {
+  readonly count: number;
+  /** When the first of them arrived. */
+  readonly firstSeenAt: Date;
+  readonly lastSeenAt: Date;
+}
+
 /** A stored event, without its body. */
-export interface InboxEvent extends Omit<KeptEvent, 'sequence' | 'occurredAt' | 'receivedAt' | 'runs'> {
+export interface InboxEvent extends Omit<
+  KeptEvent,
+  'sequence' | 'occurredAt' | 'receivedAt' | 'duplicates' | 'runs'
+> {
   readonly occurredAt: Date;
   readonly receivedAt: Date;
+  /** Its duplicates, as far as they have been counted; undefined if there are none. */
+  readonly duplicates: EventDuplicates | undefined;
   /** Its stored runs, in order of their handlers' names. */
   readonly runs: readonly StoredRun[];
 }
@@ -233,7 +251,7 @@ export class InboxEvents {
 
 function inboxEvent(kept: KeptEvent): InboxEvent {
   const { traceId, source, eventName, callId, organizationId, agentId, state } = kept;
-  const { occurredAt, receivedAt, runs } = kept;
+  const { occurredAt, receivedAt, duplicates, runs } = kept;
   return {
     traceId,
     source,
@@ -244,8 +262,13 @@ function inboxEvent(kept: KeptEvent): InboxEvent {
     state,
     occurredAt: new Date(occurredAt),
     receivedAt: new Date(receivedAt),
+    duplicates: duplicates && duplicatesOf(duplicates),
     runs: runs.map(storedRun),
   };
+}
+
+function duplicatesOf({ count, firstSeenAt, lastSeenAt }: KeptDuplicates): EventDuplicates {
+  return { count, firstSeenAt: new Date(firstSeenAt), lastSeenAt: new Date(lastSeenAt) };
 }
 
 function storedRun({ handler, state, attempts, dueAt, reason, settledAt, replay }: KeptRun): StoredRun {

@@ -126,12 +126,14 @@ export class Lifecycle {
   /** Ends all work once the database was replaced: it could not be stored, and would be done again after the restart. */
   async #endWork(): Promise<void> {
     this.#isDatabaseReplaced = true;
-    const { dispatcher, drift, history, alerts, retention, health, events, reconciliation } = this.parts;
+    const { dispatcher, drift, duplicates, history, alerts, retention, health, events, reconciliation } =
+      this.parts;
     health.stop();
     reconciliation.stop();
     await dispatcher.stop(0);
     await events.bulk.close();
     await drift.stop();
+    await duplicates.stop();
     await history.stop();
     await alerts.stop();
     await retention.stop();
@@ -153,7 +155,8 @@ export class Lifecycle {
 
   async #drain(timeout: number): Promise<void> {
     this.#state = 'stopping';
-    const { telemetry, intake, dispatcher, drift, retention, health, changes, history, alerts } = this.parts;
+    const { telemetry, intake, dispatcher, drift, duplicates, retention, health, changes, history, alerts } =
+      this.parts;
     telemetry.report('receiver_stopping');
     health.stop();
     changes.close();
@@ -165,6 +168,7 @@ export class Lifecycle {
     await intake.drained(timeout);
     await dispatched;
     await drift.stop();
+    await duplicates.stop();
     await history.stop();
     await alerts.stop();
     await retention.stop();

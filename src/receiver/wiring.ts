@@ -9,6 +9,7 @@ import { askedStore, whileStarted } from '../operate/asked-store.ts';
 import { Audit } from '../operate/audit.ts';
 import { Calls } from '../operate/calls.ts';
 import { DriftLedger } from '../operate/drift.ts';
+import { DuplicateLedger } from '../operate/duplicates.ts';
 import { Erasure } from '../operate/erasure.ts';
 import { Failures } from '../operate/failures.ts';
 import { Activity } from '../kit/activity.ts';
@@ -90,7 +91,8 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
     logger,
     observe,
   });
-  const intake = buildIntake(common, authenticator, dispatcher, () => health.failed());
+  const duplicates = new DuplicateLedger(asked.events, clock);
+  const intake = buildIntake(common, authenticator, dispatcher, duplicates, () => health.failed());
   const backlog = () => dispatcher.backlog(asked.history);
   const alerts = buildAlerts(common, backlog, () => intake.takeSuspicion());
   const events = buildEvents(common, registry, dispatcher);
@@ -122,6 +124,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
       dispatcher.wake();
     }),
     drift,
+    duplicates,
     health,
     reconciliation: buildReconciliation(common, dispatcher),
     ...buildKeeping(common),
@@ -153,12 +156,14 @@ function buildIntake(
   { options, hooks, store, telemetry, activity, tracing }: Common,
   authenticator: Authenticator,
   dispatcher: Dispatcher,
+  duplicates: DuplicateLedger,
   onNotRecorded: () => void,
 ): Intake {
   const { limits, https, headers, schemes, clock } = options;
   const signatureHeaders = [...new Set(schemes.map(({ scheme }) => scheme.header))];
   const parts: RecorderParts = {
     recordAndDispatch: (record, event) => dispatcher.record(record, event),
+    onDuplicate: (record) => duplicates.observe(record),
     quarantine: store.quarantine,
   };
   const recorder = new Recorder(parts, telemetry, clock, {

@@ -1,4 +1,4 @@
-/** The part of the store that shows events, requeues settled runs, and dismisses runs. */
+/** The part of the store that shows events, counts their duplicates, requeues settled runs, and dismisses runs. */
 import type { Order } from '../dispatch/handler.ts';
 import type { EventSource, Headers } from '../events/model.ts';
 import type { ProgressStep } from './audit-store.ts';
@@ -54,6 +54,21 @@ export interface KeptRunWithFailures extends KeptRun {
   readonly failures: readonly KeptFailure[];
 }
 
+/** How many duplicates of an event have arrived, and when the first and the last did, in milliseconds since 1970. */
+export interface KeptDuplicates {
+  readonly count: number;
+  readonly firstSeenAt: number;
+  readonly lastSeenAt: number;
+}
+
+/** Duplicates to be counted, and the keys of their event: one of the two is in the inbox, or both are forgotten. */
+export interface SeenDuplicates extends KeptDuplicates {
+  /** The identity of the duplicates, which their event has if it was delivered. */
+  readonly identity: string;
+  /** The identity of their event if it was reconciled; undefined if it can't have been. */
+  readonly reconciled: string | undefined;
+}
+
 /** A stored event without its body. Times in milliseconds since 1970. */
 export interface KeptEvent {
   readonly sequence: Sequence;
@@ -66,6 +81,8 @@ export interface KeptEvent {
   readonly state: EventState;
   readonly occurredAt: number;
   readonly receivedAt: number;
+  /** Undefined if none has been counted. */
+  readonly duplicates: KeptDuplicates | undefined;
   readonly runs: readonly KeptRun[];
 }
 
@@ -166,6 +183,9 @@ export interface EventStore {
     filter: EventFilter,
     page: { limit: number; before: string | undefined; signal?: AbortSignal | undefined },
   ): Promise<KeptEventPage>;
+
+  /** Counts duplicates. Those of events that have been removed are dropped. */
+  addDuplicates(seen: readonly SeenDuplicates[]): Promise<void>;
 
   /** The sequence of the latest event, where a replay ends. */
   lastSequence(): Promise<Sequence>;

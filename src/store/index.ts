@@ -15,6 +15,7 @@ export type {
   EventState,
   EventStore,
   EventStretch,
+  KeptDuplicates,
   KeptEvent,
   KeptEventPage,
   KeptEventWithBytes,
@@ -25,6 +26,7 @@ export type {
   ReplayQuestion,
   ReplayStep,
   ReplayWrite,
+  SeenDuplicates,
   StoredEvent,
 } from './event-store.ts';
 export type { CallFilter, CallStore, JoinLookBack, JoinView } from './call-store.ts';

@@ -40,6 +40,7 @@ describe('ringback inbox move', () => {
       newEvents: 3,
       runsBlocked: 1,
       runsDead: 1,
+      duplicates: 1,
       quarantine: 3,
       audit: 3,
       pinnedSchemes: 1,

@@ -25,7 +25,7 @@ interface Trouble {
   readonly besides?: readonly SignedDelivery[];
 }
 
-/** An inbox as an operator finds it: a dead letter, an event that is done, and a delivery with a wrong secret. */
+/** An inbox as an operator finds it: a dead letter, which came twice, an event that is done, and a delivery with a wrong secret. */
 export async function inboxWithTrouble({
   app = appWith('() => {}'),
   besides = [],
@@ -54,7 +54,7 @@ export async function makeTrouble(database: string, besides: readonly SignedDeli
     if (traceId === 't-dead') throw new Discard('the journal is full');
   });
   await receiver.start();
-  for (const traceId of ['t-well', 't-dead'])
+  for (const traceId of ['t-well', 't-dead', 't-dead'])
     await deliver(receiver, buildDelivery('call-ended', { secret, traceId }));
   await deliver(receiver, buildDelivery('call-ended', { secret: otherSecret }));
   for (const delivery of besides) await deliver(receiver, delivery);

@@ -41,6 +41,7 @@ describe('ringback inbox', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       traceId: 't-dead',
       dead: true,
+      duplicates: { count: 1, firstSeenAt: expect.stringMatching(/^2/) },
       body: { eventName: 'CallHandler.CallEnded' },
       runs: [{ reason: 'the journal is full' }],
     });

@@ -37,7 +37,7 @@ async function handledPart(database: string): Promise<void> {
   });
   for (const callId of ['call-due', 'call-due', 'call-dead', oddCall])
     await deliver(receiver, bodyOf({ callId, payload: { never_documented: 1 } }));
-  for (const body of [known, erased]) await deliver(receiver, body);
+  for (const body of [known, erased, known]) await deliver(receiver, body);
   await receiver.reconcile({
     calls: {
       get: async () => ({

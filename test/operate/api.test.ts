@@ -107,6 +107,24 @@ describe('looking', () => {
     expect(deliveries).toMatchObject({ json: { deliveries: [{ kind: 'not_authentic' }] } });
   });
 
+  test('of an event, the number of its duplicates and their times', async () => {
+    const { database, receiver } = await inbox();
+    const body = bodyOf({ traceId: 'trace-done' });
+    for (let copies = 0; copies < 2; copies += 1)
+      expect((await deliver(receiver, body)).json.status).toBe('duplicate');
+    await receiver.stop();
+    const { receiver: later } = await started({ database });
+    const ask = asking(later.api({ authorize: () => 'all' }));
+    const time = expect.stringMatching(/^2\d{3}-.*Z$/) as string;
+    const duplicates = { count: 2, firstSeenAt: time, lastSeenAt: time };
+    expect(await ask('GET', '/events/trace-done')).toMatchObject({ json: { duplicates } });
+    const { json } = await ask('GET', '/events');
+    expect((json as { events: object[] }).events.map((event) => 'duplicates' in event)).toEqual([
+      false,
+      true,
+    ]);
+  });
+
   test('bodies and headers come if they are asked for', async () => {
     const { ask, receiver } = await inbox();
     expect(await ask('GET', '/events/trace-done?body=true')).toMatchObject({

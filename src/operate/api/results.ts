@@ -44,6 +44,12 @@ const event = z.strictObject({
   state: z.enum(['new', 'open', 'done']),
   occurredAt: time,
   receivedAt: time,
+  duplicates: z
+    .strictObject({ count, firstSeenAt: time, lastSeenAt: time })
+    .optional()
+    .describe(
+      'How many duplicates arrived, and when the first and the last did. Left out if there were none, and for the first seconds.',
+    ),
   runs: z.array(run).describe('The stored runs, in order of their handlers.'),
 });
 

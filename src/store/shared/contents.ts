@@ -26,6 +26,7 @@ export async function contentsBy({ table, identity, count }: Counting): Promise<
     attempts: `cast(coalesce(sum(attempts), 0) as bigint) from ${table('runs')}`,
     joins: `count(*) from ${table('joins')}`,
     crashCounts: `count(*) from ${table('crash_counts')}`,
+    duplicates: `cast(coalesce(sum(count), 0) as bigint) from ${table('duplicates')}`,
     quarantine: `count(*) from ${table('quarantine')}`,
     quarantineDropped: `cast(coalesce(sum(dropped), 0) as bigint) from ${table('quarantine_totals')}`,
     drift: `count(*) from ${table('drift')}`,

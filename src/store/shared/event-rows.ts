@@ -1,6 +1,13 @@
 /** What the stores in SQL have in common when they read events: the rows of their tables have the same columns. */
 import type { EventSource } from '../../events/model.ts';
-import type { EventState, KeptEvent, KeptRun, KeptRunWithFailures, StoredEvent } from '../event-store.ts';
+import type {
+  EventState,
+  KeptDuplicates,
+  KeptEvent,
+  KeptRun,
+  KeptRunWithFailures,
+  StoredEvent,
+} from '../event-store.ts';
 import type { FailureGroup, KeptFailure } from '../failure-store.ts';
 import type { Sequence } from '../event-record.ts';
 import type { FoundRun } from './claimed-work.ts';
@@ -47,6 +54,10 @@ export interface KeptEventRow {
   readonly state: EventState;
   readonly occurred_at: number;
   readonly received_at: number;
+  /** Null, like the two below: no duplicate has been counted. */
+  readonly duplicates: number | null;
+  readonly first_duplicate_at: number | null;
+  readonly last_duplicate_at: number | null;
 }
 
 export interface KeptRunRow {
@@ -132,8 +143,19 @@ export function keptEventOf(row: KeptEventRow, runs: readonly KeptRunRow[], read
     state: row.state,
     occurredAt: row.occurred_at,
     receivedAt: row.received_at,
+    duplicates: duplicatesOf(row),
     runs: runs.map((run) => keptRunOf(run, read)),
   };
+}
+
+/** SQL: the columns of an event's duplicates, if the table is joined as `d`. */
+export const duplicateColumns =
+  'd.count as duplicates, d.first_seen_at as first_duplicate_at, d.last_seen_at as last_duplicate_at';
+
+function duplicatesOf(row: KeptEventRow): KeptDuplicates | undefined {
+  const { duplicates: count, first_duplicate_at: firstSeenAt, last_duplicate_at: lastSeenAt } = row;
+  if (count === null || firstSeenAt === null || lastSeenAt === null) return undefined;
+  return { count, firstSeenAt, lastSeenAt };
 }
 
 /**

@@ -25,6 +25,7 @@ const keptTables = {
   // New events, those with a claim included.
   waiting: { sequence: 'number', call_id: 'text' },
   crash_counts: { sequence: 'number', count: 'number', reading_crashes: 'number' },
+  duplicates: { sequence: 'number', count: 'number', first_seen_at: 'number', last_seen_at: 'number' },
   runs: {
     sequence: 'number',
     handler: 'text',
@@ -128,6 +129,7 @@ export const keptKeys: Readonly<Record<KeptTable, readonly string[]>> = {
   identities: [bytesKey],
   waiting: ['sequence'],
   crash_counts: ['sequence'],
+  duplicates: ['sequence'],
   runs: ['sequence', 'handler'],
   failures: ['sequence', 'handler', 'number'],
   failure_groups: ['fingerprint'],

@@ -6,6 +6,7 @@ import { describeBeginning } from './beginning.ts';
 import { describeClaiming } from './claiming.ts';
 import { describeDismissing } from './dismissing.ts';
 import { describeDrift } from './drift.ts';
+import { describeDuplicates } from './duplicates.ts';
 import { describeErasing } from './erasing.ts';
 import { describeHandlers } from './handlers.ts';
 import { describeHistory } from './history.ts';
@@ -36,6 +37,7 @@ const parts = [
   describeRetention,
   describeErasing,
   describeDrift,
+  describeDuplicates,
   describeHandlers,
   describeAudit,
   describeHistory,

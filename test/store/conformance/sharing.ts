@@ -22,6 +22,7 @@ import {
   traceIdsOf,
 } from '../parts.ts';
 import { type StoreUnderTest, openedOf } from '../under-test.ts';
+import { duplicatesOf, seenOf } from './duplicates.ts';
 import { reconciledOf } from './reconciling.ts';
 
 /** Runs this part of the suite. */
@@ -78,6 +79,26 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
         }),
       );
       for (const results of both) expect(results.toSorted()).toEqual(['duplicate', 'new']);
+    });
+
+    test('duplicates that several processes count at once add up', async () => {
+      const under = makeStore();
+      const stores = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
+      const events = Array.from({ length: 20 }, (_, place) => eventOf(`trace-${place}`));
+      for (const event of events) await record(stores[0] ?? expect.unreachable(), event);
+      const seen = events.map((event, place) => seenOf(event, 5_000 + place));
+      await Promise.all(
+        stores.flatMap(({ events: kept }) => [
+          kept.addDuplicates(seen),
+          kept.addDuplicates(seen.toReversed()),
+        ]),
+      );
+      for (const store of stores)
+        expect(await duplicatesOf(store, 'trace-7')).toEqual({
+          count: 4,
+          firstSeenAt: 5_007,
+          lastSeenAt: 5_007,
+        });
     });
 
     test('the claims of a dead process are taken over once, and counted as a crash', async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { removeEvents } from '../../../src/store/postgres/admin/removal.ts';
+import { lockEvents, removeEvents } from '../../../src/store/postgres/admin/removal.ts';
 import { retentionOn } from '../../../src/store/postgres/admin/postgres-retention.ts';
 import type { Session } from '../../../src/store/postgres/connection/session.ts';
 import { requeue } from '../../../src/store/postgres/query/replays.ts';
+import { seenOf } from '../conformance/duplicates.ts';
 import {
   claimDue,
   claimedOf,
@@ -32,12 +33,21 @@ const limits = { doneBefore: 9_000, deadBefore: 9_000, quarantineBefore: 0, now:
 
 /** Everything that is kept of an event by its sequence. */
 async function remainsOf(session: Session): Promise<Record<string, number>> {
-  const tables = ['events', 'bodies', 'waiting', 'claims', 'runs', 'crash_counts', 'joins'];
+  const tables = ['events', 'bodies', 'waiting', 'claims', 'runs', 'crash_counts', 'duplicates', 'joins'];
   const counts = tables.map((table) => `(select count(*) from ringback.${table}) as ${table}`);
   return only(await session.query<Record<string, number>>(`select ${counts.join(', ')}`));
 }
 
-const nothing = { events: 0, bodies: 0, waiting: 0, claims: 0, runs: 0, crash_counts: 0, joins: 0 };
+const nothing = {
+  events: 0,
+  bodies: 0,
+  waiting: 0,
+  claims: 0,
+  runs: 0,
+  crash_counts: 0,
+  duplicates: 0,
+  joins: 0,
+};
 
 describe('erasing in Postgres', () => {
   test('leaves nothing of a call but its identities, whatever its events have come to', async () => {
@@ -74,6 +84,20 @@ describe('erasing in Postgres', () => {
       await waitsForLock(session);
     });
     expect(await opening).toBe('lost');
+    expect(await remainsOf(session)).toEqual(nothing);
+  });
+
+  test('of an event that is erased at the same time, no duplicates are counted', async () => {
+    const { store, session } = await openedPostgres();
+    const { sequence } = only(await claimedOf(store, eventOf('a')));
+    let counting: Promise<void> | undefined;
+    await session.write(async (transaction) => {
+      await lockEvents(transaction, [sequence]);
+      counting = store.events.addDuplicates([seenOf(eventOf('a'), 5_000)]);
+      await waitsForLock(session);
+      await removeEvents(transaction, [sequence], until);
+    });
+    await counting;
     expect(await remainsOf(session)).toEqual(nothing);
   });
 

@@ -9,6 +9,7 @@ import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { era, goTo, recordAll, totalsOf } from './call-places.ts';
+import { duplicatesOf, seenOf } from '../conformance/duplicates.ts';
 import { eventOf, presentTime, record } from '../parts.ts';
 
 /** An open store on a file. The writer thread makes the filters; a store in memory has no writer thread. */
@@ -56,6 +57,8 @@ describe('a copy of an event of an earlier era', () => {
     const traceIds = await recordInEras(store, 70);
     await expectDuplicates(store, traceIds);
     expect(await record(store, eventOf('another'))).toBe('new');
+    await store.events.addDuplicates(traceIds.map((traceId) => seenOf(eventOf(traceId), 5_000)));
+    for (const traceId of traceIds) expect(await duplicatesOf(store, traceId)).toMatchObject({ count: 1 });
   });
 
   test('is one after a restart, and for another process, whose filters these are', async () => {

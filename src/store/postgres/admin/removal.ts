@@ -47,7 +47,7 @@ export async function removeEvents(
     [sequences],
   );
   await forgetWaits(transaction, runs);
-  for (const table of ['waiting', 'claims', 'crash_counts', 'failures', 'bodies'])
+  for (const table of ['waiting', 'claims', 'crash_counts', 'duplicates', 'failures', 'bodies'])
     await transaction.query(`delete from ringback.${table} where sequence = any ($1)`, [sequences]);
   const events = await transaction.query<{ call_id: string | null; trace_id: string }>(
     'delete from ringback.events where sequence = any ($1) returning call_id, trace_id',

@@ -3,6 +3,7 @@ import {
   type KeptEventRow,
   type KeptRunRow,
   type StoredEventRow,
+  duplicateColumns,
   keptEventOf,
   storedEventOf,
   withFailures,
@@ -25,7 +26,7 @@ interface SummaryRow extends KeptEventRow {
 const stretchBytes = 4 * 1024 * 1024;
 
 const summary = `e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.organization_id, e.agent_id, e.occurred_at,
-  e.received_at, ${eventState} as state, (
+  e.received_at, ${duplicateColumns}, ${eventState} as state, (
     select coalesce(json_agg(r order by r.handler), '[]') from ringback.runs r where r.sequence = e.sequence) as runs`;
 
 /** The event with a trace id. If two have it, in one's body and the other's header, prefers one that is not done. */
@@ -37,6 +38,7 @@ export async function eventWithTraceId(
   const [row] = await session.query<SummaryRow & StoredEventRow>(
     `select ${summary}, b.headers, b.body
      from ringback.identities i join ringback.events e using (sequence) join ringback.bodies b using (sequence)
+       left join ringback.duplicates d using (sequence)
      where i.identity = any ($1) and e.trace_id = $2 order by ${eventState} = 'done', e.sequence limit 1`,
     [names.map(identityKey), toText(traceId)],
   );
@@ -54,7 +56,8 @@ export async function eventWithTraceId(
 /** Events without their bodies, latest first. */
 export async function summariesOf(session: Session, sequences: readonly Sequence[]): Promise<KeptEvent[]> {
   const rows = await session.query<SummaryRow>(
-    `select ${summary} from ringback.events e where e.sequence = any ($1) order by e.sequence desc`,
+    `select ${summary} from ringback.events e left join ringback.duplicates d using (sequence)
+     where e.sequence = any ($1) order by e.sequence desc`,
     [sequences],
   );
   return rows.map(keptEvent);

@@ -5,6 +5,7 @@ import { dismiss, wouldDismiss } from './dismissals.ts';
 import { findEvents } from './event-search.ts';
 import { eventWithTraceId, lastSequence, stretchOf, summariesOf } from './kept-events.ts';
 import { replayed, requeue, wouldRequeue } from './replays.ts';
+import { addDuplicates } from '../work/duplicates.ts';
 
 /** How many events a replay requeues in one transaction at most. */
 const stretchEvents = 100;
@@ -21,6 +22,8 @@ export const eventsOn = (session: Session): EventStore => ({
     );
     return { events: await summariesOf(session, sequences), cursor };
   },
+
+  addDuplicates: (seen) => addDuplicates(session, seen),
 
   lastSequence: () => lastSequence(session),
 

@@ -85,6 +85,7 @@ function prepareRows(database: Database.Database): Readonly<Record<KeptTable, (r
     identities: (row) => identity([...row, row[1] === null ? eraOfTombstones : eraOf(Number(row[1]))]),
     waiting: ([sequence]) => insertWaiting.run(sequence).changes,
     crash_counts: inserting('crash_counts'),
+    duplicates: inserting('duplicates'),
     runs: inserting('runs'),
     failures: inserting('failures'),
     failure_groups: inserting('failure_groups'),

@@ -28,7 +28,7 @@ export type Remove = (events: readonly Removable[], traceIdsUntil: number) => Om
 export type ForgetCall = (callId: string) => void;
 
 /**
- * An event's runs are removed with it, what a call's joins remember with the call's last event, and the message of a
+ * An event's runs and the count of its duplicates are removed with it, what a call's joins remember with the call's last event, and the message of a
  * group of failures, which may quote an event, when no run is left in the group. Identities stay, so that a late copy
  * is still a duplicate.
  */
@@ -39,8 +39,8 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
   const deleteIndexed = database.prepare(
     'delete from call_events where era = @sequence >> 16 and call_key = @key and sequence = @sequence',
   );
-  const deleteFrom = ['waiting', 'claims', 'crash_counts', 'failures', 'bodies', 'events'].map((table) =>
-    database.prepare(`delete from ${table} where sequence = ?`),
+  const deleteFrom = ['waiting', 'claims', 'crash_counts', 'duplicates', 'failures', 'bodies', 'events'].map(
+    (table) => database.prepare(`delete from ${table} where sequence = ?`),
   );
   const deleteRuns = database.prepare('delete from runs where sequence = ?');
   const keepTombstone = database.prepare(`

@@ -22,6 +22,7 @@ import { prepareAudit } from '../query/audit.ts';
 import { prepareReplays } from '../query/replays.ts';
 import { prepareClaims } from '../work/claim.ts';
 import { prepareDueTimes } from '../work/clock-jumps.ts';
+import { prepareDuplicates } from '../work/duplicates.ts';
 import { prepareJoins } from '../work/joins.ts';
 import type { Processes } from '../work/processes.ts';
 import { prepareRecord } from '../work/record.ts';
@@ -55,6 +56,7 @@ export function prepareStatements(
     keepDelivery: prepareKeepDelivery(database),
     quarantine: prepareQuarantine(database, record),
     drift: prepareDrift(database),
+    addDuplicates: prepareDuplicates(database, earlier),
     listCalls: prepareCallList(database, callEvents.eventsOf),
     overview: prepareOverview(database),
     handlers: prepareHandlers(database),

@@ -26,20 +26,22 @@ export function eraOf(sequence: Sequence): number {
 
 /** Tells, inside the transaction that writes an identity, whether an event of an earlier era has it. */
 export interface EarlierIdentities {
-  /** Whether an era before `era` has the key. */
-  has(key: Buffer, era: number): boolean;
+  /** The era before `era` that has the key, if one does. */
+  find(key: Buffer, era: number): number | undefined;
   /** Call after writing events; `lastCommitted` is the last sequence that was committed before them. */
   written(events: number, lastCommitted: Sequence): void;
 }
 
 /** Searches all eras in the database: for connections that write too few events to keep filters. */
 export function prepareLookThrough(database: Database.Database): EarlierIdentities {
-  const find = database.prepare(`
+  const find = database
+    .prepare(`
     ${withErasOf('identities')}
-    select 1 from eras cross join identities i on i.era = eras.era and i.identity = ${asBytes('@key')}
-    where eras.era < ${asInteger('@era')} limit 1`);
+    select eras.era from eras cross join identities i on i.era = eras.era and i.identity = ${asBytes('@key')}
+    where eras.era < ${asInteger('@era')} limit 1`)
+    .pluck();
   return {
-    has: (key, era) => find.get({ key, era }) !== undefined,
+    find: (key, era) => find.get({ key, era }) as number | undefined,
     written() {},
   };
 }

@@ -84,13 +84,13 @@ export class FilteredIdentities implements EarlierIdentities {
     return this.#unloaded.length > 0;
   }
 
-  has(key: Buffer, era: number): boolean {
+  find(key: Buffer, era: number): number | undefined {
     let known = this.#known ?? this.#learn();
     for (; known < era; known += 1) this.#unfiltered.push(known);
     this.#known = known;
-    for (const earlier of this.#unfiltered) if (earlier < era && this.#isIn(earlier, key)) return true;
-    for (const earlier of this.#filters.mayHave(bitsOf(key))) if (this.#isIn(earlier, key)) return true;
-    return false;
+    for (const earlier of this.#unfiltered) if (earlier < era && this.#isIn(earlier, key)) return earlier;
+    for (const earlier of this.#filters.mayHave(bitsOf(key))) if (this.#isIn(earlier, key)) return earlier;
+    return undefined;
   }
 
   written(events: number, lastCommitted: Sequence): void {

@@ -4,6 +4,7 @@ import {
   type KeptEventRow,
   type KeptRunRow,
   type StoredEventRow,
+  duplicateColumns,
   keptEventOf,
   storedEventOf,
   withFailures,
@@ -23,15 +24,16 @@ type WholeRow = KeptEventRow & StoredEventRow;
 const stretchBytes = 4 * 1024 * 1024;
 
 const summary = `e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.organization_id, e.agent_id, e.occurred_at,
-  e.received_at, ${eventState} as state`;
+  e.received_at, ${eventState} as state, ${duplicateColumns}`;
 
 /** Reads stored events. */
 export function prepareEvents(database: Database.Database) {
   const selectSummary = database.prepare(
-    `select ${summary} from events e where e.sequence = ${asInteger('?')}`,
+    `select ${summary} from events e left join duplicates d using (sequence) where e.sequence = ${asInteger('?')}`,
   );
   const selectWhole = database.prepare(
-    `select ${summary}, b.headers, b.body from events e join bodies b using (sequence) where e.sequence = ${asInteger('?')}`,
+    `select ${summary}, b.headers, b.body from events e join bodies b using (sequence) left join duplicates d using (sequence)
+     where e.sequence = ${asInteger('?')}`,
   );
   const selectRuns = database.prepare(`
     select handler, state, attempts, due_at, reason, settled_at, replay from runs where sequence = ${asInteger('?')}

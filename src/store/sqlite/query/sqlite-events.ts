@@ -46,6 +46,7 @@ export function eventsOn(session: Session): EventStore {
       return { events: await session.read(({ events }) => events.summaries(sequences)), cursor };
     },
 
+    addDuplicates: (seen) => session.write('addDuplicates', [seen]),
     lastSequence,
 
     async stretch(filter, after, upTo) {

@@ -36,7 +36,7 @@ export function prepareReconciling(database: Database.Database, earlier: Earlier
   const isTaken = (identity: string, sequence: Sequence): boolean => {
     const era = eraOf(sequence);
     writeIdentityKey(identity, key);
-    return identityInEra.get(era, key) !== undefined || earlier.has(key, era);
+    return identityInEra.get(era, key) !== undefined || earlier.find(key, era) !== undefined;
   };
 
   return {

@@ -92,7 +92,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
       requireKept(hasIdentity.get(era, key) !== undefined, 'identities');
       return false;
     }
-    if (!earlier.has(key, era)) return true;
+    if (earlier.find(key, era) === undefined) return true;
     deleteIdentity.run(era, key, sequence);
     return false;
   };

@@ -2,7 +2,7 @@ import type { FoundAlert } from '../../alert-store.ts';
 import type { EventRecord, Sequence } from '../../event-record.ts';
 import type { JoinLookBack } from '../../call-store.ts';
 import type { AuditCounts, AuditRequest, ProgressStep } from '../../audit-store.ts';
-import type { DismissalWrite, ReplayWrite } from '../../event-store.ts';
+import type { DismissalWrite, ReplayWrite, SeenDuplicates } from '../../event-store.ts';
 import type { HandlerPause, StartSlots } from '../../handler-store.ts';
 import type { RunSelection } from '../../claims.ts';
 import type { DriftRow } from '../../drift-store.ts';
@@ -100,6 +100,7 @@ export function operationsOn(statements: Statements) {
     discard: (id: number) => quarantine.discard(id),
 
     addDrift: (rows: readonly DriftRow[]) => statements.drift.add(rows),
+    addDuplicates: (seen: readonly SeenDuplicates[]) => statements.addDuplicates(seen),
     replay: (step: ReplayWrite) => replays.requeue(step),
     addHistory: (at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean) =>
       statements.history.add(at, counts, mayRemove),

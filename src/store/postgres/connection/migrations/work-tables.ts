@@ -149,9 +149,17 @@ export const workTables = `
   create index runs_of_replay on ringback.runs (replay, state) where replay is not null;
   create index runs_failed on ringback.runs (failure, state, settled_at, sequence) where failure is not null;
 
-  -- Stores no run of an event that is removed at the same time: the row would stay for ever, with its reason, which may
-  -- quote the event. The insert waits for the removal, which locks the event, and then stores nothing: the settlement
-  -- is lost.
+  -- How many duplicates of an event have arrived, and when the first and the last did; most events have no row.
+  create table ringback.duplicates (
+    sequence      bigint primary key,
+    count         bigint not null,
+    first_seen_at bigint not null,
+    last_seen_at  bigint not null
+  );
+
+  -- Stores nothing of an event that is removed at the same time: the row would stay for ever, that of a run with its
+  -- reason, which may quote the event. The insert waits for the removal, which locks the event, and then stores nothing:
+  -- a settlement is lost.
   create function ringback.require_event() returns trigger language plpgsql as $function$
   begin
     perform from ringback.events where sequence = new.sequence for key share;
@@ -159,6 +167,8 @@ export const workTables = `
     return new;
   end $function$;
   create trigger runs_of_events before insert on ringback.runs
+    for each row execute function ringback.require_event();
+  create trigger duplicates_of_events before insert on ringback.duplicates
     for each row execute function ringback.require_event();
 
   -- The latest failed attempts of each run, numbered in order.

@@ -88,6 +88,14 @@ export const schema1 = `
     bits blob not null
   );
 
+  -- How many duplicates of an event have arrived, and when the first and the last did; most events have no row.
+  create table duplicates (
+    sequence      integer primary key,
+    count         integer not null,
+    first_seen_at integer not null,
+    last_seen_at  integer not null
+  );
+
   -- One row for each run that has something to remember; most runs have none.
   create table runs (
     sequence   integer not null references events (sequence),

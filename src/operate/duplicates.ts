@@ -1,0 +1,29 @@
+import type { Clock } from '../kit/clock.ts';
+import type { EventRecord } from '../store/event-record.ts';
+import type { EventStore, SeenDuplicates } from '../store/event-store.ts';
+import { reconciledIdentity } from '../store/identity.ts';
+import { SeenCounts } from './seen-counts.ts';
+
+/** Counts the duplicates of each event. Their answers don't wait for this, and cost no write. */
+export class DuplicateLedger {
+  readonly #counts: SeenCounts<SeenDuplicates>;
+
+  constructor(store: Pick<EventStore, 'addDuplicates'>, clock: Clock) {
+    this.#counts = new SeenCounts<SeenDuplicates>({
+      clock,
+      keyOf: ({ identity }) => identity,
+      write: (seen) => store.addDuplicates(seen),
+    });
+  }
+
+  /** Counts an authentic delivery that was a duplicate. */
+  observe({ identity, eventName, callId, receivedAt }: EventRecord): void {
+    const reconciled = reconciledIdentity(eventName, callId);
+    this.#counts.add({ identity, reconciled, count: 1, firstSeenAt: receivedAt, lastSeenAt: receivedAt });
+  }
+
+  /** Writes the remaining counts. */
+  stop(): Promise<void> {
+    return this.#counts.stop();
+  }
+}
