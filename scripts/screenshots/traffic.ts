@@ -118,7 +118,10 @@ function steps(): Step[] {
       const payload = { transfer_to: 'sip:support@example.com', caller, call_summary: summary, transcript };
       all.push({ ...late(end - 900), eventName: 'CallHandler.CallTransferred', call, payload });
     }
-    all.push({ ...late(end), eventName: 'CallHandler.CallEnded', call, payload: added });
+    const ended = { ...late(end), eventName: 'CallHandler.CallEnded', call, payload: added };
+    all.push(ended);
+    // Now and then an answer is lost, and the platform sends the event again.
+    if (call % 6 === 5) for (const after of [4_000, 12_000]) all.push({ ...ended, at: ended.at + after });
     // The analysis takes a while; now and then it is delivered before the end of its call.
     const analysed = {
       eventName: 'callAnalysis.pcaCompleted',

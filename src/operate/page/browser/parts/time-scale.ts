@@ -15,9 +15,10 @@ const shortened = 0.25;
 
 /**
  * A scale on which the given times can be told apart: a replay two days after a call of two minutes must not reduce the
- * call to a dot. So a gap of at least `longGap` times all others is shortened and marked as a break.
+ * call to a dot. So a gap of at least `longGap` times all others is shortened and marked as a break. `apart` is the
+ * least distance between two ticks.
  */
-export function timeScale(times: readonly number[]): TimeScale {
+export function timeScale(times: readonly number[], apart: number): TimeScale {
   const sorted = [...new Set(times)].sort((one, other) => one - other);
   const gaps = sorted.slice(1).map((time, place) => time - (sorted[place] ?? 0));
   const lengths = [...gaps];
@@ -39,15 +40,19 @@ export function timeScale(times: readonly number[]): TimeScale {
 
   const placeOf = (time: number) => known.get(time) ?? 0;
   const breaks = [...broken].map((place) => ((places[place] ?? 0) + (places[place + 1] ?? 0)) / 2);
-  return { placeOf, breaks, ticks: ticksOf(sorted, placeOf) };
+  return { placeOf, breaks, ticks: ticksOf(sorted, placeOf, apart) };
 }
 
 /** The ticks are the times themselves, without those too close to the tick before. */
-function ticksOf(sorted: readonly number[], placeOf: (time: number) => number): readonly number[] {
+function ticksOf(
+  sorted: readonly number[],
+  placeOf: (time: number) => number,
+  apart: number,
+): readonly number[] {
   const ticks: number[] = [];
   for (const time of sorted) {
     const before = ticks.at(-1);
-    if (before === undefined || placeOf(time) - placeOf(before) > 0.13) ticks.push(time);
+    if (before === undefined || placeOf(time) - placeOf(before) > apart) ticks.push(time);
   }
   return ticks;
 }

@@ -1,11 +1,15 @@
 /** What to draw of a call: spans and marks in lanes, on one axis of time. */
-import type { Call, Event } from '../api/shapes.ts';
+import type { Call, Event, HandlerState } from '../api/shapes.ts';
 import { maxListed } from '../api/use-call.ts';
-import { duration } from '../parts/format.ts';
+import { counted, duration } from '../parts/format.ts';
+import type { MarkKind } from './call-marks.tsx';
+import { takersOf } from './takers.ts';
 
 export interface Mark {
   readonly at: number;
-  readonly kind: 'happened' | 'arrived' | 'done' | 'failed' | 'dead' | 'due' | 'transfer';
+  readonly kind: MarkKind;
+  /** What is written beside it, beyond what the legend says of its kind. */
+  readonly label?: string;
   /** Its description, also for viewers who can't see the drawing. */
   readonly text: string;
 }
@@ -13,7 +17,7 @@ export interface Mark {
 export interface Span {
   readonly from: number;
   readonly to: number;
-  readonly kind: 'talk' | 'analysis' | 'way';
+  readonly kind: 'talk' | 'analysis' | 'way' | 'repeats';
   readonly text: string;
 }
 
@@ -27,18 +31,39 @@ export interface Lane {
  * For a call with more events than `maxListed`, only the listed `events` are drawn: a call whose id is a placeholder
  * may have tens of thousands, and a browser would draw them for minutes.
  */
-export function storyOf(call: Call, events: readonly Event[]): readonly Lane[] {
+export function storyOf(
+  call: Call,
+  events: readonly Event[],
+  handlers: readonly HandlerState[],
+): readonly Lane[] {
   const known = new Map(events.map((event) => [event.traceId, event]));
   const told =
     call.events.length > maxListed ? call.events.filter(({ traceId }) => known.has(traceId)) : call.events;
-  return [callLane(call), happenedLane(told), arrivedLane(told), ...handlerLanes(told, known)];
+  const kept = told.map(({ traceId }) => known.get(traceId)).filter((event) => event !== undefined);
+  return [callLane(call), happenedLane(told), arrivedLane(told, kept), ...handlerLanes(kept, handlers)];
 }
 
-/** All marks with their lanes, in order of time. */
-export function tellingOf(lanes: readonly Lane[]): readonly (Mark & { readonly lane: string })[] {
-  return lanes
-    .flatMap(({ name, marks }) => marks.map((mark) => ({ ...mark, lane: name })))
-    .sort((one, other) => one.at - other.at);
+/** What happened when, and in which lane that is. */
+export interface Telling {
+  readonly at: number;
+  /** Whether it happened at some time after that. */
+  readonly isAfter: boolean;
+  readonly lane: string;
+  readonly text: string;
+}
+
+/** Everything in the lanes, in order of time. */
+export function tellingOf(lanes: readonly Lane[]): readonly Telling[] {
+  const told = lanes.flatMap(({ name: lane, marks, spans }): Telling[] => [
+    ...spans.filter(isNamed).map(({ from, text }) => ({ at: from, isAfter: false, lane, text })),
+    ...marks.map(({ at, kind, text }) => ({ at, isAfter: kind === 'first', lane, text })),
+  ]);
+  return told.sort((one, other) => one.at - other.at);
+}
+
+/** Whether a span stands for itself: the others join marks. */
+export function isNamed({ kind }: Span): boolean {
+  return kind === 'talk' || kind === 'analysis';
 }
 
 function callLane({ startedAt, endedAt, durationMs, transfer, analysis, lastSeenAt }: Call): Lane {
@@ -59,56 +84,105 @@ function callLane({ startedAt, endedAt, durationMs, transfer, analysis, lastSeen
     spans.push({ from, to, kind: 'analysis', text: `analysed after ${duration(to - from)}` });
   }
   if (transfer) {
-    const how = transfer.status === undefined ? '' : `: ${transfer.status}`;
-    marks.push({ at: Date.parse(transfer.at), kind: 'transfer', text: `transferred${how}` });
+    const text = `transferred${transfer.status === undefined ? '' : `: ${transfer.status}`}`;
+    marks.push({ at: Date.parse(transfer.at), kind: 'transferred', label: text, text });
   }
   return { name: 'Call', marks, spans };
 }
 
+const kinds: Readonly<Record<string, MarkKind>> = {
+  'CallHandler.CallStarted': 'started',
+  'CallHandler.CallTransferred': 'transferred',
+  'CallHandler.CallEnded': 'ended',
+  'callAnalysis.pcaCompleted': 'analysed',
+};
+
 function happenedLane(events: Call['events']): Lane {
   const marks = events.map(({ name, occurredAt }): Mark => {
-    return { at: Date.parse(occurredAt), kind: 'happened', text: shortName(name) };
+    const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+    const word = shortName(name);
+    const at = Date.parse(occurredAt);
+    if (kind === undefined) return { at, kind: 'happened', label: word, text: word };
+    return { at, kind, label: kind, text: `${kind} (${word})` };
   });
   return { name: 'Happened', marks, spans: [] };
 }
 
-function arrivedLane(events: Call['events']): Lane {
+function arrivedLane(events: Call['events'], kept: readonly Event[]): Lane {
   const marks = events.map(({ name, occurredAt, receivedAt }): Mark => {
     const late = Date.parse(receivedAt) - Date.parse(occurredAt);
     const after = late > 0 ? `, ${duration(late)} later` : '';
     return { at: Date.parse(receivedAt), kind: 'arrived', text: `${shortName(name)} arrived${after}` };
   });
-  const spans = events.map(({ name, occurredAt, receivedAt }): Span => {
+  const ways = events.map(({ name, occurredAt, receivedAt }): Span => {
     return { from: Date.parse(occurredAt), to: Date.parse(receivedAt), kind: 'way', text: shortName(name) };
   });
-  return { name: 'Arrived', marks, spans };
+  const repeats = kept.flatMap(repeatsOf);
+  return { name: 'Arrived', marks: [...marks, ...kept.flatMap(duplicatesOf)], spans: [...ways, ...repeats] };
 }
 
-/** A lane for each handler with stored runs. */
-function handlerLanes(events: Call['events'], known: ReadonlyMap<string, Event>): readonly Lane[] {
+/** The first and the last duplicate of an event: the times of those between them are not stored. */
+function duplicatesOf({ eventName, duplicates }: Event): readonly Mark[] {
+  if (!duplicates) return [];
+  const { count, firstSeenAt, lastSeenAt } = duplicates;
+  const [first, last] = [Date.parse(firstSeenAt), Date.parse(lastSeenAt)];
+  const word = shortName(eventName);
+  const label = counted(count, 'duplicate');
+  const which = count === 1 ? 'a duplicate' : `the first of ${label}`;
+  const marks: Mark[] = [{ at: first, kind: 'duplicate', label, text: `${word}: ${which} arrived` }];
+  if (last > first)
+    marks.push({ at: last, kind: 'duplicate', text: `${word}: the last of ${label} arrived` });
+  return marks;
+}
+
+function repeatsOf({ eventName, duplicates }: Event): readonly Span[] {
+  if (!duplicates) return [];
+  const [from, to] = [Date.parse(duplicates.firstSeenAt), Date.parse(duplicates.lastSeenAt)];
+  return to > from ? [{ from, to, kind: 'repeats', text: shortName(eventName) }] : [];
+}
+
+/** A lane for each handler that has stored runs, or takes an event of which it has none. */
+function handlerLanes(events: readonly Event[], handlers: readonly HandlerState[]): readonly Lane[] {
   const lanes = new Map<string, Mark[]>();
-  for (const { traceId, name } of events) {
-    for (const run of known.get(traceId)?.runs ?? []) {
-      const marks = lanes.get(run.handler) ?? [];
-      lanes.set(run.handler, marks);
-      for (const { at, attempt, cause, outcome } of run.failures ?? [])
-        marks.push({
-          at: Date.parse(at),
-          kind: outcome === 'dead' ? 'dead' : 'failed',
-          text: `${shortName(name)}: attempt ${attempt} failed (${cause})`,
-        });
-      const isTold = run.failures?.some(({ outcome }) => outcome === 'dead') === true;
-      if (run.settledAt !== undefined && !(run.state === 'dead' && isTold))
-        marks.push({
-          at: Date.parse(run.settledAt),
-          kind: run.state === 'dead' ? 'dead' : 'done',
-          text: `${shortName(name)}: ${run.state === 'dead' ? 'given up' : 'done'} after ${run.attempts} attempts`,
-        });
-      if (run.state === 'due' && run.dueAt !== undefined && Date.parse(run.dueAt) > 86_400_000)
-        marks.push({ at: Date.parse(run.dueAt), kind: 'due', text: `${shortName(name)}: next attempt` });
-    }
+  const add = (handler: string, marks: readonly Mark[]): void => {
+    lanes.set(handler, [...(lanes.get(handler) ?? []), ...marks]);
+  };
+  for (const event of events) {
+    const word = shortName(event.eventName);
+    for (const run of event.runs) add(run.handler, attemptsOf(word, run));
+    // What a handler has done of a new event is not known.
+    if (event.state === 'new') continue;
+    const stored = new Set(event.runs.map(({ handler }) => handler));
+    for (const name of takersOf(event.eventName, handlers))
+      if (!stored.has(name)) add(name, [doneAtOnce(word, event)]);
   }
   return [...lanes].map(([name, marks]) => ({ name, marks, spans: [] }));
+}
+
+/** The run of an event that needs nothing more and has no row for this handler. It was not before the event came. */
+function doneAtOnce(word: string, { receivedAt }: Event): Mark {
+  const text = `${word}: done at the first attempt, some time after it arrived`;
+  return { at: Date.parse(receivedAt), kind: 'first', text };
+}
+
+function attemptsOf(word: string, run: Event['runs'][number]): readonly Mark[] {
+  const { state, attempts, settledAt, dueAt, failures = [] } = run;
+  const marks: Mark[] = failures.map(({ at, attempt, cause, outcome }) => ({
+    at: Date.parse(at),
+    kind: outcome === 'dead' ? 'dead' : 'failed',
+    text: `${word}: attempt ${attempt} failed (${cause})`,
+  }));
+  const isTold = failures.some(({ outcome }) => outcome === 'dead');
+  if (settledAt !== undefined && !(state === 'dead' && isTold)) {
+    const kind = state === 'dead' ? 'dead' : 'done';
+    const after = attempts === 1 ? 'at the first attempt' : `after ${counted(attempts, 'attempt')}`;
+    const text = `${word}: ${kind === 'dead' ? 'given up' : 'done'} ${after}`;
+    marks.push({ at: Date.parse(settledAt), kind, text });
+  }
+  // In 1970: at once.
+  if (state === 'due' && dueAt !== undefined && Date.parse(dueAt) > 86_400_000)
+    marks.push({ at: Date.parse(dueAt), kind: 'due', text: `${word}: next attempt` });
+  return marks;
 }
 
 /** `CallEnded` of `CallHandler.CallEnded`. */

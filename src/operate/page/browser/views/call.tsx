@@ -10,7 +10,6 @@ import { Loaded } from '../parts/standing.tsx';
 import { Fact, Facts, Foreign, State, Time } from '../parts/text.tsx';
 import { linkTo } from '../router.ts';
 import { CallDrawing } from './call-drawing.tsx';
-import { storyOf } from './call-story.ts';
 import { EventTable } from './events.tsx';
 
 export function CallView({ callId }: { readonly callId: string }) {
@@ -44,7 +43,7 @@ function OneCall({ call }: { readonly call: Call }) {
           <Erase callId={callId} />
         </div>
       </div>
-      <CallDrawing lanes={storyOf(call, events)} />
+      <CallDrawing call={call} events={events} />
       <Facts>
         <Fact name="Started">
           <Time at={call.startedAt} isLong />

@@ -2,7 +2,7 @@ import { pathOf } from '../api/client.ts';
 import type { Event, Run } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { Body } from '../parts/body.tsx';
-import { duration } from '../parts/format.ts';
+import { duration, number } from '../parts/format.ts';
 import { Dismiss, Replay } from '../parts/run-changes.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -56,6 +56,9 @@ function OneEvent({ event, path }: { readonly event: Event; readonly path: strin
         <Fact name="Arrived">
           <Time at={event.receivedAt} isLong />
         </Fact>
+        <Fact name="Duplicates">
+          <Duplicates duplicates={event.duplicates} />
+        </Fact>
         <Fact name="Agent">
           <Foreign text={event.agentId} isCode />
         </Fact>
@@ -82,6 +85,22 @@ function OneEvent({ event, path }: { readonly event: Event; readonly path: strin
       )}
       {event.runs.map((run) => run.failures && <Failures key={run.handler} run={run} />)}
       <Body path={path} />
+    </>
+  );
+}
+
+function Duplicates({ duplicates }: Pick<Event, 'duplicates'>) {
+  if (!duplicates) return <span class="faint">none counted</span>;
+  const { count, firstSeenAt, lastSeenAt } = duplicates;
+  if (count === 1)
+    return (
+      <>
+        1, at <Time at={firstSeenAt} />
+      </>
+    );
+  return (
+    <>
+      {number(count)}, the first at <Time at={firstSeenAt} />, the last at <Time at={lastSeenAt} />
     </>
   );
 }

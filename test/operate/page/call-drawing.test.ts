@@ -1,0 +1,165 @@
+/** The drawing of a call in a real browser: what is in it, and that everybody can read it. */
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { browserForTests } from '../../support/browser.ts';
+import { bodyOf, deliver } from '../../support/deliveries.ts';
+import type { Receiver } from '../../support/public.ts';
+import { started } from '../../support/receiver.ts';
+import { temporaryDatabase } from '../../support/temporary.ts';
+
+const { open } = browserForTests();
+
+/** The events of a call, and how many seconds after its start they happened. */
+const story = [
+  ['trace-started', 'CallHandler.CallStarted', 0],
+  ['trace-transferred', 'CallHandler.CallTransferred', 190],
+  ['trace-ended', 'CallHandler.CallEnded', 191],
+  ['trace-analysed', 'callAnalysis.pcaCompleted', 192],
+] as const;
+
+/** When the call began. */
+const begun = Date.now() - 300_000;
+
+function bodyAt(traceId: string, eventName: string, seconds: number): string {
+  const timestamp = new Date(begun + seconds * 1_000).toISOString();
+  const payload = { transfer_to: 'sip:desk@example.com', status: 'initiated' };
+  const body = JSON.parse(bodyOf({ traceId, eventName, callId: 'call-1', payload })) as object;
+  return JSON.stringify({ ...body, timestamp });
+}
+
+function register(receiver: Receiver): void {
+  receiver.on('*', { name: 'board' }, () => {});
+  receiver.on('CallHandler.CallTransferred', { name: 'notify' }, () => {});
+  receiver.on('CallHandler.CallEnded', { name: 'crm', retry: { attempts: 1 } }, () => {
+    throw new Error('the CRM is down');
+  });
+}
+
+/** The inbox with the call, of which the end came three times, and a receiver with the same handlers or with others. */
+async function receiverOfCall(
+  handlers: (receiver: Receiver) => unknown = register,
+  database = temporaryDatabase(),
+): Promise<Receiver> {
+  const { receiver, logs } = await started({ database }, register);
+  for (const [traceId, eventName, seconds] of story) {
+    const body = bodyAt(traceId, eventName, seconds);
+    for (let copies = 0; copies < (traceId === 'trace-ended' ? 3 : 1); copies += 1)
+      await deliver(receiver, body);
+  }
+  await Promise.all([logs.until('run_done', 5), logs.until('run_dead')]);
+  await receiver.stop();
+  return (await started({ database }, handlers)).receiver;
+}
+
+/** The texts of the drawing itself, without what is shown where the pointer rests. */
+const textsIn = (page: Page) =>
+  page.evaluate<string[]>(
+    "[...document.querySelectorAll('.drawing .table svg text')].map((text) => text.firstChild.textContent)",
+  );
+
+/** How many marks of each kind are drawn. */
+async function marksIn(page: Page): Promise<Record<string, number>> {
+  const classes =
+    "[...document.querySelectorAll('.drawing .table svg path.mark')].map((path) => path.classList[1])";
+  const counts: Record<string, number> = {};
+  for (const name of await page.evaluate<string[]>(classes)) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
+test('names what happened, counts duplicates in words, and has a mark for each attempt, stored or not', async () => {
+  const receiver = await receiverOfCall();
+  const { page, goTo, complaints } = await open(receiver);
+  await goTo('/calls/call-1');
+  await expect.poll(async () => (await marksIn(page))['mark-first']).toBeGreaterThan(0);
+  const { 'mark-first': first = 0, 'mark-done': done = 0, ...marks } = await marksIn(page);
+  expect(marks).toEqual({
+    'mark-started': 1,
+    // Of the call, and of its event.
+    'mark-transferred': 2,
+    'mark-ended': 1,
+    'mark-analysed': 1,
+    'mark-arrived': 4,
+    'mark-duplicate': expect.any(Number),
+    'mark-dead': 1,
+  });
+  // Four of the board and one of notify. Which of them are stored depends on which handler ended first.
+  expect([first + done, first >= 3]).toEqual([5, true]);
+  const texts = await textsIn(page);
+  for (const text of ['started', 'transferred', 'ended', 'analysed', 'talk 3 min 11 s', 'analysed after 1 s'])
+    expect(texts).toContain(text);
+  for (const text of ['transferred: initiated', '2 duplicates', 'board', 'notify', 'crm'])
+    expect(texts).toContain(text);
+  const shapes = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('.marks path')].map((path) => path.getAttribute('d'))",
+  );
+  expect(new Set(shapes).size).toBe(shapes.length);
+  expect(await page.locator('.marks').textContent()).toContain('done at the first attempt, after the line');
+
+  const described = await page.locator('.drawing svg desc').textContent();
+  for (const text of [
+    'talk 3 min 11 s',
+    'Happened: started, transferred, ended, analysed.',
+    'crm: given up.',
+  ])
+    expect(described).toContain(text);
+  await page.getByText('The same as a table').click();
+  const table = page.getByRole('region', { name: 'The call over time, as a table' });
+  await table.getByText('CallEnded: the first of 2 duplicates arrived').waitFor();
+  const notStored = table.getByRole('row', {
+    name: /^after .* board CallStarted: done at the first attempt/,
+  });
+  await notStored.waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test('is as readable in a narrow window: no text is cut, smaller, or over another', async () => {
+  const receiver = await receiverOfCall();
+  const options = { viewport: { width: 360, height: 780 }, colorScheme: 'dark' } as const;
+  const { page, goTo } = await open(receiver, () => 'all', options);
+  await goTo('/calls/call-1');
+  await expect.poll(async () => (await textsIn(page)).includes('2 duplicates')).toBe(true);
+  const region = "document.querySelector('.drawing .table')";
+  expect(await page.evaluate(`${region}.scrollWidth - ${region}.clientWidth`)).toBe(0);
+  const boxes = await page.evaluate<{ text: string; x: number; y: number; width: number; height: number }[]>(
+    `[...document.querySelectorAll('.drawing .table svg text')].map((element) => {
+      const { x, y, width, height } = element.getBoundingClientRect();
+      return { text: element.textContent, x, y, width, height };
+    })`,
+  );
+  expect(boxes.length).toBeGreaterThan(15);
+  expect(boxes.filter(({ x, width, height }) => x < 0 || x + width > 360 || height < 11)).toEqual([]);
+  const pairs = boxes.flatMap((one, at) => boxes.slice(at + 1).map((other) => [one, other] as const));
+  const overlapping = pairs.filter(
+    ([one, other]) =>
+      one.x < other.x + other.width &&
+      other.x < one.x + one.width &&
+      // Lines of text may touch.
+      one.y + 3 < other.y + other.height &&
+      other.y + 3 < one.y + one.height,
+  );
+  expect(overlapping.map(([one, other]) => [one.text, other.text])).toEqual([]);
+  const [ground, text] = await page.evaluate<[string, string]>(
+    `[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector('.label')).fill]`,
+  );
+  expect([ground, text]).toEqual(['rgb(20, 23, 22)', 'rgb(228, 232, 229)']);
+});
+
+test('an event shows how many duplicates it had, and when they came', async () => {
+  const { page, goTo } = await open(await receiverOfCall());
+  await goTo('/events/trace-ended');
+  await page.getByText(/^2, the first at .*, the last at /).waitFor();
+  await goTo('/events/trace-started');
+  await page.getByText('none counted').waitFor();
+});
+
+test('of handlers of which only another process knows what they take, it says that they are not drawn', async () => {
+  const database = temporaryDatabase();
+  const others = (receiver: Receiver) => receiver.on('Another.Event', { name: 'another' }, () => {});
+  const receiver = await receiverOfCall(others, database);
+  const { page, goTo } = await open(receiver);
+  await started({ database }, (r) => r.on('*', { name: 'billing' }, () => {}));
+  await goTo('/calls/call-1');
+  await page.getByText('only other processes know which events they take: billing').waitFor();
+  // No process has registered it: drawn as far as its runs are stored.
+  expect(await textsIn(page)).toContain('crm');
+});
