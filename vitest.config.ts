@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
 
 // What stands in for a module must not be met by others that use it.
-const alone = ['test/sandbox/sitemaps-names.test.ts', 'test/store/sqlite/hidden-processes.test.ts'];
+const alone = ['test/sandbox/sitemaps-names.test.ts'];
 
 // What becomes of events doesn't depend on the store: these run on both. Within them, `test.skipIf(isOnPostgres)` marks what
 // is about SQLite.

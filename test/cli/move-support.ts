@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { expect } from 'vitest';
@@ -67,11 +66,10 @@ async function allHandled(receiver: Receiver): Promise<void> {
   while ((await receiver.counts()).events.new > 0) await setImmediate();
 }
 
-/** As if a process had claimed the first event that waits, and all runs that were due in 1970, and died before the last boot. */
+/** As if a process had claimed the first event that waits, and all runs that were due in 1970, and died. */
 export function claimForTheDead(file: string): void {
   const database = new Database(file);
-  const identity = { host: hostname(), boot: 'an earlier one', namespace: 'its own', pid: 1, startedAt: '1' };
-  database.prepare('insert into processes (id, identity) values (999, ?)').run(JSON.stringify(identity));
+  database.exec('insert into processes (id) values (999)');
   database.exec("update runs set state = 'claimed', claimed_by = 999 where state = 'due' and due_at < 1e12");
   database.exec('insert into claims select min(sequence), 999 from waiting');
   database.exec('delete from waiting where sequence in (select sequence from claims)');

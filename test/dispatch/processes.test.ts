@@ -27,7 +27,7 @@ function reasonsIn({ database }: ProcessOptions): unknown[] {
 }
 
 describe('two processes on one database', () => {
-  test('the claims of a killed process are taken over by the other', async () => {
+  test('the claims of a killed process are taken over by the other', { tags: 'long' }, async () => {
     const options = optionsFor('gated');
     const [first, second] = [new ReceiverProcess(options), new ReceiverProcess(options)];
     await Promise.all([first.url(), second.url()]);

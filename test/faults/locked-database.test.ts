@@ -53,13 +53,12 @@ test.each(Object.entries(ends))(
     gate.open();
     await clock.runUntil(receiver.stop({ drain: 1_000 }));
     letGo();
-    // This process is still alive, so nobody takes over the run: it is given back as soon as that can be written.
-    clock.advance(1_000);
+    // The other connection still has the file open: so who left the run is only known by missed heartbeats.
     const seen: string[] = [];
     const after = await started({ clock, database }, (r) =>
       r.on('*', { name: 'held' }, ({ traceId }) => void seen.push(traceId)),
     );
-    await after.logs.until('run_done');
+    await clock.runUntil(after.logs.until('run_done'));
     expect(seen).toEqual(['trace-1']);
   },
 );

@@ -1,5 +1,5 @@
 /** A process crashes, and the WAL that it leaves behind is removed before the next one starts. */
-import { copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, linkSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -71,6 +71,15 @@ test('an inbox that a process has open under another name is refused, until that
   await process.stop();
   const { receiver } = await started({ database: link });
   expect(await receiver.counts()).toMatchObject({ events: { new: 2 } });
+});
+
+test('nor is anything written to it under another name after a crash', async () => {
+  const database = await crashed();
+  const link = `${database}-link`;
+  linkSync(database, link);
+  const before = readFileSync(database);
+  await expect(started({ database: link })).rejects.toMatchObject({ code: 'database_unreadable' });
+  expect(readFileSync(database).equals(before)).toBe(true);
 });
 
 describe('nothing is said', () => {

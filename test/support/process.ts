@@ -70,6 +70,15 @@ export class Script {
     await this.#exited;
   }
 
+  /** Suspends it, until it is resumed. */
+  suspend(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT');
+  }
+
   /** Asks it to stop, and resolves to its exit code. */
   async stop(): Promise<number | null> {
     this.#child.kill('SIGTERM');

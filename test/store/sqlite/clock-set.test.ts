@@ -1,6 +1,8 @@
+import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../../support/clock.ts';
+import { Script } from '../../support/process.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { claimDue, dueAt, eventOf, only, recordEnded } from '../parts.ts';
 
@@ -24,6 +26,19 @@ test('a clock that starts too early continues from the time that the last proces
   const behind = new ManualClock(5_000);
   const second = await opened(file, behind);
   expect(await second.nextDue('handler')).toBe(behind.now() + 10_000);
+});
+
+test('so does one that starts too early after a crash', async () => {
+  const file = temporaryDatabase();
+  const clock = new ManualClock();
+  const first = await opened(file, clock);
+  await recordEnded(first, eventOf('a'), dueAt(clock.now() + day), { decidedAt: clock.now() });
+  await first.close();
+  const killed = new Script(fileURLToPath(new URL('./claiming-process.ts', import.meta.url)), file);
+  await killed.line('claimed');
+  await killed.kill();
+  const behind = new ManualClock(5_000);
+  expect(await (await opened(file, behind)).nextDue('handler')).toBeLessThanOrEqual(behind.now() + day);
 });
 
 test('a clock that begins behind changes nothing for those who have the file open', async () => {

@@ -1,4 +1,4 @@
-/** Processes of which the kernel can't say whether they are alive, such as those of another container. */
+/** Processes that have a file open together, and know each other by their heartbeats. */
 import Database from 'better-sqlite3';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -19,13 +19,6 @@ beforeEach(async () => {
     await store.open();
     onTestFinished(() => store.close());
   }
-  const other = new Database(file);
-  // Each store's process looks to the other like a process on another host.
-  for (const { id } of other.prepare('select id from processes').all() as { id: number }[]) {
-    const identity = { host: `elsewhere-${id}`, boot: '', namespace: '', pid: 1, startedAt: '' };
-    other.prepare('update processes set identity = ? where id = ?').run(JSON.stringify(identity), id);
-  }
-  other.close();
 });
 
 /** Looks for dead processes `count` times, and returns how much each look has taken over. */
@@ -94,4 +87,20 @@ test('one that could not write is not dead', async () => {
   await clock.runUntil(locked);
   expect(await locked).toEqual([0]);
   expect(await looks(3)).toEqual([0, 0, 0]);
+});
+
+test('one that is idle writes only while it has another beside it', async () => {
+  const other = new Database(file, { readonly: true });
+  onTestFinished(() => void other.close());
+  const version = () => other.pragma('data_version', { simple: true });
+  const writes = async (): Promise<boolean> => {
+    const before = version();
+    await here.keepAlive();
+    return version() !== before;
+  };
+  expect(await writes()).toBe(true);
+  await elsewhere.close();
+  // What has left has perhaps removed the WAL: this one notes that there is one.
+  expect(await writes()).toBe(true);
+  expect(await writes()).toBe(false);
 });

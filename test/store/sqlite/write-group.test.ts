@@ -4,7 +4,6 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { connect, openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
 import { prepareStatements } from '../../../src/store/sqlite/connection/statements.ts';
 import { prepareLookThrough } from '../../../src/store/sqlite/dedupe/eras.ts';
-import { ownIdentity } from '../../../src/store/sqlite/work/process-identity.ts';
 import { Processes } from '../../../src/store/sqlite/work/processes.ts';
 import { eventRow } from '../../../src/store/sqlite/work/record.ts';
 import { prepareWriteGroup } from '../../../src/store/sqlite/writer/write-group.ts';
@@ -18,9 +17,8 @@ function opened() {
   openDatabase(file).close();
   const database = connect(file);
   onTestFinished(() => void database.close());
-  const process = { identity: ownIdentity(), marks: undefined, closesOnlyByItself: true };
   const prepare = (isUnproven = false) => {
-    const processes = new Processes(database, process, 1);
+    const processes = new Processes(database, 1);
     return prepareWriteGroup(
       database,
       prepareStatements(database, processes, prepareLookThrough(database)),

@@ -16,9 +16,6 @@ import { codeOf } from '../../../kit/error-text.ts';
 import { openingCause } from '../connection/connection.ts';
 import { whyNoInbox } from '../connection/why-no-inbox.ts';
 
-/** Higher than any pid. */
-const noPid = 2 ** 31 - 1;
-
 const taken = 'a file with that name exists already';
 
 /** What to do if a temporary copy can't be made. */
@@ -89,7 +86,6 @@ function fill(copy: string, file: string): void {
   }
   const found = whyNoInbox(copy);
   if (found !== undefined) throw new Error(found);
-  endProcessesOf(copy);
 }
 
 /** If this fails, the copy has failed for the same reason, which is reported. */
@@ -97,22 +93,6 @@ function removeIfPossible(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {}
-}
-
-/**
- * Makes the inbox's processes count as dead in its copy, on which they don't work: a receiver on the copy would
- * otherwise leave their claims to them. An unknown boot shows that, or, where boots can't be read, a pid that doesn't
- * exist. On another machine, they miss their heartbeats.
- */
-function endProcessesOf(copy: string): void {
-  const database = new Database(copy);
-  try {
-    database.exec(
-      `update processes set identity = json_set(identity, '$.boot', 'that of a copy', '$.pid', ${noPid})`,
-    );
-  } finally {
-    database.close();
-  }
 }
 
 function sync(path: string): void {

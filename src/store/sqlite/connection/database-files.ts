@@ -15,6 +15,12 @@ export interface FileIds {
   readonly wal: FileId;
 }
 
+/** Marks that identify the database and its WAL later. */
+export interface FileMarks {
+  readonly database: string;
+  readonly wal: string;
+}
+
 /**
  * Watches the database and its WAL. SQLite goes on writing to a file that somebody has deleted or replaced, and all
  * that it reports as written is then gone after a restart.
@@ -46,11 +52,8 @@ export class DatabaseFiles {
     );
   }
 
-  /**
-   * Marks that identify the database and its WAL later. They include the time of creation, because the inode of a
-   * deleted file may be given to another one.
-   */
-  marks(): { readonly database: string; readonly wal: string } {
+  /** They include the time of creation, because the inode of a deleted file may be given to another one. */
+  marks(): FileMarks {
     const [database, wal] = this.#paths.map((path) => markOf(at(path)));
     return { database: database ?? '', wal: wal ?? '' };
   }

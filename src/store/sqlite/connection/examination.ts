@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3';
 import { requireNodeApi } from '../../../errors/errors.ts';
 import type { StoreCounts } from '../../store.ts';
-import { ownIdentity } from '../work/process-identity.ts';
 import { openTimeout } from './connection.ts';
 import { refuseForeign } from './foreign-database.ts';
 import { schemaVersion } from './migrations/migrate.ts';
@@ -34,8 +33,7 @@ export function examineDatabase(file: string): Examination {
 
 /** Prepares all statements, because a receiver that can't prepare them would not start. */
 function countsIn(database: Database.Database): StoreCounts {
-  const process = { identity: ownIdentity(), marks: undefined, closesOnlyByItself: false };
-  return statementsOf(database, process).overview.counts();
+  return statementsOf(database).overview.counts();
 }
 
 /**

@@ -2,10 +2,10 @@ import { isMainThread } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import type { StoreNotice } from '../../store.ts';
 import { prepareLookThrough } from '../dedupe/eras.ts';
-import { ownIdentity } from '../work/process-identity.ts';
-import { type OwnProcess, Processes } from '../work/processes.ts';
+import { Processes } from '../work/processes.ts';
 import { openDatabase, toProblem } from './connection.ts';
-import { DatabaseFiles, refuseOtherName } from './database-files.ts';
+import { DatabaseFiles, type FileMarks, refuseOtherName } from './database-files.ts';
+import { markDeadProcesses } from './mark-dead.ts';
 import { TransactionWatch } from './transaction-watch.ts';
 import { UserStatements } from './user-statements.ts';
 import { type Statements, prepareStatements } from './statements.ts';
@@ -15,7 +15,12 @@ export interface OpenInbox {
   readonly database: Database.Database;
   /** Undefined for a database in memory. */
   readonly files: DatabaseFiles | undefined;
-  readonly process: OwnProcess;
+  /**
+   * The WAL to note. Undefined in a worker thread: when that is terminated, the driver closes the database and removes
+   * its WAL, although the process has not left.
+   */
+  readonly wal: FileMarks | undefined;
+  readonly isWalMissing: boolean;
   readonly statements: Statements;
   readonly userStatements: UserStatements;
   readonly transactionWatch: TransactionWatch;
@@ -27,6 +32,7 @@ export interface OpenInbox {
  * @throws RingbackError that says why it can't be opened, or isn't an inbox of this version
  */
 export function openInbox(file: string, report: (notice: StoreNotice) => void): OpenInbox {
+  if (file !== ':memory:') markDeadProcesses(file);
   const database = openDatabase(file);
   try {
     return preparedInbox(database, file, report);
@@ -42,14 +48,16 @@ function preparedInbox(
   report: (notice: StoreNotice) => void,
 ): OpenInbox {
   const files = database.memory ? undefined : new DatabaseFiles(database, file);
-  const process = { identity: ownIdentity(), marks: files?.marks(), closesOnlyByItself: isMainThread };
-  const statements = statementsOf(database, process);
+  const marks = files?.marks();
+  const statements = statementsOf(database);
+  const isWalMissing = marks !== undefined && statements.notedWal.isMissing(marks);
   // Before this process enters: what it writes to the file would conflict with the WAL beside the other name.
-  if (statements.processes.isWalMissing()) refuseOtherName(file);
+  if (isWalMissing) refuseOtherName(file);
   return {
     database,
     files,
-    process,
+    wal: isMainThread ? marks : undefined,
+    isWalMissing,
     statements,
     userStatements: new UserStatements(database),
     transactionWatch: new TransactionWatch(database, (place) =>
@@ -59,6 +67,6 @@ function preparedInbox(
 }
 
 /** The statements of the app's connection. Preparing them changes nothing, and fails if tables were changed. */
-export function statementsOf(database: Database.Database, process: OwnProcess): Statements {
-  return prepareStatements(database, new Processes(database, process), prepareLookThrough(database));
+export function statementsOf(database: Database.Database): Statements {
+  return prepareStatements(database, new Processes(database), prepareLookThrough(database));
 }

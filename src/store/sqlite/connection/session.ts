@@ -18,8 +18,6 @@ import { inboxDatabase } from './user-database.ts';
 
 /** How long closing waits for a locked database, in milliseconds. */
 const closeTimeout = 5_000;
-/** How long to wait before trying again to give back claims that closing could not, in milliseconds. */
-const leavePause = 1_000;
 /** How long users' own writes wait for a locked database, in milliseconds. */
 const usersTimeout = 1_000;
 
@@ -61,12 +59,12 @@ export class Session {
     database.pragma('busy_timeout = 0');
     const writer = this.#startWriter(inbox);
     await writer.ready();
-    const { isWalMissing } = await this.#enter(writer, { timeout: openTimeout }).catch((error: unknown) => {
+    await this.#enter(writer, { timeout: openTimeout }).catch((error: unknown) => {
       throw toProblem(error, this.#file);
     });
     // Only after entering: a move writes nothing while the inbox has a process.
     if (!this.#mayBePart) requireWhole(this.#file, progressOf(database));
-    if (isWalMissing) this.#report({ kind: 'wal_missing' });
+    if (inbox.isWalMissing) this.#report({ kind: 'wal_missing' });
     this.#jumps = new ClockJumps(this.clock, statements.dueTimes.corrected());
     this.#stayAtExit = beforeExit(() => this.#endUnclosed());
   }
@@ -76,10 +74,12 @@ export class Session {
     const inbox = this.#inbox;
     const writer = this.#writer;
     if (!inbox) return;
-    const hasLeft = !writer || (await this.#leave(writer));
+    if (writer) await this.#leave(writer);
     this.#stayAtExit();
-    if (!hasLeft && !this.files.problem) return this.#leaveLater(inbox, writer);
-    await this.#end(inbox, writer);
+    await writer?.close();
+    this.#inbox = undefined;
+    this.#writer = undefined;
+    inbox.database.close();
   }
 
   /** From now on, writes that would have to wait for another process fail. */
@@ -183,7 +183,7 @@ export class Session {
     return this.opened();
   }
 
-  #startWriter({ database, statements, files, process }: OpenInbox): Writer {
+  #startWriter({ database, statements, files }: OpenInbox): Writer {
     const notices = {
       onReplaced: (found: string) => this.files.lose(found),
       onGone: () => {
@@ -193,7 +193,7 @@ export class Session {
     if (files) this.files.check();
     this.#writer = files
       ? new FileWriter(
-          { file: this.#file, files: files.ids, process, id: statements.processes.id },
+          { file: this.#file, files: files.ids, id: statements.processes.id },
           this.clock,
           notices,
         )
@@ -203,37 +203,18 @@ export class Session {
 
   /** Enters this process among those that share the file, and gives back what it held under a former id. */
   #enter(writer: Writer, options: WriteOptions) {
-    const { processes } = this.opened().statements;
-    return writer.run('enter', [this.clock.now(), processes.id], options, ({ id }) => processes.entered(id));
+    const { statements, wal } = this.opened();
+    const { processes } = statements;
+    return writer.run('enter', [this.clock.now(), processes.id, wal], options, (id) => processes.entered(id));
   }
 
-  async #leave(writer: Writer): Promise<boolean> {
-    if (this.opened().statements.processes.id === 0) return true;
+  /** Gives back this process's claims. If a full disk or a lock prevents it, others take them over. */
+  async #leave(writer: Writer): Promise<void> {
+    if (this.opened().statements.processes.id === 0) return;
     const jumps = this.#jumps?.look() ?? { agreed: 0, own: 0 };
-    return writer.run('leave', [this.clock.now(), jumps], { timeout: closeTimeout }).then(
-      () => true,
-      () => false,
-    );
-  }
-
-  async #end({ database }: OpenInbox, writer: Writer | undefined): Promise<void> {
-    await writer?.close();
-    this.#inbox = undefined;
-    this.#writer = undefined;
-    database.close();
-  }
-
-  /**
-   * Keeps trying to give back the claims that closing could not, because of a full disk or a lock. While this process
-   * lives, nobody would take them over: neither another process, nor a receiver started later in this one.
-   */
-  #leaveLater(inbox: OpenInbox, writer: Writer | undefined): void {
-    this.clock.after(leavePause, () => {
-      void (async () => {
-        if (writer && !(await this.#leave(writer))) return this.#leaveLater(inbox, writer);
-        await this.#end(inbox, writer);
-      })();
-    });
+    const leaving = writer.run('leave', [this.clock.now(), jumps], { timeout: closeTimeout });
+    // What is left must not wait any longer, either.
+    await leaving.catch(() => writer.abandon());
   }
 
   #locked<T>(work: () => T): T {
@@ -268,7 +249,7 @@ export class Session {
    */
   #endUnclosed(): void {
     try {
-      this.#inbox?.statements.processes.forgetOwnWal();
+      this.#inbox?.statements.notedWal.forget();
     } catch {
       // The database is locked, so the driver can't remove the WAL either.
     }

@@ -24,6 +24,7 @@ import { prepareClaims } from '../work/claim.ts';
 import { prepareDueTimes } from '../work/clock-jumps.ts';
 import { prepareDuplicates } from '../work/duplicates.ts';
 import { prepareJoins } from '../work/joins.ts';
+import { prepareNotedWal } from '../work/noted-wal.ts';
 import type { Processes } from '../work/processes.ts';
 import { prepareRecord } from '../work/record.ts';
 import { prepareSettling } from '../work/settle.ts';
@@ -45,6 +46,7 @@ export function prepareStatements(
   const removal = prepareRemoval(database);
   return {
     processes,
+    notedWal: prepareNotedWal(database),
     record,
     settling,
     callEvents,

@@ -18,10 +18,12 @@ export class Liveness {
   async keepAlive(): Promise<number> {
     const askedAt = this.#session.clock.elapsed();
     await this.#session.agreeOnClock();
-    const { processes, claims } = this.#session.opened().statements;
-    const found = processes.dead();
-    // An idle receiver leaves the disk alone: it has no claims, found no dead process, and is watched by none.
-    if (found.length === 0 && !processes.isWatched() && !claims.hasAny()) return 0;
+    const { statements, wal } = this.#session.opened();
+    const { processes, claims, notedWal } = statements;
+    const isAlone = !processes.hasOthers() && processes.dead().length === 0;
+    // An idle receiver without company leaves the disk alone. While it has claims, it notes the time, so that due times
+    // are right after a crash even if the next clock starts too early.
+    if (isAlone && !claims.hasAny() && (!wal || notedWal.isNoted())) return 0;
     const isPrompt = await this.#heartbeat(processes, askedAt);
     // While the database was locked no process could write a heartbeat, so counting missed ones starts again.
     if (!isPrompt) processes.forgiveMissedHeartbeats();
@@ -31,15 +33,13 @@ export class Liveness {
 
   /** Resolves to the handlers of each other living process that has announced its own. */
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
-    const { processes } = this.#session.opened().statements;
-    const args = [handlers, processes.countsHeartbeats()] as const;
-    return this.#session.write('announce', [...args], { timeout: announceTimeout });
+    return this.#session.write('announce', [handlers], { timeout: announceTimeout });
   }
 
   /** Writes a heartbeat; resolves to whether that was possible at once. */
   async #heartbeat(processes: Processes, askedAt: number): Promise<boolean> {
     try {
-      await this.#session.write('heartbeat', [this.#session.clock.now(), processes.countsHeartbeats()]);
+      await this.#session.write('heartbeat', [this.#session.clock.now(), this.#session.opened().wal]);
     } catch (error) {
       processes.forgiveMissedHeartbeats();
       throw error;

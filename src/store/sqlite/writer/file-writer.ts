@@ -39,11 +39,7 @@ export class FileWriter extends Writer {
   #isClosing = false;
   #idle: (() => void)[] = [];
 
-  constructor(
-    data: Pick<WriterData, 'file' | 'files' | 'process' | 'id'>,
-    clock: Clock,
-    notices: WriterNotices,
-  ) {
+  constructor(data: Pick<WriterData, 'file' | 'files' | 'id'>, clock: Clock, notices: WriterNotices) {
     super();
     this.#notices = notices;
     const { port1, port2 } = new MessageChannel();

@@ -9,6 +9,7 @@ import type { DriftRow } from '../../drift-store.ts';
 import type { RetentionLimits } from '../../retention-store.ts';
 import type { Order } from '../../../dispatch/handler.ts';
 import type { QuarantineRow } from '../admin/keep-delivery.ts';
+import type { FileMarks } from '../connection/database-files.ts';
 import type { Statements } from '../connection/statements.ts';
 import type { SeenJumps } from '../work/clock-jumps.ts';
 import type { JoinArrival } from '../work/joins.ts';
@@ -19,7 +20,7 @@ import type { RunRow, SettlementRow } from '../work/settle.ts';
  * others. Its arguments and result are sent between threads, so they are plain data.
  */
 export function operationsOn(statements: Statements) {
-  const { processes, claims, settling, joins, dueTimes, quarantine, replays, erasure, scrubbing } =
+  const { processes, notedWal, claims, settling, joins, dueTimes, quarantine, replays, erasure, scrubbing } =
     statements;
 
   /** Makes an erasure note, in its own transaction, that the files must be scrubbed. */
@@ -33,16 +34,18 @@ export function operationsOn(statements: Statements) {
   return {
     /**
      * Enters this process among those that share the file, and gives back what it held under `former`, its id so far,
-     * or 0. That is an argument because `processes.id` may be of an `enter` that was rolled back.
+     * or 0. That is an argument because `processes.id` may be of an `enter` that was rolled back. Returns the new id.
+     *
+     * @param wal The WAL to note, if any
      */
-    enter(now: number, former: number): { readonly id: number; readonly isWalMissing: boolean } {
-      const isWalMissing = former === 0 && processes.isWalMissing();
-      if (former === 0 && processes.isAlone()) dueTimes.catchUp(now);
+    enter(now: number, former: number, wal: FileMarks | undefined): number {
+      if (former === 0 && !processes.hasOthers()) dueTimes.catchUp(now);
       claims.releaseAll(former, { died: false });
       processes.remove(former);
       const id = processes.enter();
+      if (wal) notedWal.note(wal);
       dueTimes.note(now);
-      return { id, isWalMissing };
+      return id;
     },
 
     /** Gives back what this process holds, and removes the process. */
@@ -50,13 +53,13 @@ export function operationsOn(statements: Statements) {
       dueTimes.correct(jumps);
       dueTimes.note(now);
       claims.releaseAll(processes.id, { died: false });
-      processes.forgetWals();
+      notedWal.forget();
       processes.remove(processes.id);
     },
 
-    /** Writes a heartbeat; `countsHeartbeats`: whether this process judges others by theirs. */
-    heartbeat(now: number, countsHeartbeats: boolean): void {
-      processes.heartbeat(countsHeartbeats);
+    heartbeat(now: number, wal: FileMarks | undefined): void {
+      processes.heartbeat();
+      if (wal) notedWal.note(wal);
       dueTimes.note(now);
     },
 
@@ -70,8 +73,7 @@ export function operationsOn(statements: Statements) {
       return takenOver;
     },
 
-    announce: (handlers: readonly string[], countsHeartbeats: boolean) =>
-      processes.announce(handlers, countsHeartbeats),
+    announce: (handlers: readonly string[]) => processes.announce(handlers),
     correctDueTimes: (jumps: SeenJumps) => dueTimes.correct(jumps),
 
     claimEvents: (limit: number) => claims.events(limit),

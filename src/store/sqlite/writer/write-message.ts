@@ -2,7 +2,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Sequence } from '../../event-record.ts';
 import type { FileIds } from '../connection/database-files.ts';
-import type { OwnProcess } from '../work/processes.ts';
 import type { EventRow } from '../work/record.ts';
 import type { Operation } from './operations.ts';
 
@@ -10,7 +9,6 @@ import type { Operation } from './operations.ts';
 export interface WriterData {
   readonly file: string;
   readonly files: FileIds;
-  readonly process: OwnProcess;
   /** The id under which the process has entered; 0 before that. */
   readonly id: number;
   /** The memory of `BorrowedLock`. */

@@ -23,10 +23,7 @@ export class WriterConnection {
   readonly #processes: Processes;
 
   /** `isUnproven`: the last write failed at the disk. */
-  constructor(
-    { file, files, process, id }: Pick<WriterData, 'file' | 'files' | 'process' | 'id'>,
-    isUnproven = false,
-  ) {
+  constructor({ file, files, id }: Pick<WriterData, 'file' | 'files' | 'id'>, isUnproven = false) {
     this.#database = connectAgain(file, files);
     this.files = new DatabaseFiles(this.#database, file, files);
     this.#database.pragma('busy_timeout = 0');
@@ -34,7 +31,7 @@ export class WriterConnection {
     this.#database.pragma(`cache_size = -${cacheSize}`);
     this.checkpoints = new Checkpoints(this.#database, file, files);
     this.earlier = new FilteredIdentities(this.#database);
-    this.#processes = new Processes(this.#database, process, id);
+    this.#processes = new Processes(this.#database, id);
     const statements = prepareStatements(this.#database, this.#processes, this.earlier);
     this.write = prepareWriteGroup(this.#database, statements, isUnproven);
   }

@@ -197,11 +197,13 @@ export const schema1 = `
     where kind = new.kind;
   end;
 
-  -- The processes that share this file. Each counts its heartbeats, and marks its claims with its id.
+  -- The processes that share this file. Each counts its heartbeats, and marks its claims with its id. is_dead: another
+  -- one has found the file open nowhere. handlers: the names of its handlers, as JSON, once it has announced them.
   create table processes (
     id         integer primary key autoincrement,
-    identity   text not null,
-    heartbeats integer not null default 0
+    heartbeats integer not null default 0,
+    is_dead    integer not null default 0,
+    handlers   text
   );
 
   -- One row for each join and call. The wait itself is a run that is due at the timeout. progress, as JSON: the events
