@@ -175,8 +175,7 @@ export const problems = {
     'parameter schema, or start the receiver first.',
   inbox_in_use: (d: { database: string }) =>
     `No process should use ${d.database} while an inbox is moved, but one does, or did until a few seconds ago. Stop every ` +
-    'receiver on it, and try again after ten seconds. If one was killed on another machine or in another container, start ' +
-    'a receiver on it and stop it again: that takes over what the killed one had claimed.',
+    'receiver on it, close every other program that reads its file, and try again after ten seconds.',
   move_refused: (d: { from: string; to: string; found: string }) =>
     `The inbox of ${d.from} should be moved to an empty database, but ${d.to} ${d.found}. Nothing was changed. Use another ` +
     'file or another schema, or remove what is there if nobody needs it.',
