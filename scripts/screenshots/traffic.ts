@@ -41,7 +41,7 @@ export async function playTraffic(): Promise<Traffic> {
     at: step.at,
     act: (): Promise<unknown> => receiver.fetch(delivery(step)),
   }));
-  const all = [...delivering, ...whatPeopleDo(receiver)];
+  const all = [...delivering, ...whatScannersDo(receiver), ...whatPeopleDo(receiver)];
   for (const { at, act } of all.sort((one, other) => one.at - other.at)) {
     await moveTo(clock, begin + at);
     await act();
@@ -103,6 +103,18 @@ function receiverAt(clock: ManualClock): Receiver {
   return receiver;
 }
 
+const endpoint = 'https://calls.example.com/webhooks';
+
+/** Some look at the address, and some send what is no event. */
+function whatScannersDo(receiver: Receiver): { at: number; act: () => Promise<unknown> }[] {
+  const sent = (init: RequestInit) => () => receiver.fetch(new Request(endpoint, init));
+  const form = { method: 'POST', body: new URLSearchParams({ user: 'admin' }) };
+  return [
+    ...[4, 5, 26, 27, 28, 49].map((at) => ({ at: at * minute, act: sent({ method: 'GET' }) })),
+    ...[5, 28].map((at) => ({ at: at * minute + 1, act: sent(form) })),
+  ];
+}
+
 function steps(): Step[] {
   const all: Step[] = [];
   for (let call = 0; call < 44; call += 1) {
@@ -152,7 +164,7 @@ function delivery({ eventName, call, occurredAt, payload = {}, secrets = secret,
     },
   });
   const signed = sign(body, { secrets, timestamp: begin + at });
-  return new Request('https://calls.example.com/webhooks', {
+  return new Request(endpoint, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-webhook-traceid': traceId, ...signed },
     body,

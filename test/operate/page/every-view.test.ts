@@ -1,35 +1,16 @@
 /** Every view of the page in a real browser, on both stores. */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { barriers } from '../../support/barriers.ts';
 import { browserForTests } from '../../support/browser.ts';
 import { isOnPostgres } from '../../support/inbox.ts';
 import { operated } from '../../support/operated.ts';
 import { started } from '../../support/receiver.ts';
 
 const { open } = browserForTests();
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** The rules of axe whose outcome can change with the colours or the width. */
 const rulesOfLooks = ['color-contrast', 'link-in-text-block', 'target-size', 'scrollable-region-focusable'];
-
-/** What axe finds wrong, in words: by all of its rules, or by these. */
-async function barriers(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
-  return page.evaluate(async (values) => {
-    const { axe: checker } = globalThis as unknown as {
-      readonly axe: {
-        run(
-          options: object,
-        ): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>;
-      };
-    };
-    const { violations } = await checker.run(values ? { runOnly: { type: 'rule', values } } : {});
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-    );
-  }, rules);
-}
 
 const views = [
   ['/', 'Overview', 'Dead letters'],
@@ -64,8 +45,6 @@ async function throughViews(look: (visit: Visit) => Promise<void>): Promise<void
     await goTo(place);
     expect(found(await page.locator('h1').textContent())).toEqual(found(title));
     await page.locator('main').getByText(text).filter({ visible: true }).first().waitFor();
-    // The page's policy lets no script in: this one comes from the browser's own side.
-    await page.evaluate(axe);
     await look({ page, found });
     expect(found(complaints)).toEqual(found([]));
   }
@@ -103,7 +82,6 @@ test('views of an empty inbox say what to do next', { tags: 'long' }, async () =
   for (const place of ['/', '/events', '/calls', '/failures', '/quarantine', '/drift']) {
     await goTo(place);
     await page.locator('.empty').first().waitFor();
-    await page.evaluate(axe);
     expect([place, await barriers(page)]).toEqual([place, []]);
   }
   expect(complaints).toEqual([]);

@@ -1,4 +1,4 @@
-/** A small plot of a few series over time. */
+/** A small plot of up to five series over time, which differ in their dashes, not only in colour. */
 import { useId } from 'preact/hooks';
 import { timeOfDay, localTime } from './format.ts';
 
@@ -32,8 +32,11 @@ export function Plot({ title, since, until, series, format, axis }: PlotProps) {
       <figcaption id={id}>
         <strong>{title}</strong>
         <span class="legend">
-          {series.map(({ name, tone, values }) => (
+          {series.map(({ name, tone, values }, place) => (
             <span key={name} class={`tone-${tone}`}>
+              <svg class="swatch" viewBox="0 0 22 4" aria-hidden="true">
+                <path class={`line dash-${place}`} d="M1 2h20" />
+              </svg>
               {name} <b>{summary(values, format)}</b>
             </span>
           ))}
@@ -43,8 +46,8 @@ export function Plot({ title, since, until, series, format, axis }: PlotProps) {
         {[0, 0.5, 1].map((part) => (
           <line key={part} class="grid" x1="0" x2={width} y1={yOf(part)} y2={yOf(part)} />
         ))}
-        {series.map(({ name, tone, values }) => (
-          <path key={name} class={`line tone-${tone}`} d={lineOf(values, greatest)} />
+        {series.map(({ name, tone, values }, place) => (
+          <path key={name} class={`line tone-${tone} dash-${place}`} d={lineOf(values, greatest)} />
         ))}
       </svg>
       <div class="axis" aria-hidden="true">

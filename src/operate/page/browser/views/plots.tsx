@@ -80,19 +80,29 @@ function plotsOf(points: readonly HistoryPoint[], grid: Grid) {
     valueOf: (point: HistoryPoint) => number | undefined,
     none?: number,
   ) => seriesOf(name, tone, { points, grid, valueOf, none, merge: Math.max });
-  const refused = (point: HistoryPoint) =>
-    Object.values(point.refused).reduce((sum, count) => sum + count, 0);
+  const refused = (point: HistoryPoint) => sumOf(point.refused);
+  const received = (point: HistoryPoint) =>
+    point.accepted + point.duplicate + point.quarantined + refused(point);
   return [
     {
       title: 'Deliveries',
       format: number,
       axis: shortNumber,
       series: [
+        sums('received', 'text', received),
         sums('accepted', 'good', (point) => point.accepted),
         sums('duplicate', 'calm', (point) => point.duplicate),
         sums('refused', 'bad', refused),
         sums('quarantined', 'warn', (point) => point.quarantined),
       ],
+    },
+    {
+      title: 'Refused',
+      format: number,
+      axis: shortNumber,
+      series: refusalsIn(points).map(({ name, countOf }, place) =>
+        sums(name, tonesOfCodes[place] ?? 'text', countOf),
+      ),
     },
     {
       title: 'Runs',
@@ -136,6 +146,38 @@ function plotsOf(points: readonly HistoryPoint[], grid: Grid) {
       series: [greatest('oldest', 'warn', (point) => point.oldestWaiting, 0)],
     },
   ];
+}
+
+/** The codes with a line of their own, the most frequent ones: more lines could not be told apart. */
+const tonesOfCodes = ['bad', 'calm', 'warn', 'good'] as const;
+
+interface Refusals {
+  readonly name: string;
+  readonly countOf: (point: HistoryPoint) => number;
+}
+
+/** Refusals by code, in the order of the alphabet: in that of frequency, lines would change their colours. */
+function refusalsIn(points: readonly HistoryPoint[]): readonly Refusals[] {
+  const totals = new Map<string, number>();
+  for (const { refused } of points)
+    for (const [code, count] of Object.entries(refused)) totals.set(code, (totals.get(code) ?? 0) + count);
+  if (totals.size === 0) return [{ name: 'refused', countOf: () => 0 }];
+  const byCount = [...totals.keys()]
+    .sort()
+    .sort((one, other) => (totals.get(other) ?? 0) - (totals.get(one) ?? 0));
+  const shown = byCount.slice(0, tonesOfCodes.length).sort();
+  const all = shown.map((code) => ({
+    name: code,
+    countOf: ({ refused }: HistoryPoint) => refused[code] ?? 0,
+  }));
+  if (byCount.length <= shown.length) return all;
+  const countOf = ({ refused }: HistoryPoint) =>
+    shown.reduce((rest, code) => rest - (refused[code] ?? 0), sumOf(refused));
+  return [...all, { name: 'other', countOf }];
+}
+
+function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 /** Merges the points of each step. `none` is the value of a step without points. */
