@@ -10,6 +10,7 @@ export type { AppOptions, ReceiverOptions, RetentionOptions, RetryOptions } from
 export type { HandlerOptions, JoinOptions } from './receiver/handler-options.ts';
 export type { CallRecord, CallStatus } from './calls/timeline.ts';
 export type { CallQuery, Calls } from './operate/calls.ts';
+export type { CallJoin, JoinRun } from './operate/joins.ts';
 export type { CallPage } from './store/call-store.ts';
 export type {
   AsyncInboxDatabase,

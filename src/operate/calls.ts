@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { type CallRecord, type CallStatus, callRecordOf } from '../calls/timeline.ts';
 import { type Instant, listOptions, parseStrictly, searchOptionsSchema } from '../errors/option-problems.ts';
 import type { CallPage, CallStore } from '../store/call-store.ts';
+import type { EventStore } from '../store/event-store.ts';
+import { type CallJoin, joinsOf } from './joins.ts';
 
 /** Which calls to list; all given conditions must hold. */
 export interface CallQuery {
@@ -19,6 +21,7 @@ export interface CallQuery {
 
 export interface CallsParts {
   readonly store: CallStore;
+  readonly events: Pick<EventStore, 'list'>;
   /** @throws RingbackError `receiver_not_started` */
   readonly requireStarted: (method: string) => void;
 }
@@ -58,6 +61,18 @@ export class Calls {
     parseStrictly(idSchema, { callId }, 'calls.get');
     const events = await store.eventsOf(callId);
     return events.length === 0 ? undefined : callRecordOf(callId, events);
+  }
+
+  /**
+   * What joins wait for in a call, and how they have run: one entry for each join that has counted an event of it, in
+   * order of their names. It is read from the inbox, so the joins need not be registered here.
+   *
+   * @example (await receiver.calls.joins('call_42')).filter(({ until }) => until) // those that wait
+   */
+  async joins(callId: string): Promise<readonly CallJoin[]> {
+    this.#parts.requireStarted('calls.joins()');
+    parseStrictly(idSchema, { callId }, 'calls.joins');
+    return joinsOf(callId, this.#parts);
   }
 
   /**

@@ -271,7 +271,15 @@ function duplicatesOf({ count, firstSeenAt, lastSeenAt }: KeptDuplicates): Event
   return { count, firstSeenAt: new Date(firstSeenAt), lastSeenAt: new Date(lastSeenAt) };
 }
 
-function storedRun({ handler, state, attempts, dueAt, reason, settledAt, replay }: KeptRun): StoredRun {
+export function storedRun({
+  handler,
+  state,
+  attempts,
+  dueAt,
+  reason,
+  settledAt,
+  replay,
+}: KeptRun): StoredRun {
   return { handler, state, attempts, reason, replay, dueAt: dateOf(dueAt), settledAt: dateOf(settledAt) };
 }
 

@@ -112,7 +112,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
     alerts,
     tracing,
     activity,
-    calls: new Calls({ store: asked.calls, requireStarted }),
+    calls: new Calls({ store: asked.calls, events: asked.events, requireStarted }),
     history: new History({ store: asked.history, backlog, activity, clock, requireStarted, onMinute }),
     changes: new Changes(clock, activity, requireStarted),
     audit,

@@ -28,11 +28,24 @@ export interface JoinView {
   readonly isSettled: boolean;
 }
 
+/** What a join remembers of a call. */
+export interface KeptJoin {
+  readonly handler: string;
+  /** The names of the events that it waits for, as of the last one that it counted. */
+  readonly events: readonly string[];
+  /** Those of them that were missing then. */
+  readonly missing: readonly string[];
+  /** Those that were there when its last attempt began; undefined before its first. */
+  readonly seen: readonly string[] | undefined;
+}
+
 /** Computes calls from their events, and keeps what joins wait for. */
 export interface CallStore {
   /** The events of a call, in order of arrival. */
   eventsOf(callId: string): Promise<readonly CallEventRow[]>;
   list(filter: CallFilter): Promise<CallPage>;
+  /** What joins remember of a call, in order of their names. */
+  joinsOf(callId: string): Promise<readonly KeptJoin[]>;
 
   /**
    * What the join sees of the call as its attempt begins. The store remembers it, to recognize a later event as late.

@@ -29,7 +29,7 @@ export type {
   SeenDuplicates,
   StoredEvent,
 } from './event-store.ts';
-export type { CallFilter, CallStore, JoinLookBack, JoinView } from './call-store.ts';
+export type { CallFilter, CallStore, JoinLookBack, JoinView, KeptJoin } from './call-store.ts';
 export type { DriftRow, DriftStore } from './drift-store.ts';
 export type {
   KeptDelivery,

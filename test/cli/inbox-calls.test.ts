@@ -58,7 +58,24 @@ describe('ringback inbox', () => {
     expect(await linesOf(cwd, 'calls', '--agent-id', 'nobody')).toEqual([]);
     const { callId } = first as { callId: string };
     const { stdout } = await ringback(['inbox', 'call', callId], { env, cwd });
-    expect(JSON.parse(stdout)).toEqual(first);
+    expect(JSON.parse(stdout)).toEqual({ ...(first as object), joins: [] });
+  });
+
+  it('shows what joins wait for in a call', async () => {
+    const cwd = folder();
+    const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
+    const events = ['CallHandler.CallEnded', 'callAnalysis.pcaCompleted'];
+    receiver.onCall({ name: 'save', events, within: '1h' }, () => {});
+    await receiver.start();
+    await deliver(receiver, sent('call-ended', 't-ended'));
+    const callId = (await receiver.events.get('t-ended'))?.callId ?? '';
+    await expect.poll(async () => (await receiver.calls.joins(callId)).length).toBe(1);
+    await receiver.stop();
+    const { stdout } = await ringback(['inbox', 'call', callId], { env, cwd });
+    expect(JSON.parse(stdout)).toMatchObject({
+      callId,
+      joins: [{ handler: 'save', missing: ['callAnalysis.pcaCompleted'], runs: [{ state: 'due' }] }],
+    });
   });
 
   it('shows how events differ from their documentation', async () => {

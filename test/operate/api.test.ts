@@ -125,6 +125,30 @@ describe('looking', () => {
     ]);
   });
 
+  test('says what joins wait for in a call', async () => {
+    const { receiver } = await started({}, (r) =>
+      r.onCall(
+        { name: 'save', events: ['CallHandler.CallEnded', 'callAnalysis.pcaCompleted'], within: '1h' },
+        () => {},
+      ),
+    );
+    const ask = asking(receiver.api({ authorize: () => ['look'] }));
+    await deliver(receiver, bodyOf({ traceId: 'trace-ended', callId: 'call/1' }));
+    await expect.poll(async () => (await receiver.calls.joins('call/1')).length).toBe(1);
+    const { json } = await ask('GET', '/calls/call%2F1/joins');
+    const { joins } = json as { joins: { since: string; until: string }[] };
+    expect(joins).toMatchObject([
+      {
+        handler: 'save',
+        missing: ['callAnalysis.pcaCompleted'],
+        runs: [{ traceId: 'trace-ended', state: 'due' }],
+      },
+    ]);
+    const [{ since, until } = { since: '', until: '' }] = joins;
+    expect(Date.parse(until) - Date.parse(since)).toBe(3_600_000);
+    expect(await ask('GET', '/calls/nothing/joins')).toMatchObject({ status: 200, json: { joins: [] } });
+  });
+
   test('bodies and headers come if they are asked for', async () => {
     const { ask, receiver } = await inbox();
     expect(await ask('GET', '/events/trace-done?body=true')).toMatchObject({

@@ -51,12 +51,12 @@ export function addCall(inbox: Command): void {
   inbox
     .command('call')
     .option(...databaseOption)
-    .description('print one call as JSON: its record, and its events')
+    .description('print one call as JSON: its record, its events, and what joins wait for in it')
     .argument('<call-id>', 'its id')
     .action(async (callId: string, flags: { readonly database?: string }) => {
       const call = await withReceiver(flags, async ({ calls }, database) => {
         const found = await calls.get(callId);
-        if (found) return found;
+        if (found) return { ...found, joins: await calls.joins(callId) };
         throw ringbackError('call_unknown', { callId, database: databaseName(database) });
       });
       printWhole(call);

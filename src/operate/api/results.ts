@@ -84,6 +84,23 @@ const call = z.strictObject({
   lastSeenAt: time,
 });
 
+const join = z.strictObject({
+  handler: z.string().describe('The name of the join.'),
+  events: z.array(z.string()).describe('The names of the events that it waits for.'),
+  missing: z.array(z.string()).describe('Those of them that have not arrived.'),
+  since: time.optional().describe('When the first of them arrived.'),
+  until: time
+    .optional()
+    .describe("When it is called although events are missing. Left out if it doesn't wait for any."),
+  called: z
+    .strictObject({ complete: z.boolean(), missing: z.array(z.string()) })
+    .optional()
+    .describe('What its latest attempt was called with. Left out before the first attempt.'),
+  runs: z
+    .array(run.extend({ traceId: z.string() }))
+    .describe('Its runs, the latest first: one more for an event that came late.'),
+});
+
 const delivery = z.strictObject({
   id: z.int(),
   kind: z.enum(['not_authentic', 'unreadable']),
@@ -168,6 +185,7 @@ export const results = {
   }),
   Calls: z.strictObject({ calls: z.array(call), cursor }),
   Call: call,
+  Joins: z.strictObject({ joins: z.array(join) }),
   Failures: z.strictObject({
     groups: z.array(
       z.strictObject({

@@ -157,6 +157,14 @@ export const routes: readonly Route[] = [
   },
   {
     method: 'GET',
+    path: '/calls/{callId}/joins',
+    action: 'look',
+    summary: 'What joins wait for in a call, and how they have run',
+    result: 'Joins',
+    act: async ({ calls }, { id }) => ({ joins: await calls.joins(id) }),
+  },
+  {
+    method: 'GET',
     path: '/failures',
     action: 'look',
     summary: 'Groups of similar failures, of runs that are still not done',

@@ -1,5 +1,6 @@
-import type { JoinLookBack } from '../call-store.ts';
+import type { JoinLookBack, KeptJoin } from '../call-store.ts';
 import type { Sequence } from '../event-record.ts';
+import type { ReadText } from './event-rows.ts';
 
 /** What the store remembers of a join and a call, as a row. */
 export interface JoinRow {
@@ -10,6 +11,11 @@ export interface JoinRow {
   readonly reruns: number;
   /** A `Progress` as JSON; null before the first look. */
   readonly progress: string | null;
+}
+
+/** The same with the join's name, for what people ask. */
+export interface KeptJoinRow extends Pick<JoinRow, 'seen' | 'progress'> {
+  readonly handler: string;
 }
 
 /** Which of a join's events are missing among a call's events up to a sequence. */
@@ -42,6 +48,13 @@ export function joinDueAt(
 ): number {
   const first = Math.min(firstArrival ?? Infinity, now);
   return Math.max(first + within, now + Math.min(within, minWait));
+}
+
+/** Turns a row into the join of the contract. */
+export function keptJoinOf({ handler, seen, progress }: KeptJoinRow, read: ReadText): KeptJoin {
+  const { events, missing } =
+    progress === null ? { events: [], missing: [] } : (JSON.parse(read(progress)) as Progress);
+  return { handler: read(handler), events, missing, seen: seen === null ? undefined : namesIn(read(seen)) };
 }
 
 /** The names in a column of a join. */

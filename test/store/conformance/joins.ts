@@ -143,6 +143,20 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
       expect(await store.nextDue('join')).toBeUndefined();
     });
 
+    test('says what it waits for in a call, what is missing, and what it has seen', async () => {
+      const store = await opened();
+      expect(await store.calls.joinsOf('call-1')).toEqual([]);
+      await arrive(store, await claimed(store, 'Started'));
+      await arrive(store, await claimed(store, 'Started', { callId: 'call-2' }));
+      const of = { handler: 'join', events: ['Started', 'Ended'] };
+      expect(await store.calls.joinsOf('call-1')).toEqual([{ ...of, missing: ['Ended'], seen: undefined }]);
+      await arrive(store, await claimed(store, 'Ended'));
+      expect(await store.calls.joinsOf('call-1')).toEqual([{ ...of, missing: [], seen: undefined }]);
+      await see(store);
+      expect(await store.calls.joinsOf('call-1')).toEqual([{ ...of, missing: [], seen: of.events }]);
+      expect(await store.calls.joinsOf('call-2')).toMatchObject([{ missing: ['Ended'] }]);
+    });
+
     test('looking back opens it for calls whose events came when it was not there', async () => {
       const store = await opened();
       const handled = async (eventName: string, parts: Partial<EventRecord>) =>

@@ -8,6 +8,7 @@ import {
   matchesCall,
   namesAmong,
 } from '../../shared/call-rows.ts';
+import { type KeptJoinRow, keptJoinOf } from '../../shared/join-progress.ts';
 import { type SearchRange, foundIn, windowOf } from '../../shared/event-rows.ts';
 import type { CallFilter, CallStore } from '../../call-store.ts';
 import type { Sequence } from '../../event-record.ts';
@@ -26,6 +27,14 @@ const eventsAtOnce = 20_000;
 export function callsOn(session: Session, clock: Clock): CallStore {
   return {
     eventsOf: (callId) => eventsOf(session, callId),
+
+    async joinsOf(callId) {
+      const rows = await session.query<KeptJoinRow>(
+        'select handler, seen, progress from ringback.joins where call_id = $1 order by handler',
+        [toText(callId)],
+      );
+      return rows.map((row) => keptJoinOf(row, fromText));
+    },
 
     /** In several looks, because a filter with few matches has to go through many events. */
     async list(filter) {

@@ -7,6 +7,7 @@ import type { Session } from '../connection/session.ts';
 /** Calls and joins in SQLite. */
 export const callsOn = (session: Session): CallStore => ({
   eventsOf: (callId) => session.read(({ callEvents }) => callEvents.eventsOf(callId)),
+  joinsOf: (callId) => session.read(({ callEvents }) => callEvents.joinsOf(callId)),
 
   /** In several steps, between which other work can run: a filter with few matches has to go through many events. */
   async list(filter) {
