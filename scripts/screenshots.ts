@@ -17,19 +17,27 @@ import { playTraffic } from './screenshots/traffic.ts';
 interface Picture {
   readonly name: string;
   readonly place: string;
-  /** What to click before the picture is taken. */
-  readonly click?: string;
+  /** The button to click before the picture is taken, and what is shown then. */
+  readonly click?: { readonly button: string; readonly shows: RegExp };
+  /** Whether the picture is of the whole page, not only of what is seen first. */
+  readonly isWhole?: boolean;
 }
 
+const wouldRun = /would (be )?run/;
+const transcript = { button: 'Show transcript', shows: /said before it/ };
 const pictures: readonly Picture[] = [
   { name: 'overview', place: '/' },
   { name: 'events', place: '/events?state=dead' },
   { name: 'event', place: '/events/trace-callended-1016' },
   { name: 'calls', place: '/calls' },
-  { name: 'call', place: '/calls/call_2017' },
+  { name: 'call', place: '/calls/call_2017', click: transcript, isWhole: true },
   { name: 'failures', place: '/failures' },
-  { name: 'replay-dialog', place: '/failures', click: 'Replay…' },
-  { name: 'replay', place: '/replay?state=dead&handler=crm-sync&rate=10', click: 'Show what would run' },
+  { name: 'replay-dialog', place: '/failures', click: { button: 'Replay…', shows: wouldRun } },
+  {
+    name: 'replay',
+    place: '/replay?state=dead&handler=crm-sync&rate=10',
+    click: { button: 'Show what would run', shows: wouldRun },
+  },
   { name: 'quarantine', place: '/quarantine' },
   { name: 'delivery', place: '/quarantine/1' },
   { name: 'handlers', place: '/handlers' },
@@ -70,21 +78,27 @@ async function takeAll(from: Browser, look: keyof typeof looks): Promise<void> {
   await context.close();
 }
 
-async function take(shown: Page, { name, place, click }: Picture, look: string): Promise<void> {
+async function take(
+  shown: Page,
+  { name, place, click, isWhole = false }: Picture,
+  look: string,
+): Promise<void> {
   await shown.goto('about:blank');
   await shown.goto(`${base}/#${place}`);
   await shown.locator('main h1:not(.loading)').waitFor();
   await shown.locator('main:not(:has(.loading))').waitFor();
-  if (click !== undefined) {
-    await shown.getByRole('button', { name: click }).first().click();
-    await shown
-      .getByText(/would (be )?run/)
-      .last()
-      .waitFor();
+  if (click) {
+    await shown.getByRole('button', { name: click.button }).first().click();
+    await shown.getByText(click.shows).last().waitFor();
   }
   await shown.waitForLoadState('networkidle');
+  const viewport = shown.viewportSize() ?? wide.viewport;
+  // Not by `fullPage`: what is out of sight is not laid out then.
+  const height = await shown.evaluate<number>('document.documentElement.scrollHeight');
+  if (isWhole) await shown.setViewportSize({ ...viewport, height });
   await shown.screenshot({
     path: `${folder}/${name}${look}.png`,
-    fullPage: asked !== undefined && click !== 'Replay…',
+    fullPage: asked !== undefined && name !== 'replay-dialog',
   });
+  await shown.setViewportSize(viewport);
 }

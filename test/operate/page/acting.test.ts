@@ -347,11 +347,15 @@ describe('what an event says', () => {
   const attack = `"><img src=x onerror="globalThis.attacked=1"><script>globalThis.attacked=1</script>{{7*7}}javascript:alert(1)`;
 
   test('stays text in every view', async () => {
-    const { receiver, logs } = await started({}, (r) =>
+    const { receiver, logs } = await started({}, (r) => {
       r.on('*', { name: 'crm', retry: { attempts: 1 } }, () => {
         throw new TypeError(attack);
-      }),
-    );
+      });
+      r.onCall(
+        { name: attack, events: ['callAnalysis.pcaCompleted', 'Another.Event'], within: '1h' },
+        () => {},
+      );
+    });
     const payload = {
       agent_id: attack,
       status: attack,
@@ -386,6 +390,7 @@ describe('what an event says', () => {
       '/quarantine',
       '/quarantine/1',
     ];
+    const opened = new Set<string>();
     for (const place of [
       ...places,
       '/drift',
@@ -394,13 +399,17 @@ describe('what an event says', () => {
       `/replay?only=${call}`,
     ]) {
       await goTo(place);
-      const body = page.getByRole('button', { name: 'Show body' });
-      if ((await body.count()) > 0) {
-        await body.click();
-        await page.getByLabel('The body').waitFor();
+      for (const what of ['body', 'transcript']) {
+        const button = page.getByRole('button', { name: `Show ${what}` });
+        if ((await button.count()) > 0) {
+          await button.click();
+          await page.getByLabel(`The ${what}`).waitFor();
+          opened.add(what);
+        }
       }
       expect([place, await page.locator('main img, main script, [onerror]').count()]).toEqual([place, 0]);
     }
+    expect([...opened]).toEqual(['body', 'transcript']);
     await goTo('/events');
     expect(await page.getByText(attack).count()).toBeGreaterThan(1);
     expect(await page.evaluate(() => 'attacked' in globalThis)).toBe(false);

@@ -15,6 +15,7 @@ export type RunState = Run['state'];
 export type FailedAttempt = Result<'Event'>['runs'][number]['failures'][number];
 export type Calls = Result<'Calls'>;
 export type Call = Result<'Call'>;
+export type Joins = Result<'Joins'>;
 export type Deliveries = Result<'Deliveries'>;
 export type Delivery = Result<'Delivery'>;
 export type SignatureCheck = Result<'SignatureCheck'>;

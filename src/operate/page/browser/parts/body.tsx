@@ -1,9 +1,8 @@
-/** A body with its headers: personal data, so it is loaded only by a click, which goes into the audit list. */
-import { useState } from 'preact/hooks';
+/** A body with its headers. */
 import { useAccess } from '../api/access.ts';
-import { type Refusal, get, refusalOf } from '../api/client.ts';
+import { get } from '../api/client.ts';
 import { LongText } from './long-text.tsx';
-import { Refused } from './standing.tsx';
+import { OnRequest } from './on-request.tsx';
 import { Fact, Facts } from './text.tsx';
 
 interface Content {
@@ -12,46 +11,18 @@ interface Content {
 }
 
 export function Body({ path, isBase64 = false }: { readonly path: string; readonly isBase64?: boolean }) {
-  const [content, setContent] = useState<Content>();
-  const [refusal, setRefusal] = useState<Refusal>();
-  const { mayDo } = useAccess();
-  if (!mayDo('bodies')) return null;
-
-  const show = async () => {
-    try {
-      setContent((await get<Content>(`${path}?body=true`))?.data);
-      setRefusal(undefined);
-    } catch (error) {
-      setRefusal(refusalOf(error));
-    }
-  };
-
+  if (!useAccess().mayDo('bodies')) return null;
+  const load = async () => (await get<Content>(`${path}?body=true`))?.data;
   return (
-    <section aria-labelledby="body-title">
-      <h2 id="body-title">Body and headers</h2>
-      {refusal && <Refused refusal={refusal} />}
-      <p>
-        <button
-          type="button"
-          aria-expanded={content !== undefined}
-          onClick={() => (content ? setContent(undefined) : void show())}
-        >
-          {content ? 'Hide body' : 'Show body'}
-        </button>{' '}
-        {!content && (
-          <span class="faint">
-            It may contain what callers have said. The audit list records that you looked.
-          </span>
-        )}
-      </p>
-      {content && (
+    <OnRequest title="Body and headers" what="body" load={load}>
+      {(content) => (
         <>
           <LongText
             label="The body"
-            text={isBase64 ? fromBase64(String(content.body)) : formatted(content.body)}
+            text={isBase64 ? fromBase64(String(content?.body)) : formatted(content?.body)}
           />
           <Facts>
-            {Object.entries(content.headers ?? {}).map(([name, value]) => (
+            {Object.entries(content?.headers ?? {}).map(([name, value]) => (
               <Fact key={name} name={name}>
                 <code dir="auto">{Array.isArray(value) ? value.join(', ') : String(value)}</code>
               </Fact>
@@ -59,7 +30,7 @@ export function Body({ path, isBase64 = false }: { readonly path: string; readon
           </Facts>
         </>
       )}
-    </section>
+    </OnRequest>
   );
 }
 

@@ -1,21 +1,26 @@
 /** The longest piece, in characters. */
 const longest = 2_000;
 
-/**
- * Foreign text of any length. To order a line with mixed directions, a browser processes its whole paragraph, so a long
- * one would freeze the page for minutes. So the text is split into paragraphs that are laid out when they are visible.
- * Copying yields the original text.
- */
+/** Foreign text of any length, in a region of its own. */
 export function LongText({ text, label }: { readonly text: string; readonly label: string }) {
   return (
-    <pre tabIndex={0} aria-label={label}>
-      {piecesOf(text).map((piece, place) => (
-        <span key={place} dir="auto">
-          {piece}
-        </span>
-      ))}
+    <pre class="long" tabIndex={0} aria-label={label}>
+      <Pieces text={text} />
     </pre>
   );
+}
+
+/**
+ * Foreign text of any length, for an element with the class `long`. To order a line with mixed directions, a browser
+ * processes its whole paragraph, so a long one would freeze the page for minutes. So the text is split into paragraphs
+ * that are laid out when they are visible. Copying yields the original text.
+ */
+export function Pieces({ text }: { readonly text: string }) {
+  return piecesOf(text).map((piece, place) => (
+    <span key={place} dir="auto">
+      {piece}
+    </span>
+  ));
 }
 
 /** Pieces that end at a line break if possible, else at a space, and never within a character. */

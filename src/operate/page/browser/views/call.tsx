@@ -10,6 +10,8 @@ import { Loaded } from '../parts/standing.tsx';
 import { Fact, Facts, Foreign, State, Time } from '../parts/text.tsx';
 import { linkTo } from '../router.ts';
 import { CallDrawing } from './call-drawing.tsx';
+import { CallJoins } from './call-joins.tsx';
+import { CallTranscript } from './call-transcript.tsx';
 import { EventTable } from './events.tsx';
 
 export function CallView({ callId }: { readonly callId: string }) {
@@ -65,6 +67,8 @@ function OneCall({ call }: { readonly call: Call }) {
           </Fact>
         )}
       </Facts>
+      <CallJoins callId={callId} />
+      <CallTranscript events={call.events} />
       <h2>Events</h2>
       {isCut && (
         <p class="faint">

@@ -122,7 +122,8 @@ const columns: readonly Column<Run>[] = [
   },
 ];
 
-function When({ run: { state, settledAt, dueAt } }: { readonly run: Run }) {
+/** When a run was settled, or is due. */
+export function When({ run: { state, settledAt, dueAt } }: { readonly run: Run }) {
   if (settledAt !== undefined) return <Time at={settledAt} />;
   if (state !== 'due' || dueAt === undefined) return <span class="faint">–</span>;
   if (Date.parse(dueAt) <= Date.now()) return <>at once</>;
