@@ -6,58 +6,38 @@ interface EventOfCall {
   readonly callId: string | null;
 }
 
-/** How many waiting events are read at once. */
-const batchSize = 256;
-/** How many are read in one transaction at most. A run beyond the last one read counts as behind a waiting event. */
-const maxRead = 16 * batchSize;
-
-/** The first waiting event, and the next ones after a sequence, in order. */
-interface Waiting {
-  readonly first: Sequence | undefined;
-  readonly after: (sequence: Sequence) => readonly EventOfCall[];
-}
+/** How many waiting events are read at most. A run beyond the last one read counts as behind a waiting event. */
+const maxRead = 4_096;
 
 /**
  * Tells whether an earlier event of the same call waits. When a process ends, the events whose runs it had in memory
  * wait to be claimed again. A later run of the call may have a row, because memory had no room for it: claimed at once,
- * it would overtake those events.
+ * it would overtake those events. Call the function anew in each transaction.
+ *
+ * Reads the waiting events themselves, if a run comes after the first one: an index of them by call would make an event
+ * of a backlog half as expensive again for the writer.
  */
-class BehindWaiting {
-  readonly #waiting: Waiting;
-  readonly #firstOfCalls = new Map<string | null, Sequence>();
-  /** Waiting events have been read up to here. It starts before the first one, and most runs come before that. */
-  #readTo: Sequence;
-  #read = 0;
-
-  constructor(waiting: Waiting) {
-    this.#waiting = waiting;
-    this.#readTo = (waiting.first ?? Infinity) - 1;
-  }
-
-  has({ sequence, callId }: EventOfCall): boolean {
-    if (callId === null) return false;
-    while (this.#readTo < sequence - 1 && this.#read < maxRead) this.#readMore();
-    const first = this.#firstOfCalls.get(callId) ?? Infinity;
-    return first < sequence || this.#readTo < sequence - 1;
-  }
-
-  #readMore(): void {
-    const events = this.#waiting.after(this.#readTo);
-    for (const { sequence, callId } of events) {
-      if (!this.#firstOfCalls.has(callId)) this.#firstOfCalls.set(callId, sequence);
-    }
-    this.#read += events.length;
-    const last = events.length < batchSize ? undefined : events.at(-1);
-    this.#readTo = last?.sequence ?? Infinity;
-  }
-}
-
-/** Call the function anew in each transaction. */
-export function prepareBehindWaiting(database: Database.Database): () => BehindWaiting {
+export function prepareBehindWaiting(database: Database.Database): () => (run: EventOfCall) => boolean {
   const first = database.prepare('select min(sequence) from waiting').pluck();
-  const next = database.prepare(`
+  const earliest = database.prepare(`
     select sequence, call_id as callId from waiting cross join events using (sequence)
-    where sequence > ? order by sequence limit ${batchSize}`);
-  const after = (sequence: Sequence) => next.all(sequence) as EventOfCall[];
-  return () => new BehindWaiting({ first: (first.get() as Sequence | null) ?? undefined, after });
+    order by sequence limit ${maxRead}`);
+
+  const read = () => {
+    const events = earliest.all() as EventOfCall[];
+    const upTo = events.length < maxRead ? Infinity : (events.at(-1)?.sequence ?? Infinity);
+    // Of several events of a call, the first one stays.
+    const firstOfCalls = new Map(events.toReversed().map(({ sequence, callId }) => [callId, sequence]));
+    return { upTo, firstOfCalls };
+  };
+
+  return () => {
+    const begins = (first.get() as Sequence | null) ?? Infinity;
+    let waiting: ReturnType<typeof read> | undefined;
+    return ({ sequence, callId }) => {
+      if (callId === null || sequence < begins) return false;
+      waiting ??= read();
+      return sequence > waiting.upTo || (waiting.firstOfCalls.get(callId) ?? Infinity) < sequence;
+    };
+  };
 }

@@ -3,7 +3,7 @@
  *   `eventsIn`            leaves events after a `claimEvents` in the same group to it (write-group.ts)
  *   `prepareClaimCheck`   lets an event wait for any waiting one, and for open runs and other claims of its call (record.ts)
  *   `events`              claims in order of arrival, without the calls of other processes
- *   `BehindWaiting`       lets a run that has not begun wait for earlier waiting events of its call
+ *   `isBehindWaiting`     lets a run that has not begun wait for earlier waiting events of its call
  *   `OpenRunsBefore`      gives a claimed event the open runs that go before it
  *   `SqliteStore`         returns claims to the dispatcher in the order of the writes
  *   dispatch              `PlacingOrder`, `CallOrder` (../../shared) and the lanes
@@ -111,7 +111,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       processes.ensureEntered();
       const passedOver = JSON.stringify([...callsOfOthers(processes.id), ...without]);
       const due = { handler, now, isStrict: Number(isStrict), passedOver };
-      const behind = behindWaiting();
+      const isBehindWaiting = behindWaiting();
       const calls = new Set<string>();
       const isAnother = (callId: string | null): boolean => {
         if (!isOneACall || callId === null) return true;
@@ -119,7 +119,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       };
       // A run that has begun, or that a replay has requeued, need not wait: its turn in the call's order is over.
       const mayGo = ({ attempts, replay, sequence, call_id: callId }: ClaimedRunRow): boolean =>
-        (attempts > 0 || replay !== null || !behind.has({ sequence, callId })) && isAnother(callId);
+        (attempts > 0 || replay !== null || !isBehindWaiting({ sequence, callId })) && isAnother(callId);
       const rows = take(dueRuns.iterate(due) as Iterable<ClaimedRunRow>, limits, mayGo);
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
