@@ -39,6 +39,11 @@ export interface QuarantineEntry extends Omit<QuarantineRecord, 'headers' | 'bod
 /** A delivery in quarantine, with its headers, and its body or the head of it. */
 export interface KeptDelivery extends QuarantineEntry, Pick<QuarantineRecord, 'headers' | 'body'> {}
 
+/** The trace id in the header, which is stored for lists; if there are several, all of them as JSON. */
+export function claimedTraceId({ 'x-webhook-traceid': traceId }: Headers): string | undefined {
+  return typeof traceId === 'object' ? JSON.stringify(traceId) : traceId;
+}
+
 /** Selects deliveries. Times are times of arrival, in milliseconds since 1970; `until` is exclusive. */
 export interface QuarantineFilter {
   readonly kind?: QuarantineKind | undefined;

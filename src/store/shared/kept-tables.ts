@@ -74,9 +74,10 @@ const keptTables = {
     reason: 'text',
     digest: 'text',
     received_at: 'number',
+    trace_id: 'text',
+    cut_from: 'number',
     headers: 'text',
     body: 'bytes',
-    cut_from: 'number',
   },
   quarantine_totals: { kind: 'text', dropped: 'number' },
   drift: {

@@ -1,13 +1,13 @@
-import type { Headers } from '../../../events/model.ts';
 import { requireKept } from '../../shared/altered-rows.ts';
 import { quarantineBounds } from '../../shared/bounds.ts';
-import type { QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
+import { type QuarantineRecord, type Quarantined, claimedTraceId } from '../../quarantine-store.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { toText } from '../connection/text.ts';
 
 /** Writes a delivery into quarantine, in one statement. */
 export async function keepDelivery(transaction: Transaction, record: QuarantineRecord): Promise<Quarantined> {
   const { kind, reason, digest, receivedAt, headers, body, cutFrom, skipped } = record;
+  const traceId = claimedTraceId(headers);
   const { kept, dropped } = await oneRow<{ kept: number | null; dropped: number }>(
     transaction,
     'select kept, dropped from ringback.keep_delivery($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
@@ -16,8 +16,7 @@ export async function keepDelivery(transaction: Transaction, record: QuarantineR
       reason,
       digest,
       receivedAt,
-      // A column of its own: headers that Postgres can't read as JSON must not break every list.
-      claimedTraceId(headers),
+      traceId === undefined ? null : toText(traceId),
       toText(JSON.stringify(headers)),
       Buffer.from(body.buffer, body.byteOffset, body.byteLength),
       cutFrom ?? null,
@@ -28,12 +27,6 @@ export async function keepDelivery(transaction: Transaction, record: QuarantineR
   );
   requireKept(kept !== null, 'quarantine');
   return { id: kept, dropped };
-}
-
-/** The trace id in the header; if there are several, all of them as JSON. */
-export function claimedTraceId({ 'x-webhook-traceid': traceId }: Headers): string | null {
-  if (traceId === undefined) return null;
-  return toText(typeof traceId === 'string' ? traceId : JSON.stringify(traceId));
 }
 
 /** Removes deliveries from quarantine. Resolves to how many were there. */

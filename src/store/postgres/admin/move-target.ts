@@ -1,4 +1,3 @@
-import type { Headers } from '../../../events/model.ts';
 import {
   type LastNumbers,
   type MoveTarget,
@@ -18,7 +17,7 @@ import {
 import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { fromText, toText } from '../connection/text.ts';
-import { claimedTraceId, lockQuarantine } from './keep-delivery.ts';
+import { lockQuarantine } from './keep-delivery.ts';
 import { contentsOf, numbersOf } from './move-source.ts';
 
 const types: Readonly<Record<ColumnKind, string>> = {
@@ -94,11 +93,6 @@ const otherWriters: Readonly<Partial<Record<KeptTable, WriteRows>>> = {
   async quarantine(transaction, rows) {
     await lockQuarantine(transaction);
     await inserting('quarantine')(transaction, rows);
-    await transaction.query(
-      `update ringback.quarantine q set trace_id = n.trace_id
-       from unnest($1::bigint[], $2::text[]) as n (id, trace_id) where q.id = n.id`,
-      [rows.map(([id]) => id), rows.map((row) => claimedTraceId(JSON.parse(String(row[5])) as Headers))],
-    );
   },
   quarantine_totals: (transaction, rows) =>
     transaction.query(

@@ -1,6 +1,11 @@
 import type Database from 'better-sqlite3';
 import { quarantineBounds } from '../../shared/bounds.ts';
-import type { QuarantineKind, QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
+import {
+  type QuarantineKind,
+  type QuarantineRecord,
+  type Quarantined,
+  claimedTraceId,
+} from '../../quarantine-store.ts';
 import { requireKept } from '../../shared/altered-rows.ts';
 
 export interface QuarantineRow {
@@ -8,6 +13,7 @@ export interface QuarantineRow {
   readonly reason: string;
   readonly digest: string;
   readonly receivedAt: number;
+  readonly traceId: string | null;
   readonly headers: string;
   readonly body: Uint8Array;
   readonly cutFrom: number | null;
@@ -21,7 +27,12 @@ export interface Kept extends Quarantined {
 }
 
 export function quarantineRow({ headers, cutFrom, ...record }: QuarantineRecord): QuarantineRow {
-  return { ...record, headers: JSON.stringify(headers), cutFrom: cutFrom ?? null };
+  return {
+    ...record,
+    traceId: claimedTraceId(headers) ?? null,
+    headers: JSON.stringify(headers),
+    cutFrom: cutFrom ?? null,
+  };
 }
 
 interface Held {
@@ -35,9 +46,8 @@ interface Held {
  */
 export function prepareKeepDelivery(database: Database.Database): (row: QuarantineRow) => Kept {
   const insert = database.prepare(`
-    insert into quarantine (kind, reason, digest, received_at, headers, body)
-    values (@kind, @reason, @digest, @receivedAt, @headers, @body) on conflict do nothing`);
-  const insertSize = database.prepare('insert into quarantine_cut values (?, ?)');
+    insert into quarantine (kind, reason, digest, received_at, trace_id, cut_from, headers, body)
+    values (@kind, @reason, @digest, @receivedAt, @traceId, @cutFrom, @headers, @body) on conflict do nothing`);
   const copyOf = database
     .prepare("select id from quarantine where kind = 'unreadable' and digest = ?")
     .pluck();
@@ -56,12 +66,11 @@ export function prepareKeepDelivery(database: Database.Database): (row: Quaranti
     return dropped;
   };
 
-  return ({ skipped, cutFrom, ...row }) => {
+  return ({ skipped, ...row }) => {
     const { changes, lastInsertRowid } = insert.run(row);
     const isNew = changes > 0;
     const id = isNew ? Number(lastInsertRowid) : (copyOf.get(row.digest) as number | undefined);
     requireKept(id !== undefined, 'quarantine');
-    if (isNew && cutFrom !== null) insertSize.run(id, cutFrom);
     if (row.kind === 'unreadable') return { id, dropped: 0, isNew };
     const dropped = dropOldest();
     if (dropped + skipped > 0) addDropped.run(dropped + skipped);

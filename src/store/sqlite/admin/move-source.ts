@@ -15,7 +15,6 @@ const derivedRows: Readonly<Partial<Record<KeptTable, string>>> = {
   waiting: '(select sequence from waiting union select sequence from claims) join events using (sequence)',
   runs: `(select sequence, handler, call_id, iif(state = 'claimed', 'due', state) as state, attempts,
     iif(state = 'claimed', coalesce(due_at, 0), due_at) as due_at, reason, settled_at, replay, failure from runs)`,
-  quarantine: '(select quarantine.*, size as cut_from from quarantine left join quarantine_cut using (id))',
   settings: "(select name, value from settings where name in ('scheme', 'reconciled'))",
 };
 

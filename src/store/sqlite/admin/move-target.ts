@@ -73,10 +73,6 @@ function prepareRows(database: Database.Database): Readonly<Record<KeptTable, (r
   const event = inserting('events', ['call_key']);
   const identity = inserting('identities', ['era']);
   const insertWaiting = database.prepare('insert into waiting values (?) on conflict do nothing');
-  const insertDelivery = database.prepare(
-    'insert into quarantine values (?, ?, ?, ?, ?, ?, ?) on conflict do nothing',
-  );
-  const insertSize = database.prepare('insert into quarantine_cut values (?, ?)');
   const setDropped = database.prepare('update quarantine_totals set dropped = ? where kind = ?');
 
   return {
@@ -90,11 +86,7 @@ function prepareRows(database: Database.Database): Readonly<Record<KeptTable, (r
     failures: inserting('failures'),
     failure_groups: inserting('failure_groups'),
     joins: inserting('joins'),
-    quarantine(row) {
-      const { changes } = insertDelivery.run(...row.slice(0, 7));
-      if (changes > 0 && row[7] !== null) insertSize.run(row[0], row[7]);
-      return changes;
-    },
+    quarantine: inserting('quarantine'),
     quarantine_totals: ([kind, dropped]) => setDropped.run(dropped, kind).changes,
     drift: inserting('drift'),
     audit: inserting('audit'),

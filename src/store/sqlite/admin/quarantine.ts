@@ -18,11 +18,8 @@ interface KeptRow extends EntryRow, Pick<KeptDelivery, 'body'> {
   readonly headers: string;
 }
 
-// Headers that somebody has damaged must not keep the others from being listed.
-const claimedTraceId = `iif(json_valid(headers), headers ->> '$."x-webhook-traceid"', null)`;
-const columns = `quarantine.id, kind, reason, digest, ${claimedTraceId} as traceId, received_at as receivedAt,
-  coalesce(size, length(body)) as bytes, size is not null as isCut`;
-const withSize = 'quarantine left join quarantine_cut using (id)';
+const columns = `id, kind, reason, digest, trace_id as traceId, received_at as receivedAt,
+  coalesce(cut_from, length(body)) as bytes, cut_from is not null as isCut`;
 
 /** Shows deliveries in quarantine, and takes them out; `keep-delivery.ts` puts them in. */
 export function prepareQuarantine(database: Database.Database, record: ReturnType<typeof prepareRecord>) {
@@ -33,19 +30,17 @@ export function prepareQuarantine(database: Database.Database, record: ReturnTyp
   const unauthenticated = database
     .prepare("select id from quarantine where kind = 'not_authentic' order by id")
     .pluck();
-  const selectOne = database.prepare(
-    `select ${columns}, headers, body from ${withSize} where quarantine.id = ?`,
-  );
+  const selectOne = database.prepare(`select ${columns}, headers, body from quarantine where id = ?`);
   const markUnreadable = database.prepare(
     "update or ignore quarantine set kind = 'unreadable', reason = @reason where id = @id and kind = 'not_authentic'",
   );
   const page = database.prepare(`
-    select ${columns} from ${withSize}
-    where (@before is null or quarantine.id < @before)
+    select ${columns} from quarantine
+    where (@before is null or id < @before)
       and (@kind is null or kind = @kind) and (@reason is null or reason = @reason)
-      and (@traceId is null or instr(${claimedTraceId}, @traceId) > 0)
+      and (@traceId is null or instr(trace_id, @traceId) > 0)
       and (@since is null or received_at >= @since) and (@until is null or received_at < @until)
-    order by quarantine.id desc limit @limit`);
+    order by id desc limit @limit`);
 
   return {
     list({ kind, reason, traceId, since, until, limit, cursor }: QuarantineFilter): QuarantinePage {

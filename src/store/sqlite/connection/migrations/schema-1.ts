@@ -150,29 +150,22 @@ export const schema1 = `
   create index runs_unbegun_by_call on runs (call_id, handler, sequence) where state = 'due' and attempts = 0;
   create index runs_blocked on runs (handler, call_id, sequence) where state = 'blocked';
 
-  -- Deliveries kept but not handled.
+  -- Deliveries kept but not handled. cut_from: the size of the whole body, if only its beginning is here. It comes before
+  -- headers and body, because what comes after them could be read only by going through their pages.
   create table quarantine (
     id          integer primary key autoincrement,
     kind        text not null check (kind in ('not_authentic', 'unreadable')),
     reason      text not null,
     digest      text not null,
     received_at integer not null,
+    trace_id    text,
+    cut_from    integer,
     headers     text not null,
     body        blob not null
   );
   create unique index quarantine_unreadable on quarantine (digest) where kind = 'unreadable';
   create index quarantine_not_authentic on quarantine (id) where kind = 'not_authentic';
   create index quarantine_received on quarantine (received_at);
-
-  -- The size of the whole body, if only its beginning is in quarantine. Not a column of that table: one after the body
-  -- could be read only by going through the body's pages.
-  create table quarantine_cut (
-    id   integer primary key,
-    size integer not null
-  );
-  create trigger quarantine_cut_removed after delete on quarantine begin
-    delete from quarantine_cut where id = old.id;
-  end;
 
   -- How much is in quarantine, kept by triggers, and how many unauthenticated deliveries were ever dropped.
   create table quarantine_totals (
