@@ -1,29 +1,19 @@
 import Database from 'better-sqlite3';
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  openSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ringbackError } from '../../../errors/errors.ts';
 import { codeOf } from '../../../kit/error-text.ts';
 import { openingCause } from '../connection/connection.ts';
 import { whyNoInbox } from '../connection/why-no-inbox.ts';
 
-const taken = 'a file with that name exists already';
-
 /** What to do if a temporary copy can't be made. */
 export const temporaryFix = 'Set TMPDIR to a folder that you may write to, and that has room for a copy.';
 
 /**
  * Makes a consistent copy of an inbox while receivers work on it. The copy gets its name only when it is whole and on
- * disk, so that half a copy can't be taken for a backup, and never overwrites a file.
+ * disk, so that half a copy can't be taken for a backup. It doesn't take the place of another file: by a look before the
+ * rename, because file systems such as exFAT have no hard links, which would refuse by themselves.
  *
  * Uses `vacuum into`, because SQLite's backup interface begins again whenever something is written.
  *
@@ -31,50 +21,31 @@ export const temporaryFix = 'Set TMPDIR to a folder that you may write to, and t
  * @throws RingbackError `backup_failed`
  */
 export function copyInbox(file: string, to: string, fix?: string): void {
-  const partial = `${to}.partial`;
-  let descriptor: number | undefined;
+  // Of this copy alone: another one to the same name may be under way.
+  const partial = `${to}.${randomUUID()}.partial`;
   try {
-    // The link below decides; this only fails early.
-    if (lstatSync(to, { throwIfNoEntry: false })) throw new Error(taken);
-    refuseLeftovers(to);
-    // Left by a copy that was killed.
-    rmSync(partial, { force: true });
+    refuseTaken(to);
     // Only its owner may read the copy, because it holds transcripts and phone numbers.
-    descriptor = openSync(partial, 'wx', 0o600);
+    closeSync(openSync(partial, 'wx', 0o600));
     fill(partial, file);
-    fsyncSync(descriptor);
-    // Unlike a rename, a link fails if there is a file of that name.
-    linkSync(partial, to);
-    requireOwn(descriptor, to);
-    rmSync(partial);
+    sync(partial);
+    refuseTaken(to);
+    renameSync(partial, to);
     sync(dirname(to));
   } catch (error) {
-    if (descriptor !== undefined && isAt(descriptor, partial)) removeIfPossible(partial);
+    removeIfPossible(partial);
     throw ringbackError('backup_failed', { to, cause: copyCause(error), fix });
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
-/** SQLite would take the WAL or journal of an earlier file of that name for the copy's, and write it into the copy. */
-function refuseLeftovers(to: string): void {
+/**
+ * Refuses a name that is taken. With the WAL or journal of an earlier file of that name beside it, SQLite would take
+ * that for the copy's, and write it into the copy.
+ */
+function refuseTaken(to: string): void {
+  if (lstatSync(to, { throwIfNoEntry: false })) throw new Error('a file with that name exists already');
   const left = ['-wal', '-journal'].find((end) => existsSync(`${to}${end}`));
   if (left !== undefined) throw new Error(`there is a file ${to}${left}, which belongs to another database`);
-}
-
-/**
- * Refuses if `partial` was another copy's when it was linked: a copy to the same name begins by removing what this one
- * has made so far.
- */
-function requireOwn(descriptor: number, to: string): void {
-  if (isAt(descriptor, to)) return;
-  rmSync(to);
-  throw new Error('another copy to it has been started meanwhile');
-}
-
-function isAt(descriptor: number, path: string): boolean {
-  const [own, found] = [fstatSync(descriptor), statSync(path, { throwIfNoEntry: false })];
-  return found !== undefined && own.ino === found.ino && own.dev === found.dev;
 }
 
 function fill(copy: string, file: string): void {
@@ -106,10 +77,7 @@ function sync(path: string): void {
 
 export function copyCause(error: unknown): string {
   const code = codeOf(error);
-  if (code === 'EEXIST') return taken;
   if (code === 'ENOENT') return 'there is no such folder';
-  if (code === 'ERR_FS_EISDIR')
-    return 'there is a folder with the name of the unfinished copy, which ends in .partial';
   if (code === 'EACCES' || code === 'EPERM') return 'you may not write there';
   if (code === 'ENOSPC' || code === 'SQLITE_FULL' || code === 'database_full') return 'the disk is full';
   return openingCause(error);
