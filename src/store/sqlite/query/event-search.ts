@@ -11,27 +11,34 @@ import { asText } from '../connection/parameters.ts';
 /** How many sequences one look goes through at most: some ten milliseconds, for which intake can wait. */
 const window = 20_000;
 
+const hasRun = (condition: string) =>
+  `exists (select 1 from runs r where r.sequence = e.sequence and ${condition})`;
+
 const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> = {
   eventName: 'event_name = @eventName',
-  callId: `sequence in (${sequencesOfCall('@callKey')}) and call_id = ${asText('@callId')}`,
+  callId: `sequence in (select sequence from (${sequencesOfCall('@callKey')}) where sequence between @from and @to)
+    and call_id = ${asText('@callId')}`,
   agentId: 'agent_id = @agentId',
-  handler: 'exists (select 1 from runs where runs.sequence = e.sequence and runs.handler = @handler)',
+  handler: hasRun('r.handler = @handler'),
   since: 'received_at >= @since',
   until: 'received_at < @until',
   traceId: 'trace_id = @traceId',
-  failure: 'sequence in (select sequence from runs where failure = @failure)',
+  failure: hasRun('r.failure = @failure'),
 };
+const isDead = hasRun("r.state = 'dead' and (@handler is null or r.handler = @handler)");
 
-/** The states that few events are in, each with its own index. */
-const fewInState: Readonly<Record<string, string>> = {
+/** Conditions that few events meet, each with an index that leads to all of them. */
+const few = {
   new: 'select sequence from waiting union all select sequence from claims',
   open: openSequences,
   dead: "select sequence from runs where state = 'dead' and (@handler is null or handler = @handler)",
-};
+  failure: 'select sequence from runs where failure = @failure',
+} as const;
 
 /**
- * Finds events by a filter. If an index leads to few events, one look goes through all of them. No look reads bodies,
- * which have a table of their own.
+ * Finds events by a filter. If an index leads to few events, one look of a list goes through all of them. A replay takes
+ * a hundred events at a time, in order of arrival: it would go through all of them each time, and goes through a window
+ * of the inbox instead. No look reads bodies, which have a table of their own.
  */
 export function prepareEventSearch(database: Database.Database) {
   const statements = new Map<string, Database.Statement>();
@@ -44,7 +51,7 @@ export function prepareEventSearch(database: Database.Database) {
   };
 
   return (filter: EventFilter, range: SearchRange): Found => {
-    const looked = isIndexed(filter) ? range : windowOf(range, window);
+    const looked = range.latestFirst && isIndexed(filter) ? range : windowOf(range, window);
     const { from, to, limit, latestFirst } = looked;
     const key = filter.callId === undefined ? null : callKey(filter.callId);
     const parameters = { ...nulls, ...defined(filter), callKey: key, from, to, limit };
@@ -58,19 +65,25 @@ export function searchSql(filter: EventFilter, latestFirst: boolean): string {
   const given = Object.keys(defined(filter)).filter(
     (name) => name in conditions,
   ) as (keyof typeof conditions)[];
-  const few = filter.state === undefined ? undefined : fewInState[filter.state];
+  const { state } = filter;
   const where = [
     'sequence between @from and @to',
     ...given.map((name) => conditions[name]),
-    ...(filter.state === undefined || filter.state === 'dead' ? [] : [`${eventState} = '${filter.state}'`]),
-    ...(few === undefined ? [] : [`sequence in (${few})`]),
+    ...(state === undefined ? [] : [state === 'dead' ? isDead : `${eventState} = '${state}'`]),
+    ...(latestFirst ? indexesOf(filter) : []).map((sequences) => `sequence in (${sequences})`),
   ];
   return `select sequence from events e where ${where.join(' and ')}
     order by sequence ${latestFirst ? 'desc' : 'asc'} limit @limit`;
 }
 
-function isIndexed({ callId, failure, state }: EventFilter): boolean {
-  return callId !== undefined || failure !== undefined || (state !== undefined && state in fewInState);
+/** SQL: the sequences of few events to which indexes lead. */
+function indexesOf({ failure, state }: EventFilter): readonly string[] {
+  const ofState = state === undefined || state === 'done' ? [] : [few[state]];
+  return [...ofState, ...(failure === undefined ? [] : [few.failure])];
+}
+
+function isIndexed(filter: EventFilter): boolean {
+  return filter.callId !== undefined || indexesOf(filter).length > 0;
 }
 
 /** A value for every parameter, which the driver requires for those that a statement names. */
