@@ -4,28 +4,9 @@ import { type EarlierIdentities, eraOf, withErasOf } from './eras.ts';
 import { identityBytes } from '../../shared/identity-key.ts';
 import { EraFilters, addTo, bitsOf, filterBytes, newFilter } from './era-filters.ts';
 
-/**
- * How many identities are added to the unfinished filter for each event that is written. Until it is finished, its era
- * is searched in the database.
- */
-const pace = 16;
-/** The most identities that are added in one transaction. */
-const maxAtOnce = 4_096;
-
 interface StoredFilter {
   readonly era: number;
   readonly bits: Uint8Array<ArrayBuffer>;
-}
-
-/** Some keys of an era, concatenated in hexadecimal, and the last of them. */
-interface Slice {
-  readonly keys: string | null;
-  readonly last: Buffer | null;
-}
-
-interface Unfinished extends StoredFilter {
-  /** The last identity that is in it. */
-  last: Buffer;
 }
 
 /**
@@ -36,7 +17,7 @@ interface Unfinished extends StoredFilter {
 export class FilteredIdentities implements EarlierIdentities {
   readonly #find: Database.Statement;
   readonly #hasAny: Database.Statement;
-  readonly #next: Database.Statement;
+  readonly #keysOf: Database.Statement;
   readonly #insertFilter: Database.Statement;
   readonly #deleteFilters: Database.Statement;
   readonly #storedFilter: Database.Statement;
@@ -50,18 +31,14 @@ export class FilteredIdentities implements EarlierIdentities {
   /** Every era before this one has a filter in memory or is in `#unfiltered`, unless all its identities were removed. */
   #known: number | undefined;
   #tidied = 0;
-  #unfinished: Unfinished | undefined;
-  // Both are reused: each new buffer would take memory until the next full garbage collection.
-  readonly #bits = newFilter();
-  readonly #slice = Buffer.allocUnsafeSlow(maxAtOnce * identityBytes);
 
   constructor(database: Database.Database) {
     this.#find = database.prepare('select 1 from identities where era = ? and identity = ?');
     this.#hasAny = database.prepare('select 1 from identities where era = ? limit 1');
     // Selected as one text, because a buffer for each identity would stay until a full garbage collection.
-    this.#next = database.prepare(`
-      select group_concat(hex(identity), '') as keys, max(identity) as last from (
-        select identity from identities where era = ? and identity > ? order by identity limit ?)`);
+    this.#keysOf = database
+      .prepare("select group_concat(hex(identity), '') from identities where era = ?")
+      .pluck();
     this.#insertFilter = database.prepare('insert or replace into identity_filters values (?, ?)');
     this.#deleteFilters = database.prepare(`
       delete from identity_filters
@@ -93,39 +70,28 @@ export class FilteredIdentities implements EarlierIdentities {
     return undefined;
   }
 
-  written(events: number, lastCommitted: Sequence): void {
+  written(lastCommitted: Sequence): void {
     // Only committed sequences count: others may be rolled back and given again.
     const latest = eraOf(lastCommitted);
     this.#learn();
     if (this.#tidied < latest) this.#tidy(latest);
-    const era = this.#unfiltered.find((each) => each < latest);
-    if (era === undefined) return;
+    // Tombstones that a move has brought are all in an era before these, which may be of any size.
+    const era = this.#unfiltered.find((each) => each >= 0 && each < latest);
     // Another process may have stored the filter already.
-    if (!this.#unfinished && this.#takeStored(era)) return;
-    this.#unfinished ??= this.#begin(era);
-    this.#goOn(this.#unfinished, Math.min(events * pace, maxAtOnce));
+    if (era !== undefined && !this.#takeStored(era)) this.#build(era);
   }
 
   #isIn(era: number, key: Buffer): boolean {
     return this.#find.get(era, key) !== undefined;
   }
 
-  #begin(era: number): Unfinished {
-    return { era, bits: this.#bits.fill(0), last: Buffer.alloc(0) };
-  }
-
-  #goOn(unfinished: Unfinished, count: number): void {
-    const found = this.#next.get(unfinished.era, unfinished.last, count) as Slice;
-    const size = this.#slice.write(found.keys ?? '', 'hex');
-    for (let at = 0; at < size; at += identityBytes) addTo(unfinished.bits, bitsOf(this.#slice, at));
-    unfinished.last = found.last ?? unfinished.last;
-    if (size < count * identityBytes) this.#finish(unfinished);
-  }
-
-  #finish({ era, bits }: StoredFilter): void {
+  /** Takes some ten milliseconds, once in 65,536 events. */
+  #build(era: number): void {
+    const keys = Buffer.from((this.#keysOf.get(era) as string | null) ?? '', 'hex');
+    const bits = newFilter();
+    for (let at = 0; at < keys.length; at += identityBytes) addTo(bits, bitsOf(keys, at));
     this.#insertFilter.run(era, bits);
     this.#take({ era, bits });
-    this.#unfinished = undefined;
   }
 
   #takeStored(era: number): boolean {
@@ -156,7 +122,6 @@ export class FilteredIdentities implements EarlierIdentities {
     const isEmpty = (era: number) => era < latest && this.#hasAny.get(era) === undefined;
     for (const era of this.#filters.eras) if (isEmpty(era)) this.#filters.remove(era);
     this.#unfiltered = this.#unfiltered.filter((era) => !isEmpty(era));
-    if (this.#unfinished && isEmpty(this.#unfinished.era)) this.#unfinished = undefined;
     this.#tidied = latest;
   }
 }

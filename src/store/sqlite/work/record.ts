@@ -148,7 +148,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
     });
     if (recorded > 0) count.run(recorded);
     indexCalls(totals);
-    earlier.written(rows.length, lastCommitted);
+    earlier.written(lastCommitted);
     return results;
   };
 }
