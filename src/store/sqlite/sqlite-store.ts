@@ -241,7 +241,11 @@ export class SqliteStore implements Store {
     });
   }
 
-  /** Notifies subscribers if another connection has written: SQLite doesn't say which, or what. */
+  /**
+   * Notifies subscribers if another connection has written. SQLite doesn't say which: this process's own writer counts
+   * too, so a busy process looks for work with each heartbeat, which costs it one short read of each handler's due runs
+   * and one claim. An idle process is left alone.
+   */
   #notify(): void {
     const version = this.#session.opened().statements.overview.dataVersion();
     if (version === this.#dataVersion) return;
