@@ -108,7 +108,7 @@ export class Dispatcher {
   async start(): Promise<void> {
     const { store, telemetry, registry } = this.#parts;
     await this.#heartbeat.start();
-    for (const { name, order } of registry.all) await store.unblock(name, order);
+    for (const { name, order } of registry.all) if (order !== 'strict') await store.unblock(name);
     await reportHandlers(store, telemetry, new Set(registry.all.map(({ name }) => name)));
     // The database may have been replaced meanwhile, and the dispatcher stopped.
     if (this.#state === 'stopping') return;

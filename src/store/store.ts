@@ -6,7 +6,7 @@
  * and `done` after that. Most events never have a stored run: a run is stored only if there is something to remember
  * (a retry, a dead letter, a sibling that is still working).
  */
-import type { DatabaseOf, Order, UserDatabase } from '../dispatch/handler.ts';
+import type { DatabaseOf, UserDatabase } from '../dispatch/handler.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { CallStore } from './call-store.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from './claims.ts';
@@ -172,10 +172,10 @@ export interface Store<Transaction = UserDatabase> {
    */
   settleWith(run: ClaimedRun, end: RunEnd, effects: (transaction: Transaction) => unknown): Promise<Settled>;
   /**
-   * Called when a process starts: makes blocked runs of a handler due that no settlement would unblock. These are all
-   * of them, unless its order is `strict`: then, for each call whose open runs are all blocked, the first one.
+   * Makes all blocked runs of a handler due. Called when a process starts in which its order is not `strict`: a
+   * settlement unblocks only the next run of its call.
    */
-  unblock(handler: string, order: Order): Promise<void>;
+  unblock(handler: string): Promise<void>;
   /** Ends the claim on an event for which there is nothing to run. */
   finish(event: ClaimedEvent): Promise<void>;
 

@@ -1,7 +1,6 @@
 /** Runs that were stored while their handler had one order, and begin when it has another. */
 import { describe, expect, test } from 'vitest';
 import { deliver } from '../support/deliveries.ts';
-import { rowsIn } from '../support/inbox.ts';
 import type { Order } from '../support/public.ts';
 import { type Started, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -55,17 +54,5 @@ describe("what order 'strict' has blocked", () => {
     await deliver(receiver, eventOf('fourth'));
     while ((await receiver.counts()).runs.blocked < 3) await new Promise(setImmediate);
     expect(seen).toEqual([]);
-  });
-
-  test('is run one after the other when nothing is left that could unblock it', async () => {
-    const database = await withBlockedRuns();
-    await rowsIn(
-      database,
-      "update runs set state = 'done', due_at = null, settled_at = 0 where state = 'due'",
-    );
-    const { receiver, logs, seen } = await noting(database, 'strict');
-    await logs.until('run_done', 2);
-    expect(seen).toEqual(['second', 'third']);
-    expect((await receiver.counts()).runs).toMatchObject({ due: 0, blocked: 0 });
   });
 });

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { AsyncInboxDatabase, JoinTerms, Order } from '../../dispatch/handler.ts';
+import type { AsyncInboxDatabase, JoinTerms } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored } from '../shared/claimed-work.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
@@ -171,8 +171,8 @@ export class PostgresStore implements Store<PoolClient> {
     return this.#claimed.detach(run, (isLast) => this.#work.settling.settleWith(run, end, isLast, effects));
   }
 
-  async unblock(handler: string, order: Order): Promise<void> {
-    while ((await this.#work.settling.unblock(toText(handler), order)) > 0);
+  async unblock(handler: string): Promise<void> {
+    while ((await this.#work.settling.unblock(toText(handler))) > 0);
   }
 
   async finish(event: ClaimedEvent): Promise<void> {

@@ -26,23 +26,22 @@ export function addRuns({ events, runs, handlers }: RunCounts, step: readonly Ch
   };
 }
 
-/** A run to dismiss, with the state that it was in. */
-export interface DismissedRow {
+/** A run that is dismissed or removed, with the state that it was in. */
+export interface RunTaken {
   readonly handler: string;
   readonly callId: string | null;
-  readonly state: 'due' | 'blocked' | 'dead';
+  readonly state: 'due' | 'claimed' | 'blocked' | 'done' | 'dead';
 }
 
 /**
- * The handlers and calls whose next run may have to be unblocked: those of due runs. A dead run unblocked the next one
- * when it died, and what a blocked run holds up is also held up by the run before it.
+ * The handlers and calls whose next run may have to be unblocked: those of due and claimed runs. A settled run has
+ * unblocked the next one already, and what a blocked run holds up is also held up by the run before it.
  */
-export function runsThatBlocked(
-  runs: readonly DismissedRow[],
-): Iterable<{ handler: string; callId: string }> {
+export function runsThatBlocked(runs: readonly RunTaken[]): Iterable<{ handler: string; callId: string }> {
   const found = new Map<string, { handler: string; callId: string }>();
   for (const { handler, callId, state } of runs) {
-    if (state === 'due' && callId !== null) found.set(joinKey({ handler, callId }), { handler, callId });
+    const blocks = state === 'due' || state === 'claimed';
+    if (blocks && callId !== null) found.set(joinKey({ handler, callId }), { handler, callId });
   }
   return found.values();
 }

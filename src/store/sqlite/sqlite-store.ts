@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { InboxDatabase, JoinTerms, Order, UserDatabase } from '../../dispatch/handler.ts';
+import type { InboxDatabase, JoinTerms, UserDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored, readingKeyOf } from '../shared/claimed-work.ts';
 import { isOrdinary } from '../shared/run-to-write.ts';
@@ -197,9 +197,9 @@ export class SqliteStore implements Store {
     return rehearse(this.#session, effects);
   }
 
-  async unblock(handler: string, order: Order): Promise<void> {
+  async unblock(handler: string): Promise<void> {
     const { unblock } = this.#session.opened().statements;
-    if (unblock.hasAny(handler)) while ((await this.#session.write('unblock', [handler, order])) > 0);
+    if (unblock.hasAny(handler)) while ((await this.#session.write('unblock', [handler])) > 0);
   }
 
   async finish(event: ClaimedEvent): Promise<void> {

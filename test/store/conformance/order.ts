@@ -147,7 +147,7 @@ export function describeOrder(name: string, opened: () => Promise<Store>): void 
       const store = await opened();
       await storeBlocked(store, 'handler');
       await storeBlocked(store, 'another');
-      await store.unblock('handler', 'none');
+      await store.unblock('handler');
       expect((await store.counts()).runs).toMatchObject({ due: 4, blocked: 2 });
       expect(traceIdsOf(await claimDue(store, none, { now: 499 }))).toEqual(['handler-2', 'handler-3']);
       expect(await claimDue(store, handlerOf('another', { order: 'none' }), { now: 499 })).toEqual([]);
@@ -156,7 +156,7 @@ export function describeOrder(name: string, opened: () => Promise<Store>): void 
     test('with the order of the call, they are unblocked in order of arrival', async () => {
       const store = await opened();
       await storeBlocked(store, 'handler');
-      await store.unblock('handler', 'call');
+      await store.unblock('handler');
       expect((await store.counts()).runs).toMatchObject({ due: 3, blocked: 0 });
       expect(traceIdsOf(await claimDue(store, handlerOf(), { now: 499 }))).toEqual([
         'handler-2',
@@ -165,14 +165,10 @@ export function describeOrder(name: string, opened: () => Promise<Store>): void 
       expect(traceIdsOf(await claimDue(store, handlerOf(), { now: 500 }))).toEqual(['handler-1']);
     });
 
-    test('strictly, only the first of a call is unblocked, if no other run of it is open', async () => {
+    test('a run that is removed with its event unblocks the next of its call', async () => {
       const store = await opened();
       const first = await storeBlocked(store, 'handler');
-      await store.unblock('handler', 'strict');
-      expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 2 });
-      // With the event goes the run whose settlement would have unblocked the next.
       await store.retention.eraseEvents([first.sequence], presentTime);
-      await store.unblock('handler', 'strict');
       expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 1 });
       expect(traceIdsOf(await claimDue(store, strict, { now: 1 }))).toEqual(['handler-2']);
     });

@@ -1,7 +1,9 @@
 import type { Sequence } from '../../event-record.ts';
 import type { ErasureStep } from '../../retention-store.ts';
+import { type RunTaken, runsThatBlocked } from '../../shared/changed-runs.ts';
 import { fromText } from '../connection/text.ts';
 import type { Transaction } from '../connection/transaction.ts';
+import { unblockNext } from '../work/unblock.ts';
 
 /**
  * Locks out other removals, and replays. Call it first in the transaction: two removals could deadlock on each other's
@@ -42,11 +44,13 @@ export async function removeEvents(
     'select 1 from ringback.runs where sequence = any ($1) order by sequence, handler for update',
     [sequences],
   );
-  const runs = await transaction.query<RemovedRun>(
-    'delete from ringback.runs where sequence = any ($1) returning handler, call_id',
+  const runs = await transaction.query<RunTaken>(
+    'delete from ringback.runs where sequence = any ($1) returning handler, call_id as "callId", state',
     [sequences],
   );
   await forgetWaits(transaction, runs);
+  // The rest of a large call is erased later, or never if the process ends: nothing else would unblock its runs.
+  for (const { callId, handler } of runsThatBlocked(runs)) await unblockNext(transaction, callId, handler);
   for (const table of ['waiting', 'claims', 'crash_counts', 'duplicates', 'failures', 'bodies'])
     await transaction.query(`delete from ringback.${table} where sequence = any ($1)`, [sequences]);
   const events = await transaction.query<{ call_id: string | null; trace_id: string }>(
@@ -64,22 +68,17 @@ export async function removeEvents(
   return { events: events.length, runs: runs.length, traceIds };
 }
 
-interface RemovedRun {
-  readonly handler: string;
-  readonly call_id: string | null;
-}
-
 /**
  * Forgets joins that waited with one of these runs and were not called: without a run they would wait for ever. A later
  * event of the call opens them anew.
  */
-async function forgetWaits(transaction: Transaction, runs: readonly RemovedRun[]): Promise<void> {
-  const ofCalls = runs.filter(({ call_id: callId }) => callId !== null);
+async function forgetWaits(transaction: Transaction, runs: readonly RunTaken[]): Promise<void> {
+  const ofCalls = runs.filter(({ callId }) => callId !== null);
   if (ofCalls.length === 0) return;
   await transaction.query(
     `delete from ringback.joins j using unnest($1::text[], $2::text[]) r (handler, call_id)
      where j.handler = r.handler and j.call_id = r.call_id and seen is null`,
-    [ofCalls.map(({ handler }) => handler), ofCalls.map(({ call_id: callId }) => callId)],
+    [ofCalls.map(({ handler }) => handler), ofCalls.map(({ callId }) => callId)],
   );
 }
 

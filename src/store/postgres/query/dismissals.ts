@@ -1,5 +1,5 @@
 import type { DismissalStep, DismissalWrite, DismissedRun } from '../../event-store.ts';
-import { type DismissedRow, runsThatBlocked } from '../../shared/changed-runs.ts';
+import { type RunTaken, runsThatBlocked } from '../../shared/changed-runs.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { fromText, toText } from '../connection/text.ts';
@@ -7,7 +7,7 @@ import { withFormerReason } from '../work/settle.ts';
 import { addToEntry, advance } from './postgres-audit.ts';
 import { unblockNext } from '../work/unblock.ts';
 
-interface RunRow extends DismissedRow {
+interface RunRow extends RunTaken {
   readonly sequence: Sequence;
 }
 

@@ -1,5 +1,4 @@
 import type { PoolClient } from 'pg';
-import type { Order } from '../../../dispatch/handler.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import type { ClaimedEvent, ClaimedRun, Settled } from '../../claims.ts';
 import type { Sequence } from '../../event-record.ts';
@@ -16,7 +15,7 @@ import { type JoinArrival, arrive } from './joins.ts';
 import type { OwnedEvents } from './owned-events.ts';
 import { requiredClaimerOf, runRow, settlementRow } from './run-row.ts';
 import { countAttempt, requeue, settle } from './settle.ts';
-import { unblock } from './unblock.ts';
+import { unblockSome } from './unblock.ts';
 
 export interface SettlingParts {
   readonly session: Session;
@@ -105,8 +104,8 @@ export class Settling {
     );
   }
 
-  unblock(handler: string, order: Order): Promise<number> {
-    return this.#parts.session.write((transaction) => unblock(transaction, handler, order));
+  unblock(handler: string): Promise<number> {
+    return this.#parts.session.write((transaction) => unblockSome(transaction, handler));
   }
 
   /**

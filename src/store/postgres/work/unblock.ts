@@ -1,4 +1,3 @@
-import type { Order } from '../../../dispatch/handler.ts';
 import type { Transaction } from '../connection/transaction.ts';
 
 /** How many runs one step unblocks at most. */
@@ -31,29 +30,10 @@ const unblockChosen = (chosen: string): string => `
   from chosen where r.sequence = chosen.sequence and r.handler = chosen.handler returning 1`;
 
 /**
- * Unblocks some of the runs that no settlement would unblock. A settled run unblocks only the next one of its call, but
- * all of them may go if their handler had the order `strict` before and has another now. Resolves to how many were
- * unblocked.
+ * Unblocks some of the runs of a handler whose order is no longer `strict`: a settled run unblocks only the next one of
+ * its call, but all of them may go. Resolves to how many were unblocked.
  */
-export async function unblock(transaction: Transaction, handler: string, order: Order): Promise<number> {
-  return order === 'strict' ? unblockFirst(transaction, handler) : unblockAll(transaction, handler);
-}
-
-/** Unblocks the first run of each call whose open runs are all blocked. */
-async function unblockFirst(transaction: Transaction, handler: string): Promise<number> {
-  const unblocked = await transaction.query(
-    unblockChosen(
-      `select r.sequence, r.handler from ringback.runs r where r.handler = $1 and r.state = 'blocked' and not exists (
-         select from ringback.runs o where o.call_id = r.call_id and o.handler = r.handler
-           and o.state in ('due', 'claimed', 'blocked') and (o.sequence < r.sequence or o.state <> 'blocked'))
-       limit ${maxInAStep} for update of r`,
-    ),
-    [handler],
-  );
-  return unblocked.length;
-}
-
-async function unblockAll(transaction: Transaction, handler: string): Promise<number> {
+export async function unblockSome(transaction: Transaction, handler: string): Promise<number> {
   const unblocked = await transaction.query(
     unblockChosen(
       `select sequence, handler from ringback.runs where handler = $1 and state = 'blocked'

@@ -4,7 +4,9 @@ import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } fr
 import type { Sequence } from '../../event-record.ts';
 import type { ErasureStep } from '../../retention-store.ts';
 import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
+import { type RunTaken, runsThatBlocked } from '../../shared/changed-runs.ts';
 import { callKey, fromEventsOfCall } from '../work/call-index.ts';
+import { prepareUnblockNext } from '../work/unblock.ts';
 import { asInteger } from '../connection/parameters.ts';
 
 export interface Removable {
@@ -42,7 +44,9 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
   const deleteFrom = ['waiting', 'claims', 'crash_counts', 'duplicates', 'failures', 'bodies', 'events'].map(
     (table) => database.prepare(`delete from ${table} where sequence = ?`),
   );
-  const deleteRuns = database.prepare('delete from runs where sequence = ?');
+  const deleteRuns = database.prepare(
+    'delete from runs where sequence = ? returning handler, call_id as callId, state',
+  );
   const keepTombstone = database.prepare(`
     update identities set sequence = null, expires_at = @until
     where era in (@sequence >> 16, -1) and identity = @key and sequence = @sequence`);
@@ -54,6 +58,7 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
       select id from failure_groups where message <> ''
         and not exists (select 1 from runs where failure = fingerprint))`);
   const deleteJoins = database.prepare('delete from joins where call_id = ?');
+  const unblockNext = prepareUnblockNext(database);
 
   const forgetCall = (callId: string): void => {
     // First, because this is fast, and most calls have no joins.
@@ -64,23 +69,25 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
   const key = newIdentityKey();
   const remove: Remove = (events, until) => {
     const traceIds: string[] = [];
-    let runs = 0;
+    const runs: RunTaken[] = [];
     for (const { sequence } of events) {
       const found = select.get(sequence) as FoundEvent | undefined;
       if (!found) continue;
       for (const identity of possibleIdentities(found))
         keepTombstone.run({ until, key: writeIdentityKey(identity, key), sequence });
       if (found.key !== null) deleteIndexed.run({ key: found.key, sequence });
-      runs += deleteRuns.run(sequence).changes;
+      runs.push(...(deleteRuns.all(sequence) as RunTaken[]));
       for (const statement of deleteFrom) statement.run(sequence);
       traceIds.push(found.traceId);
     }
     if (traceIds.length > 0) count.run(traceIds.length);
-    if (runs > 0) silenceGroups.run();
+    if (runs.length > 0) silenceGroups.run();
+    // The rest of a large call is erased later, or never if the process ends: nothing else would unblock its runs.
+    for (const { callId, handler } of runsThatBlocked(runs)) unblockNext(callId, handler);
     for (const callId of new Set(events.map((event) => event.callId))) {
       if (callId !== null) forgetCall(callId);
     }
-    return { events: traceIds.length, runs, traceIds };
+    return { events: traceIds.length, runs: runs.length, traceIds };
   };
   return { remove, forgetCall };
 }

@@ -1,13 +1,13 @@
 import type Database from 'better-sqlite3';
 import type { DismissalStep, DismissalWrite, DismissedRun } from '../../event-store.ts';
-import { type DismissedRow, runsThatBlocked } from '../../shared/changed-runs.ts';
+import { type RunTaken, runsThatBlocked } from '../../shared/changed-runs.ts';
 import type { Sequence } from '../../event-record.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 import { withFormerReason } from '../work/settle.ts';
 import type { prepareAudit } from './audit.ts';
 import { prepareUnblockNext } from '../work/unblock.ts';
 
-interface RunRow extends DismissedRow {
+interface RunRow extends RunTaken {
   readonly sequence: Sequence;
 }
 

@@ -7,7 +7,6 @@ import type { HandlerPause, StartSlots } from '../../handler-store.ts';
 import type { RunSelection } from '../../claims.ts';
 import type { DriftRow } from '../../drift-store.ts';
 import type { RetentionLimits } from '../../retention-store.ts';
-import type { Order } from '../../../dispatch/handler.ts';
 import type { QuarantineRow } from '../admin/keep-delivery.ts';
 import type { FileMarks } from '../connection/database-files.ts';
 import type { Statements } from '../connection/statements.ts';
@@ -85,8 +84,7 @@ export function operationsOn(statements: Statements) {
     countAttempt: (run: RunRow) => settling.countAttempt(run),
     settle: (row: SettlementRow) => settling.settle(row),
     requeueRun: (row: RunRow) => settling.requeue(row),
-    unblock: (handler: string, order: Order) =>
-      order === 'strict' ? statements.unblock.first(handler) : statements.unblock.all(handler),
+    unblock: (handler: string) => statements.unblock.some(handler),
 
     arrive: (arrival: JoinArrival, now: number) => joins.arrive(arrival, now),
     noteSeen: (handler: string, callId: string, names: readonly string[]) =>
