@@ -1,9 +1,10 @@
 /** A receiver with an example of everything that an operator meets. */
 import { expect } from 'vitest';
+import { ManualClock } from './clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from './deliveries.ts';
 import type { Logs } from './logs.ts';
 import type { Receiver } from './public.ts';
-import { started } from './receiver.ts';
+import { started, stopped } from './receiver.ts';
 import { temporaryDatabase } from './temporary.ts';
 
 export interface Operated {
@@ -32,12 +33,14 @@ function bodyAt(traceId: string, eventName: string, seconds: number): string {
 /** A call with its three events, one of which is a dead letter, a delivery in quarantine, and a history. */
 export async function operated(): Promise<Operated> {
   const database = temporaryDatabase();
-  const former = await started({ database });
+  // The page shows minutes that are over.
+  const clock = new ManualClock(Date.now() - 120_000);
+  const former = await started({ database, clock });
   const forged = bodyOf({ traceId: 'trace-forged' });
   await deliver(former.receiver, forged, signedHeaders(forged, { secrets: otherSecret }));
   await expect.poll(async () => (await former.receiver.counts()).quarantine.notAuthentic).toBe(1);
   // Counts are written when a minute is over or the receiver stops: no test waits for the minute.
-  await former.receiver.stop();
+  await stopped(former.receiver, clock);
 
   let isMended = false;
   const { receiver, logs } = await started({ database }, (r) =>

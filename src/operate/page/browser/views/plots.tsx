@@ -1,14 +1,11 @@
 /** Plots of deliveries, runs and waiting over time. */
-import { useRef } from 'preact/hooks';
-import { withQuery } from '../api/client.ts';
-import type { History, HistoryPoint } from '../api/shapes.ts';
-import { type Resource, useResource } from '../api/use-resource.ts';
+import type { HistoryPoint } from '../api/shapes.ts';
+import { minute, useHistory } from '../api/use-history.ts';
 import { duration, number, shortNumber } from '../parts/format.ts';
 import { type Series, Plot } from '../parts/plot.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { linkTo } from '../router.ts';
 
-const minute = 60_000;
 const ranges = {
   hour: { label: 'Last hour', length: 60 * minute, step: minute, resolution: 'minute' },
   day: { label: 'Last day', length: 1_440 * minute, step: 10 * minute, resolution: 'minute' },
@@ -19,12 +16,8 @@ type Range = keyof typeof ranges;
 
 export function Plots({ range: asked }: { readonly range: string }) {
   const range: Range = Object.hasOwn(ranges, asked) ? (asked as Range) : 'hour';
-  const { length, step, resolution } = ranges[range];
-  // Whole steps, so that the request and with it the ETag stay the same for a while.
-  const until = Math.floor(Date.now() / step) * step + step;
-  const since = until - length;
-  const path = withQuery('/history', { resolution, since: new Date(since).toISOString() });
-  const resource = useKept(range, useResource<History>(path, ['history']));
+  const { step, ...stretch } = ranges[range];
+  const resource = useHistory(stretch);
   return (
     <section aria-labelledby="plots-title">
       <div class="title">
@@ -42,9 +35,12 @@ export function Plots({ range: asked }: { readonly range: string }) {
         </nav>
       </div>
       <Loaded resource={resource}>
-        {({ points }) =>
+        {({ points, since, until }) =>
           points.length === 0 ? (
-            <Empty title="Nothing was counted in this time.">Choose a longer range.</Empty>
+            <Empty title="Nothing was counted in this time.">
+              {stretch.resolution === 'minute' ? 'A minute' : 'An hour'} is shown when it is over. Choose
+              another range.
+            </Empty>
           ) : (
             <div class="plots">
               {plotsOf(points, { since, until, step }).map((plot) => (
@@ -56,13 +52,6 @@ export function Plots({ range: asked }: { readonly range: string }) {
       </Loaded>
     </section>
   );
-}
-
-/** Each step changes the request: until its answer arrives, the data of the same range stays. */
-function useKept(range: Range, resource: Resource<History>): Resource<History> {
-  const kept = useRef({ range, data: resource.data });
-  if (resource.data || kept.current.range !== range) kept.current = { range, data: resource.data };
-  return { ...resource, data: kept.current.data };
 }
 
 interface Grid {

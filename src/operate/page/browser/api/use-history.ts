@@ -1,0 +1,56 @@
+/** Counts over time, up to the last minute that is over. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { watch } from './changes.ts';
+import { withQuery } from './client.ts';
+import type { History } from './shapes.ts';
+import { type Resource, useResource } from './use-resource.ts';
+
+export const minute = 60_000;
+/**
+ * How long after its end a minute counts as over, in milliseconds. Processes write the counts of a minute when it ends:
+ * before that, it looks as if nothing had happened in it.
+ */
+const writtenWithin = 5_000;
+
+/** A stretch of time up to now; all in milliseconds. */
+export interface Stretch {
+  readonly length: number;
+  readonly resolution: 'minute' | 'hour';
+}
+
+/** The counts of a stretch, and when it begins and ends. */
+export interface Counted {
+  readonly since: number;
+  readonly until: number;
+  readonly points: History['points'];
+}
+
+/** The counts of a stretch that ends with the last minute, or the last hour, that is over. */
+export function useHistory({ length, resolution }: Stretch): Resource<Counted> {
+  const minuteEnd = useMinuteEnd();
+  const until = resolution === 'minute' ? minuteEnd : minuteEnd - (minuteEnd % (60 * minute));
+  const since = until - length;
+  const path = withQuery('/history', {
+    resolution,
+    since: new Date(since).toISOString(),
+    until: new Date(until).toISOString(),
+  });
+  const { data, ...resource } = useResource<History>(path, ['history']);
+  // Each minute changes the request: until its answer arrives, the counts of the minute before stay.
+  const kept = useRef<Counted | undefined>(undefined);
+  if (data) kept.current = { since, until, points: data.points };
+  else if (kept.current && kept.current.until - kept.current.since !== length) kept.current = undefined;
+  return { ...resource, data: kept.current };
+}
+
+/** When the last minute that is over has ended. */
+function useMinuteEnd(): number {
+  const [end, setEnd] = useState(lastMinuteEnd);
+  // Nothing else may change for hours, while the minutes go by.
+  useEffect(() => watch(['history'], () => setEnd(lastMinuteEnd())), []);
+  return end;
+}
+
+function lastMinuteEnd(): number {
+  return Math.floor((Date.now() - writtenWithin) / minute) * minute;
+}
