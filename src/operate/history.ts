@@ -1,19 +1,21 @@
 import { z } from 'zod';
-import { type Instant, listOptions, parseStrictly } from '../errors/option-problems.ts';
+import { type Instant, checked, listOptions, parseStrictly } from '../errors/option-problems.ts';
 import { type Activity, type Counts, quantile } from '../kit/activity.ts';
 import type { Clock } from '../kit/clock.ts';
+import { type Duration, parsePositiveDuration } from '../kit/duration.ts';
 import { ClockWatch } from './clock-watch.ts';
 import {
   type Backlog,
   type HistoryRow,
   type HistoryStore,
   type Resolution,
+  gauges,
   resolutions,
 } from '../store/history-store.ts';
 
-/** What happened in a minute or an hour, in all processes of the inbox. Durations are in milliseconds. */
+/** What happened in a minute, an hour or a step, in all processes of the inbox. Durations are in milliseconds. */
 export interface HistoryPoint {
-  /** The start of the minute or hour. */
+  /** The start of the minute, hour or step. */
   readonly at: Date;
   readonly accepted: number;
   readonly duplicate: number;
@@ -42,6 +44,8 @@ export interface HistoryQuery {
   readonly resolution?: Resolution | undefined;
   readonly since?: Instant | undefined;
   readonly until?: Instant | undefined;
+  /** Merges the minutes, or hours, of each step of this length. Steps are counted from `since`. */
+  readonly step?: Duration | undefined;
 }
 
 export interface HistoryParts {
@@ -59,6 +63,7 @@ export const historyQuerySchema = z.strictObject({
   resolution: z.enum(['minute', 'hour'], "'minute' or 'hour'").default('minute'),
   since: listOptions.since,
   until: listOptions.until,
+  step: checked("milliseconds or a duration such as '10m', above zero", parsePositiveDuration).optional(),
 });
 
 const minute = resolutions.minute.length;
@@ -78,7 +83,8 @@ export class History {
   }
 
   /**
-   * Lists the minutes or hours in which something happened, oldest first.
+   * Lists the minutes or hours in which something happened, oldest first. With `step`, those of a step become one
+   * point, with the quantiles of all its durations.
    *
    * @throws ConfigError for an invalid query; RingbackError `receiver_not_started`
    * @example const hours = await receiver.history.list({ resolution: 'hour', since: '2026-03-01T00:00:00Z' });
@@ -87,9 +93,10 @@ export class History {
     const { store, requireStarted } = this.#parts;
     requireStarted('history.list()');
     const asked = parseStrictly(historyQuerySchema, query, 'history.list', 'query');
-    const { resolution, since = 0, until = Number.MAX_SAFE_INTEGER } = asked;
-    const byTime = Map.groupBy(await store.list(resolution, since, until), ({ at }) => at);
-    return [...byTime].map(([at, rows]) => pointOf(at, rows));
+    const { resolution, since = 0, until = Number.MAX_SAFE_INTEGER, step } = asked;
+    const startOf = (at: number) => (step === undefined ? at : at - ((at - since) % step));
+    const byStart = Map.groupBy(await store.list(resolution, since, until), ({ at }) => startOf(at));
+    return [...byStart].map(([start, rows]) => pointOf(start, rows));
   }
 
   /** @internal How many events and runs wait, and how long the oldest has waited, in milliseconds. */
@@ -147,7 +154,7 @@ export class History {
 }
 
 function pointOf(at: number, rows: readonly HistoryRow[]): HistoryPoint {
-  const counts: Counts = new Map(rows.map(({ name, count }) => [name, count]));
+  const counts = merged(rows);
   const count = (name: string): number => counts.get(name) ?? 0;
   const [answers, runs] = [below(counts, 'answer:'), below(counts, 'run:')];
   return {
@@ -166,6 +173,16 @@ function pointOf(at: number, rows: readonly HistoryRow[]): HistoryPoint {
     waiting: count('waiting'),
     oldestWaiting: counts.get('oldest_waiting'),
   };
+}
+
+/** The counts by their names: the sum of those with the same name, or their maximum if they say what waits. */
+function merged(rows: readonly HistoryRow[]): Counts {
+  const counts = new Map<string, number>();
+  for (const { name, count } of rows) {
+    const before = counts.get(name) ?? 0;
+    counts.set(name, gauges.has(name) ? Math.max(before, count) : before + count);
+  }
+  return counts;
 }
 
 /** The counts whose names begin with the prefix, by the rest of the name. */

@@ -7,11 +7,11 @@ import { temporaryDatabase } from '../support/temporary.ts';
 
 const [minute, hour] = [60_000, 3_600_000];
 
-/** A receiver whose handler fails for one event, and takes as long as the test wants. */
+/** A receiver whose handler fails for bad events, and takes 7 ms, or a second for slow ones. */
 async function working(clock: ManualClock, database = temporaryDatabase()) {
   const { receiver, logs } = await started({ clock, database, random: () => 0.5 }, (r) =>
     r.on('*', { name: 'crm', retry: { attempts: 2 } }, ({ traceId }) => {
-      clock.advance(7);
+      clock.advance(traceId.startsWith('slow') ? 1_000 : 7);
       if (traceId.startsWith('bad')) throw new Error('no');
     }),
   );
@@ -80,6 +80,36 @@ describe('the history', () => {
       expect(await receiver.history.list({ until: begin })).toEqual([]);
     },
   );
+
+  test('merges minutes into steps, with the quantiles of all that happened in a step', async () => {
+    const begin = Math.floor(Date.now() / minute) * minute;
+    const clock = new ManualClock(begin);
+    const { receiver, logs, send } = await working(clock);
+    const sent = async (...traceIds: readonly string[]) => {
+      for (const traceId of traceIds) {
+        const done = logs.of('run_done').length;
+        await send(traceId);
+        await logs.until('run_done', done + 1);
+      }
+      await endMinute(receiver, clock);
+    };
+    await sent('slow');
+    await sent('a', 'b', 'c');
+    await sent('d');
+    expect((await receiver.history.list()).map(({ handlerP50 }) => handlerP50)).toEqual([1_200, 8, 8]);
+    const merged = { accepted: 4, done: 4, handlerP50: 8, handlerP99: 1_200 };
+    expect(await receiver.history.list({ since: begin, step: '2m' })).toMatchObject([
+      { ...merged, at: new Date(begin) },
+      { accepted: 1, at: new Date(begin + 2 * minute) },
+    ]);
+    // Steps are counted from `since`.
+    const since = begin - minute;
+    expect(await receiver.history.list({ since, step: 2 * minute })).toMatchObject([
+      { accepted: 1, at: new Date(since) },
+      { accepted: 4, at: new Date(since + 2 * minute) },
+    ]);
+    await expect(receiver.history.list({ step: 0 })).rejects.toThrow('step in history.list');
+  });
 
   test('says how much waits, and for how long', async () => {
     const clock = new ManualClock();

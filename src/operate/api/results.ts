@@ -248,7 +248,9 @@ export const results = {
     resolution: z.enum(['minute', 'hour']),
     points: z.array(
       z.strictObject({
-        at: time.describe('The start of the minute or hour. Those in which nothing happened are left out.'),
+        at: time.describe(
+          'The start of the minute, hour or step. Those in which nothing happened are left out.',
+        ),
         accepted: count,
         duplicate: count,
         quarantined: count,

@@ -292,7 +292,12 @@ export const routes: readonly Route[] = [
     path: '/history',
     action: 'look',
     summary: 'Counts and durations over time, by minute for two days or by hour for 90 days',
-    query: historyQuerySchema.extend(times),
+    query: historyQuerySchema.extend({
+      ...times,
+      step: givenText
+        .optional()
+        .describe('Merges those of each step of this length, such as 10m. Steps are counted from `since`.'),
+    }),
     result: 'History',
     act: async ({ history }, { query }) => {
       const { resolution } = query as { readonly resolution: 'minute' | 'hour' };

@@ -12,13 +12,14 @@ export const minute = 60_000;
  */
 const writtenWithin = 5_000;
 
-/** A stretch of time up to now; all in milliseconds. */
+/** A stretch of time up to now, in steps; lengths are in milliseconds. */
 export interface Stretch {
   readonly length: number;
+  readonly step: number;
   readonly resolution: 'minute' | 'hour';
 }
 
-/** The counts of a stretch, and when it begins and ends. */
+/** The counts of a stretch, a point for each step in which something was counted, and when it begins and ends. */
 export interface Counted {
   readonly since: number;
   readonly until: number;
@@ -26,7 +27,7 @@ export interface Counted {
 }
 
 /** The counts of a stretch that ends with the last minute, or the last hour, that is over. */
-export function useHistory({ length, resolution }: Stretch): Resource<Counted> {
+export function useHistory({ length, step, resolution }: Stretch): Resource<Counted> {
   const minuteEnd = useMinuteEnd();
   const until = resolution === 'minute' ? minuteEnd : minuteEnd - (minuteEnd % (60 * minute));
   const since = until - length;
@@ -34,6 +35,7 @@ export function useHistory({ length, resolution }: Stretch): Resource<Counted> {
     resolution,
     since: new Date(since).toISOString(),
     until: new Date(until).toISOString(),
+    step: `${step}ms`,
   });
   const { data, ...resource } = useResource<History>(path, ['history']);
   // Each minute changes the request: until its answer arrives, the counts of the minute before stay.

@@ -1,6 +1,6 @@
 /** Plots of deliveries, runs and waiting over time. */
 import type { HistoryPoint } from '../api/shapes.ts';
-import { minute, useHistory } from '../api/use-history.ts';
+import { type Counted, minute, useHistory } from '../api/use-history.ts';
 import { duration, number, shortNumber } from '../parts/format.ts';
 import { type Series, Plot } from '../parts/plot.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
@@ -16,8 +16,8 @@ type Range = keyof typeof ranges;
 
 export function Plots({ range: asked }: { readonly range: string }) {
   const range: Range = Object.hasOwn(ranges, asked) ? (asked as Range) : 'hour';
-  const { step, ...stretch } = ranges[range];
-  const resource = useHistory(stretch);
+  const { step, resolution } = ranges[range];
+  const resource = useHistory(ranges[range]);
   return (
     <section aria-labelledby="plots-title">
       <div class="title">
@@ -35,16 +35,16 @@ export function Plots({ range: asked }: { readonly range: string }) {
         </nav>
       </div>
       <Loaded resource={resource}>
-        {({ points, since, until }) =>
-          points.length === 0 ? (
+        {(counted) =>
+          counted.points.length === 0 ? (
             <Empty title="Nothing was counted in this time.">
-              {stretch.resolution === 'minute' ? 'A minute' : 'An hour'} is shown when it is over. Choose
-              another range.
+              {resolution === 'minute' ? 'A minute' : 'An hour'} is shown when it is over. Choose another
+              range.
             </Empty>
           ) : (
             <div class="plots">
-              {plotsOf(points, { since, until, step }).map((plot) => (
-                <Plot key={plot.title} since={since} until={until} {...plot} />
+              {plotsOf(counted, step).map((plot) => (
+                <Plot key={plot.title} since={counted.since} until={counted.until} {...plot} />
               ))}
             </div>
           )
@@ -54,21 +54,23 @@ export function Plots({ range: asked }: { readonly range: string }) {
   );
 }
 
-interface Grid {
-  readonly since: number;
-  readonly until: number;
-  readonly step: number;
+/** The points of the steps in order; undefined for a step in which nothing was counted. */
+function stepsOf({ points, since, until }: Counted, step: number): readonly (HistoryPoint | undefined)[] {
+  const byStart = new Map(points.map((point) => [Date.parse(point.at), point]));
+  return Array.from({ length: (until - since) / step }, (_, place) => byStart.get(since + place * step));
 }
 
-function plotsOf(points: readonly HistoryPoint[], grid: Grid) {
-  const sums = (name: string, tone: string, valueOf: (point: HistoryPoint) => number) =>
-    seriesOf(name, tone, { points, grid, valueOf, none: 0, merge: (one, other) => one + other });
-  const greatest = (
+function plotsOf(counted: Counted, step: number) {
+  const steps = stepsOf(counted, step);
+  /** `none` is the value of a step without one. */
+  const values = (
     name: string,
     tone: string,
     valueOf: (point: HistoryPoint) => number | undefined,
     none?: number,
-  ) => seriesOf(name, tone, { points, grid, valueOf, none, merge: Math.max });
+  ): Series => ({ name, tone, values: steps.map((point) => (point && valueOf(point)) ?? none) });
+  const sums = (name: string, tone: string, valueOf: (point: HistoryPoint) => number) =>
+    values(name, tone, valueOf, 0);
   const refused = (point: HistoryPoint) => sumOf(point.refused);
   const received = (point: HistoryPoint) =>
     point.accepted + point.duplicate + point.quarantined + refused(point);
@@ -89,7 +91,7 @@ function plotsOf(points: readonly HistoryPoint[], grid: Grid) {
       title: 'Refused',
       format: number,
       axis: shortNumber,
-      series: refusalsIn(points).map(({ name, countOf }, place) =>
+      series: refusalsIn(counted.points).map(({ name, countOf }, place) =>
         sums(name, tonesOfCodes[place] ?? 'text', countOf),
       ),
     },
@@ -108,8 +110,8 @@ function plotsOf(points: readonly HistoryPoint[], grid: Grid) {
       format: duration,
       axis: duration,
       series: [
-        greatest('p50', 'good', (point) => point.answerP50),
-        greatest('p99', 'warn', (point) => point.answerP99),
+        values('p50', 'good', (point) => point.answerP50),
+        values('p99', 'warn', (point) => point.answerP99),
       ],
     },
     {
@@ -117,8 +119,8 @@ function plotsOf(points: readonly HistoryPoint[], grid: Grid) {
       format: duration,
       axis: duration,
       series: [
-        greatest('p50', 'good', (point) => point.handlerP50),
-        greatest('p99', 'warn', (point) => point.handlerP99),
+        values('p50', 'good', (point) => point.handlerP50),
+        values('p99', 'warn', (point) => point.handlerP99),
       ],
     },
     {
@@ -126,13 +128,13 @@ function plotsOf(points: readonly HistoryPoint[], grid: Grid) {
       format: number,
       axis: shortNumber,
       // Nothing is recorded while nothing waits.
-      series: [greatest('waiting', 'calm', (point) => point.waiting, 0)],
+      series: [values('waiting', 'calm', (point) => point.waiting, 0)],
     },
     {
       title: 'Age of the oldest that waits',
       format: duration,
       axis: duration,
-      series: [greatest('oldest', 'warn', (point) => point.oldestWaiting, 0)],
+      series: [values('oldest', 'warn', (point) => point.oldestWaiting, 0)],
     },
   ];
 }
@@ -167,36 +169,4 @@ function refusalsIn(points: readonly HistoryPoint[]): readonly Refusals[] {
 
 function sumOf(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
-}
-
-/** Merges the points of each step. `none` is the value of a step without points. */
-function seriesOf(
-  name: string,
-  tone: string,
-  {
-    points,
-    grid: { since, until, step },
-    valueOf,
-    none,
-    merge,
-  }: {
-    readonly points: readonly HistoryPoint[];
-    readonly grid: Grid;
-    readonly valueOf: (point: HistoryPoint) => number | undefined;
-    readonly none: number | undefined;
-    readonly merge: (one: number, other: number) => number;
-  },
-): Series {
-  const values: (number | undefined)[] = Array.from(
-    { length: Math.ceil((until - since) / step) },
-    () => none,
-  );
-  for (const point of points) {
-    const place = Math.floor((Date.parse(point.at) - since) / step);
-    const value = valueOf(point);
-    if (value === undefined || place < 0 || place >= values.length) continue;
-    const before = values[place];
-    values[place] = merge(before ?? 0, value);
-  }
-  return { name, tone, values };
 }
