@@ -95,13 +95,14 @@ export class Dispatcher {
     return this.#rates.nextIn;
   }
 
-  /** What waits in the inbox, and what this process has claimed and not begun: a handler may be slow, or hang. */
-  async backlog(store: Pick<HistoryStore, 'backlog'>): Promise<Backlog> {
+  /** What waits in the inbox, and what this process has claimed and not begun (`held`): a handler may be slow, or hang. */
+  async backlog(store: Pick<HistoryStore, 'backlog'>): Promise<Backlog & { readonly held: number }> {
     const now = this.#parts.clock.now();
     const { waiting, oldest = Infinity } = await store.backlog(now);
     const runs = this.#parts.registry.lanes.flatMap(({ unbegun }) => unbegun);
     const least = runs.reduce((min, { claimed }) => Math.min(min, claimed.waitsSince ?? now), oldest);
-    return { waiting: waiting + runs.length, oldest: Number.isFinite(least) ? least : undefined };
+    const held = runs.length;
+    return { waiting: waiting + held, held, oldest: Number.isFinite(least) ? least : undefined };
   }
 
   /** Takes over the claims of dead processes, logs which handlers differ from the inbox's, and begins to claim. */

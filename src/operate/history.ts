@@ -32,7 +32,7 @@ export interface HistoryPoint {
   readonly dead: number;
   readonly handlerP50: number | undefined;
   readonly handlerP99: number | undefined;
-  /** The maximum of the waiting events and due runs, sampled once a minute. */
+  /** The maximum of the waiting events and due runs, in the inbox and in all processes, sampled once a minute. */
   readonly waiting: number;
   /** The maximum time that the oldest of them had waited. */
   readonly oldestWaiting: number | undefined;
@@ -52,7 +52,8 @@ export interface HistoryParts {
   readonly store: HistoryStore;
   readonly activity: Activity;
   readonly clock: Clock;
-  readonly backlog: () => Promise<Backlog>;
+  /** `held`: how many of those that wait this process has claimed and not begun. */
+  readonly backlog: () => Promise<Backlog & { readonly held: number }>;
   /** Called after each minute was written. Never rejects. */
   readonly onMinute: () => Promise<void>;
   /** @throws RingbackError unless the receiver runs */
@@ -128,10 +129,15 @@ export class History {
     await this.#write(this.#parts.clock.now());
   }
 
-  async #backlog(): Promise<{ readonly waiting: number; readonly oldestWaiting: number | undefined }> {
+  async #backlog(): Promise<{
+    readonly waiting: number;
+    readonly held: number;
+    readonly oldestWaiting: number | undefined;
+  }> {
     const { backlog, clock } = this.#parts;
-    const { waiting, oldest } = await backlog();
-    return { waiting, oldestWaiting: oldest === undefined ? undefined : Math.max(0, clock.now() - oldest) };
+    const { oldest, ...counts } = await backlog();
+    const oldestWaiting = oldest === undefined ? undefined : Math.max(0, clock.now() - oldest);
+    return { ...counts, oldestWaiting };
   }
 
   /** Never rejects: counts that can't be written are written with the next minute. */
@@ -141,9 +147,9 @@ export class History {
     // Asked even if nothing will be written, so that every change of the clock is noticed.
     const mayRemove = this.#clockWatch.mayRemove();
     try {
-      const { waiting, oldestWaiting } = await this.#backlog();
+      const { waiting, held, oldestWaiting } = await this.#backlog();
       const all = new Map(counts);
-      if (waiting > 0) all.set('waiting', waiting);
+      if (waiting > 0) all.set('waiting', waiting - held).set('held', held);
       if (oldestWaiting !== undefined) all.set('oldest_waiting', oldestWaiting);
       // An idle inbox isn't written to.
       if (all.size > 0) await store.add(at, all, mayRemove);
@@ -170,7 +176,7 @@ function pointOf(at: number, rows: readonly HistoryRow[]): HistoryPoint {
     dead: count('dead'),
     handlerP50: quantile(byEnd(runs), 0.5),
     handlerP99: quantile(byEnd(runs), 0.99),
-    waiting: count('waiting'),
+    waiting: mostThatWaited(rows),
     oldestWaiting: counts.get('oldest_waiting'),
   };
 }
@@ -183,6 +189,13 @@ function merged(rows: readonly HistoryRow[]): Counts {
     counts.set(name, gauges.has(name) ? Math.max(before, count) : before + count);
   }
   return counts;
+}
+
+/** What waited in the inbox, and in all processes together, in the minute or hour in which that was most. */
+function mostThatWaited(rows: readonly HistoryRow[]): number {
+  const all = rows.filter(({ name }) => name === 'waiting' || name === 'held');
+  const byTime = [...Map.groupBy(all, ({ at }) => at).values()];
+  return Math.max(0, ...byTime.map((parts) => parts.reduce((sum, { count }) => sum + count, 0)));
 }
 
 /** The counts whose names begin with the prefix, by the rest of the name. */

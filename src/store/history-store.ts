@@ -8,8 +8,20 @@ export const resolutions: Readonly<Record<Resolution, { readonly length: number;
   hour: { length: 3_600_000, kept: 90 * 86_400_000 },
 };
 
-/** Counts that are not summed: of those of several processes and minutes, the largest is kept. */
+/** Counts of what waits. Every process sees the same in the inbox, so the largest is kept; so it is of several minutes. */
 export const gauges: ReadonlySet<string> = new Set(['waiting', 'oldest_waiting']);
+
+/**
+ * The counts of a minute as they count for its hour. `held`, what each process has claimed and not begun, is added up
+ * within a minute only: an hour keeps the most that waited in one minute, in the inbox and in all processes.
+ *
+ * @param waitedThen `waiting` and `held` of the minute, of all processes that have written them
+ */
+export function countsOfHour(counts: ReadonlyMap<string, number>, waitedThen: number): Map<string, number> {
+  const hour = new Map(counts);
+  if (hour.delete('held')) hour.set('waiting', waitedThen);
+  return hour;
+}
 
 /** A count in a minute or an hour. */
 export interface HistoryRow {
@@ -32,7 +44,11 @@ export interface Backlog {
 }
 
 export interface HistoryStore {
-  /** Adds counts to the minute and the hour of `at`; with `mayRemove`, also removes those kept long enough. */
+  /**
+   * Adds counts to the minute and the hour of `at`; with `mayRemove`, also removes those kept long enough. Of `waiting` and
+   * `oldest_waiting`, the largest is kept. `held` is added up in the minute; the hour has none, but as its `waiting` the
+   * most of `waiting` and `held` together in one of its minutes.
+   */
   add(at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean): Promise<void>;
   /** Ordered by time. `until` is exclusive. */
   list(resolution: Resolution, since: number, until: number): Promise<readonly HistoryRow[]>;

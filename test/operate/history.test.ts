@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
-import type { Receiver } from '../support/public.ts';
+import type { Receiver, ReceiverOptions } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -24,6 +24,13 @@ async function working(clock: ManualClock, database = temporaryDatabase()) {
     );
   };
   return { receiver, logs, send, database };
+}
+
+/** A receiver whose handler runs one event at a time, and ends with `end`. */
+async function blocked(options: ReceiverOptions, end: Promise<void>): Promise<Receiver> {
+  const handler = { name: 'crm', concurrency: 1, timeout: '1h' } as const;
+  const { receiver } = await started(options, (r) => r.on('*', handler, () => end));
+  return receiver;
 }
 
 /** Goes a little beyond the end of the present minute. */
@@ -122,6 +129,25 @@ describe('the history', () => {
     expect(await receiver.history.list()).toMatchObject([
       { waiting: 1, oldestWaiting: clock.now() - arrivedAt },
     ]);
+  });
+
+  test('adds up what several processes have claimed and not begun', async () => {
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    const { promise: mended, resolve: mend } = Promise.withResolvers<void>();
+    const one = await blocked({ clock, database }, mended);
+    const other = await blocked({ clock, database }, mended);
+    for (const receiver of [one, other]) {
+      for (let sent = 0; sent < 3; sent += 1) {
+        const body = bodyOf();
+        await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+      }
+      await expect.poll(async () => (await receiver.history.backlog()).waiting).toBe(2);
+    }
+    await goToNextMinute(clock);
+    for (const resolution of ['minute', 'hour'] as const)
+      await expect.poll(async () => (await one.history.list({ resolution }))[0]?.waiting).toBe(4);
+    mend();
   });
 
   test('has what all processes did, and what was done before a stop', { tags: 'long' }, async () => {

@@ -49,6 +49,24 @@ export function describeHistory(name: string, opened: () => Promise<Store>): voi
       expect(await store.history.list('minute', hour, hour + minute)).toHaveLength(2);
     });
 
+    test('adds up what several processes have claimed, and keeps the most that waited in a minute', async () => {
+      const store = await opened();
+      const waits = (waiting: number, held: number) =>
+        new Map([
+          ['waiting', waiting],
+          ['held', held],
+        ]);
+      await Promise.all([waits(5, 1), waits(5, 2)].map((own) => store.history.add(hour, own, true)));
+      await store.history.add(hour + minute, waits(0, 4), true);
+      expect(await all(store, 'minute')).toEqual([
+        { at: hour, name: 'held', count: 3 },
+        { at: hour, name: 'waiting', count: 5 },
+        { at: hour + minute, name: 'held', count: 4 },
+        { at: hour + minute, name: 'waiting', count: 0 },
+      ]);
+      expect(await all(store, 'hour')).toEqual([{ at: hour, name: 'waiting', count: 8 }]);
+    });
+
     test('keeps minutes for two days and hours for 90', async () => {
       const store = await opened();
       await store.history.add(0, new Map([['done', 1]]), true);

@@ -1,33 +1,36 @@
-import { type HistoryRow, type HistoryStore, gauges, resolutions } from '../../history-store.ts';
+import {
+  type HistoryRow,
+  type HistoryStore,
+  type Resolution,
+  countsOfHour,
+  gauges,
+  resolutions,
+} from '../../history-store.ts';
 import type { Session } from '../connection/session.ts';
-import { oneRow } from '../connection/transaction.ts';
+import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { maxCounted, maxLookedUp } from '../../shared/bounds.ts';
 import { withDueHandlers } from './overview.ts';
 
 /** Counts by minute and hour in Postgres. */
 export const historyOn = (session: Session): HistoryStore => ({
-  /** Writes names in one order, because two processes that add to the same minute could otherwise deadlock. */
   async add(at, counts, mayRemove) {
-    const names = [...counts.keys()].toSorted();
     await session.write(async (transaction) => {
-      for (const [resolution, { length, kept }] of Object.entries(resolutions)) {
-        const start = Math.floor(at / length) * length;
-        const values = names.map((name) => counts.get(name));
-        await transaction.query(
-          `insert into ringback.history as h (resolution, at, name, count)
-           select $1, $2, n.name, n.count from unnest($3::text[], $4::bigint[]) as n (name, count) order by n.name
-           on conflict (resolution, at, name) do update set count =
-             case when h.name = any ($5) then greatest(h.count, excluded.count) else h.count + excluded.count end`,
-          [resolution, start, names, values, [...gauges]],
-        );
-        if (!mayRemove) continue;
+      const minute = await addTo(transaction, 'minute', at, counts);
+      const { waited } = await oneRow<{ waited: number | null }>(
+        transaction,
+        `select sum(count)::bigint as waited from ringback.history
+         where resolution = 'minute' and at = $1 and name in ('waiting', 'held')`,
+        [minute],
+      );
+      await addTo(transaction, 'hour', at, countsOfHour(counts, waited ?? 0));
+      if (!mayRemove) return;
+      for (const [resolution, { kept }] of Object.entries(resolutions))
         await transaction.query(
           `delete from ringback.history where (resolution, at, name) in (
              select resolution, at, name from ringback.history where resolution = $1 and at < $2
              for update skip locked)`,
           [resolution, at - kept],
         );
-      }
     });
   },
 
@@ -66,3 +69,27 @@ export const historyOn = (session: Session): HistoryStore => ({
  * there may be millions, and every process asks this each minute.
  */
 const due = "from ringback.runs where state = 'due' and handler = h.handler";
+
+/**
+ * Adds counts to a minute or an hour, and resolves to when that begins. Writes names in one order, because two processes
+ * that add to the same minute could otherwise deadlock.
+ */
+async function addTo(
+  transaction: Transaction,
+  resolution: Resolution,
+  at: number,
+  counts: ReadonlyMap<string, number>,
+): Promise<number> {
+  const { length } = resolutions[resolution];
+  const start = Math.floor(at / length) * length;
+  const names = [...counts.keys()].toSorted();
+  const values = names.map((name) => counts.get(name));
+  await transaction.query(
+    `insert into ringback.history as h (resolution, at, name, count)
+     select $1, $2, n.name, n.count from unnest($3::text[], $4::bigint[]) as n (name, count) order by n.name
+     on conflict (resolution, at, name) do update set count =
+       case when h.name = any ($5) then greatest(h.count, excluded.count) else h.count + excluded.count end`,
+    [resolution, start, names, values, [...gauges]],
+  );
+  return start;
+}

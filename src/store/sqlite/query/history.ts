@@ -1,5 +1,12 @@
 import type Database from 'better-sqlite3';
-import { type Backlog, type HistoryRow, type Resolution, gauges, resolutions } from '../../history-store.ts';
+import {
+  type Backlog,
+  type HistoryRow,
+  type Resolution,
+  countsOfHour,
+  gauges,
+  resolutions,
+} from '../../history-store.ts';
 import { maxCounted, maxLookedUp } from '../../shared/bounds.ts';
 import { dueHandlers } from './overview.ts';
 
@@ -19,6 +26,11 @@ export function prepareHistory(database: Database.Database) {
       on conflict do update set count = ${sum}`);
   const addCount = upsert('count + excluded.count');
   const keepLargest = upsert('max(count, excluded.count)');
+  const selectWaited = database
+    .prepare<[number], number>(
+      "select sum(count) from history where resolution = 'minute' and at = ? and name in ('waiting', 'held')",
+    )
+    .pluck();
   const remove = database.prepare('delete from history where resolution = ? and at < ?');
   const select = database.prepare(
     'select at, name, count from history where resolution = ? and at >= ? and at < ? order by at, name',
@@ -44,14 +56,21 @@ export function prepareHistory(database: Database.Database) {
   const waitingSince = ({ sequence, replayedAt, dueAt }: Waiting) =>
     Math.min(selectReceived.get(sequence) ?? Infinity, replayedAt ?? Infinity, dueAt ?? Infinity);
 
+  /** Returns when the minute or the hour begins. */
+  const addTo = (resolution: Resolution, at: number, counts: ReadonlyMap<string, number>): number => {
+    const { length } = resolutions[resolution];
+    const start = Math.floor(at / length) * length;
+    for (const [name, count] of counts)
+      (gauges.has(name) ? keepLargest : addCount).run(resolution, start, name, count);
+    return start;
+  };
+
   return {
     add(at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean): void {
-      for (const [resolution, { length, kept }] of Object.entries(resolutions)) {
-        const start = Math.floor(at / length) * length;
-        for (const [name, count] of counts)
-          (gauges.has(name) ? keepLargest : addCount).run(resolution, start, name, count);
-        if (mayRemove) remove.run(resolution, at - kept);
-      }
+      const minute = addTo('minute', at, counts);
+      addTo('hour', at, countsOfHour(counts, selectWaited.get(minute) ?? 0));
+      if (!mayRemove) return;
+      for (const [resolution, { kept }] of Object.entries(resolutions)) remove.run(resolution, at - kept);
     },
     list: (resolution: Resolution, since: number, until: number) =>
       select.all(resolution, since, until) as HistoryRow[],
