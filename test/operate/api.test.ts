@@ -215,6 +215,16 @@ describe('looking', () => {
     expect(other.status).toBe(200);
   });
 
+  test('says how much waits now, and for how long', async () => {
+    const { ask, receiver } = await inbox(() => ['look']);
+    expect(await ask('GET', '/backlog')).toMatchObject({ json: { waiting: 0, oldestWaiting: 0 } });
+    await receiver.handlers.pause('crm');
+    await deliver(receiver, bodyOf());
+    await expect.poll(async () => (await ask('GET', '/backlog')).json).toMatchObject({ waiting: 1 });
+    expect(await ask('GET', '/history?step=10m')).toMatchObject({ status: 200, json: { points: [] } });
+    expect(await ask('GET', '/history?step=often')).toMatchObject({ status: 400 });
+  });
+
   test('no answer may be cached', async () => {
     const { ask } = await inbox();
     const { headers } = await ask('GET', '/counts');

@@ -267,6 +267,13 @@ export const results = {
       }),
     ),
   }),
+  Backlog: z.strictObject({
+    waiting: count.describe(
+      'Waiting events and due runs, in the inbox and in the process that answers. What other processes have claimed ' +
+        'and not begun is not among them.',
+    ),
+    oldestWaiting: count.describe('In milliseconds; 0 if nothing waits.'),
+  }),
   Audit: z.strictObject({ entries: z.array(entry), cursor }),
   Running: z.strictObject({ entries: z.array(entry) }),
   Drift: z.strictObject({

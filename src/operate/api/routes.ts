@@ -306,6 +306,17 @@ export const routes: readonly Route[] = [
   },
   {
     method: 'GET',
+    path: '/backlog',
+    action: 'look',
+    summary: 'How much waits now, and how long the oldest of it has waited',
+    result: 'Backlog',
+    act: async ({ history }) => {
+      const { waiting, oldestWaiting } = await history.backlog();
+      return { waiting, oldestWaiting };
+    },
+  },
+  {
+    method: 'GET',
     path: '/audit',
     action: 'look',
     summary: 'The audit list: what people have done, the latest first',

@@ -29,6 +29,7 @@ export type AuditEntry = Audit['entries'][number];
 export type Running = Result<'Running'>;
 export type Alerts = Result<'Alerts'>;
 export type History = Result<'History'>;
+export type Backlog = Result<'Backlog'>;
 export type HistoryPoint = History['points'][number];
 /** The answer to a replay or dismissal. */
 export type ChangedRuns = Result<'BulkAction'>;

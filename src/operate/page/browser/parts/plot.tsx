@@ -12,6 +12,8 @@ export interface Series {
 
 interface PlotProps {
   readonly title: string;
+  /** To what each value belongs, such as "in a minute". */
+  readonly unit: string;
   readonly since: number;
   readonly until: number;
   readonly series: readonly Series[];
@@ -22,7 +24,7 @@ interface PlotProps {
 const width = 480;
 const height = 120;
 
-export function Plot({ title, since, until, series, format, axis }: PlotProps) {
+export function Plot({ title, unit, since, until, series, format, axis }: PlotProps) {
   const id = useId();
   const known = series.flatMap(({ values }) => values.filter((value) => value !== undefined));
   const greatest = niceTop(Math.max(0, ...known));
@@ -30,7 +32,9 @@ export function Plot({ title, since, until, series, format, axis }: PlotProps) {
   return (
     <figure class="plot">
       <figcaption id={id}>
-        <strong>{title}</strong>
+        <span>
+          <strong>{title}</strong> <span class="faint">{unit}</span>
+        </span>
         <span class="legend">
           {series.map(({ name, tone, values }, place) => (
             <span key={name} class={`tone-${tone}`}>

@@ -6,18 +6,37 @@ import { type Series, Plot } from '../parts/plot.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { linkTo } from '../router.ts';
 
+/** `span` is the step in words. */
 const ranges = {
-  hour: { label: 'Last hour', length: 60 * minute, step: minute, resolution: 'minute' },
-  day: { label: 'Last day', length: 1_440 * minute, step: 10 * minute, resolution: 'minute' },
-  month: { label: 'Last 30 days', length: 43_200 * minute, step: 360 * minute, resolution: 'hour' },
+  hour: {
+    label: 'Last hour',
+    length: 60 * minute,
+    step: minute,
+    resolution: 'minute',
+    span: 'a minute',
+  },
+  day: {
+    label: 'Last day',
+    length: 1_440 * minute,
+    step: 10 * minute,
+    resolution: 'minute',
+    span: '10 minutes',
+  },
+  month: {
+    label: 'Last 30 days',
+    length: 43_200 * minute,
+    step: 360 * minute,
+    resolution: 'hour',
+    span: '6 hours',
+  },
 } as const;
 
 type Range = keyof typeof ranges;
 
 export function Plots({ range: asked }: { readonly range: string }) {
   const range: Range = Object.hasOwn(ranges, asked) ? (asked as Range) : 'hour';
-  const { step, resolution } = ranges[range];
-  const resource = useHistory(ranges[range]);
+  const stretch = ranges[range];
+  const resource = useHistory(stretch);
   return (
     <section aria-labelledby="plots-title">
       <div class="title">
@@ -38,12 +57,12 @@ export function Plots({ range: asked }: { readonly range: string }) {
         {(counted) =>
           counted.points.length === 0 ? (
             <Empty title="Nothing was counted in this time.">
-              {resolution === 'minute' ? 'A minute' : 'An hour'} is shown when it is over. Choose another
-              range.
+              {stretch.resolution === 'minute' ? 'A minute' : 'An hour'} is shown when it is over. Choose
+              another range.
             </Empty>
           ) : (
             <div class="plots">
-              {plotsOf(counted, step).map((plot) => (
+              {plotsOf(counted, stretch).map((plot) => (
                 <Plot key={plot.title} since={counted.since} until={counted.until} {...plot} />
               ))}
             </div>
@@ -60,7 +79,7 @@ function stepsOf({ points, since, until }: Counted, step: number): readonly (His
   return Array.from({ length: (until - since) / step }, (_, place) => byStart.get(since + place * step));
 }
 
-function plotsOf(counted: Counted, step: number) {
+function plotsOf(counted: Counted, { step, span }: (typeof ranges)[Range]) {
   const steps = stepsOf(counted, step);
   /** `none` is the value of a step without one. */
   const values = (
@@ -71,24 +90,23 @@ function plotsOf(counted: Counted, step: number) {
   ): Series => ({ name, tone, values: steps.map((point) => (point && valueOf(point)) ?? none) });
   const sums = (name: string, tone: string, valueOf: (point: HistoryPoint) => number) =>
     values(name, tone, valueOf, 0);
-  const refused = (point: HistoryPoint) => sumOf(point.refused);
-  const received = (point: HistoryPoint) =>
-    point.accepted + point.duplicate + point.quarantined + refused(point);
   return [
     {
       title: 'Deliveries',
+      unit: `in ${span}`,
       format: number,
       axis: shortNumber,
       series: [
-        sums('received', 'text', received),
+        sums('received', 'text', receivedIn),
         sums('accepted', 'good', (point) => point.accepted),
         sums('duplicate', 'calm', (point) => point.duplicate),
-        sums('refused', 'bad', refused),
+        sums('refused', 'bad', refusedIn),
         sums('quarantined', 'warn', (point) => point.quarantined),
       ],
     },
     {
       title: 'Refused',
+      unit: `in ${span}`,
       format: number,
       axis: shortNumber,
       series: refusalsIn(counted.points).map(({ name, countOf }, place) =>
@@ -97,6 +115,7 @@ function plotsOf(counted: Counted, step: number) {
     },
     {
       title: 'Runs',
+      unit: `in ${span}`,
       format: number,
       axis: shortNumber,
       series: [
@@ -107,6 +126,7 @@ function plotsOf(counted: Counted, step: number) {
     },
     {
       title: 'Time to answer',
+      unit: `of ${span}`,
       format: duration,
       axis: duration,
       series: [
@@ -116,6 +136,7 @@ function plotsOf(counted: Counted, step: number) {
     },
     {
       title: 'Time in handlers',
+      unit: `of ${span}`,
       format: duration,
       axis: duration,
       series: [
@@ -125,6 +146,7 @@ function plotsOf(counted: Counted, step: number) {
     },
     {
       title: 'Waiting',
+      unit: `at most in ${span}`,
       format: number,
       axis: shortNumber,
       // Nothing is recorded while nothing waits.
@@ -132,6 +154,7 @@ function plotsOf(counted: Counted, step: number) {
     },
     {
       title: 'Age of the oldest that waits',
+      unit: `at most in ${span}`,
       format: duration,
       axis: duration,
       series: [values('oldest', 'warn', (point) => point.oldestWaiting, 0)],
@@ -162,11 +185,16 @@ function refusalsIn(points: readonly HistoryPoint[]): readonly Refusals[] {
     countOf: ({ refused }: HistoryPoint) => refused[code] ?? 0,
   }));
   if (byCount.length <= shown.length) return all;
-  const countOf = ({ refused }: HistoryPoint) =>
-    shown.reduce((rest, code) => rest - (refused[code] ?? 0), sumOf(refused));
+  const countOf = (point: HistoryPoint) =>
+    shown.reduce((rest, code) => rest - (point.refused[code] ?? 0), refusedIn(point));
   return [...all, { name: 'other', countOf }];
 }
 
-function sumOf(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+/** All deliveries, however they were answered. */
+export function receivedIn(point: HistoryPoint): number {
+  return point.accepted + point.duplicate + point.quarantined + refusedIn(point);
+}
+
+function refusedIn({ refused }: HistoryPoint): number {
+  return Object.values(refused).reduce((sum, count) => sum + count, 0);
 }
