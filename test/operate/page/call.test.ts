@@ -182,7 +182,7 @@ describe('the joins', () => {
       return { state, awaited, when, called };
     };
     await table.waitFor();
-    const time = String.raw`\d+ \w+, \d\d:\d\d:\d\d`;
+    const time = String.raw`\d+ \w+, \d\d:\d\d:\d\d \(.*\d\d:\d\d UTC\)`;
     const when = expect.stringMatching(`^since ${time}$`);
     const awaited = `${callEnded} arrived${pcaCompleted} missing`;
     expect(await rowOf('waits')).toEqual({

@@ -1,19 +1,13 @@
 /** Numbers, times and durations for display. */
 
-const dayAndTime = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-});
-const clock = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-});
+const day = { month: 'short', day: 'numeric' } as const;
+const minute = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+const second = { ...minute, second: '2-digit' } as const;
+const dayAndTime = new Intl.DateTimeFormat(undefined, { ...day, ...second });
+const dayAndMinute = new Intl.DateTimeFormat(undefined, { ...day, ...minute });
+const utcMinute = new Intl.DateTimeFormat(undefined, { ...minute, timeZone: 'UTC' });
+const utcDayAndMinute = new Intl.DateTimeFormat(undefined, { ...day, ...minute, timeZone: 'UTC' });
+const clock = new Intl.DateTimeFormat(undefined, second);
 const numbers = new Intl.NumberFormat();
 const shortNumbers = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 
@@ -22,9 +16,26 @@ export function localTime(time: string | number): string {
   return dayAndTime.format(new Date(time));
 }
 
+/** The same without seconds. */
+export function localMinute(time: string | number): string {
+  return dayAndMinute.format(new Date(time));
+}
+
 /** The time of day in the viewer's zone. */
 export function timeOfDay(time: string | number): string {
   return clock.format(new Date(time));
+}
+
+/** The time of day in UTC, to write beside the local one: without the seconds, which are the same. */
+export function utcTimeOfDay(time: string | number): string {
+  return `${utcMinute.format(new Date(time))} UTC`;
+}
+
+/** The same with the day, if that is another in UTC. */
+export function utcBeside(time: string | number): string {
+  const date = new Date(time);
+  const isSameDay = date.getDate() === date.getUTCDate();
+  return isSameDay ? utcTimeOfDay(time) : `${utcDayAndMinute.format(date)} UTC`;
 }
 
 /** A time in UTC, to compare with logs. */

@@ -1,6 +1,6 @@
 /** A small plot of up to five series over time, which differ in their dashes, not only in colour. */
 import { useId } from 'preact/hooks';
-import { timeOfDay, localTime } from './format.ts';
+import { localMinute, utcBeside } from './format.ts';
 
 export interface Series {
   readonly name: string;
@@ -28,7 +28,6 @@ export function Plot({ title, unit, since, until, series, format, axis }: PlotPr
   const id = useId();
   const known = series.flatMap(({ values }) => values.filter((value) => value !== undefined));
   const greatest = niceTop(Math.max(0, ...known));
-  const label = until - since > 86_400_000 ? localTime : timeOfDay;
   return (
     <figure class="plot">
       <figcaption id={id}>
@@ -54,12 +53,21 @@ export function Plot({ title, unit, since, until, series, format, axis }: PlotPr
           <path key={name} class={`line tone-${tone} dash-${place}`} d={lineOf(values, greatest)} />
         ))}
       </svg>
-      <div class="axis" aria-hidden="true">
-        <span>{label(since)}</span>
-        <span>top: {axis(greatest)}</span>
-        <span>{label(until)}</span>
+      <div class="axis">
+        <End at={since} />
+        <span class="whole">top: {axis(greatest)}</span>
+        <End at={until} />
       </div>
     </figure>
+  );
+}
+
+/** An end of the axis of time. */
+function End({ at }: { readonly at: number }) {
+  return (
+    <span>
+      <span class="whole">{localMinute(at)}</span> <span class="whole">({utcBeside(at)})</span>
+    </span>
   );
 }
 

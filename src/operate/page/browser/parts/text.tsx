@@ -1,18 +1,19 @@
 /** Small pieces of text for many views. */
 import type { ComponentChildren } from 'preact';
-import { ago, localTime, utcTime, visible } from './format.ts';
+import { ago, localTime, utcBeside, utcTime, visible } from './format.ts';
 
-/** A time in the viewer's zone, with UTC in the title, and if `isLong` also beside it. */
+/** A time in the viewer's zone, with UTC beside it; if `isLong`, with all of UTC, and how long ago it is. */
 export function Time({ at, isLong = false }: { readonly at: string | undefined; readonly isLong?: boolean }) {
   if (at === undefined) return <span class="faint">–</span>;
   return (
     <time dateTime={at} title={`${utcTime(at)}, ${ago(at)}`}>
-      {localTime(at)}
-      {isLong && (
+      <span class="whole">{localTime(at)}</span>{' '}
+      {isLong ? (
         <span class="faint">
-          {' '}
           · {ago(at)} · <span class="whole">{utcTime(at)}</span>
         </span>
+      ) : (
+        <span class="faint whole">({utcBeside(at)})</span>
       )}
     </time>
   );
@@ -55,7 +56,7 @@ function conditionsIn(text: string): string | undefined {
 
 function inZone(name: string, value: unknown): string {
   const isTime = (name === 'since' || name === 'until') && typeof value === 'number';
-  return isTime ? localTime(new Date(value).toISOString()) : String(value);
+  return isTime ? `${localTime(value)} (${utcBeside(value)})` : String(value);
 }
 
 /** A state. The word says it; the colour only repeats it. */

@@ -2,7 +2,7 @@
 import { useId } from 'preact/hooks';
 import type { Call, Event, Handlers } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
-import { timeOfDay } from '../parts/format.ts';
+import { timeOfDay, utcTimeOfDay } from '../parts/format.ts';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/text.tsx';
 import { timeScale } from '../parts/time-scale.ts';
@@ -12,7 +12,7 @@ import { Legend, type MarkKind, words } from './call-marks.tsx';
 import { type Lane, type Telling, isNamed, storyOf, tellingOf } from './call-story.ts';
 import { ofOthers } from './takers.ts';
 
-const top = 26;
+const top = 40;
 const tickWidth = 66;
 /** Below this width, the names of lanes are written above them, not beside. */
 const wide = 620;
@@ -82,9 +82,7 @@ function Drawing({ lanes }: { readonly lanes: readonly Lane[] }) {
         <title id={`${id}-title`}>The call over time; the table below says the same</title>
         <desc id={`${id}-desc`}>{summaryOf(lanes)}</desc>
         {ticks.map((time) => (
-          <Tick key={time} x={area.xOf(time)} isLast={placeOf(time) > 0.95} height={height}>
-            {timeOfDay(time)}
-          </Tick>
+          <Tick key={time} time={time} x={area.xOf(time)} isLast={placeOf(time) > 0.95} height={height} />
         ))}
         {breaks.map((place) => (
           <Break key={place} x={left + place * (right - left)} height={height} />
@@ -101,22 +99,23 @@ function Drawing({ lanes }: { readonly lanes: readonly Lane[] }) {
 }
 
 function Tick(props: {
+  readonly time: number;
   readonly x: number;
   readonly isLast: boolean;
   readonly height: number;
-  readonly children: string;
 }) {
-  const { x, isLast, height, children } = props;
+  const { time, x, isLast, height } = props;
+  const textX = x < tickWidth / 2 ? 2 : x;
   return (
     <g>
       <line class="grid" x1={x} x2={x} y1={top - 6} y2={height} />
-      <text
-        class="tick"
-        x={x < tickWidth / 2 ? 2 : x}
-        y={13}
-        text-anchor={isLast ? 'end' : x < tickWidth / 2 ? 'start' : 'middle'}
-      >
-        {children}
+      <text class="tick" text-anchor={isLast ? 'end' : x < tickWidth / 2 ? 'start' : 'middle'}>
+        <tspan x={textX} y={13}>
+          {timeOfDay(time)}
+        </tspan>{' '}
+        <tspan x={textX} y={27}>
+          {utcTimeOfDay(time)}
+        </tspan>
       </text>
     </g>
   );

@@ -1,5 +1,5 @@
 /** One lane of a call's drawing, with its labels in rows beneath its marks. */
-import { timeOfDay } from '../parts/format.ts';
+import { timeOfDay, utcTimeOfDay } from '../parts/format.ts';
 import { Shape } from './call-marks.tsx';
 import { type Lane, type Span, isNamed } from './call-story.ts';
 
@@ -96,7 +96,7 @@ export function DrawnLane({
           key={`${kind} ${at} ${text}`}
           kind={kind}
           at={[area.xOf(at), y]}
-          title={`${text}, ${timeOfDay(at)}`}
+          title={`${text}, ${timeOfDay(at)} (${utcTimeOfDay(at)})`}
         />
       ))}
       {labels.map(({ text, x, anchor, row }) => (

@@ -1,0 +1,38 @@
+/** Where the page shows a time, in a real browser: whoever compares it with a log needs UTC, also without a mouse. */
+import { expect, test } from 'vitest';
+import { browserForTests } from '../../support/browser.ts';
+import { ManualClock } from '../../support/clock.ts';
+import { bodyOf, deliver, signedHeaders } from '../../support/deliveries.ts';
+import { started } from '../../support/receiver.ts';
+
+const { open } = browserForTests();
+
+test('a time in the zone of the viewer has UTC beside it, with the day if that is another', async () => {
+  const clock = new ManualClock(Date.parse('2026-03-01T23:30:15Z'));
+  const { receiver } = await started({ clock });
+  const body = bodyOf({ traceId: 'trace-1', callId: 'call-1' });
+  await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  await clock.timer(45_000);
+  clock.advance(45_003);
+  await expect.poll(async () => (await receiver.history.list()).length).toBe(1);
+  const { page, goTo } = await open(receiver, () => 'all', { timezoneId: 'Europe/Berlin' });
+  await page.clock.setFixedTime(clock.now() + 20_000);
+
+  await goTo('/events');
+  const times = page.locator('main time');
+  expect(await times.allTextContents()).toEqual(['2 Mar, 00:30:15 (1 Mar, 23:30 UTC)']);
+  await goTo('/events/trace-1');
+  expect(await times.last().textContent()).toBe('2 Mar, 00:30:15 · 1 min 5 s ago · 2026-03-01 23:30:15 UTC');
+  await goTo('/calls/call-1');
+  const ticks = page.locator('.drawing .tick');
+  expect(await ticks.allTextContents()).toEqual(['00:30:15 23:30 UTC']);
+  await goTo('/');
+  expect(await page.locator('.plot .axis').first().textContent()).toBe(
+    '1 Mar, 23:31 (22:31 UTC)top: 12 Mar, 00:31 (1 Mar, 23:31 UTC)',
+  );
+
+  clock.advance(3_600_000);
+  await receiver.handlers.pause('Another.Event', { by: 'ann' });
+  await goTo('/audit');
+  expect(await times.allTextContents()).toEqual(['2 Mar, 01:31:00 (00:31 UTC)']);
+});
