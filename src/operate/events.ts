@@ -88,8 +88,10 @@ export interface WholeInboxEvent extends InboxEvent {
   readonly runs: readonly StoredRunWithFailures[];
   /** The stored headers; never credentials. */
   readonly headers: Headers;
-  /** The JSON as it was sent. */
+  /** The JSON that was sent. */
   readonly body: Readonly<Record<string, unknown>>;
+  /** The bytes as they arrived: those that were signed. */
+  readonly raw: Uint8Array;
 }
 
 export interface InboxEventsParts extends ReplayParts {
@@ -137,7 +139,8 @@ export class InboxEvents {
     if (!kept) return undefined;
     const decoded = await this.#parts.decoder.decode(kept.body);
     const runs = kept.runs.map((run) => ({ ...storedRun(run), failures: run.failures.map(failedAttempt) }));
-    return { ...inboxEvent(kept), runs, headers: kept.headers, body: decoded.ok ? decoded.value : {} };
+    const { headers, body: raw } = kept;
+    return { ...inboxEvent(kept), runs, headers, body: decoded.ok ? decoded.value : {}, raw };
   }
 
   /**

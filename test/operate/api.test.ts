@@ -102,7 +102,7 @@ describe('looking', () => {
     expect(await ask('GET', '/calls')).toMatchObject({ json: { calls: [{}, {}] } });
     expect(await ask('GET', '/drift')).toMatchObject({ status: 200 });
     const { json } = await ask('GET', '/events/trace-dead');
-    expect(Object.keys(json as object)).not.toContain('body');
+    for (const part of ['body', 'raw', 'headers']) expect(Object.keys(json as object)).not.toContain(part);
     const deliveries = await ask('GET', '/quarantine');
     expect(deliveries).toMatchObject({ json: { deliveries: [{ kind: 'not_authentic' }] } });
   });
@@ -154,6 +154,10 @@ describe('looking', () => {
     expect(await ask('GET', '/events/trace-done?body=true')).toMatchObject({
       json: { body: { traceId: 'trace-done' }, headers: { 'content-type': expect.anything() } },
     });
+    const event = (await ask('GET', '/events/trace-done?body=true')).json as { raw: string };
+    expect(Buffer.from(event.raw, 'base64').toString()).toBe(
+      bodyOf({ traceId: 'trace-done', callId: 'call-1' }),
+    );
     const { json } = await ask('GET', '/quarantine/1?body=true');
     const { body } = json as { body: string };
     expect(JSON.parse(Buffer.from(body, 'base64').toString())).toMatchObject({ traceId: 'trace-forged' });

@@ -56,6 +56,15 @@ const traceIdsOf = (page: { events: readonly { traceId: string }[] }) =>
   page.events.map(({ traceId }) => traceId);
 
 describe('events.get', () => {
+  test('gives the bytes as they arrived, from which JavaScript would make others', async () => {
+    const { receiver } = await started();
+    const written =
+      '{ "traceId": "trace-1",\t"payload": { "call_id": 12345678901234567890, "cost": 1.0 } }\n';
+    await deliver(receiver, written);
+    const event = await receiver.events.get('trace-1');
+    expect(Buffer.from(event?.raw ?? []).toString()).toBe(written);
+  });
+
   test('gives an event with its state, body, headers, times and stored runs', { tags: 'long' }, async () => {
     const { receiver, gate } = await fourEvents();
     expect(await receiver.events.get('trace-dead')).toEqual({
@@ -70,6 +79,7 @@ describe('events.get', () => {
       receivedAt: new Date(begin + hour),
       headers: expect.objectContaining({ 'content-type': 'application/json' }),
       body: expect.objectContaining({ traceId: 'trace-dead' }),
+      raw: expect.any(Uint8Array),
       runs: expect.arrayContaining([
         {
           handler: 'crm-sync',

@@ -78,7 +78,8 @@ export function addEvent(inbox: Command): void {
         if (found) return found;
         throw ringbackError('event_unknown', { traceId, database: databaseName(database) });
       });
-      printWhole(withDead(event));
+      const { raw: _, ...shown } = event;
+      printWhole(withDead(shown));
     });
 }
 

@@ -181,7 +181,8 @@ export const results = {
   Event: event.extend({
     runs: z.array(run.extend({ failures: z.array(failure).describe('Failed attempts, the latest first.') })),
     ...content,
-    body: z.record(z.string(), z.unknown()).optional(),
+    body: z.record(z.string(), z.unknown()).optional().describe('The JSON. Only if it was requested.'),
+    raw: z.base64().optional().describe('The bytes as they arrived. Only if the body was requested.'),
   }),
   Calls: z.strictObject({ calls: z.array(call), cursor }),
   Call: call,

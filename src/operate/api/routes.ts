@@ -49,17 +49,22 @@ const withBody = z.strictObject({
 /** Why something is done. `authorize` says who does it. */
 const whySchema = accountSchema.omit({ by: true });
 
-/** Leaves the body and headers out unless the request asks for them, which goes into the audit list. */
+/** Leaves the body, its bytes and the headers out unless the request asks for them, which goes into the audit list. */
 async function shown(
-  whole: { readonly body: unknown; readonly headers: unknown } | undefined,
+  whole: { readonly body: unknown; readonly headers: unknown; readonly raw?: Uint8Array } | undefined,
   { query, by }: Asked,
   audit: Audit,
   what: string,
 ): Promise<unknown> {
   if (whole !== undefined && query['body'] === true) await audit.recordLook(what, by);
-  if (whole === undefined || query['body'] === true) return whole;
-  const { body: _body, headers: _headers, ...rest } = whole;
-  return rest;
+  if (whole === undefined) return undefined;
+  const { body, headers, raw, ...rest } = whole;
+  if (query['body'] !== true) return rest;
+  return { ...rest, body, headers, ...(raw && { raw: base64Of(raw) }) };
+}
+
+function base64Of(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
 }
 
 /** The number in a path, in one spelling only, so that the audit list names each thing in one way. */
@@ -238,7 +243,7 @@ export const routes: readonly Route[] = [
     act: async ({ quarantine, audit }, asked) => {
       const id = numberIn(asked.id);
       const whole = await quarantine.get(id);
-      const found = whole && { ...whole, body: Buffer.from(whole.body).toString('base64') };
+      const found = whole && { ...whole, body: base64Of(whole.body) };
       return shown(found, asked, audit, `delivery ${id}`);
     },
   },

@@ -9,7 +9,7 @@ export type Events = Result<'Events'>;
 type ListedEvent = Events['events'][number];
 /** An event of a list, or a single one, which also has failed attempts and, on request, its body and headers. */
 export type Event = Omit<ListedEvent, 'runs'> &
-  Partial<Pick<Result<'Event'>, 'body' | 'headers'>> & { readonly runs: readonly Run[] };
+  Partial<Pick<Result<'Event'>, 'body' | 'raw' | 'headers'>> & { readonly runs: readonly Run[] };
 export type Run = ListedEvent['runs'][number] & { readonly failures?: readonly FailedAttempt[] };
 export type RunState = Run['state'];
 export type FailedAttempt = Result<'Event'>['runs'][number]['failures'][number];

@@ -60,7 +60,7 @@ function OneDelivery({ delivery, path }: { readonly delivery: Delivery; readonly
         </Fact>
       </Facts>
       <Signature path={path} />
-      <Body path={path} isBase64 />
+      <Body path={path} />
     </>
   );
 }
