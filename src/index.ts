@@ -71,6 +71,7 @@ export type {
 } from './operate/quarantine.ts';
 export type { Released } from './operate/release.ts';
 export type { SignatureCheck, SignatureStatus } from './operate/signature-check.ts';
+export type { EventSignature, EventSignatureStatus } from './operate/event-signature.ts';
 export type {
   EventDuplicates,
   EventFilter,

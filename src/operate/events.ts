@@ -7,6 +7,7 @@ import type {
   EventFilter as KeptEventFilter,
   KeptDuplicates,
   KeptEvent,
+  KeptEventWithBytes,
   KeptRun,
 } from '../store/event-store.ts';
 import type { AuditStore } from '../store/audit-store.ts';
@@ -16,7 +17,9 @@ import { type Account, type Audit, accountSchema } from './audit.ts';
 import { BulkActions } from './bulk/bulk-actions.ts';
 import type { BulkResult } from './bulk/bulk-work.ts';
 import { keptTerms, keptWork } from './bulk/kept-work.ts';
+import { type EventSignature, EventSignatures } from './event-signature.ts';
 import { type DismissOptions, dismissOptionsSchema, dismissalWork, requireDismissible } from './dismissal.ts';
+import type { Authentication } from './release.ts';
 import {
   type ReplayOptions,
   type ReplayParts,
@@ -98,6 +101,7 @@ export interface InboxEventsParts extends ReplayParts {
   readonly entries: AuditStore;
   readonly failures: Pick<FailureStore, 'named'>;
   readonly audit: Audit;
+  readonly authentication: Pick<Authentication, 'findScheme'>;
   readonly clock: Clock;
   /** @throws RingbackError unless the receiver runs */
   readonly requireStarted: (method: string) => void;
@@ -117,12 +121,14 @@ const idSchema = z.strictObject({ id: z.int('the id of an entry in the audit lis
 /** The events of the inbox: list, get and replay them, and dismiss their runs. */
 export class InboxEvents {
   readonly #parts: InboxEventsParts;
+  readonly #signatures: EventSignatures;
   /** @internal */
   readonly bulk: BulkActions;
 
   /** @internal */
   constructor(parts: InboxEventsParts) {
     this.#parts = parts;
+    this.#signatures = new EventSignatures(parts.authentication);
     this.bulk = new BulkActions({ ...parts, workOf: (entry) => keptWork(parts, entry) });
   }
 
@@ -134,13 +140,29 @@ export class InboxEvents {
    * @example (await receiver.events.get('4c1d…'))?.state // 'new' | 'open' | 'done'
    */
   async get(traceId: string): Promise<WholeInboxEvent | undefined> {
-    this.#parts.requireStarted('events.get()');
-    const kept = await this.#parts.store.get(parseStrictly(traceIdSchema, { traceId }, 'events.get').traceId);
+    const kept = await this.#kept(traceId, 'events.get');
     if (!kept) return undefined;
     const decoded = await this.#parts.decoder.decode(kept.body);
     const runs = kept.runs.map((run) => ({ ...storedRun(run), failures: run.failures.map(failedAttempt) }));
     const { headers, body: raw } = kept;
     return { ...inboxEvent(kept), runs, headers, body: decoded.ok ? decoded.value : {}, raw };
+  }
+
+  /**
+   * Says what the signature of an event proves: which parts of its delivery a current secret signed, and in which scheme.
+   * Resolves to undefined if there is no event with this trace id.
+   *
+   * @throws ConfigError when the trace id is not text; RingbackError when the receiver isn't running
+   * @example (await receiver.events.checkSignature('4c1d…'))?.status // 'verifies'
+   */
+  async checkSignature(traceId: string): Promise<EventSignature | undefined> {
+    const kept = await this.#kept(traceId, 'events.checkSignature');
+    return kept && this.#signatures.check(kept);
+  }
+
+  async #kept(traceId: string, method: string): Promise<KeptEventWithBytes | undefined> {
+    this.#parts.requireStarted(`${method}()`);
+    return this.#parts.store.get(parseStrictly(traceIdSchema, { traceId }, method).traceId);
   }
 
   /**

@@ -95,7 +95,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
   const intake = buildIntake(common, authenticator, dispatcher, duplicates, () => health.failed());
   const backlog = () => dispatcher.backlog(asked.history);
   const alerts = buildAlerts(common, backlog, () => intake.takeSuspicion());
-  const events = buildEvents(common, registry, dispatcher);
+  const events = buildEvents(common, authenticator, registry, dispatcher);
   const onMinute = async () => {
     await alerts.check();
     await events.bulk.look();
@@ -204,6 +204,7 @@ function buildAlerts(
 
 function buildEvents(
   { options, hooks, asked, telemetry, decoder, audit }: Common,
+  authentication: Authenticator,
   registry: Registry,
   dispatcher: Dispatcher,
 ): InboxEvents {
@@ -212,6 +213,7 @@ function buildEvents(
     entries: asked.audit,
     failures: asked.failures,
     audit,
+    authentication,
     decoder,
     telemetry,
     clock: options.clock,

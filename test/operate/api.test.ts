@@ -444,6 +444,7 @@ describe('what is wrong with a request', () => {
     ['GET', '/nothing', undefined, 404, 'not_found'],
     ['GET', '/events/no-such-trace', undefined, 404, 'not_found'],
     ['GET', '/events/%E0%A4%A', undefined, 400, 'path_invalid'],
+    ['GET', '/events/nobody/signature', undefined, 404, 'not_found'],
     ['GET', '/quarantine/one', undefined, 404, 'not_found'],
     ['GET', '/quarantine/99', undefined, 404, 'not_found'],
     ['GET', '/quarantine/99/signature', undefined, 404, 'not_found'],

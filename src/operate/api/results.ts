@@ -1,6 +1,7 @@
 /** The shapes of the API's answers. Times are in ISO 8601. */
 import { z } from 'zod';
 import { callStatuses } from '../calls.ts';
+import { eventSignatureStatuses } from '../event-signature.ts';
 import { signatureStatuses } from '../signature-check.ts';
 import { auditActions } from '../../store/audit-store.ts';
 import { alertNames } from '../../receiver/alert-options.ts';
@@ -183,6 +184,12 @@ export const results = {
     ...content,
     body: z.record(z.string(), z.unknown()).optional().describe('The JSON. Only if it was requested.'),
     raw: z.base64().optional().describe('The bytes as they arrived. Only if the body was requested.'),
+  }),
+  EventSignature: z.strictObject({
+    status: z.enum(eventSignatureStatuses),
+    scheme: z.string().optional().describe('The scheme in which a current secret signed it.'),
+    signedAt: time.optional().describe('The time that the signature covers. Left out if it covers none.'),
+    message: z.string().describe('What is proved, in sentences.'),
   }),
   Calls: z.strictObject({ calls: z.array(call), cursor }),
   Call: call,

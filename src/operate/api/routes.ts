@@ -119,6 +119,14 @@ export const routes: readonly Route[] = [
     act: async ({ events, audit }, asked) => shown(await events.get(asked.id), asked, audit, asked.id),
   },
   {
+    method: 'GET',
+    path: '/events/{traceId}/signature',
+    action: 'look',
+    summary: 'What the signature of an event proves',
+    result: 'EventSignature',
+    act: ({ events }, { id }) => events.checkSignature(id),
+  },
+  {
     method: 'POST',
     path: '/events/replay',
     action: 'replay',

@@ -1,8 +1,9 @@
 /** What one event shows of its delivery, in a real browser. */
 import { expect, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';
-import { bodyOf, deliver } from '../../support/deliveries.ts';
+import { bodyOf, deliver, signedHeaders } from '../../support/deliveries.ts';
 import { started } from '../../support/receiver.ts';
+import { temporaryDatabase } from '../../support/temporary.ts';
 
 const { open } = browserForTests();
 
@@ -23,5 +24,31 @@ test('a body is shown as it arrived, and indented only if nothing else changes',
   );
   expect(await show('written')).toBe(written);
   expect(await page.getByText('Indented').count()).toBe(0);
+  expect(complaints).toEqual([]);
+});
+
+test('what the signature proves is told with its scheme and its time, and is not claimed without', async () => {
+  const database = temporaryDatabase();
+  const { receiver } = await started({ database });
+  const body = bodyOf({ traceId: 'signed' });
+  const now = Math.floor(Date.now() / 1_000) * 1_000;
+  await deliver(receiver, body, signedHeaders(body, { timestamp: now }));
+  const byHeaders = await started({ database, secrets: undefined, headers: { 'x-key': 'k' } });
+  const json = { 'content-type': 'application/json', 'x-key': 'k' };
+  await deliver(byHeaders.receiver, bodyOf({ traceId: 'unsigned' }), json);
+
+  const { page, goTo, complaints } = await open(receiver, () => ['look']);
+  await goTo('/events/signed');
+  const signature = page.getByRole('region', { name: 'Signature' });
+  await signature.getByText('A current secret signed the body and its time').waitFor();
+  const facts = await signature.locator('dl > div').allInnerTexts();
+  const utc = new Date(now).toISOString().slice(0, 19).replace('T', ' ');
+  expect(facts).toEqual([
+    'Signed in the scheme\nt-v1-hex-whole',
+    expect.stringMatching(`^Signed time\n.* · ${utc} UTC$`),
+  ]);
+  await goTo('/events/unsigned');
+  await signature.getByText('they prove nothing about the body').waitFor();
+  expect(await page.getByText('verified').count()).toBe(0);
   expect(complaints).toEqual([]);
 });

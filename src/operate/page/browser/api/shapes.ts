@@ -18,7 +18,8 @@ export type Call = Result<'Call'>;
 export type Joins = Result<'Joins'>;
 export type Deliveries = Result<'Deliveries'>;
 export type Delivery = Result<'Delivery'>;
-export type SignatureCheck = Result<'SignatureCheck'>;
+/** What is told of a signature: of a delivery in quarantine, or of an event. */
+export type SignatureCheck = Result<'EventSignature'> | Result<'SignatureCheck'>;
 export type Drift = Result<'Drift'>;
 export type FailureGroup = Failures['groups'][number];
 export type Pause = Result<'Paused'>;

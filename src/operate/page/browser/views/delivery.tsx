@@ -1,10 +1,11 @@
 import { useAccess } from '../api/access.ts';
 import { change, pathOf, withQuery } from '../api/client.ts';
-import type { Delivery, Released, SignatureCheck } from '../api/shapes.ts';
+import type { Delivery, Released } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { Body } from '../parts/body.tsx';
 import { ChangeButton } from '../parts/change-button.tsx';
 import { size } from '../parts/format.ts';
+import { Signature } from '../parts/signature.tsx';
 import { Loaded } from '../parts/standing.tsx';
 import { Fact, Facts, Foreign, State, Time } from '../parts/text.tsx';
 import { linkTo } from '../router.ts';
@@ -62,40 +63,6 @@ function OneDelivery({ delivery, path }: { readonly delivery: Delivery; readonly
       <Signature path={path} />
       <Body path={path} />
     </>
-  );
-}
-
-/**
- * Which scheme would verify it. No topic loads this again: the receiver tries every scheme on the whole body, which is
- * not to happen every few seconds.
- */
-function Signature({ path }: { readonly path: string }) {
-  const resource = useResource<SignatureCheck>(`${path}/signature`, []);
-  return (
-    <section aria-labelledby="signature-title">
-      <h2 id="signature-title">Signature, with the current secrets</h2>
-      <Loaded resource={resource}>
-        {({ status, scheme, expected, message }) => (
-          <>
-            <p>
-              <State state={status} /> {message}
-            </p>
-            <Facts>
-              {scheme !== undefined && (
-                <Fact name="Signed in the scheme">
-                  <code>{scheme}</code>
-                </Fact>
-              )}
-              {expected !== undefined && (
-                <Fact name="Set or pinned scheme">
-                  <code>{expected}</code>
-                </Fact>
-              )}
-            </Facts>
-          </>
-        )}
-      </Loaded>
-    </section>
   );
 }
 

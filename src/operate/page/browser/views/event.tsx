@@ -4,6 +4,7 @@ import { useResource } from '../api/use-resource.ts';
 import { Body } from '../parts/body.tsx';
 import { duration, number } from '../parts/format.ts';
 import { Dismiss, Replay } from '../parts/run-changes.tsx';
+import { Signature } from '../parts/signature.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Fact, Facts, Foreign, State, Time } from '../parts/text.tsx';
@@ -65,12 +66,10 @@ function OneEvent({ event, path }: { readonly event: Event; readonly path: strin
         <Fact name="Organization">
           <Foreign text={event.organizationId} isCode />
         </Fact>
-        {event.source === 'reconciled' ? (
+        {event.source === 'reconciled' && (
           <Fact name="Source">
             reconciled: never delivered, but rebuilt from the platform's record of the call
           </Fact>
-        ) : (
-          <Fact name="Signature">verified at arrival: only authentic deliveries become events</Fact>
         )}
       </Facts>
       <h2>Runs</h2>
@@ -84,6 +83,7 @@ function OneEvent({ event, path }: { readonly event: Event; readonly path: strin
         <Table label="Runs" columns={columns} rows={event.runs} keyOf={({ handler }) => handler} />
       )}
       {event.runs.map((run) => run.failures && <Failures key={run.handler} run={run} />)}
+      {event.source === 'delivered' && <Signature path={path} />}
       <Body path={path} />
     </>
   );
