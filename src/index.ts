@@ -88,6 +88,7 @@ export type {
   HandlerSettings,
   HandlerState,
   HandlerStates,
+  ProcessState,
   InboxHandlers,
 } from './operate/handlers.ts';
 export type { Alerts, RaisedAlert } from './operate/alerts/alerts.ts';
@@ -96,7 +97,6 @@ export type { History, HistoryPoint, HistoryQuery } from './operate/history.ts';
 export type { FailureGroup, Failures } from './operate/failures.ts';
 export type { Account, Audit, AuditEntry, AuditQuery } from './operate/audit.ts';
 export type { AuditAction } from './store/audit-store.ts';
-export type { LivingProcess } from './store/handler-store.ts';
 export type { BulkResult, BulkState } from './operate/bulk/bulk-work.ts';
 export type { DismissOptions } from './operate/dismissal.ts';
 export type { ReplayOptions } from './operate/replay.ts';

@@ -5,6 +5,7 @@ import { type Account, type Audit, accountSchema } from './audit.ts';
 import { givenText, parseStrictly } from '../errors/option-problems.ts';
 import type { Clock } from '../kit/clock.ts';
 import { closest } from '../kit/closest-name.ts';
+import { dateOf } from '../kit/time.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type {
   HandlerPause as KeptPause,
@@ -43,11 +44,19 @@ export interface HandlerState extends Omit<HandlerRuns, 'handler'> {
   readonly pause: HandlerPause | undefined;
 }
 
+/** A process that shares the inbox and is not known to be dead. */
+export interface ProcessState extends Omit<LivingProcess, 'enteredAt' | 'heartbeatAt'> {
+  /** When it opened the inbox. */
+  readonly startedAt: Date | undefined;
+  /** Only on Postgres: on SQLite, heartbeats are counted, and an idle process without company writes none. */
+  readonly heartbeatAt: Date | undefined;
+}
+
 /** The handlers of an inbox, and the processes that run them. */
 export interface HandlerStates {
   /** Sorted by name. */
   readonly handlers: readonly HandlerState[];
-  readonly processes: readonly LivingProcess[];
+  readonly processes: readonly ProcessState[];
 }
 
 export interface InboxHandlersParts {
@@ -104,7 +113,7 @@ export class InboxHandlers {
       settings: settingsOf(own.find((handler) => handler.name === name)),
       pause: pauses.get(name),
     }));
-    return { handlers, processes };
+    return { handlers, processes: processes.map(processState) };
   }
 
   /**
@@ -199,6 +208,10 @@ function settingsOf(handler: Handler | undefined): HandlerSettings | undefined {
   const { patterns, order, concurrency, timeout, rate, join } = handler;
   const settings = { patterns, order, concurrency, timeout, ...(rate && { rate: rate.text }) };
   return join ? { ...settings, join: { events: join.events, within: join.within } } : settings;
+}
+
+function processState({ enteredAt, heartbeatAt, ...process }: LivingProcess): ProcessState {
+  return { ...process, startedAt: dateOf(enteredAt), heartbeatAt: dateOf(heartbeatAt) };
 }
 
 function pauseOf({ since, by, reason }: KeptPause): HandlerPause {

@@ -21,6 +21,13 @@ export interface HandlerRuns {
 /** A process that shares the store and is not known to be dead. */
 export interface LivingProcess {
   readonly id: number;
+  /** The name of its machine, and its number there. These two and `enteredAt` are undefined if it had to enter again. */
+  readonly host: string | undefined;
+  readonly pid: number | undefined;
+  /** When it entered, in milliseconds since 1970. */
+  readonly enteredAt: number | undefined;
+  /** When it last wrote that it lives; undefined if the store counts heartbeats without their times. */
+  readonly heartbeatAt: number | undefined;
   /** The handlers that it has announced. */
   readonly handlers: readonly string[];
   /** Whether it is the process that asks. */

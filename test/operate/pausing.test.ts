@@ -1,8 +1,10 @@
+import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
+import { isOnPostgres } from '../support/inbox.ts';
 import { ConfigError, type Order, type Receiver, type ReceiverOptions } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
@@ -226,6 +228,16 @@ describe('pausing', () => {
       },
       { name: 'join', settings: { join: { events: ['CallHandler.CallEnded'], within: 120_000 } } },
     ]);
-    expect(processes).toMatchObject([{ handlers: ['crm', 'join'], isThis: true }]);
+    expect(processes).toEqual([
+      {
+        id: expect.any(Number),
+        host: hostname(),
+        pid: process.pid,
+        startedAt: expect.any(Date),
+        heartbeatAt: isOnPostgres ? expect.any(Date) : undefined,
+        handlers: ['crm', 'join'],
+        isThis: true,
+      },
+    ]);
   });
 });

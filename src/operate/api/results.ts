@@ -220,6 +220,10 @@ export const results = {
     processes: z.array(
       z.strictObject({
         id: z.int(),
+        host: z.string().optional().describe('The name of its machine.'),
+        pid: z.int().optional().describe('Its number on that machine.'),
+        startedAt: time.optional().describe('When it opened the inbox.'),
+        heartbeatAt: time.optional().describe('When it last wrote that it lives. Only on Postgres.'),
         handlers: z.array(z.string()),
         isThis: z.boolean().describe('Whether it is the process that answers.'),
       }),

@@ -1,4 +1,5 @@
 /** What every store must do with the pauses of handlers, and what it says about what waits for each. */
+import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
 import { claimedRun, dead, dueAt, endOf, eventOf, handlerOf } from '../parts.ts';
@@ -85,7 +86,9 @@ export function describeHandlers(name: string, opened: () => Promise<Store>): vo
     test('a living process is listed with its handlers', async () => {
       const store = await opened();
       await store.announce(['crm', 'mail']);
-      expect(await store.handlers.processes()).toMatchObject([{ handlers: ['crm', 'mail'], isThis: true }]);
+      expect(await store.handlers.processes()).toMatchObject([
+        { handlers: ['crm', 'mail'], isThis: true, host: hostname(), pid: process.pid },
+      ]);
     });
   });
 }

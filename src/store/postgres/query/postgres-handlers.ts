@@ -1,4 +1,4 @@
-import type { HandlerPause, HandlerRuns, HandlerStore } from '../../handler-store.ts';
+import type { HandlerPause, HandlerRuns, HandlerStore, LivingProcess } from '../../handler-store.ts';
 import { maxReservedAhead } from '../../timeouts.ts';
 import { maxDelay, maxCounted } from '../../shared/bounds.ts';
 import type { Session } from '../connection/session.ts';
@@ -70,18 +70,25 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
   },
 
   async processes() {
-    const rows = await session.query<{ id: number; handlers: string | null }>(
-      `select id, handlers from ringback.processes
+    const rows = await session.query<
+      Omit<LivingProcess, 'handlers' | 'isThis'> & { handlers: string | null }
+    >(
+      `select id, host, pid, ${milliseconds('entered_at')} as "enteredAt",
+         ${milliseconds('heartbeat_at')} as "heartbeatAt", handlers
+       from ringback.processes
        where not is_leaving and heartbeat_at > clock_timestamp() - make_interval(secs => $1) order by id`,
       [deadAfter],
     );
-    return rows.map(({ id, handlers }) => ({
-      id,
+    return rows.map(({ handlers, ...row }) => ({
+      ...row,
       handlers: handlers === null ? [] : (JSON.parse(handlers) as string[]),
-      isThis: id === ownProcess(),
+      isThis: row.id === ownProcess(),
     }));
   },
 });
+
+/** SQL: a time in milliseconds since 1970. */
+const milliseconds = (time: string): string => `(extract(epoch from ${time}) * 1000)::bigint`;
 
 const nextSlot = `
   with clock as materialized (select (extract(epoch from clock_timestamp()) * 1000)::double precision as now)

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { isLockTimeout } from '../connection/statement.ts';
 import type { Sequence } from '../../event-record.ts';
 import { heartbeatInterval } from '../../timeouts.ts';
@@ -65,9 +66,9 @@ export class Processes {
     await this.#session.query('insert into ringback.incarnation default values on conflict do nothing');
     const { id, incarnation } = await oneRow<{ id: number; incarnation: string | null }>(
       this.#session,
-      `insert into ringback.processes (handlers, ended_up_to) values ($1, ${lastSequence})
+      `insert into ringback.processes (host, pid, handlers, ended_up_to) values ($1, $2, $3, ${lastSequence})
        returning id, (select i.id from ringback.incarnation i) as incarnation`,
-      [handlers === undefined ? null : JSON.stringify(handlers)],
+      [hostname(), process.pid, handlers === undefined ? null : JSON.stringify(handlers)],
     );
     this.#session.incarnation = incarnation ?? undefined;
     this.#id = id;

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type Database from 'better-sqlite3';
 import type { LivingProcess } from '../../handler-store.ts';
 
@@ -8,6 +9,9 @@ interface ProcessRow {
   readonly isDead: number;
   /** The names of its handlers, as JSON; null until it has announced them. */
   readonly handlers: string | null;
+  readonly host: string | null;
+  readonly pid: number | null;
+  readonly enteredAt: number | null;
 }
 
 /** How many looks in a row must find a process silent for it to count as dead. */
@@ -49,13 +53,14 @@ export class Processes implements Holder {
   /** `id`: the id under which the process has entered; 0 before that. */
   constructor(database: Database.Database, id = 0) {
     this.#id = id;
-    this.#insert = database.prepare('insert into processes default values');
+    this.#insert = database.prepare('insert into processes (host, pid, entered_at) values (?, ?, ?)');
     this.#enterAgain = database.prepare(
       'insert into processes (id, handlers) values (?, ?) on conflict do nothing',
     );
     this.#delete = database.prepare('delete from processes where id = ?');
     this.#selectAll = database.prepare(
-      'select id, heartbeats, is_dead as isDead, handlers from processes order by id',
+      `select id, heartbeats, is_dead as isDead, handlers, host, pid, entered_at as enteredAt
+       from processes order by id`,
     );
     this.#countHeartbeat = database.prepare('update processes set heartbeats = heartbeats + 1 where id = ?');
     this.#updateHandlers = database.prepare('update processes set handlers = ? where id = ?');
@@ -67,8 +72,8 @@ export class Processes implements Holder {
   }
 
   /** Enters this process, and returns its id. */
-  enter(): number {
-    this.#id = Number(this.#insert.run().lastInsertRowid);
+  enter(now: number): number {
+    this.#id = Number(this.#insert.run(hostname(), process.pid, now).lastInsertRowid);
     return this.#id;
   }
 
@@ -97,7 +102,15 @@ export class Processes implements Holder {
   /** This process, and the others that are not known to be dead. */
   living(): LivingProcess[] {
     const rows = this.#rows().filter(({ isDead }) => isDead === 0);
-    return rows.map((row) => ({ id: row.id, handlers: handlersOf(row), isThis: row.id === this.#id }));
+    return rows.map((row) => ({
+      id: row.id,
+      host: row.host ?? undefined,
+      pid: row.pid ?? undefined,
+      enteredAt: row.enteredAt ?? undefined,
+      heartbeatAt: undefined,
+      handlers: handlersOf(row),
+      isThis: row.id === this.#id,
+    }));
   }
 
   /** Whether any other process that is not known to be dead shares the file. */

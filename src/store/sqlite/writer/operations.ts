@@ -41,7 +41,7 @@ export function operationsOn(statements: Statements) {
       if (former === 0 && !processes.hasOthers()) dueTimes.catchUp(now);
       claims.releaseAll(former, { died: false });
       processes.remove(former);
-      const id = processes.enter();
+      const id = processes.enter(now);
       if (wal) notedWal.note(wal);
       dueTimes.note(now);
       return id;

@@ -131,7 +131,9 @@ function PauseOrResume({ name, isPaused }: { readonly name: string; readonly isP
 
 function ProcessTable({ processes }: Pick<Handlers, 'processes'>) {
   if (processes.length === 0) return <Empty title="No process is known." />;
-  return <Table label="Processes" columns={processColumns} rows={processes} keyOf={({ id }) => id} />;
+  const areDated = processes.some(({ heartbeatAt }) => heartbeatAt !== undefined);
+  const shown = areDated ? processColumns : processColumns.filter(({ head }) => head !== 'Last heartbeat');
+  return <Table label="Processes" columns={shown} rows={processes} keyOf={({ id }) => id} />;
 }
 
 const processColumns: readonly Column<Handlers['processes'][number]>[] = [
@@ -143,5 +145,9 @@ const processColumns: readonly Column<Handlers['processes'][number]>[] = [
       </>
     ),
   },
+  { head: 'Machine', cell: ({ host }) => <Foreign text={host} /> },
+  { head: 'PID', cell: ({ pid }) => pid ?? '–', looks: 'count' },
+  { head: 'Started', cell: ({ startedAt }) => <Time at={startedAt} /> },
+  { head: 'Last heartbeat', cell: ({ heartbeatAt }) => <Time at={heartbeatAt} /> },
   { head: 'Handlers', cell: ({ handlers }) => <Foreign text={handlers.join(', ')} />, looks: 'wide' },
 ];

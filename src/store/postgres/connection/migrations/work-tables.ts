@@ -51,6 +51,9 @@ export const workTables = `
   -- takes minutes doesn't make searches for owned events go through all events since.
   create table ringback.processes (
     id           bigint generated always as identity primary key,
+    host         text not null,
+    pid          bigint not null,
+    entered_at   timestamptz not null default clock_timestamp(),
     heartbeat_at timestamptz not null default clock_timestamp(),
     handlers     text,
     ended_up_to  bigint not null default 0,

@@ -196,7 +196,10 @@ export const schema1 = `
     id         integer primary key autoincrement,
     heartbeats integer not null default 0,
     is_dead    integer not null default 0,
-    handlers   text
+    handlers   text,
+    host       text,
+    pid        integer,
+    entered_at integer
   );
 
   -- One row for each join and call. The wait itself is a run that is due at the timeout. progress, as JSON: the events
