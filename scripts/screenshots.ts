@@ -26,9 +26,9 @@ interface Picture {
 const wouldRun = /would (be )?run/;
 const transcript = { button: 'Show transcript', shows: /said before it/ };
 const pictures: readonly Picture[] = [
-  { name: 'overview', place: '/' },
+  { name: 'overview', place: '/', isWhole: true },
   { name: 'events', place: '/events?state=dead' },
-  { name: 'event', place: '/events/trace-callended-1016' },
+  { name: 'event', place: '/events/trace-callended-1016', isWhole: true },
   { name: 'calls', place: '/calls' },
   { name: 'call', place: '/calls/call_2017', click: transcript, isWhole: true },
   { name: 'failures', place: '/failures' },
@@ -74,8 +74,19 @@ async function takeAll(from: Browser, look: keyof typeof looks): Promise<void> {
   const context = await from.newContext({ ...looks[look], locale: 'en-GB', timezoneId: 'Europe/Berlin' });
   const shown = await context.newPage();
   await shown.clock.setFixedTime(now);
+  await nameMachine(shown);
   for (const picture of pictures) await take(shown, picture, look);
   await context.close();
+}
+
+/** Shows another machine than the one on which the pictures are taken. */
+async function nameMachine(shown: Page): Promise<void> {
+  await shown.route('**/api/handlers', async (route) => {
+    const response = await route.fetch();
+    const { processes, ...others } = (await response.json()) as { readonly processes: readonly object[] };
+    const renamed = processes.map((process) => ({ ...process, host: 'calls-1', pid: 4_711 }));
+    await route.fulfill({ response, json: { ...others, processes: renamed } });
+  });
 }
 
 async function take(
