@@ -83,7 +83,7 @@ exactly when a handler for that event gets it; otherwise it goes to the fallback
   missing, and as [drift](drift.md). \`envelope.schema.json\` has the documented types.
 
 Some rules can't be expressed in JSON Schema: only the first 1,000 items of a list are checked, integers beyond 2^53
-become strings, and the 512 characters of an id or name are UTF-16 code units, without lone surrogates.
+become strings, and the 512 characters of an id or name are UTF-16 code units, without U+0000 and lone surrogates.
 `;
 
 /** The text of the document. */

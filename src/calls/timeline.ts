@@ -1,6 +1,6 @@
 import { eventNames } from '../events/names.ts';
 import { dateOf, parseKnownTime } from '../kit/time.ts';
-import { fieldsOf } from '../kit/values.ts';
+import { fieldsOf, storable } from '../kit/values.ts';
 import type { CallEvent, OccurredAtSource } from '../events/model.ts';
 
 /** What one event says about its call. Stored with the event, so that calls are computed without reading bodies. */
@@ -182,5 +182,5 @@ function millisecondsOf(value: unknown): number | undefined {
 }
 
 function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+  return typeof value === 'string' ? storable(value) : undefined;
 }

@@ -12,7 +12,7 @@ import {
   shortDurationsOfHandler,
 } from '../receiver/handler-options.ts';
 import { meantName } from '../events/names.ts';
-import { defined } from '../kit/values.ts';
+import { defined, isStorable } from '../kit/values.ts';
 import type { ResolvedOptions } from '../receiver/options.ts';
 import type { ShortDuration } from '../receiver/short-durations.ts';
 
@@ -161,10 +161,10 @@ function requireFunction(method: 'on' | 'onCall' | 'fallback', handle: unknown):
 
 /** Refuses a name that can't be stored as it is: its runs could not be stored, and their events would never be done. */
 function requireKey({ name, join }: Handler): void {
-  if (name.isWellFormed() && Buffer.byteLength(name) <= maxName) return;
+  if (isStorable(name) && Buffer.byteLength(name) <= maxName) return;
   throw configError('option_invalid', {
     option: `name in receiver.${join ? 'onCall' : 'on'}`,
-    expected: `a text of at most ${maxName} bytes, without half a surrogate pair`,
+    expected: `a text of at most ${maxName} bytes, without U+0000 or half a surrogate pair`,
     found: describe(name),
     fix: 'The default is the names of the events, joined by commas: set a shorter name.',
   });

@@ -1,3 +1,4 @@
+import { isStorable } from '../kit/values.ts';
 import type { CallEvent, Headers } from './model.ts';
 
 /** The longest id that is read. Ids are keys of the inbox and are logged: without a bound, a body could fill both. */
@@ -5,13 +6,12 @@ export const maxId = 512;
 
 /**
  * An id as a string, or undefined if there is none. Numbers become strings. Blank texts are no ids, nor are texts of
- * more than 512 characters or with half a surrogate pair: half a pair isn't stored as it is, so two such ids could
- * become the same.
+ * more than 512 characters, or with U+0000 or half a surrogate pair: see `isStorable`.
  */
 export function readId(value: unknown): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
   if (typeof value !== 'string' || value.length > maxId) return undefined;
-  return value.trim() === '' || !value.isWellFormed() ? undefined : value;
+  return value.trim() === '' || !isStorable(value) ? undefined : value;
 }
 
 /** The first of these values that is an id. */

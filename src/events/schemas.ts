@@ -5,6 +5,7 @@
  * fields is in `payloads.ts`.
  */
 import { z } from 'zod';
+import { isStorable } from '../kit/values.ts';
 import { maxId } from './ids.ts';
 import { eventNames } from './names.ts';
 import type { KnownEventName } from './names.ts';
@@ -34,7 +35,7 @@ const callId = () => {
   const text = notBlank(error)
     .max(maxId, { error, abort: true })
     // `max` counts a character beyond U+FFFF as one, while `readId` measures ids in UTF-16 units.
-    .refine((value) => value.length <= maxId && value.isWellFormed(), { error });
+    .refine((value) => value.length <= maxId && isStorable(value), { error });
   return z.union([text, z.number()], { error }).transform(String);
 };
 

@@ -24,3 +24,13 @@ export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';
 }
+
+/** Whether a database stores a text as it is. An id must be such a text: two ids could otherwise become the same. */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}
+
+/** The text with U+FFFD for U+0000, which Postgres refuses, and for half surrogate pairs, which no UTF-8 has. */
+export function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\u{fffd}');
+}

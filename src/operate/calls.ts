@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type CallRecord, type CallStatus, callRecordOf } from '../calls/timeline.ts';
 import { type Instant, listOptions, parseStrictly, searchOptionsSchema } from '../errors/option-problems.ts';
+import { storable } from '../kit/values.ts';
 import type { CallPage, CallStore } from '../store/call-store.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { type CallJoin, joinsOf } from './joins.ts';
@@ -36,7 +37,7 @@ export const callStatuses = [
 /** Selects calls, and a page of them. */
 export const callQuerySchema = z.strictObject({
   ...listOptions,
-  agentId: z.string('the id of an agent').optional(),
+  agentId: z.string('the id of an agent').transform(storable).optional(),
   status: z.enum(callStatuses, "'in_progress', 'ended', 'transferred' or 'analysed'").optional(),
 });
 const idSchema = z.strictObject({ callId: z.string('the id of a call') });

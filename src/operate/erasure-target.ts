@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { configError } from '../errors/errors.ts';
 import { checked, parseStrictly } from '../errors/option-problems.ts';
+import { isStorable } from '../kit/values.ts';
 import { type Account, accountSchema } from './audit.ts';
 import { IdMentions } from './id-mentions.ts';
 import { mentionsOfPhoneNumber } from './person-mentions.ts';
@@ -18,7 +19,12 @@ export type ErasureTarget = ({ readonly callId: string } | { readonly phoneNumbe
   };
 
 const targetSchema = z.strictObject({
-  callId: z.string('the id of a call').min(1, 'the id of a call').optional(),
+  // Another id than one that is stored would be looked for as such a one.
+  callId: z
+    .string('the id of a call')
+    .min(1, 'the id of a call')
+    .refine(isStorable, 'the id of a call')
+    .optional(),
   phoneNumber: checked('a phone number of at least 7 digits, as text', (value) =>
     typeof value === 'string' ? mentionsOfPhoneNumber(value) : undefined,
   ).optional(),

@@ -3,7 +3,7 @@ import { configError } from '../errors/errors.ts';
 import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-bytes.ts';
 import type { Handler } from '../dispatch/handler.ts';
-import { defined } from '../kit/values.ts';
+import { defined, storable } from '../kit/values.ts';
 import type { CallEvent } from '../events/model.ts';
 import { givenText, listOptions } from '../errors/option-problems.ts';
 import {
@@ -53,7 +53,7 @@ const text = givenText.optional();
 export const eventFilterSchema = z.strictObject({
   eventName: text,
   callId: text,
-  agentId: text,
+  agentId: givenText.transform(storable).optional(),
   state: z.enum(['new', 'open', 'done', 'dead'], "'new', 'open', 'done' or 'dead'").optional(),
   handler: text,
   traceId: text,

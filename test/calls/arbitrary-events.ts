@@ -8,7 +8,7 @@ const time = fc
   .oneof(fc.nat(2), fc.integer({ min: -1, max: 99_999_999 }))
   .map((ms) => Date.UTC(2026, 0) + ms);
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
-const word = fc.constantFrom('', 'a', '"quoted" \\ and\nbroken', "it's 😀 \u0000 null", '{"$":1}', '17');
+const word = fc.constantFrom('', 'a', '"quoted" \\ and\nbroken', "it's 😀 \\u0000 null", '{"$":1}', '17');
 const facts: fc.Arbitrary<CallFacts> = fc.record({
   agentId: maybe(word),
   status: maybe(fc.constantFrom('failed', 'completed', '')),

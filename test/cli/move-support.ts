@@ -8,8 +8,8 @@ import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveri
 import { Discard, type Receiver, RetryLater } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 
-/** A call whose id is text that Postgres can't keep as it is. */
-export const oddCall = 'call-\ue000e000';
+/** A call whose id has to be quoted everywhere. */
+export const oddCall = `call-"'\\,}`;
 export const known = bodyOf({ traceId: 't-known', callId: 'call-known' });
 export const erased = bodyOf({ traceId: 't-erased', callId: 'call-erased' });
 const events = ['CallHandler.CallEnded', 'CallHandler.CallStarted'] as const;
@@ -30,7 +30,7 @@ async function handledPart(database: string): Promise<void> {
   const { receiver } = await started({ database }, (r) => {
     r.on('*', { name: 'journal', order: 'strict' }, ({ callId }) => {
       if (callId === 'call-due') throw new RetryLater('2h', 'the journal is closed');
-      if (callId === 'call-dead') throw new Discard('the journal is full: \u0000 \ue000');
+      if (callId === 'call-dead') throw new Discard('the journal is full: \u0000');
     });
     r.onCall(report, () => {});
   });
@@ -87,7 +87,10 @@ function forgetMuch(file: string): void {
   database.close();
 }
 
-/** All rows that an inbox in a file keeps, by table. Tombstones are in no order that means anything. */
+/**
+ * All rows that an inbox in a file keeps, by table. Tombstones are in no order that means anything, and Postgres has no
+ * U+0000.
+ */
 export async function keptIn(file: string): Promise<Record<string, unknown>> {
   return new SqliteMove(file, systemClock).asSource(async (source) => {
     const kept: Record<string, unknown> = { numbers: await source.numbers() };
@@ -95,7 +98,7 @@ export async function keptIn(file: string): Promise<Record<string, unknown>> {
       const rows: string[] = [];
       let page = await source.page(table, undefined);
       for (; page.next; page = await source.page(table, page.next))
-        rows.push(...page.rows.map((row) => JSON.stringify(row)));
+        rows.push(...page.rows.map((row) => JSON.stringify(row).replaceAll('\\u0000', '\ufffd')));
       return rows.sort();
     };
     for (const table of keptTableNames) kept[table] = await rowsOf(table);

@@ -41,6 +41,7 @@ describe('a wrong registration', () => {
     ['is too long', 'n'.repeat(513)],
     ['is too long in bytes', '名'.repeat(171)],
     ['has half a surrogate pair', 'half \ud83d'],
+    ['has U+0000', 'cut\0'],
   ])('is a name that %s to be a key of the inbox', (_, name) => {
     const { receiver } = made();
     expect(codeOf(() => receiver.on('*', { name }, handler))).toBe('option_invalid');

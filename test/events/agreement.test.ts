@@ -145,8 +145,8 @@ describe('what a JSON Schema cannot say', () => {
       valid: false,
     },
     {
-      what: 'nor in the id of a call',
-      text: '{"call_id":"half \\ud800","transfer_to":"1001"}',
+      what: 'nor in the id of a call, where U+0000 is none either',
+      text: '{"call_id":"half \\ud800","_id":"zero \\u0000","transfer_to":"1001"}',
       taken: false,
       valid: true,
     },

@@ -23,9 +23,10 @@ export interface Variation {
   readonly text: string;
 }
 
-const halfOfPair = 'half \ud800';
+/** Texts that are no ids, which a schema can't tell. */
+const unstorable: readonly unknown[] = ['half \ud800', 'zero \0'];
 
-/** Values of each JSON type, and texts that are none: empty, blank, too long for an id, without half of a pair. */
+/** Values of each JSON type, and texts that are none: empty, blank, too long for an id, or that can't be stored. */
 const values: readonly unknown[] = [
   undefined,
   null,
@@ -37,7 +38,7 @@ const values: readonly unknown[] = [
   'text',
   '2026-01-01T00:00:00.123456789Z',
   'x'.repeat(513),
-  halfOfPair,
+  ...unstorable,
   [],
   ['text'],
   [0],
@@ -93,11 +94,11 @@ interface Change {
   readonly fields: Fields;
 }
 
-/** Each field with each of the values. A schema can't tell half of a pair, which is in no id of a call. */
+/** Each field with each of the values. See `unstorable`. */
 function changesOf(fields: Fields, paths: readonly Path[]): Change[] {
   return paths.flatMap((path) =>
     values
-      .filter((value) => value !== halfOfPair || path.at(-1) !== 'call_id')
+      .filter((value) => !unstorable.includes(value) || path.at(-1) !== 'call_id')
       .map((value) => ({
         what: told({ [path.join('.')]: value }),
         fields: changed(fields, path, value),
@@ -105,7 +106,7 @@ function changesOf(fields: Fields, paths: readonly Path[]): Change[] {
   );
 }
 
-/** The name in the body: of every known event, of none, or in another case. A schema can't tell half of a pair. */
+/** The name in the body: of every known event, of none, or in another case. See `unstorable`. */
 function namesIn(fields: Fields): Change[] {
   const names = [
     ...values,
@@ -115,7 +116,7 @@ function namesIn(fields: Fields): Change[] {
     'x'.repeat(512),
   ];
   return names
-    .filter((name) => name !== halfOfPair)
+    .filter((name) => !unstorable.includes(name))
     .map((eventName) => ({ what: told({ eventName }), fields: { ...fields, eventName } }));
 }
 

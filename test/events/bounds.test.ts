@@ -70,6 +70,7 @@ describe('an id', () => {
     ['of 256 emoji, which are 512 units of a string', '👋'.repeat(256), '👋'.repeat(256)],
     ['of 257 emoji', '👋'.repeat(257), undefined],
     ['with half a surrogate pair', 'call-\ud800', undefined],
+    ['with U+0000', 'call-\0', undefined],
   ])('%s identifies a call, or is an issue', async (_, sent, found) => {
     const { callId, issues } = await read({ ...transferred, payload: { ...payload, call_id: sent } });
     expect(callId).toBe(found);

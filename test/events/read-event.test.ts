@@ -35,7 +35,7 @@ describe('the trace id', () => {
     expect(readEvent({ body: { traceId: '7' }, headers: {}, digest, receivedAt }).traceIdDiffers).toBe(false);
   });
 
-  it.each([undefined, null, '', '  ', {}, [], true, 'x'.repeat(513), 'half \ud800'])(
+  it.each([undefined, null, '', '  ', {}, [], true, 'x'.repeat(513), 'half \ud800', 'zero \0'])(
     'comes from the header, then from the digest, when the body has %j',
     (traceId) => {
       expect(read({ traceId }, { 'x-webhook-traceid': 'h' })).toMatchObject({
@@ -177,6 +177,7 @@ describe('issues', () => {
     ['a blank call id', { call_id: ' ' }, ['payload.call_id']],
     ['a call id that is too long', { call_id: 'c'.repeat(513) }, ['payload.call_id']],
     ['a call id with half of a pair', { call_id: 'c\ud800' }, ['payload.call_id']],
+    ['a call id with U+0000', { call_id: 'c\0' }, ['payload.call_id']],
     ['a call id that is an object', { call_id: {} }, ['payload.call_id']],
     ['a status of another type than promised', { call_id: 'c', status: 5 }, ['payload.status']],
   ])('name the path of %s, never the value', (_name, payload, paths) => {

@@ -12,7 +12,6 @@ import { retentionOn } from './admin/postgres-retention.ts';
 import { namingProblem, namingProblems } from './connection/opening-cause.ts';
 import type { PostgresPlace } from './connection/place.ts';
 import { Session } from './connection/session.ts';
-import { toText } from './connection/text.ts';
 import { inboxDatabase } from './connection/user-database.ts';
 import { counts, waitingHandlers } from './query/overview.ts';
 import { callsOn } from './query/postgres-calls.ts';
@@ -172,7 +171,7 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   async unblock(handler: string): Promise<void> {
-    while ((await this.#work.settling.unblock(toText(handler))) > 0);
+    while ((await this.#work.settling.unblock(handler)) > 0);
   }
 
   async finish(event: ClaimedEvent): Promise<void> {

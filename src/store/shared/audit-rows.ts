@@ -15,20 +15,15 @@ export interface StoredEntry extends Omit<AuditRow, 'by' | 'reason' | 'finishedA
 export const entryColumns = `id, action, requested_at as "requestedAt", requested_by as "by", reason, what, events, runs,
   finished_at as "finishedAt", up_to as "upTo", reached, handlers, stopped_at as "stoppedAt"`;
 
-/** `text` decodes a text of the database. */
-export function auditRow(
-  { upTo, reached, stoppedAt, handlers, ...row }: StoredEntry,
-  text: (stored: string) => string,
-): AuditRow {
+export function auditRow({ upTo, reached, stoppedAt, handlers, ...row }: StoredEntry): AuditRow {
   const progress =
     upTo === null
       ? undefined
       : { upTo, reached: reached ?? 0, isStopped: stoppedAt !== null, handlers: handlersOf(handlers) };
   return {
     ...row,
-    by: row.by === null ? undefined : text(row.by),
-    reason: row.reason === null ? undefined : text(row.reason),
-    what: text(row.what),
+    by: row.by ?? undefined,
+    reason: row.reason ?? undefined,
     finishedAt: row.finishedAt ?? undefined,
     progress,
   };

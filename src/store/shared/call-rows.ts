@@ -1,7 +1,6 @@
 /** What the stores in SQL have in common when they read the events of calls, and list calls. */
 import type { CallEventRow, CallRecord } from '../../calls/timeline.ts';
 import type { CallFilter, CallPage } from '../call-store.ts';
-import { type ReadText, textOrUndefined } from './event-rows.ts';
 import type { Sequence } from '../event-record.ts';
 import { storedJson } from './altered-rows.ts';
 
@@ -23,17 +22,16 @@ export interface ListedCall {
   readonly call: CallRecord;
 }
 
-export function callEventOf(row: EventFactsRow, read: ReadText): CallEventRow {
-  const traceId = read(row.trace_id);
+export function callEventOf(row: EventFactsRow): CallEventRow {
   return {
-    eventName: read(row.event_name),
-    traceId,
-    organizationId: textOrUndefined(row.organization_id, read),
+    eventName: row.event_name,
+    traceId: row.trace_id,
+    organizationId: row.organization_id ?? undefined,
     occurredAt: row.occurred_at,
     receivedAt: row.received_at,
     facts: {
-      ...storedJson(read(row.facts), 'events.facts', traceId),
-      agentId: textOrUndefined(row.agent_id, read),
+      ...storedJson(row.facts, 'events.facts', row.trace_id),
+      agentId: row.agent_id ?? undefined,
     },
   };
 }

@@ -81,36 +81,28 @@ export interface FailureGroupRow extends Omit<FailureGroup, 'place' | 'traceId' 
   readonly traceId: string | null;
 }
 
-/** Decodes a text as the database keeps it. */
-export type ReadText = (kept: string) => string;
-
-/** Decodes a column that may be null. */
-export function textOrUndefined(kept: string | null, read: ReadText): string | undefined {
-  return kept === null ? undefined : read(kept);
-}
-
 /** Turns a row into the event of the contract, with its body. */
-export function storedEventOf(row: StoredEventRow, read: ReadText): StoredEvent {
+export function storedEventOf(row: StoredEventRow): StoredEvent {
   return {
     sequence: row.sequence,
-    traceId: read(row.trace_id),
+    traceId: row.trace_id,
     source: row.source ?? 'delivered',
-    eventName: read(row.event_name),
-    callId: textOrUndefined(row.call_id, read),
+    eventName: row.event_name,
+    callId: row.call_id ?? undefined,
     receivedAt: row.received_at,
-    headers: storedJson(read(row.headers), 'bodies.headers', row.sequence),
+    headers: storedJson(row.headers, 'bodies.headers', row.sequence),
     body: row.body,
   };
 }
 
-export function foundRunOf(row: ClaimedRunRow, read: ReadText): FoundRun {
+export function foundRunOf(row: ClaimedRunRow): FoundRun {
   return {
-    ...storedEventOf(row, read),
+    ...storedEventOf(row),
     crashCount: row.crash_count,
     readingCrashes: row.reading_crashes,
-    handler: read(row.handler),
+    handler: row.handler,
     attempts: row.attempts,
-    replay: replayOf(row, read),
+    replay: replayOf(row),
     waitsSince: waitsSince(row),
   };
 }
@@ -125,26 +117,26 @@ function waitsSince({
   return replay === null ? received_at : (replayed_at ?? undefined);
 }
 
-function replayOf({ replay, replayed_by, replay_reason }: ClaimedRunRow, read: ReadText) {
+function replayOf({ replay, replayed_by, replay_reason }: ClaimedRunRow) {
   if (replay === null) return undefined;
-  return { id: replay, by: textOrUndefined(replayed_by, read), reason: textOrUndefined(replay_reason, read) };
+  return { id: replay, by: replayed_by ?? undefined, reason: replay_reason ?? undefined };
 }
 
 /** Turns a row into the event of the contract, without its body. */
-export function keptEventOf(row: KeptEventRow, runs: readonly KeptRunRow[], read: ReadText): KeptEvent {
+export function keptEventOf(row: KeptEventRow, runs: readonly KeptRunRow[]): KeptEvent {
   return {
     sequence: row.sequence,
-    traceId: read(row.trace_id),
+    traceId: row.trace_id,
     source: row.source ?? 'delivered',
-    eventName: read(row.event_name),
-    callId: textOrUndefined(row.call_id, read),
-    organizationId: textOrUndefined(row.organization_id, read),
-    agentId: textOrUndefined(row.agent_id, read),
+    eventName: row.event_name,
+    callId: row.call_id ?? undefined,
+    organizationId: row.organization_id ?? undefined,
+    agentId: row.agent_id ?? undefined,
     state: row.state,
     occurredAt: row.occurred_at,
     receivedAt: row.received_at,
     duplicates: duplicatesOf(row),
-    runs: runs.map((run) => keptRunOf(run, read)),
+    runs: runs.map(keptRunOf),
   };
 }
 
@@ -162,14 +154,14 @@ function duplicatesOf(row: KeptEventRow): KeptDuplicates | undefined {
  * Turns a row into the run of the contract. Only a due run has `dueAt`, and only a settled one `settledAt`: the columns
  * keep other values for the store.
  */
-function keptRunOf(row: KeptRunRow, read: ReadText): KeptRun {
+function keptRunOf(row: KeptRunRow): KeptRun {
   const { state, attempts, due_at: dueAt, reason, settled_at: settledAt, replay } = row;
   return {
-    handler: read(row.handler),
+    handler: row.handler,
     state: state === 'claimed' ? 'running' : state,
     attempts,
     dueAt: state === 'due' ? (dueAt ?? undefined) : undefined,
-    reason: textOrUndefined(reason, read),
+    reason: reason ?? undefined,
     settledAt: state === 'done' || state === 'dead' ? (settledAt ?? undefined) : undefined,
     replay: replay ?? undefined,
   };
@@ -179,29 +171,22 @@ function keptRunOf(row: KeptRunRow, read: ReadText): KeptRun {
 export function withFailures(
   runs: readonly KeptRun[],
   rows: readonly FailureRow[],
-  read: ReadText,
 ): readonly KeptRunWithFailures[] {
   return runs.map((run) => ({
     ...run,
-    failures: rows.filter(({ handler }) => read(handler) === run.handler).map((row) => failureOf(row, read)),
+    failures: rows.filter(({ handler }) => handler === run.handler).map(failureOf),
   }));
 }
 
-function failureOf(
-  { handler: _handler, cause, place, reason, ...row }: FailureRow,
-  read: ReadText,
-): KeptFailure {
-  return { ...row, cause: read(cause), place: textOrUndefined(place, read), reason: read(reason) };
+function failureOf({ handler: _handler, place, ...row }: FailureRow): KeptFailure {
+  return { ...row, place: place ?? undefined };
 }
 
-export function failureGroupOf(row: FailureGroupRow, read: ReadText): FailureGroup {
+export function failureGroupOf(row: FailureGroupRow): FailureGroup {
   return {
     ...row,
-    handler: read(row.handler),
-    cause: read(row.cause),
-    message: read(row.message),
-    place: textOrUndefined(row.place, read),
-    traceId: textOrUndefined(row.traceId, read),
+    place: row.place ?? undefined,
+    traceId: row.traceId ?? undefined,
     mutedAt: row.mutedAt ?? undefined,
   };
 }

@@ -1,6 +1,5 @@
 import type { JoinLookBack, KeptJoin } from '../call-store.ts';
 import type { Sequence } from '../event-record.ts';
-import type { ReadText } from './event-rows.ts';
 
 /** What the store remembers of a join and a call, as a row. */
 export interface JoinRow {
@@ -51,10 +50,10 @@ export function joinDueAt(
 }
 
 /** Turns a row into the join of the contract. */
-export function keptJoinOf({ handler, seen, progress }: KeptJoinRow, read: ReadText): KeptJoin {
+export function keptJoinOf({ handler, seen, progress }: KeptJoinRow): KeptJoin {
   const { events, missing } =
-    progress === null ? { events: [], missing: [] } : (JSON.parse(read(progress)) as Progress);
-  return { handler: read(handler), events, missing, seen: seen === null ? undefined : namesIn(read(seen)) };
+    progress === null ? { events: [], missing: [] } : (JSON.parse(progress) as Progress);
+  return { handler, events, missing, seen: seen === null ? undefined : namesIn(seen) };
 }
 
 /** The names in a column of a join. */

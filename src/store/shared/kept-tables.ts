@@ -1,6 +1,6 @@
 /** The tables that are moved from one store to another. Processes, claims, rates, history and alerts are not. */
 
-/** The kind of a column's values. Text is moved decoded, as users wrote it. */
+/** The kind of a column's values. */
 export type ColumnKind = 'text' | 'number' | 'bytes';
 export type KeptValue = string | number | Uint8Array | null;
 /** The values of a row, in the order of the columns. */

@@ -1,6 +1,5 @@
 /** What the SQL stores share for finding what to erase. */
 import type { Kept, KeptIn } from '../retention-store.ts';
-import { type ReadText, textOrUndefined } from './event-rows.ts';
 
 /** The bounds of one look, which deliveries may have to wait for. */
 export const lookBounds = { rows: 200, bytes: 4 * 1024 * 1024 };
@@ -22,12 +21,12 @@ export interface KeptContentRow {
   readonly more: string | null;
 }
 
-export function keptOf({ key, callId, traceId, body, text, more }: KeptContentRow, read: ReadText): Kept {
-  const texts = [text, more].filter((content) => content !== null).map(read);
+export function keptOf({ key, callId, traceId, body, text, more }: KeptContentRow): Kept {
+  const texts = [text, more].filter((content) => content !== null);
   return {
     key,
-    callId: textOrUndefined(callId, read),
-    traceId: textOrUndefined(traceId, read),
+    callId: callId ?? undefined,
+    traceId: traceId ?? undefined,
     contents: body === null ? texts : [body, ...texts],
   };
 }

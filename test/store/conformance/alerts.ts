@@ -101,7 +101,7 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
 
     test('keeps the names of handlers as they are registered', async () => {
       const store = await opened();
-      const handler = handlerOf('odd\u0000');
+      const handler = handlerOf('odd "ö" \\');
       await store.settle(
         await claimedRun(store, eventOf('a'), handler),
         endOf(dead, { failure: failureOf('g') }),

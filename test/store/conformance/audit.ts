@@ -10,9 +10,9 @@ export function describeAudit(name: string, opened: () => Promise<Store>): void 
   describe(`${name}: audit`, () => {
     test('an entry is there from the beginning, and is finished with its counts', async () => {
       const store = await opened();
-      const request = { ...replayRequest, by: 'ann\u0000', reason: 'why', now: 200 };
+      const request = { ...replayRequest, by: 'ann', reason: 'why', now: 200 };
       const id = await store.audit.begin(request);
-      const entry = { id, action: 'replay', by: 'ann\u0000', reason: 'why', what: '{}', requestedAt: 200 };
+      const entry = { id, action: 'replay', by: 'ann', reason: 'why', what: '{}', requestedAt: 200 };
       expect(await store.audit.list(all)).toEqual([{ ...entry, events: 0, runs: 0, finishedAt: undefined }]);
       await store.audit.end(id, 300, { events: 2, runs: 3 });
       expect(await store.audit.list(all)).toEqual([{ ...entry, events: 2, runs: 3, finishedAt: 300 }]);

@@ -11,7 +11,7 @@ export function describeHandlers(name: string, opened: () => Promise<Store>): vo
   describe(`${name}: handlers`, () => {
     test('a pause holds until it is ended, with who and why', async () => {
       const store = await opened();
-      const pause = { handler: 'crm', since: 100, by: 'ann\u0000', reason: 'the CRM moves' };
+      const pause = { handler: 'crm', since: 100, by: 'ann', reason: 'the CRM moves' };
       expect(await store.handlers.pause(pause)).toEqual(pause);
       expect(await store.handlers.pause(pauseOf('apple'))).toEqual(pauseOf('apple'));
       expect(await store.handlers.paused()).toEqual([pauseOf('apple'), pause]);

@@ -46,7 +46,7 @@ test('a backslash in a string may be an escape: calls are listed all the same', 
   await deliverUntilTaken(receiver, bodyOf({ eventName, callId: 'call-1', payload }));
   await withClient(url.href, async (client) => {
     const { rows } = await client.query(`select call_id, transfer_destination from ${schema}.calls`);
-    expect(rows).toEqual([{ call_id: 'call-1', transfer_destination: 'a\ue0000000b\\u0000c' }]);
+    expect(rows).toEqual([{ call_id: 'call-1', transfer_destination: 'a\ufffdb\\u0000c' }]);
   });
 });
 

@@ -2,12 +2,10 @@ import { requireKept } from '../../shared/altered-rows.ts';
 import { quarantineBounds } from '../../shared/bounds.ts';
 import { type QuarantineRecord, type Quarantined, claimedTraceId } from '../../quarantine-store.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
-import { toText } from '../connection/text.ts';
 
 /** Writes a delivery into quarantine, in one statement. */
 export async function keepDelivery(transaction: Transaction, record: QuarantineRecord): Promise<Quarantined> {
   const { kind, reason, digest, receivedAt, headers, body, cutFrom, skipped } = record;
-  const traceId = claimedTraceId(headers);
   const { kept, dropped } = await oneRow<{ kept: number | null; dropped: number }>(
     transaction,
     'select kept, dropped from ringback.keep_delivery($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
@@ -16,8 +14,8 @@ export async function keepDelivery(transaction: Transaction, record: QuarantineR
       reason,
       digest,
       receivedAt,
-      traceId === undefined ? null : toText(traceId),
-      toText(JSON.stringify(headers)),
+      claimedTraceId(headers) ?? null,
+      JSON.stringify(headers),
       Buffer.from(body.buffer, body.byteOffset, body.byteLength),
       cutFrom ?? null,
       skipped,

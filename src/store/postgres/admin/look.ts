@@ -1,7 +1,6 @@
 import type { KeptIn, Look } from '../../retention-store.ts';
 import { type KeptContentRow, keptOf, lookBounds, lookUntil, looksIn } from '../../shared/looks.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';
 
 const looks = looksIn({
@@ -32,7 +31,7 @@ export async function look(session: Session, where: KeptIn, after: number): Prom
   const isFull = rows.length === lookBounds.rows || bytesOf(rows) >= lookBounds.bytes;
   const reached = isFull ? rows.at(-1)?.key : undefined;
   return {
-    found: rows.map((row) => keptOf(row, fromText)),
+    found: rows.map(keptOf),
     next: reached ?? (until < last ? until : undefined),
   };
 }

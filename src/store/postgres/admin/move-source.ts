@@ -1,7 +1,6 @@
 import { type Contents, contentsBy } from '../../shared/contents.ts';
 import type { After, LastNumbers, MoveSource, Page } from '../../shared/move.ts';
 import {
-  type ColumnKind,
   type KeptTable,
   type KeptValue,
   bytesKey,
@@ -11,7 +10,6 @@ import {
   pageBounds,
 } from '../../shared/kept-tables.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
-import { fromText } from '../connection/text.ts';
 
 /** SQL: the rows to move of tables that are not moved as they are. */
 const derivedRows: Readonly<Partial<Record<KeptTable, string>>> = {
@@ -74,7 +72,7 @@ async function pageOf(transaction: Transaction, table: KeptTable, after: After |
   const rows = await transaction.query<Row>(hasBody ? upToBytes(text) : text, after ?? []);
   const last = rows.at(-1);
   return {
-    rows: rows.map((row) => columns.map(([column, kind]) => valueOf(row[column] ?? null, kind))),
+    rows: rows.map((row) => columns.map(([column]) => row[column] ?? null)),
     next: last && keys.map((_, place) => last[`key_${place}`] as string | number),
   };
 }
@@ -84,7 +82,3 @@ const upToBytes = (text: string): string => `
   select * from (
     select *, sum(octet_length(body)) over (order by key_0) - octet_length(body) as before from (${text}) page) sized
   where before < ${pageBounds.bytes} order by key_0`;
-
-function valueOf(value: KeptValue, kind: ColumnKind): KeptValue {
-  return kind === 'text' && typeof value === 'string' ? fromText(value) : value;
-}

@@ -10,13 +10,11 @@ import {
   type ColumnKind,
   type KeptRow,
   type KeptTable,
-  type KeptValue,
   columnNames,
   columnsOf,
 } from '../../shared/kept-tables.ts';
 import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
-import { fromText, toText } from '../connection/text.ts';
 import { lockQuarantine } from './keep-delivery.ts';
 import { contentsOf, numbersOf } from './move-source.ts';
 
@@ -53,7 +51,7 @@ export function targetOn(
         if (rows.length > 0) await (otherWriters[table] ?? inserting(table))(transaction, rows);
         await transaction.query(
           'insert into ringback.settings values ($1, $2) on conflict (name) do update set value = excluded.value',
-          [progressSetting, toText(stored)],
+          [progressSetting, stored],
         );
       });
       state = stored;
@@ -72,7 +70,7 @@ export async function progressOf(transaction: Transaction): Promise<string | und
     'select value from ringback.settings where name = $1',
     [progressSetting],
   );
-  return row && fromText(row.value);
+  return row?.value;
 }
 
 type WriteRows = (transaction: Transaction, rows: readonly KeptRow[]) => Promise<unknown>;
@@ -104,11 +102,7 @@ const otherWriters: Readonly<Partial<Record<KeptTable, WriteRows>>> = {
 
 /** A list for each column. */
 function listsOf(table: KeptTable, rows: readonly KeptRow[]): unknown[] {
-  return columnsOf(table).map(([, kind], place) => rows.map((row) => valueOf(row[place] ?? null, kind)));
-}
-
-function valueOf(value: KeptValue, kind: ColumnKind): KeptValue {
-  return kind === 'text' && typeof value === 'string' ? toText(value) : value;
+  return columnsOf(table).map((_, place) => rows.map((row) => row[place] ?? null));
 }
 
 async function finish(transaction: Transaction, { events, ...numbers }: LastNumbers): Promise<void> {

@@ -1,7 +1,6 @@
 import { driftBounds } from '../../shared/bounds.ts';
 import type { DriftRow, DriftStore } from '../../drift-store.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, toText } from '../connection/text.ts';
 
 /** Differences from the platform's documents, in Postgres. */
 export const driftOn = (session: Session): DriftStore => ({
@@ -20,14 +19,12 @@ export const driftOn = (session: Session): DriftStore => ({
       .map(({ eventName, path, kind }) => ({ eventName, path, kind }));
   },
 
-  async list() {
-    const rows = await session.query<DriftRow>(
+  list: () =>
+    session.query<DriftRow>(
       `select event_name as "eventName", path, kind, first_seen_at as "firstSeenAt", last_seen_at as "lastSeenAt", count
        from ringback.drift
        order by first_seen_at desc, event_name, path, kind`,
-    );
-    return rows.map((row) => ({ ...row, eventName: fromText(row.eventName), path: fromText(row.path) }));
-  },
+    ),
 });
 
 const given = `unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
@@ -72,8 +69,8 @@ function withoutCopies(rows: readonly DriftRow[]): readonly DriftRow[] {
 /** The arguments of both statements, a list for each column. */
 function columnsOf(rows: readonly DriftRow[]): unknown[] {
   return [
-    rows.map(({ eventName }) => toText(eventName)),
-    rows.map(({ path }) => toText(path)),
+    rows.map(({ eventName }) => eventName),
+    rows.map(({ path }) => path),
     rows.map(({ kind }) => kind),
     rows.map(({ firstSeenAt }) => firstSeenAt),
     rows.map(({ lastSeenAt }) => lastSeenAt),

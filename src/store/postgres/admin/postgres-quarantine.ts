@@ -8,7 +8,6 @@ import type {
 import { storedJson } from '../../shared/altered-rows.ts';
 import { recordedInTime } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';
 import { recordGroup } from '../work/record.ts';
 import { keepDelivery, lockQuarantine, removeQuarantined } from './keep-delivery.ts';
 
@@ -59,7 +58,7 @@ export function quarantineOn(session: Session): QuarantineStore {
           cursor === undefined ? null : Number(cursor),
           kind ?? null,
           reason ?? null,
-          traceId === undefined ? null : toText(traceId),
+          traceId ?? null,
           since ?? null,
           until ?? null,
           limit,
@@ -77,7 +76,7 @@ export function quarantineOn(session: Session): QuarantineStore {
       return (
         row && {
           ...entryOf(row),
-          headers: storedJson(fromText(row.headers), 'quarantine.headers', id),
+          headers: storedJson(row.headers, 'quarantine.headers', id),
         }
       );
     },
@@ -120,5 +119,5 @@ export function quarantineOn(session: Session): QuarantineStore {
 }
 
 function entryOf<Row extends EntryRow>(row: Row): Omit<Row, 'traceId'> & QuarantineEntry {
-  return { ...row, traceId: fromTextOrUndefined(row.traceId) };
+  return { ...row, traceId: row.traceId ?? undefined };
 }

@@ -3,7 +3,6 @@ import type { Sequence } from '../../event-record.ts';
 import { erasedIdentity } from '../../identity.ts';
 import { identityKey } from '../../shared/identity-key.ts';
 import type { Session } from '../connection/session.ts';
-import { toText } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';
 import { clean } from './cleaning.ts';
 import { removeQuarantined } from './keep-delivery.ts';
@@ -17,7 +16,7 @@ const atOnce = 200;
 export const retentionOn = (session: Session): RetentionStore => ({
   clean: (limits, after) => clean(session, limits, after),
   look: (where, after) => look(session, where, after),
-  countCall: (callId) => count(session, 'call_id = $1', toText(callId)),
+  countCall: (callId) => count(session, 'call_id = $1', callId),
   countEvents: (sequences) => count(session, 'sequence = any ($1)', sequences),
 
   eraseCall: (callId, traceIdsUntil, last) =>
@@ -26,13 +25,13 @@ export const retentionOn = (session: Session): RetentionStore => ({
       const events = await transaction.query<{ sequence: Sequence }>(
         `select sequence from ringback.events where call_id = $1 and sequence is distinct from $2
          order by sequence limit ${atOnce}`,
-        [toText(callId), last ?? null],
+        [callId, last ?? null],
       );
       const hasMore = events.length === atOnce;
       const sequences = events.map(({ sequence }) => sequence);
       if (!hasMore && last !== undefined) sequences.push(last);
       const removed = await removeEvents(transaction, sequences, traceIdsUntil);
-      if (events.length === 0) await forgetCalls(transaction, [toText(callId)]);
+      if (events.length === 0) await forgetCalls(transaction, [callId]);
       await transaction.query(
         `insert into ringback.identities values ($1, null, $2)
          on conflict (identity) do update set expires_at = excluded.expires_at`,

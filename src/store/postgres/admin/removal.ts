@@ -1,7 +1,6 @@
 import type { Sequence } from '../../event-record.ts';
 import type { ErasureStep } from '../../retention-store.ts';
 import { type RunTaken, runsThatBlocked } from '../../shared/changed-runs.ts';
-import { fromText } from '../connection/text.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { unblockNext } from '../work/unblock.ts';
 
@@ -64,7 +63,7 @@ export async function removeEvents(
       `update ringback.failure_groups set message = '' where message <> '' and not exists (
          select from ringback.runs where failure = fingerprint)`,
     );
-  const traceIds = events.map(({ trace_id: traceId }) => fromText(traceId));
+  const traceIds = events.map(({ trace_id: traceId }) => traceId);
   return { events: events.length, runs: runs.length, traceIds };
 }
 
@@ -82,7 +81,7 @@ async function forgetWaits(transaction: Transaction, runs: readonly RunTaken[]):
   );
 }
 
-/** Forgets what joins remember of calls without events. Ids are escaped, as Postgres keeps them. */
+/** Forgets what joins remember of calls without events. */
 export async function forgetCalls(transaction: Transaction, calls: readonly string[]): Promise<void> {
   await transaction.query(
     `delete from ringback.joins j where call_id = any ($1) and not exists (

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type pg from 'pg';
 import { configError } from '../../../errors/errors.ts';
 import { codeOf, messageOf } from '../../../kit/error-text.ts';
+import { storable } from '../../../kit/values.ts';
 
 /** A statement for the driver. */
 export interface Statement {
@@ -77,7 +78,7 @@ export class Statements {
   of(text: string, values: readonly unknown[], timeout = 0): Statement {
     return {
       text: this.inSchema(text),
-      values: [...values],
+      values: values.map(stored),
       types,
       query_timeout: timeout,
     };
@@ -86,6 +87,12 @@ export class Statements {
   inSchema(text: string): string {
     return text.replaceAll(/\bringback\./g, `${this.schema}.`);
   }
+}
+
+/** Texts that Postgres would refuse, in a list too. Only texts for people can be such; no id is. */
+function stored(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(stored);
+  return typeof value === 'string' ? storable(value) : value;
 }
 
 function quoted(name: string): string {

@@ -2,7 +2,6 @@ import type { DismissalStep, DismissalWrite, DismissedRun } from '../../event-st
 import { type RunTaken, runsThatBlocked } from '../../shared/changed-runs.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Transaction } from '../connection/transaction.ts';
-import { fromText, toText } from '../connection/text.ts';
 import { withFormerReason } from '../work/settle.ts';
 import { addToEntry, advance } from './postgres-audit.ts';
 import { unblockNext } from '../work/unblock.ts';
@@ -28,7 +27,7 @@ export async function dismiss(
       `update ringback.runs set state = 'done', due_at = null, settled_at = $4, failure = null,
          reason = ${withFormerReason('$3')}
        where sequence = $1 and handler = $2`,
-      [sequence, handler, toText(reason), now],
+      [sequence, handler, reason, now],
     );
   }
   // Only after all of them are settled, so that none of them is unblocked.
@@ -46,10 +45,10 @@ function decide(transaction: Transaction, step: DismissalStep, lock: '' | 'for u
      where sequence = any ($1) and ($2::text is null or handler = $2)
        and ($3 and state = 'dead' or $4 and state in ('due', 'blocked'))
      order by array_position($1, sequence), handler ${lock}`,
-    [sequences, handler === undefined ? null : toText(handler), takesDead, takesWaiting],
+    [sequences, handler ?? null, takesDead, takesWaiting],
   );
 }
 
 function dismissedRun({ sequence, handler }: RunRow): DismissedRun {
-  return { sequence, handler: fromText(handler) };
+  return { sequence, handler };
 }

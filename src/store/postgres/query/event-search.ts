@@ -2,7 +2,6 @@ import { type Found, type SearchRange, foundIn, windowOf } from '../../shared/ev
 import type { EventFilter } from '../../event-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
-import { toText } from '../connection/text.ts';
 import { eventState } from './event-state.ts';
 
 /** How many sequences one look goes through at most: a filter with few matches must not time out. */
@@ -45,17 +44,16 @@ export async function findEvents(session: Session, filter: EventFilter, range: S
 /** SQL: the few events among which a filter's matches are. */
 function fewOf({ failure, state, handler }: EventFilter, values: unknown[]): string | undefined {
   if (failure !== undefined)
-    return `select sequence from ringback.runs where failure = $${values.push(toText(failure))}`;
+    return `select sequence from ringback.runs where failure = $${values.push(failure)}`;
   const few = state && fewInState[state];
   const isOfHandler = state === 'dead' && handler !== undefined;
-  return isOfHandler ? `${few} and handler = $${values.push(toText(handler))}` : few;
+  return isOfHandler ? `${few} and handler = $${values.push(handler)}` : few;
 }
 
 /** SQL: the conditions of a filter. Adds their parameters to `values`. */
 function conditionsOf(filter: EventFilter, values: unknown[]): string[] {
   const { eventName, callId, agentId, state, handler, since, until, traceId, failure } = filter;
-  const add = (value: unknown): string =>
-    `$${values.push(typeof value === 'string' ? toText(value) : value)}`;
+  const add = (value: unknown): string => `$${values.push(value)}`;
   const when = <T>(value: T | undefined, sql: (value: T) => string): string[] =>
     value === undefined ? [] : [sql(value)];
   return [

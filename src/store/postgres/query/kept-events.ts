@@ -14,7 +14,6 @@ import { identityKey } from '../../shared/identity-key.ts';
 import { storedJson } from '../../shared/altered-rows.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, toText } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';
 import { eventState } from './event-state.ts';
 
@@ -40,7 +39,7 @@ export async function eventWithTraceId(
      from ringback.identities i join ringback.events e using (sequence) join ringback.bodies b using (sequence)
        left join ringback.duplicates d using (sequence)
      where i.identity = any ($1) and e.trace_id = $2 order by ${eventState} = 'done', e.sequence limit 1`,
-    [names.map(identityKey), toText(traceId)],
+    [names.map(identityKey), traceId],
   );
   if (!row) return undefined;
   const failures = await session.query<FailureRow>(
@@ -49,8 +48,8 @@ export async function eventWithTraceId(
     [row.sequence],
   );
   const event = keptEvent(row);
-  const headers = storedJson(fromText(row.headers), 'bodies.headers', row.sequence);
-  return { ...event, runs: withFailures(event.runs, failures, fromText), headers, body: row.body };
+  const headers = storedJson(row.headers, 'bodies.headers', row.sequence);
+  return { ...event, runs: withFailures(event.runs, failures), headers, body: row.body };
 }
 
 /** Events without their bodies, latest first. */
@@ -77,7 +76,7 @@ export async function stretchOf(
      where sized.before < $2 order by e.sequence`,
     [sequences, stretchBytes],
   );
-  const events: StoredEvent[] = rows.map((row) => storedEventOf(row, fromText));
+  const events = rows.map(storedEventOf);
   const last = events.at(-1)?.sequence;
   const isCut =
     last !== undefined && sequences.some((sequence) => sequence > last) && bytesOf(events) >= stretchBytes;
@@ -87,7 +86,7 @@ export async function stretchOf(
 const bytesOf = (events: readonly StoredEvent[]): number =>
   events.reduce((sum, { body }) => sum + body.byteLength, 0);
 
-const keptEvent = (row: SummaryRow): KeptEvent => keptEventOf(row, row.runs, fromText);
+const keptEvent = (row: SummaryRow): KeptEvent => keptEventOf(row, row.runs);
 
 /** The sequence of the latest event; 0 if there is none. */
 export async function lastSequence(session: Session): Promise<Sequence> {

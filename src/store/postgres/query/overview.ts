@@ -1,7 +1,6 @@
 import type { StoreCounts } from '../../store.ts';
 import { maxCounted } from '../../shared/bounds.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';
 
 /** The handlers with due runs. */
@@ -9,7 +8,7 @@ export async function waitingHandlers(session: Session): Promise<readonly string
   const rows = await session.query<{ handler: string }>(
     `${withDueHandlers} select handler from due_handlers`,
   );
-  return rows.map(({ handler }) => fromText(handler));
+  return rows.map(({ handler }) => handler);
 }
 
 /**

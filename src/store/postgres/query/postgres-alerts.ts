@@ -1,12 +1,11 @@
 import type { AlertStore, DeadRuns, KeptAlert } from '../../alert-store.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, toText } from '../connection/text.ts';
 
 /** Raised alerts in Postgres. */
 export const alertsOn = (session: Session): AlertStore => ({
   async raise({ name, subject, message, now, notifies, toldBefore }) {
     const toldAt = notifies ? 'notified_at' : 'told_at';
-    const key = [name, toText(subject)];
+    const key = [name, subject];
     return session.write(async (transaction) => {
       const [before] = await transaction.query<{ told_at: number }>(
         `select ${toldAt} as told_at from ringback.alerts where name = $1 and subject = $2 for update`,
@@ -20,12 +19,12 @@ export const alertsOn = (session: Session): AlertStore => ({
          -- A time ahead of now by more than the reminders are apart came from a wrong clock.
          where a.${toldAt} not between $6::bigint and 2 * $3::bigint - $6::bigint
          returning since`,
-        [...key, now, notifies ? now : 0, toText(message), toldBefore],
+        [...key, now, notifies ? now : 0, message, toldBefore],
       );
       if (!told)
         await transaction.query(
           'update ringback.alerts set found_at = $3, message = $4 where name = $1 and subject = $2',
-          [...key, now, toText(message)],
+          [...key, now, message],
         );
       return told && { since: told.since, isNew: (before?.told_at ?? 0) === 0 };
     });
@@ -34,28 +33,26 @@ export const alertsOn = (session: Session): AlertStore => ({
   async untold(name, subject) {
     await session.query('update ringback.alerts set notified_at = 0 where name = $1 and subject = $2', [
       name,
-      toText(subject),
+      subject,
     ]);
   },
 
   async end(name, subject) {
     const [ended] = await session.query<Pick<KeptAlert, 'isNotified'>>(
       'delete from ringback.alerts where name = $1 and subject = $2 returning notified_at > 0 as "isNotified"',
-      [name, toText(subject)],
+      [name, subject],
     );
     return ended;
   },
 
-  async list() {
-    const rows = await session.query<KeptAlert>(
+  list: () =>
+    session.query<KeptAlert>(
       `select name, subject, since, message, found_at as "foundAt", notified_at > 0 as "isNotified"
        from ringback.alerts order by name, subject`,
-    );
-    return rows.map((row) => ({ ...row, subject: fromText(row.subject), message: fromText(row.message) }));
-  },
+    ),
 
-  async deadRuns(limit) {
-    const rows = await session.query<DeadRuns>(
+  deadRuns: (limit) =>
+    session.query<DeadRuns>(
       // Group by group: of one that is muted there may be a million, which are not gone through.
       `select handler, count(*) as count from (
          select g.handler from ringback.failure_groups g cross join lateral (
@@ -63,7 +60,5 @@ export const alertsOn = (session: Session): AlertStore => ({
          where muted_at is null limit $1) dead
        group by handler order by count desc, handler`,
       [limit],
-    );
-    return rows.map(({ handler, count }) => ({ handler: fromText(handler), count }));
-  },
+    ),
 });

@@ -8,7 +8,6 @@ import {
 import { type StoredEntry, auditRow, entryColumns, handlersOf } from '../../shared/audit-rows.ts';
 import { type ChangedRun, addRuns, noRuns } from '../../shared/changed-runs.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, toText, toTextOrNull } from '../connection/text.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 
 /** The audit list in Postgres. */
@@ -21,7 +20,7 @@ export const auditOn = (session: Session): AuditStore => ({
            and id in (select id from ringback.audit order by id limit ${auditRemoved}))
        insert into ringback.audit (action, requested_at, requested_by, reason, what, up_to, reached)
        values ($1, $2, $3, $4, $5, $7, 0) returning id`,
-      [action, now, toTextOrNull(by), toTextOrNull(reason), toText(what), now - auditKept, upTo ?? null],
+      [action, now, by ?? null, reason ?? null, what, now - auditKept, upTo ?? null],
     );
     return id;
   },
@@ -69,7 +68,7 @@ async function rowsOf(
     `select ${entryColumns} from ringback.audit ${which}`,
     values,
   );
-  return rows.map((row) => auditRow(row, fromText));
+  return rows.map(auditRow);
 }
 
 /** Resolves to whether the step is the next one of its entry. Locks the entry until the transaction ends. */

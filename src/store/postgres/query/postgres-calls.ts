@@ -13,7 +13,6 @@ import { type SearchRange, foundIn, windowOf } from '../../shared/event-rows.ts'
 import type { CallFilter, CallStore } from '../../call-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, toText, toTextOrNull } from '../connection/text.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { lookBack, noteSeen } from '../work/joins.ts';
 import { firstSequenceSince, lastSequence } from './kept-events.ts';
@@ -31,9 +30,9 @@ export function callsOn(session: Session, clock: Clock): CallStore {
     async joinsOf(callId) {
       const rows = await session.query<KeptJoinRow>(
         'select handler, seen, progress from ringback.joins where call_id = $1 order by handler',
-        [toText(callId)],
+        [callId],
       );
-      return rows.map((row) => keptJoinOf(row, fromText));
+      return rows.map(keptJoinOf);
     },
 
     /** In several looks, because a filter with few matches has to go through many events. */
@@ -95,10 +94,10 @@ async function eventsOfAll(
   const rows = await transaction.query<EventFactsRow & { readonly call_id: string }>(
     `select call_id, event_name, trace_id, organization_id, agent_id, occurred_at, received_at, facts
      from ringback.events where call_id = any ($1) order by sequence`,
-    [callIds.map(toText)],
+    [callIds],
   );
   const events = new Map<string, CallEventRow[]>(callIds.map((callId) => [callId, []]));
-  for (const row of rows) events.get(fromText(row.call_id))?.push(callEventOf(row, fromText));
+  for (const row of rows) events.get(row.call_id)?.push(callEventOf(row));
   return events;
 }
 
@@ -116,7 +115,7 @@ async function firstEvents(
        and ($5::bigint is null or exists (${ofCall} and o.received_at < $5))
        and ($6::text is null or exists (${ofCall} and o.agent_id = $6))
      order by sequence desc limit $3`,
-    [from, to, limit, since ?? null, until ?? null, toTextOrNull(agentId)],
+    [from, to, limit, since ?? null, until ?? null, agentId ?? null],
   );
-  return rows.map(({ sequence, call_id: callId }) => ({ sequence, callId: fromText(callId) }));
+  return rows.map(({ sequence, call_id: callId }) => ({ sequence, callId }));
 }

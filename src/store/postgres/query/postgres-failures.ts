@@ -2,7 +2,6 @@ import type { FailureStore, NamedGroup } from '../../failure-store.ts';
 import { maxCountedOfGroup } from '../../shared/bounds.ts';
 import { type FailureGroupRow, failureGroupOf } from '../../shared/event-rows.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, toText, toTextOrNull } from '../connection/text.ts';
 
 /**
  * The runs of a group that are not done: how many, when the latest failed, and of which event. By group and state, each
@@ -35,24 +34,22 @@ export const failuresOn = (session: Session): FailureStore => ({
        left join ringback.events using (sequence)
        where ($1::text is null or g.handler = $1) and dead + retrying > 0
        order by "lastSeenAt" desc, fingerprint limit $2`,
-      [toTextOrNull(handler), limit],
+      [handler ?? null, limit],
     );
-    return rows.map((row) => failureGroupOf(row, fromText));
+    return rows.map(failureGroupOf);
   },
 
-  async named(ids) {
-    const rows = await session.query<NamedGroup>(
+  named: (ids) =>
+    session.query<NamedGroup>(
       `select fingerprint as id, handler, cause, muted_at is not null as "isMuted" from ringback.failure_groups
        where fingerprint = any ($1)`,
-      [ids.map(toText)],
-    );
-    return rows.map((row) => ({ ...row, handler: fromText(row.handler), cause: fromText(row.cause) }));
-  },
+      [ids],
+    ),
 
   async mute(id, now) {
     const muted = await session.query(
       'update ringback.failure_groups set muted_at = $2 where fingerprint = $1 and muted_at is null returning 1',
-      [toText(id), now],
+      [id, now],
     );
     return muted.length > 0;
   },
@@ -61,7 +58,7 @@ export const failuresOn = (session: Session): FailureStore => ({
     const unmuted = await session.query(
       `update ringback.failure_groups set muted_at = null where fingerprint = $1 and muted_at is not null
        returning 1`,
-      [toText(id)],
+      [id],
     );
     return unmuted.length > 0;
   },

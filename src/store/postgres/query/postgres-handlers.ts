@@ -2,7 +2,6 @@ import type { HandlerPause, HandlerRuns, HandlerStore, LivingProcess } from '../
 import { maxReservedAhead } from '../../timeouts.ts';
 import { maxDelay, maxCounted } from '../../shared/bounds.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';
 import { deadAfter, heartbeatTimeout } from '../work/processes.ts';
 
@@ -21,7 +20,7 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
   async pause(pause) {
     await session.query(
       'insert into ringback.paused_handlers values ($1, $2, $3, $4) on conflict do nothing',
-      [toText(pause.handler), pause.since, toTextOrNull(pause.by), toTextOrNull(pause.reason)],
+      [pause.handler, pause.since, pause.by ?? null, pause.reason ?? null],
     );
     const holding = await pausedHandlers(session);
     return holding.find(({ handler }) => handler === pause.handler) ?? pause;
@@ -30,7 +29,7 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
   async resume(handler) {
     const rows = await session.query(
       'delete from ringback.paused_handlers where handler = $1 returning handler',
-      [toText(handler)],
+      [handler],
     );
     return rows.length > 0;
   },
@@ -38,7 +37,7 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
   async erasePause(handler) {
     await session.query(
       'update ringback.paused_handlers set paused_by = null, reason = null where handler = $1',
-      [toText(handler)],
+      [handler],
     );
   },
 
@@ -47,27 +46,22 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
 
   reserveStarts: ({ handler, count, gap }) =>
     session.write(async (transaction) => {
-      const { delay } = await oneRow<{ delay: number }>(transaction, nextSlot, [
-        toText(handler),
-        maxDelay(gap),
-      ]);
+      const { delay } = await oneRow<{ delay: number }>(transaction, nextSlot, [handler, maxDelay(gap)]);
       if (delay <= maxReservedAhead)
         await transaction.query(
           'update ringback.handler_rates set next_at = next_at + $2 where handler = $1',
-          [toText(handler), count * gap],
+          [handler, count * gap],
         );
       return delay;
     }),
 
-  async runs() {
-    const rows = await session.query<HandlerRuns>(
+  runs: () =>
+    session.query<HandlerRuns>(
       `select handler, count(*) filter (where state = 'due') as due, count(*) filter (where state = 'claimed') as running,
          count(*) filter (where state = 'blocked') as blocked, count(*) filter (where state = 'dead') as dead
        from (${states.map(some).join(' union all ')}) r
        group by handler order by handler`,
-    );
-    return rows.map((row) => ({ ...row, handler: fromText(row.handler) }));
-  },
+    ),
 
   async processes() {
     const rows = await session.query<
@@ -110,9 +104,9 @@ async function pausedHandlers(session: Session, timeout?: number): Promise<reado
     timeout,
   );
   return rows.map(({ handler, since, by, reason }) => ({
-    handler: fromText(handler),
+    handler,
     since,
-    by: fromTextOrUndefined(by),
-    reason: fromTextOrUndefined(reason),
+    by: by ?? undefined,
+    reason: reason ?? undefined,
   }));
 }

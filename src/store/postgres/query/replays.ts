@@ -7,7 +7,6 @@ import {
 } from '../../event-store.ts';
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
-import { toText, toTextOrNull } from '../connection/text.ts';
 import { lockReplaysAndRemovals } from '../admin/removal.ts';
 import { lockedJoin } from '../work/joins.ts';
 import { addToEntry, advance } from './postgres-audit.ts';
@@ -70,7 +69,7 @@ async function isSettled(
     `select ${isNewEvent} as is_new, r.state as run
      from ringback.events e left join ringback.runs r on r.sequence = e.sequence and r.handler = $2
      where e.sequence = $1`,
-    [sequence, toText(handler)],
+    [sequence, handler],
   );
   if (!found) return false;
   if (onlyDead) return found.run === 'dead';
@@ -154,5 +153,5 @@ async function put(
 }
 
 function callOf({ callId, handler }: ReplayCandidate): [string | null, string] {
-  return [toTextOrNull(callId), toText(handler)];
+  return [callId ?? null, handler];
 }

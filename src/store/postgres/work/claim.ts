@@ -9,7 +9,6 @@ import {
 } from '../../shared/event-rows.ts';
 import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
-import { fromText, toText } from '../connection/text.ts';
 
 /** The most bytes of bodies that one claim takes, however many rows were asked for: bodies may have 5 MB. */
 const claimBytes = 8 * 1024 * 1024;
@@ -87,7 +86,7 @@ export async function claimRuns(
   { limit, bytes, now, without, isOneACall }: RunSelection,
 ): Promise<readonly FoundRun[]> {
   return session.write(async (transaction) => {
-    const values = [process, toText(name), now, order === 'strict', without.map(toText), isOneACall, limit];
+    const values = [process, name, now, order === 'strict', without, isOneACall, limit];
     const candidates = await transaction.query<{ sequence: number; call_id: string | null }>(dueRuns, values);
     if (candidates.length === 0) return [];
     const free = await transaction.query<{ call_id: string }>(lockCalls, [
@@ -95,12 +94,12 @@ export async function claimRuns(
     ]);
     const rows = await transaction.query<ClaimedRunRow>(runsClaimed, [
       process,
-      toText(name),
+      name,
       candidates.map(({ sequence }) => sequence),
       Math.min(claimBytes, Math.max(1, bytes)),
       free.map(({ call_id: callId }) => callId),
     ]);
-    return rows.map((row) => ({ ...foundRunOf(row, fromText), claimedBy: process }));
+    return rows.map((row) => ({ ...foundRunOf(row), claimedBy: process }));
   });
 }
 
@@ -162,22 +161,22 @@ const runsClaimed = `
 export async function nextDue(session: Session, handler: string, after: number | undefined) {
   const [row] = await session.query<{ due_at: number }>(
     `select due_at from ringback.runs where handler = $1 and state = 'due' and due_at > $2 order by due_at limit 1`,
-    [toText(handler), after ?? Number.MIN_SAFE_INTEGER],
+    [handler, after ?? Number.MIN_SAFE_INTEGER],
   );
   return row?.due_at;
 }
 
 function foundEvent(row: FoundEventRow, claimedBy: number): FoundEvent {
   const openRuns = row.open_runs.map(({ handler, unbegun }): OpenRun => ({
-    handler: fromText(handler),
+    handler,
     hasBegun: !unbegun,
   }));
   return {
-    ...storedEventOf(row, fromText),
+    ...storedEventOf(row),
     claimedBy,
     crashCount: row.crash_count,
     readingCrashes: row.reading_crashes,
-    storedHandlers: row.stored_handlers.map(fromText),
+    storedHandlers: row.stored_handlers,
     openRuns,
   };
 }

@@ -1,5 +1,4 @@
 import { type Failure, groupsChecked, maxFailures, maxGroups } from '../../failure-store.ts';
-import { toText, toTextOrNull } from '../connection/text.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import type { SettlementRow } from './run-row.ts';
 
@@ -10,8 +9,7 @@ export async function keepFailure(
   failure: Failure,
 ): Promise<void> {
   const { sequence, handler, attempts, now, state } = row;
-  const cause = toText(failure.cause);
-  const place = toTextOrNull(failure.place);
+  const { cause, place = null, reason, message, duration, group } = failure;
   const outcome = state.kind === 'dead' ? 'dead' : 'retry';
   const { number } = await oneRow<{ number: number }>(
     transaction,
@@ -19,14 +17,14 @@ export async function keepFailure(
      values ($1, $2,
        (select coalesce(max(number), 0) + 1 from ringback.failures where sequence = $1 and handler = $2),
        $3, $4, $5, $6, $7, $8, $9) returning number`,
-    [sequence, handler, attempts, now, failure.duration, outcome, cause, place, toText(failure.reason)],
+    [sequence, handler, attempts, now, duration, outcome, cause, place, reason],
   );
   if (number > maxFailures)
     await transaction.query(
       'delete from ringback.failures where sequence = $1 and handler = $2 and number <= $3',
       [sequence, handler, number - maxFailures],
     );
-  await keepGroup(transaction, [failure.group, handler, cause, place, toText(failure.message), now]);
+  await keepGroup(transaction, [group, handler, cause, place, message, now]);
 }
 
 /** A group that has its message already is only read, because many processes settle runs of it at the same time. */

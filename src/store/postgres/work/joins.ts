@@ -5,7 +5,6 @@ import type { Settled } from '../../claims.ts';
 import { type JoinRow, type Progress, joinDueAt, namesIn, progressOf } from '../../shared/join-progress.ts';
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
-import { fromText, toText } from '../connection/text.ts';
 import { firstSequenceSince } from '../query/kept-events.ts';
 import { endClaim, holdsEvent } from './holding.ts';
 
@@ -21,7 +20,7 @@ export interface JoinArrival extends JoinTerms {
   readonly now: number;
 }
 
-/** A join of a call, and what it waits for. Texts are not escaped. */
+/** A join of a call, and what it waits for. */
 type JoinOfCall = Pick<JoinLookBack, 'handler' | 'events' | 'within' | 'runsAgain'> & {
   readonly callId: string;
   /** The event that has arrived. */
@@ -51,11 +50,7 @@ async function count(
   if (!found) return openJoin(transaction, join, sequence, now);
   if (found.seen === null) {
     if (await isComplete(transaction, join, found.progress)) await makeDue(transaction, join, now);
-  } else if (
-    join.runsAgain &&
-    found.reruns === 0 &&
-    !namesIn(fromText(found.seen)).includes(join.eventName)
-  ) {
+  } else if (join.runsAgain && found.reruns === 0 && !namesIn(found.seen).includes(join.eventName)) {
     await transaction.query(
       'update ringback.joins set reruns = reruns + 1 where handler = $1 and call_id = $2',
       keyOf(join),
@@ -77,11 +72,10 @@ export async function noteSeen(
 ): Promise<boolean> {
   const settled = (await lockedJoin(transaction, join))?.settled;
   const names = await read();
-  const isSettled =
-    typeof settled === 'string' && names.every((name) => namesIn(fromText(settled)).includes(name));
+  const isSettled = typeof settled === 'string' && names.every((name) => namesIn(settled).includes(name));
   await transaction.query(
     `update ringback.joins set seen = $3, reruns = case when $4 then 0 else reruns end where handler = $1 and call_id = $2`,
-    [...keyOf(join), toText(JSON.stringify(names)), isSettled],
+    [...keyOf(join), JSON.stringify(names), isSettled],
   );
   return isSettled;
 }
@@ -106,18 +100,13 @@ export async function lookBack(
       after,
       until,
       since,
-      toText(join.handler),
-      join.events.map(toText),
+      join.handler,
+      join.events,
       join.runsAgain,
-      toText(JSON.stringify(join.events)),
+      JSON.stringify(join.events),
     ]);
     for (const { call_id: callId, event_name: eventName, sequence } of missed)
-      await count(
-        transaction,
-        { ...join, callId: fromText(callId), eventName: fromText(eventName) },
-        sequence,
-        now,
-      );
+      await count(transaction, { ...join, callId, eventName }, sequence, now);
     return looked.length < lookSize ? undefined : until;
   });
 }
@@ -190,7 +179,7 @@ async function timeOut(transaction: Transaction, join: JoinOfCall, now: number):
   const { first } = await oneRow<{ first: number | null }>(
     transaction,
     'select min(received_at) as first from ringback.events where call_id = $1 and event_name = any ($2)',
-    [toText(join.callId), join.events.map(toText)],
+    [join.callId, join.events],
   );
   return joinDueAt(join, first, now);
 }
@@ -201,25 +190,25 @@ async function isComplete(
   join: Pick<JoinOfCall, 'handler' | 'callId' | 'events' | 'eventName'>,
   progress: string | null,
 ): Promise<boolean> {
-  const before = progressOf(progress === null ? null : fromText(progress), join.events);
+  const before = progressOf(progress, join.events);
   if (before.missing.length === 0) return true;
   const { sequence } = await oneRow<{ sequence: number | null }>(
     transaction,
     'select max(sequence) as sequence from ringback.events where call_id = $1',
-    [toText(join.callId)],
+    [join.callId],
   );
   const found = await transaction.query<{ event_name: string }>(
     `select distinct event_name from ringback.events where call_id = $1 and sequence > $2 and event_name = any ($3)`,
-    [toText(join.callId), before.until, before.missing.map(toText)],
+    [join.callId, before.until, before.missing],
   );
-  const names = new Set(found.map(({ event_name: name }) => fromText(name)));
+  const names = new Set(found.map(({ event_name: name }) => name));
   // An event may be committed after one with a higher sequence, and be missed by this query; but its own arrival counts
   // it.
   const missing = before.missing.filter((name) => name !== join.eventName && !names.has(name));
   const now: Progress = { events: join.events, missing, until: sequence ?? 0 };
   await transaction.query('update ringback.joins set progress = $3 where handler = $1 and call_id = $2', [
     ...keyOf(join),
-    toText(JSON.stringify(now)),
+    JSON.stringify(now),
   ]);
   return missing.length === 0;
 }
@@ -249,7 +238,4 @@ async function makeDue(
   );
 }
 
-const keyOf = ({ handler, callId }: Pick<JoinOfCall, 'handler' | 'callId'>): string[] => [
-  toText(handler),
-  toText(callId),
-];
+const keyOf = ({ handler, callId }: Pick<JoinOfCall, 'handler' | 'callId'>): string[] => [handler, callId];

@@ -1,7 +1,6 @@
 import { type Clock, inTime, pause } from '../../../kit/clock.ts';
 import { heartbeatInterval } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
-import { toText } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';
 import type { OwnedEvents } from './owned-events.ts';
 import { type Processes, deadAfter } from './processes.ts';
@@ -129,7 +128,7 @@ export class Liveness {
       `select exists (select from ringback.waiting) as waits, (
          select min(r.due_at) from unnest($1::text[]) as h (name), lateral (
            select due_at from ringback.runs where handler = h.name and state = 'due' order by due_at limit 1) r) as due_at`,
-      [(this.#handlers ?? []).map(toText)],
+      [this.#handlers ?? []],
     );
     const isAnother = dueAt !== this.#firstDueAt;
     this.#firstDueAt = dueAt;

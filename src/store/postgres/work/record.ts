@@ -2,7 +2,6 @@ import { erasedIdentity, reconciledIdentity } from '../../identity.ts';
 import { identityKey } from '../../shared/identity-key.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { type ListType, type ListValue, listOf } from '../connection/lists.ts';
-import { toText, toTextOrNull } from '../connection/text.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { type Ranges, firstsAndLasts } from './holding.ts';
 
@@ -113,8 +112,8 @@ export async function recordReconciled(
   const values = valuesOf([event], recorder, listOf('bytea', [null]), []);
   const [row] = await intake.query<RecordedGroupRow & { must_wait: boolean }>(recordIfMissing, [
     ...values,
-    toText(eventName),
-    toTextOrNull(callId),
+    eventName,
+    callId ?? null,
     erased,
   ]);
   if (!row) return [duplicate];
@@ -142,16 +141,16 @@ function columnsOf(events: readonly EventToRecord[]): readonly Buffer[] {
   return [
     list('bytea', ({ identity }) => identityKey(identity)),
     list('bytea', ({ lookup }) => (lookup === undefined ? null : identityKey(lookup))),
-    list('text', ({ traceId }) => toText(traceId)),
-    list('text', ({ eventName }) => toText(eventName)),
-    list('text', ({ callId }) => toTextOrNull(callId)),
-    list('text', ({ organizationId }) => toTextOrNull(organizationId)),
-    list('text', ({ facts: { agentId } }) => toTextOrNull(agentId)),
+    list('text', ({ traceId }) => traceId),
+    list('text', ({ eventName }) => eventName),
+    list('text', ({ callId }) => callId ?? null),
+    list('text', ({ organizationId }) => organizationId ?? null),
+    list('text', ({ facts: { agentId } }) => agentId ?? null),
     list('bigint', ({ occurredAt }) => occurredAt),
     list('bigint', ({ receivedAt }) => receivedAt),
     // Without the agent's id, which has a column of its own.
-    list('text', ({ facts }) => toText(JSON.stringify({ ...facts, agentId: undefined }))),
-    list('text', ({ headers }) => toText(JSON.stringify(headers))),
+    list('text', ({ facts }) => JSON.stringify({ ...facts, agentId: undefined })),
+    list('text', ({ headers }) => JSON.stringify(headers)),
     list('bytea', ({ body }) => body),
     listOf(
       'boolean',

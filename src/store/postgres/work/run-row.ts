@@ -2,9 +2,8 @@ import { claimOf, claimerOf, isStored } from '../../shared/claimed-work.ts';
 import { type EndToWrite, type RunToWrite, endToWrite } from '../../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun } from '../../claims.ts';
 import type { RunEnd } from '../../store.ts';
-import { toText, toTextOrNull } from '../connection/text.ts';
 
-/** A run to write, and the process that has claimed it. Texts are escaped, as Postgres keeps them. */
+/** A run to write, and the process that has claimed it. */
 export interface RunRow extends RunToWrite {
   readonly process: number;
   readonly callId: string | null;
@@ -15,12 +14,12 @@ export interface SettlementRow extends RunRow, EndToWrite {}
 export function runRow(run: ClaimedRun, isLast: boolean, now: number): RunRow {
   const { sequence, callId, handler, attempts } = run;
   const { order, join } = claimOf(run).handler;
-  const names = { callId: toTextOrNull(callId), handler: toText(handler) };
   const isJoin = join !== undefined;
   return {
     process: requiredClaimerOf(run),
     sequence,
-    ...names,
+    callId: callId ?? null,
+    handler,
     order,
     isJoin,
     isStored: isStored(run),

@@ -1,6 +1,5 @@
 import type { Settled } from '../../claims.ts';
 import type { Transaction } from '../connection/transaction.ts';
-import { toText } from '../connection/text.ts';
 import { keepFailure } from './failures.ts';
 import { endClaim, holdsEvent, holdsRun } from './holding.ts';
 import { type RunRow, type SettlementRow, dueAsBefore } from './run-row.ts';
@@ -93,7 +92,7 @@ async function columnsOfEnd(transaction: Transaction, row: SettlementRow): Promi
   const { state, order, dueAt } = row;
   const isBlocked =
     state.kind === 'due' && order === 'strict' && (await isBehind(transaction, row, 'active'));
-  const reason = state.kind === 'done' ? null : toText(state.reason);
+  const reason = state.kind === 'done' ? null : state.reason;
   const keepsReason = state.kind === 'dead' && state.keepsReason === true;
   const failure = row.failure?.group ?? null;
   // A blocked run keeps the time before which it must not begin.

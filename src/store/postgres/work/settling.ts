@@ -6,7 +6,6 @@ import { readingKeyOf } from '../../shared/claimed-work.ts';
 import { isOrdinary } from '../../shared/run-to-write.ts';
 import type { RunEnd } from '../../store.ts';
 import type { Session } from '../connection/session.ts';
-import { toText } from '../connection/text.ts';
 import type { LendingTransaction } from '../connection/transaction.ts';
 import { lend } from '../connection/user-database.ts';
 import type { ClaimEnds } from './claim-ends.ts';
@@ -87,7 +86,7 @@ export class Settling {
       const isHeld =
         handler === undefined
           ? await holdsEvent(transaction, { process, sequence })
-          : await holdsRun(transaction, { process, sequence, handler: toText(handler) });
+          : await holdsRun(transaction, { process, sequence, handler });
       if (isHeld)
         await transaction.query(
           'update ringback.crash_counts set tried_by = $2, being_read = true where sequence = $1',

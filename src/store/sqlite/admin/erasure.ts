@@ -66,7 +66,7 @@ export function prepareErasure(
       const found: Kept[] = [];
       let bytes = 0;
       for (const row of looks[where].rows.iterate({ after, until }) as Iterable<KeptContentRow>) {
-        found.push(keptOf(row, String));
+        found.push(keptOf(row));
         bytes += row.body?.length ?? 0;
         if (found.length === lookBounds.rows || bytes >= lookBounds.bytes) return { found, next: row.key };
       }

@@ -39,7 +39,7 @@ export function prepareAudit(database: Database.Database) {
     select ${entryColumns} from audit
     where id < @before and requested_at >= @since and requested_at < @until order by id desc limit @limit`);
 
-  const rowOf = (row: unknown): AuditRow => auditRow(row as StoredEntry, (text) => text);
+  const rowOf = (row: unknown): AuditRow => auditRow(row as StoredEntry);
 
   return {
     begin(request: AuditRequest): number {

@@ -20,10 +20,7 @@ export function prepareCallEvents(database: Database.Database) {
 
   return {
     eventsOf: (callId: string): CallEventRow[] =>
-      (eventsOfCall.all({ key: callKey(callId), callId }) as EventFactsRow[]).map((row) =>
-        callEventOf(row, String),
-      ),
-    joinsOf: (callId: string): KeptJoin[] =>
-      (joinsOfCall.all(callId) as KeptJoinRow[]).map((row) => keptJoinOf(row, String)),
+      (eventsOfCall.all({ key: callKey(callId), callId }) as EventFactsRow[]).map((row) => callEventOf(row)),
+    joinsOf: (callId: string): KeptJoin[] => (joinsOfCall.all(callId) as KeptJoinRow[]).map(keptJoinOf),
   };
 }

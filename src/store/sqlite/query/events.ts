@@ -63,7 +63,7 @@ export function prepareEvents(database: Database.Database) {
   });
 
   const withRuns = (row: KeptEventRow): KeptEvent =>
-    keptEventOf(row, selectRuns.all(row.sequence) as KeptRunRow[], String);
+    keptEventOf(row, selectRuns.all(row.sequence) as KeptRunRow[]);
 
   return {
     get(traceId: string): KeptEventWithBytes | undefined {
@@ -73,7 +73,7 @@ export function prepareEvents(database: Database.Database) {
       const event = withRuns(row);
       return {
         ...event,
-        runs: withFailures(event.runs, selectFailures.all(sequence) as FailureRow[], String),
+        runs: withFailures(event.runs, selectFailures.all(sequence) as FailureRow[]),
         headers: storedJson(row.headers, 'bodies.headers', sequence),
         body: row.body,
       };
@@ -91,7 +91,7 @@ export function prepareEvents(database: Database.Database) {
       let bytes = 0;
       for (const sequence of sequences) {
         const row = selectWhole.get(sequence) as WholeRow | undefined;
-        if (row) events.push(storedEventOf(row, String));
+        if (row) events.push(storedEventOf(row));
         bytes += row?.body.length ?? 0;
         if (bytes >= stretchBytes) return { events, reached: sequence };
       }

@@ -96,7 +96,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
         endWait.run(row.sequence);
         requireKept(claimEvent.run(row.sequence, processes.id).changes > 0, 'claims');
         return {
-          ...storedEventOf(row, String),
+          ...storedEventOf(row),
           crashCount: row.crash_count,
           readingCrashes: row.reading_crashes,
           storedHandlers: storedHandlers.all(row.sequence) as string[],
@@ -123,7 +123,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       const rows = take(dueRuns.iterate(due) as Iterable<ClaimedRunRow>, limits, mayGo);
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
-        return foundRunOf(row, String);
+        return foundRunOf(row);
       });
     },
 

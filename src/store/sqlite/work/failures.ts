@@ -85,8 +85,6 @@ export function prepareFailures(database: Database.Database) {
     unmute: (id: string): boolean => unmute.run(id).changes > 0,
 
     groups: ({ handler, limit }: FailureQuery): FailureGroup[] =>
-      (select.all({ handler: handler ?? null, limit }) as FailureGroupRow[]).map((row) =>
-        failureGroupOf(row, String),
-      ),
+      (select.all({ handler: handler ?? null, limit }) as FailureGroupRow[]).map(failureGroupOf),
   };
 }

@@ -3,15 +3,6 @@
  * `calls/timeline.ts`; a test compares the two.
  */
 export const callsView = `
-  -- The facts of an event as jsonb. Characters that Postgres can't store are escaped as in other columns: an event with
-  -- one must not make the whole view fail. Dollar quotes keep backslashes as they are even if
-  -- standard_conforming_strings is off, for an older app.
-  create function ringback.facts_of(facts text) returns jsonb language sql immutable parallel safe as $function$
-    select case when strpos(facts, $$\\u$$) = 0 then facts
-      else regexp_replace(facts, $$(?<!\\\\)((?:\\\\\\\\)*)\\\\u(0000|d[89a-f][0-9a-f]{2})$$, $$\\1$$ || chr(57344) || $$\\2$$, 'g')
-    end::jsonb
-  $function$;
-
   create function ringback.iso_of(milliseconds bigint) returns text language sql stable parallel safe as $function$
     select to_char(
       timestamp 'epoch' + milliseconds * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
@@ -73,7 +64,7 @@ export const callsView = `
           row_number() over (order by occurred_at, trace_id) as place
         from (
           select distinct on (trace_id) trace_id, event_name, organization_id, agent_id, occurred_at, received_at,
-            ringback.facts_of(facts) as facts
+            facts::jsonb as facts
           from ringback.events where call_id = first.call_id order by trace_id, received_at, sequence
         ) counted_once
       ) placed
