@@ -87,6 +87,7 @@ export class Erasure {
     // calls and trace ids that they mention are found through the events.
     await this.#eraseBeside((content) => found.mentions(content) || listed.isIn(content));
     const { callIds, traceIds, ...events } = await this.#eraseEvents(found);
+    await this.#parts.store.clearUnusedGroups();
     // Runs may have failed meanwhile and added entries.
     await this.#eraseBeside((content) => found.mentions(content) || traceIds.isIn(content));
     const counts = { ...events, calls: callIds.length, quarantined };

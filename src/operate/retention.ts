@@ -40,6 +40,8 @@ export class Retention {
   readonly #clockWatch: ClockWatch;
   #after: string | undefined;
   #removed = nothing();
+  /** Whether groups of failures may quote removed events: an earlier process may have ended before it cleared them. */
+  #mayQuote = true;
   #cancel = () => {};
   #step: Promise<void> = Promise.resolve();
   #isStopped = false;
@@ -86,10 +88,15 @@ export class Retention {
 
   /** Resolves to whether the cleaning is complete. */
   async #cleanStep(): Promise<boolean> {
-    const { next, ...removed } = await this.#parts.store.clean(this.#limits(), this.#after);
+    const { store } = this.#parts;
+    const { next, ...removed } = await store.clean(this.#limits(), this.#after);
     this.#add(removed);
     this.#after = next;
-    return next === undefined;
+    this.#mayQuote ||= removed.runs > 0;
+    if (next !== undefined) return false;
+    if (this.#mayQuote) await store.clearUnusedGroups();
+    this.#mayQuote = false;
+    return true;
   }
 
   #limits(): RetentionLimits {

@@ -79,9 +79,8 @@ export interface CompactOptions {
 /** Every method but `compact` takes a bounded time, so that deliveries can be recorded in between. */
 export interface RetentionStore {
   /**
-   * Removes some of what has been kept long enough. Identities of removed events stay until `traceIdsUntil`. The
-   * message of a group of failures is removed with the last event that has an unfinished run in the group; erasing does
-   * the same.
+   * Removes some of what has been kept long enough. Identities of removed events stay until `traceIdsUntil`. Call
+   * `clearUnusedGroups` at the end.
    */
   clean(limits: RetentionLimits, after: string | undefined): Promise<CleaningStep>;
 
@@ -101,6 +100,11 @@ export interface RetentionStore {
   eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): Promise<ErasureStep>;
   /** Removes deliveries from quarantine. Resolves to how many were there. */
   eraseQuarantined(ids: readonly number[]): Promise<number>;
+  /**
+   * Removes the messages, which may quote removed events, of groups of failures that have no unfinished run left. Looks
+   * at all groups: call it once all events are removed.
+   */
+  clearUnusedGroups(): Promise<void>;
   /** Removes the messages of groups of failures. */
   eraseFailureGroups(ids: readonly number[]): Promise<void>;
   /** Removes from audit entries who did it, why, and to what. */

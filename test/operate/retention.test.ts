@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { isOnPostgres, rowsIn } from '../support/inbox.ts';
 import { createReceiver, Discard, type Receiver, type ReceiverOptions } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
+import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const hour = 3_600_000;
@@ -11,8 +13,8 @@ const day = 24 * hour;
 
 /** A receiver with a manual clock, and functions to deliver to it and let it clean. */
 async function keeping(options: ReceiverOptions = {}, register?: (receiver: Receiver) => unknown) {
-  const clock = new ManualClock();
-  const { receiver, logs } = await started({ clock, ...options }, register);
+  const { clock = new ManualClock() } = options as { readonly clock?: ManualClock };
+  const { receiver, logs } = await started({ ...options, clock }, register);
   const take = (body: string, secrets?: string) =>
     deliver(receiver, body, signedHeaders(body, { timestamp: clock.now(), ...(secrets && { secrets }) }));
   /** Moves time on by a second. The inbox is asked in between, so that time isn't far ahead of one that answers slowly. */
@@ -29,7 +31,7 @@ async function keeping(options: ReceiverOptions = {}, register?: (receiver: Rece
   const passed = async () => {
     for (let steps = 0; steps < 80; steps += 1) await step();
   };
-  return { receiver, logs, clock, take, cleaned, passed };
+  return { receiver, logs, clock, take, step, cleaned, passed };
 }
 
 describe('retention', () => {
@@ -119,6 +121,30 @@ describe('retention', () => {
       expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
     },
   );
+
+  test('removes what failures have said with their last run, or later if the inbox is lost just then', async () => {
+    const file = temporaryDatabase();
+    const clock = new ManualClock();
+    let isLost = false;
+    const lost = () => Promise.reject(new Error('The connection is lost.'));
+    const database = storeAround(file, clock, (name) =>
+      isLost && name === 'retention.clearUnusedGroups' ? lost : undefined,
+    );
+    const { receiver, logs, take, step } = await keeping(
+      { clock, database, retention: { dead: '1d' } },
+      (r) => r.on('*', () => Promise.reject(new Discard('no customer Anna'))),
+    );
+    const messages = () => rowsIn(file, 'select message from failure_groups');
+    await take(bodyOf());
+    await logs.until('run_dead');
+    isLost = true;
+    clock.advance(2 * day);
+    while ((await receiver.counts()).runs.dead > 0) await step();
+    expect(await messages()).toEqual([{ message: 'no customer Anna' }]);
+    isLost = false;
+    const silent = [{ message: '' }];
+    while (!isDeepStrictEqual(await messages(), silent)) await step();
+  });
 
   test('never removes an event that waits to be tried again', { tags: 'long' }, async () => {
     const { receiver, logs, clock, take, passed } = await keeping({ retention: { done: 0, dead: 0 } }, (r) =>

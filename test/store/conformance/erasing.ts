@@ -268,5 +268,6 @@ async function eraseCall(store: Store, callId: string) {
     erased.runs += step.runs;
     hasMore = step.hasMore;
   }
+  await store.retention.clearUnusedGroups();
   return erased;
 }

@@ -143,5 +143,6 @@ async function clean(store: Store, limits: Partial<RetentionLimits>) {
     removed.traceIds += step.traceIds;
     after = step.next;
   } while (after !== undefined);
+  await store.retention.clearUnusedGroups();
   return removed;
 }

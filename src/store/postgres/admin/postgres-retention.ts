@@ -50,6 +50,13 @@ export const retentionOn = (session: Session): RetentionStore => ({
 
   eraseQuarantined: (ids) => removeQuarantined(session, ids),
 
+  async clearUnusedGroups() {
+    await session.query(
+      `update ringback.failure_groups set message = '' where message <> '' and not exists (
+         select from ringback.runs where failure = fingerprint)`,
+    );
+  },
+
   async eraseFailureGroups(ids) {
     await session.query("update ringback.failure_groups set message = '' where id = any ($1)", [ids]);
   },

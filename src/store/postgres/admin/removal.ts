@@ -24,8 +24,7 @@ export async function lockEvents(transaction: Transaction, sequences: readonly S
 
 /**
  * Removes events and all that belongs to them. Their identities stay, so that a late copy is still a duplicate. What a
- * call's joins remember is removed with the call's last event, and the message of a group of failures, which may quote
- * an event, when no run is left in the group. Call `lockReplaysAndRemovals` first.
+ * call's joins remember is removed with the call's last event. Call `lockReplaysAndRemovals` first.
  */
 export async function removeEvents(
   transaction: Transaction,
@@ -58,11 +57,6 @@ export async function removeEvents(
   );
   const calls = new Set(events.map(({ call_id: callId }) => callId).filter((callId) => callId !== null));
   await forgetCalls(transaction, [...calls]);
-  if (runs.length > 0)
-    await transaction.query(
-      `update ringback.failure_groups set message = '' where message <> '' and not exists (
-         select from ringback.runs where failure = fingerprint)`,
-    );
   const traceIds = events.map(({ trace_id: traceId }) => traceId);
   return { events: events.length, runs: runs.length, traceIds };
 }

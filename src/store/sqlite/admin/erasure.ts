@@ -50,6 +50,12 @@ export function prepareErasure(
     select (last_sequence + 1) >> 16, @identity, null, @until from event_totals where true
     on conflict do update set expires_at = excluded.expires_at`);
   const deleteQuarantined = database.prepare('delete from quarantine where id = ?');
+  const unusedGroups = `select id from failure_groups where message <> ''
+    and not exists (select 1 from runs where failure = fingerprint)`;
+  const anyUnusedGroup = database.prepare(`${unusedGroups} limit 1`);
+  const clearUnusedGroups = database.prepare(
+    `update failure_groups set message = '' where id in (${unusedGroups})`,
+  );
   const clearGroup = database.prepare("update failure_groups set message = '' where id = ?");
   const clearAudit = database.prepare(
     "update audit set requested_by = null, reason = null, what = '' where id = ?",
@@ -100,6 +106,10 @@ export function prepareErasure(
 
     eraseQuarantined: (ids: readonly number[]): number =>
       ids.reduce((erased, id) => erased + deleteQuarantined.run(id).changes, 0),
+
+    /** Whether there is a message to clear: otherwise the disk is left alone. */
+    hasUnusedGroups: (): boolean => anyUnusedGroup.get() !== undefined,
+    clearUnusedGroups: (): void => void clearUnusedGroups.run(),
 
     eraseFailureGroups(ids: readonly number[]): void {
       for (const id of ids) clearGroup.run(id);

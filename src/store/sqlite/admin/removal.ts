@@ -30,9 +30,8 @@ export type Remove = (events: readonly Removable[], traceIdsUntil: number) => Om
 export type ForgetCall = (callId: string) => void;
 
 /**
- * An event's runs and the count of its duplicates are removed with it, what a call's joins remember with the call's last event, and the message of a
- * group of failures, which may quote an event, when no run is left in the group. Identities stay, so that a late copy
- * is still a duplicate.
+ * An event's runs and the count of its duplicates are removed with it, and what a call's joins remember with the call's
+ * last event. Identities stay, so that a late copy is still a duplicate.
  */
 export function prepareRemoval(database: Database.Database): { remove: Remove; forgetCall: ForgetCall } {
   const select = database.prepare(`
@@ -53,10 +52,6 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
   const count = database.prepare('update event_totals set events = events - ?');
   const anyJoin = database.prepare('select 1 from joins where call_id = ? limit 1');
   const anyOfCall = database.prepare(`select 1 ${fromEventsOfCall} limit 1`);
-  const silenceGroups = database.prepare(`
-    update failure_groups set message = '' where id in (
-      select id from failure_groups where message <> ''
-        and not exists (select 1 from runs where failure = fingerprint))`);
   const deleteJoins = database.prepare('delete from joins where call_id = ?');
   const unblockNext = prepareUnblockNext(database);
 
@@ -81,7 +76,6 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
       traceIds.push(found.traceId);
     }
     if (traceIds.length > 0) count.run(traceIds.length);
-    if (runs.length > 0) silenceGroups.run();
     // The rest of a large call is erased later, or never if the process ends: nothing else would unblock its runs.
     for (const { callId, handler } of runsThatBlocked(runs)) unblockNext(callId, handler);
     for (const callId of new Set(events.map((event) => event.callId))) {

@@ -27,6 +27,10 @@ export const retentionOn = (session: Session): RetentionStore => ({
     session.write('eraseCall', [callId, traceIdsUntil, last], alone),
   eraseEvents: (sequences, traceIdsUntil) => session.write('eraseEvents', [sequences, traceIdsUntil], alone),
   eraseQuarantined: (ids) => session.write('eraseQuarantined', [ids], alone),
+  async clearUnusedGroups() {
+    const hasAny = await session.read(({ erasure }) => erasure.hasUnusedGroups());
+    if (hasAny) await session.write('clearUnusedGroups', [], alone);
+  },
   eraseFailureGroups: (ids) => session.write('eraseFailureGroups', [ids], alone),
   eraseAudit: (ids) => session.write('eraseAudit', [ids], alone),
 

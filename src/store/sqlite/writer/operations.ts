@@ -126,6 +126,7 @@ export function operationsOn(statements: Statements) {
       erasure.eraseEvents(sequences, traceIdsUntil),
     ),
     eraseQuarantined: scrubbed((ids: readonly number[]) => erasure.eraseQuarantined(ids)),
+    clearUnusedGroups: () => erasure.clearUnusedGroups(),
     eraseFailureGroups: scrubbed((ids: readonly number[]) => erasure.eraseFailureGroups(ids)),
     eraseAudit: scrubbed((ids: readonly number[]) => erasure.eraseAudit(ids)),
     erasePause: scrubbed((handler: string) => statements.handlers.erase(handler)),
