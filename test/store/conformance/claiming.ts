@@ -69,6 +69,15 @@ export function describeClaiming(name: string, opened: () => Promise<Store>): vo
       expect(await claim()).toHaveLength(1);
     });
 
+    test('waiting events in their order, up to what fits into memory, and the others later', async () => {
+      const store = await opened();
+      const body = Buffer.alloc(5 * 1024 * 1024);
+      for (const traceId of ['a', 'b', 'c'])
+        await record(store, eventOf(traceId, { callId: 'call-1', body }));
+      expect(traceIdsOf(await store.claimEvents(10))).toEqual(['a', 'b']);
+      expect(traceIdsOf(await store.claimEvents(10))).toEqual(['c']);
+    });
+
     test('due runs up to a number of bytes, and one in any case', async () => {
       const store = await opened();
       const body = Buffer.alloc(100, 'x');

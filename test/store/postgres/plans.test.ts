@@ -7,7 +7,7 @@ import { openedOnPool } from './opened-postgres.ts';
 /** How many rows and entries of indexes have been read of a table. */
 async function readOf(
   { pool, clients, schema }: { pool: Pool; clients: ReadonlySet<PoolClient>; schema: string },
-  table: 'identities' | 'runs' | 'events' | 'joins',
+  table: 'identities' | 'runs' | 'events' | 'joins' | 'bodies',
 ): Promise<number> {
   for (const client of clients) await client.query('select pg_stat_force_next_flush()');
   const { rows } = await pool.query<{ read: string }>(
@@ -53,6 +53,24 @@ test('a group with a copy reads its own identities only, also by a plan made whe
   const after = await readOf(opened, 'identities');
   expect(after).toBeGreaterThan(before);
   expect(after - before).toBeLessThan(1_000);
+});
+
+test('a claim reads the bodies of its own events only, also by a plan made when there were few', async () => {
+  const opened = await openedOnPool();
+  const { store, pool, schema } = opened;
+  await pool.query(`alter table ${schema}.bodies set (autovacuum_enabled = off)`);
+  const claimNext = async (traceId: string) => {
+    await record(store, eventOf(traceId));
+    expect(await store.claimEvents(10)).toMatchObject([{ traceId }]);
+  };
+  // A plan that serves for all values is made with the sixth execution on a connection.
+  for (let index = 0; index < 40; index += 1) await claimNext(`before-${index}`);
+  await pool.query(
+    `insert into ${schema}.bodies select 1000 + n, '{}', 'body' from generate_series(1, 8000) as s (n)`,
+  );
+  const before = await readOf(opened, 'bodies');
+  await claimNext('after');
+  expect((await readOf(opened, 'bodies')) - before).toBeLessThan(100);
 });
 
 test.for([

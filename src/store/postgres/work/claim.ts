@@ -8,7 +8,6 @@ import {
   storedEventOf,
 } from '../../shared/event-rows.ts';
 import type { Session } from '../connection/session.ts';
-import type { Transaction } from '../connection/transaction.ts';
 
 /** The most bytes of bodies that one claim takes, however many rows were asked for: bodies may have 5 MB. */
 const claimBytes = 8 * 1024 * 1024;
@@ -31,15 +30,13 @@ export async function claimEvents(
 ): Promise<readonly FoundEvent[]> {
   return session.write(async (transaction) => {
     const claimed = await transaction.query<{ sequence: number }>(
-      'select ringback.claim_events($1, $2) as sequence',
-      [process, limit],
+      'select ringback.claim_events($1, $2, $3) as sequence',
+      [process, limit, claimBytes],
     );
     if (claimed.length === 0) return [];
-    const sequences = await withinBytes(
-      transaction,
+    const rows = await transaction.query<FoundEventRow>(eventsClaimed, [
       claimed.map(({ sequence }) => sequence),
-    );
-    const rows = await transaction.query<FoundEventRow>(eventsClaimed, [sequences]);
+    ]);
     return rows.map((row) => foundEvent(row, process));
   });
 }
@@ -53,30 +50,6 @@ const eventsClaimed = `
       where r.call_id = e.call_id and r.sequence < e.sequence and r.state in ('due', 'claimed', 'blocked')
       group by r.handler) before) as open_runs
   from ${sources} where e.sequence = any ($1) order by e.sequence`;
-
-/**
- * Gives back the events beyond the bound on bytes, and returns the others. One that is being removed is not given back:
- * the removal waits for its claim, and would not see the event among those that wait.
- */
-async function withinBytes(
-  transaction: Transaction,
-  sequences: readonly number[],
-): Promise<readonly number[]> {
-  const beyond = await transaction.query<{ sequence: number }>(
-    `with beyond as (
-       select sequence from (
-         select sequence, sum(octet_length(body)) over (order by sequence) - octet_length(body) as before
-         from ringback.bodies where sequence = any ($1)) sized
-       join ringback.events e using (sequence) where before >= $2 for key share of e skip locked
-     ), ended as (delete from ringback.claims c using beyond where c.sequence = beyond.sequence
-       returning c.sequence, c.call_id
-     )
-     insert into ringback.waiting (sequence, call_id) select sequence, call_id from ended returning sequence`,
-    [sequences, claimBytes],
-  );
-  const left = new Set(beyond.map(({ sequence }) => sequence));
-  return sequences.filter((sequence) => !left.has(sequence));
-}
 
 /** Claims due runs of a handler. */
 export async function claimRuns(

@@ -1,20 +1,24 @@
 /**
  * Claims waiting events in order of arrival, and never an event before an earlier one of its call, as a query that
- * skipped locked rows would. Leaves out calls that another process works on.
+ * skipped locked rows would. Leaves out calls that another process works on, and ends once the bodies have `max_bytes`.
  */
 export const claimFunction = `
-  create function ringback.claim_events(claimer bigint, max_events integer) returns setof bigint
-  language plpgsql as $function$
+  create function ringback.claim_events(claimer bigint, max_events integer, max_bytes bigint) returns setof bigint
+  language plpgsql set enable_seqscan = off as $function$
   declare
     candidates bigint[];
     free_calls text[];
   begin
     if not ringback.lives(claimer) then return; end if;
-    select array_agg(c.sequence) into candidates from (
-      select w.sequence from ringback.waiting w
-      where w.call_id is null or w.call_id not in (select ringback.calls_of_others(claimer))
-      order by w.sequence limit max_events
-    ) c;
+    -- Without sequential scans, because each connection plans this once, perhaps while bodies is empty.
+    select array_agg(sized.sequence) into candidates from (
+      select c.sequence, sum(octet_length(b.body)) over (order by c.sequence) - octet_length(b.body) as before
+      from (
+        select w.sequence from ringback.waiting w
+        where w.call_id is null or w.call_id not in (select ringback.calls_of_others(claimer))
+        order by w.sequence limit max_events
+      ) c join ringback.bodies b using (sequence)
+    ) sized where sized.before < max_bytes;
     if candidates is null then return; end if;
 
     -- Locks calls in a statement of its own: the next one has a new snapshot, and sees what the former holder of a lock
