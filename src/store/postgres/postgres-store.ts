@@ -9,7 +9,6 @@ import { getPinned, pin, unpin } from './admin/pinned-scheme.ts';
 import { driftOn } from './admin/postgres-drift.ts';
 import { quarantineOn } from './admin/postgres-quarantine.ts';
 import { retentionOn } from './admin/postgres-retention.ts';
-import { namingProblem, namingProblems } from './connection/opening-cause.ts';
 import type { PostgresPlace } from './connection/place.ts';
 import { Session } from './connection/session.ts';
 import { inboxDatabase } from './connection/user-database.ts';
@@ -50,17 +49,16 @@ export class PostgresStore implements Store<PoolClient> {
     this.#session = new Session(place, clock);
     this.name = this.#session.name;
     this.#work = new Work(this.#session, clock, mayBePart);
-    const asked = <Part extends object>(part: Part): Part => namingProblems(part, this.name);
-    this.calls = asked(callsOn(this.#session, clock));
-    this.events = asked(eventsOn(this.#session));
-    this.quarantine = asked(quarantineOn(this.#session));
-    this.drift = asked(driftOn(this.#session));
-    this.audit = asked(auditOn(this.#session));
-    this.history = asked(historyOn(this.#session));
-    this.alerts = asked(alertsOn(this.#session));
-    this.failures = asked(failuresOn(this.#session));
-    this.handlers = asked(handlersOn(this.#session, () => this.#work.processId));
-    this.retention = asked(retentionOn(this.#session));
+    this.calls = callsOn(this.#session, clock);
+    this.events = eventsOn(this.#session);
+    this.quarantine = quarantineOn(this.#session);
+    this.drift = driftOn(this.#session);
+    this.audit = auditOn(this.#session);
+    this.history = historyOn(this.#session);
+    this.alerts = alertsOn(this.#session);
+    this.failures = failuresOn(this.#session);
+    this.handlers = handlersOn(this.#session, () => this.#work.processId);
+    this.retention = retentionOn(this.#session);
     this.database = inboxDatabase(this.#session);
   }
 
@@ -180,7 +178,7 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {
-    return { takenOver: await namingProblem(() => this.#work.liveness.keepAlive(), this.name) };
+    return { takenOver: await this.#work.liveness.keepAlive() };
   }
 
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
@@ -196,6 +194,6 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   counts(): Promise<StoreCounts> {
-    return namingProblem(() => counts(this.#session), this.name);
+    return counts(this.#session);
   }
 }

@@ -167,6 +167,13 @@ test('a database that refuses the user is reported with a sentence, without the 
   });
 });
 
+test("the error of a user's own statement stays the driver's, about whichever table it is", async () => {
+  const { connectionString, schema } = await testDatabase();
+  const { receiver } = await started(postgres({ connectionString, schema }), `${schema}.orders`);
+  const failed = receiver.database.transaction((tx) => tx.query('select from no_such_table'));
+  await expect(failed).rejects.toMatchObject({ name: 'error', code: '42P01' });
+});
+
 test.each(['repeatable read', 'serializable'])(
   'a user whose statements run in %s is refused with a sentence, and nothing is made',
   async (isolation) => {

@@ -1,6 +1,5 @@
 import { RingbackError, ringbackError } from '../../../errors/errors.ts';
 import { codeOf, messageOf } from '../../../kit/error-text.ts';
-import { intercepted } from '../../../kit/intercepted.ts';
 
 /** Why a database can't be used, by the code of the error. The driver's own message may name the user. */
 const causes: Readonly<Record<string, string>> = {
@@ -42,20 +41,11 @@ function openingCause(error: unknown): string {
 }
 
 /**
- * Wraps a part of the store: a call that fails because the database can't be reached, has ended the connection, or was
- * changed rejects with an error that says so and what to do, unlike the driver's own.
+ * The error of a statement. Unlike the driver's own, it says what to do if the database can't be reached, has ended the
+ * connection, or was changed.
  */
-export function namingProblems<Part extends object>(part: Part, database: string): Part {
-  return intercepted(part, (call) => namingProblem(call, database));
-}
-
-/** The same for one call. */
-export async function namingProblem<T>(call: () => T | Promise<T>, database: string): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    throw isOfConnection(error) || isChanged(error) ? toProblem(error, database) : error;
-  }
+export function namedProblem(error: unknown, database: string): unknown {
+  return isOfConnection(error) || isChanged(error) ? toProblem(error, database) : error;
 }
 
 /** SQLSTATEs with which the database ends or refuses a connection, and codes of the operating system. */

@@ -8,6 +8,7 @@ import {
   placeName,
   workConnections,
 } from './place.ts';
+import { namedProblem } from './opening-cause.ts';
 import { type Limit, TakenConnection, makePool } from './pool.ts';
 import { Statements, isConflict } from './statement.ts';
 import {
@@ -101,7 +102,9 @@ export class Session implements Connections {
       try {
         return await attempt.run(work);
       } catch (error) {
-        if (!isConflict(error) || attempt.isLent || conflicts === maxConflicts) throw error;
+        // An error of the user's own statement stays as it is: it may name a table of the user's that is missing.
+        if (attempt.isLent) throw error;
+        if (!isConflict(error) || conflicts === maxConflicts) throw namedProblem(error, this.name);
       }
     }
   }
@@ -162,15 +165,16 @@ export class Session implements Connections {
   #single(pool: Pool): Transaction {
     return {
       query: async <Row>(text: string, values?: readonly unknown[], timeout?: number) => {
-        const connection = await this.take(pool);
+        let connection: TakenConnection | undefined;
         try {
+          connection = await this.take(pool);
           const rows = await this.on(connection.client).query<Row>(text, values, timeout);
           connection.release();
           return rows;
         } catch (error) {
           const statement = this.statements.inSchema(text);
-          this.giveBack(connection, error as Error, backendOf(connection.client, statement));
-          throw error;
+          if (connection) this.giveBack(connection, error as Error, backendOf(connection.client, statement));
+          throw namedProblem(error, this.name);
         }
       },
     };
