@@ -58,7 +58,6 @@ export class PostgresSchemas {
           `lock table ${tables.map(({ name }) => name).join()}`,
           ...tables.map(({ name, isLarge }) => (isLarge ? `truncate ${name}` : `delete from ${name}`)),
           `select setval(format('%I.%I', schemaname, sequencename), 1, false) from pg_sequences where schemaname = '${schema}'`,
-          `update "${schema}".quarantine_totals set count = default, bytes = default, dropped = default`,
         ].join(';'),
       );
     } catch (error) {
@@ -81,4 +80,4 @@ interface Table {
 const tablesOf = `
   select name, pg_table_size(name::regclass) > 500000 as "isLarge"
   from (select format('%I.%I', schemaname, tablename) as name from pg_tables
-    where schemaname = $1 and tablename not in ('schema_version', 'quarantine_totals')) t`;
+    where schemaname = $1 and tablename <> 'schema_version') t`;

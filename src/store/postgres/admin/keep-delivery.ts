@@ -27,17 +27,12 @@ export async function keepDelivery(transaction: Transaction, record: QuarantineR
   return { id: kept, dropped };
 }
 
-/** Removes deliveries from quarantine. Resolves to how many were there. */
+/** Removes deliveries from quarantine. Resolves to how many were there. In one order, so that two don't deadlock. */
 export async function removeQuarantined(transaction: Transaction, ids: readonly number[]): Promise<number> {
-  const { removed } = await oneRow<{ removed: number }>(
-    transaction,
-    'select ringback.remove_quarantined($1) as removed',
+  const removed = await transaction.query(
+    `delete from ringback.quarantine where id = any (array(
+       select id from ringback.quarantine where id = any ($1) order by id for update)) returning 1`,
     [ids],
   );
-  return removed;
-}
-
-/** Locks the quarantine until the transaction ends. */
-export async function lockQuarantine(transaction: Transaction): Promise<void> {
-  await transaction.query('select ringback.lock_quarantine()');
+  return removed.length;
 }

@@ -11,6 +11,10 @@ import {
 } from '../../shared/kept-tables.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 
+/** SQL: how many deliveries quarantine has dropped, as a row of SQLite's table. */
+const dropped = `(select 'not_authentic' as kind, value::bigint as dropped from ringback.settings
+  where name = 'quarantine_dropped')`;
+
 /** SQL: the rows to move of tables that are not moved as they are. */
 const derivedRows: Readonly<Partial<Record<KeptTable, string>>> = {
   waiting: `(select sequence, call_id from ringback.waiting
@@ -19,6 +23,7 @@ const derivedRows: Readonly<Partial<Record<KeptTable, string>>> = {
     case state when 'claimed' then coalesce(due_at, 0) else due_at end as due_at, reason, settled_at, replay, failure
     from ringback.runs)`,
   settings: "(select name, value from ringback.settings where name in ('scheme', 'reconciled'))",
+  quarantine_totals: dropped,
 };
 
 /** How long it may take to count one kind, in milliseconds. */
@@ -26,7 +31,7 @@ const countTimeout = 600_000;
 
 export const contentsOf = (transaction: Transaction): Promise<Contents> =>
   contentsBy({
-    table: (name) => `ringback.${name}`,
+    table: (name) => (name === 'quarantine_totals' ? `${dropped} t` : `ringback.${name}`),
     identity: '*',
     async count(statement) {
       const [row] = await transaction.query<{ count: number }>(statement, [], countTimeout);

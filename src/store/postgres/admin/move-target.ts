@@ -15,7 +15,6 @@ import {
 } from '../../shared/kept-tables.ts';
 import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
-import { lockQuarantine } from './keep-delivery.ts';
 import { contentsOf, numbersOf } from './move-source.ts';
 
 const types: Readonly<Record<ColumnKind, string>> = {
@@ -88,14 +87,10 @@ const inserting =
 
 /** The writers of tables whose rows are not just inserted. */
 const otherWriters: Readonly<Partial<Record<KeptTable, WriteRows>>> = {
-  async quarantine(transaction, rows) {
-    await lockQuarantine(transaction);
-    await inserting('quarantine')(transaction, rows);
-  },
   quarantine_totals: (transaction, rows) =>
     transaction.query(
-      `update ringback.quarantine_totals t set dropped = n.dropped
-       from unnest($1::text[], $2::bigint[]) as n (kind, dropped) where t.kind = n.kind`,
+      `insert into ringback.settings
+       select 'quarantine_dropped', sum(dropped) from unnest($1::text[], $2::bigint[]) as n (kind, dropped)`,
       listsOf('quarantine_totals', rows),
     ),
 };

@@ -9,7 +9,7 @@ import { storedJson } from '../../shared/altered-rows.ts';
 import { recordedInTime } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { recordGroup } from '../work/record.ts';
-import { keepDelivery, lockQuarantine, removeQuarantined } from './keep-delivery.ts';
+import { keepDelivery, removeQuarantined } from './keep-delivery.ts';
 
 interface EntryRow extends Omit<QuarantineEntry, 'traceId'> {
   readonly traceId: string | null;
@@ -100,7 +100,8 @@ export function quarantineOn(session: Session): QuarantineStore {
     /** If a copy is already kept as unreadable, removes this delivery. */
     async markUnreadable(id, reason) {
       await session.write(async (transaction) => {
-        await lockQuarantine(transaction);
+        // No copy is kept meanwhile.
+        await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.quarantine', 0))");
         const marked = await transaction.query(
           `update ringback.quarantine q set kind = 'unreadable', reason = $2
            where id = $1 and kind = 'not_authentic' and not exists (

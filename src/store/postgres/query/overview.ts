@@ -52,8 +52,8 @@ async function eventsIn(session: Session): Promise<number> {
   return count;
 }
 
-const runs = (condition: string): string =>
-  `(select count(*) from (select from ringback.runs where ${condition} limit ${maxCounted}) r)`;
+const some = (table: 'runs' | 'quarantine', condition: string): string =>
+  `(select count(*) from (select from ringback.${table} where ${condition} limit ${maxCounted}) s)`;
 
 const claimedEvents = 'select sequence from ringback.claims union select sequence from ringback.all_owned';
 
@@ -73,11 +73,11 @@ export async function counts(session: Session): Promise<StoreCounts> {
     `with claimed_events as materialized (${claimedEvents})
      select (select count(*) from ringback.waiting) + (select count(*) from claimed_events) as new,
        (select count(*) from claimed_events) as claimed, (${openEvents}) as open,
-       ${runs("state = 'due'")} as due, ${runs('claimed_by is not null')} as running,
-       ${runs("state = 'blocked'")} as blocked, ${runs("state = 'dead'")} as dead,
-       (select count from ringback.quarantine_totals where kind = 'not_authentic') as not_authentic,
-       (select count from ringback.quarantine_totals where kind = 'unreadable') as unreadable,
-       (select sum(dropped)::bigint from ringback.quarantine_totals) as dropped`,
+       ${some('runs', "state = 'due'")} as due, ${some('runs', 'claimed_by is not null')} as running,
+       ${some('runs', "state = 'blocked'")} as blocked, ${some('runs', "state = 'dead'")} as dead,
+       ${some('quarantine', "kind = 'not_authentic'")} as not_authentic,
+       ${some('quarantine', "kind = 'unreadable'")} as unreadable,
+       coalesce((select value from ringback.settings where name = 'quarantine_dropped'), '0')::bigint as dropped`,
   );
   const { open, due, running, blocked, dead, not_authentic: notAuthentic, unreadable, dropped } = row;
   return {

@@ -17,39 +17,8 @@ export const adminTables = `
   create index quarantine_not_authentic on ringback.quarantine (id) where kind = 'not_authentic';
   create index quarantine_received on ringback.quarantine (received_at);
 
-  -- How much is in quarantine, kept by a trigger, so that in a flood no insert has to count the rows; and how many
-  -- unauthenticated deliveries were ever dropped.
-  create table ringback.quarantine_totals (
-    kind    text collate "C" primary key,
-    count   bigint not null default 0,
-    bytes   bigint not null default 0,
-    dropped bigint not null default 0
-  );
-  insert into ringback.quarantine_totals (kind) values ('not_authentic'), ('unreadable');
-  create function ringback.count_quarantine() returns trigger language plpgsql as $function$
-  begin
-    if tg_op <> 'INSERT' then
-      update ringback.quarantine_totals
-      set count = count - 1, bytes = bytes - octet_length(old.body) - octet_length(old.headers) where kind = old.kind;
-    end if;
-    if tg_op <> 'DELETE' then
-      update ringback.quarantine_totals
-      set count = count + 1, bytes = bytes + octet_length(new.body) + octet_length(new.headers) where kind = new.kind;
-    end if;
-    return null;
-  end $function$;
-  create trigger quarantine_counted after insert or update or delete on ringback.quarantine
-    for each row execute function ringback.count_quarantine();
-
-  -- Call before adding or removing deliveries: transactions that lock deliveries and totals in different orders would
-  -- deadlock.
-  create function ringback.lock_quarantine() returns void language plpgsql as $function$
-  begin
-    perform pg_advisory_xact_lock(hashtextextended('ringback.quarantine', 0));
-  end $function$;
-
   -- Keeps a delivery, or finds the copy that is here already, and drops the oldest unauthenticated ones beyond the
-  -- bounds. All in one round trip, because floods come through here.
+  -- bounds. All in one round trip, because floods come through here. The lock keeps two from dropping the same ones.
   create function ringback.keep_delivery(
     new_kind text, new_reason text, new_digest text, new_received_at bigint, new_trace_id text, new_headers text,
     new_body bytea, new_cut_from bigint, skipped bigint, max_count bigint, max_bytes bigint
@@ -63,7 +32,7 @@ export const adminTables = `
     if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
       perform set_config('synchronous_commit', 'on', true);
     end if;
-    perform ringback.lock_quarantine();
+    perform pg_advisory_xact_lock(hashtextextended('ringback.quarantine', 0));
     insert into ringback.quarantine (kind, reason, digest, received_at, trace_id, headers, body, cut_from)
     values (new_kind, new_reason, new_digest, new_received_at, new_trace_id, new_headers, new_body, new_cut_from)
     on conflict do nothing returning id into kept_id;
@@ -71,32 +40,20 @@ export const adminTables = `
       select id into kept_id from ringback.quarantine where kind = 'unreadable' and digest = new_digest;
     end if;
     if new_kind = 'not_authentic' then
-      while exists (
-        select from ringback.quarantine_totals
-        where kind = 'not_authentic' and (count > max_count or bytes > max_bytes)
-      ) loop
-        delete from ringback.quarantine
-        where id = (select min(id) from ringback.quarantine where kind = 'not_authentic');
-        exit when not found;
-        dropped_now := dropped_now + 1;
-      end loop;
+      with held as (
+        select id, row_number() over latest as place, sum(octet_length(body) + octet_length(headers)) over latest as bytes
+        from ringback.quarantine where kind = 'not_authentic' window latest as (order by id desc)
+      )
+      delete from ringback.quarantine where id = any (array(
+        select q.id from held join ringback.quarantine q using (id)
+        where place > max_count or bytes > max_bytes order by q.id for update of q));
+      get diagnostics dropped_now = row_count;
       if dropped_now + skipped > 0 then
-        update ringback.quarantine_totals t set dropped = t.dropped + dropped_now + skipped
-        where kind = 'not_authentic';
+        insert into ringback.settings as s values ('quarantine_dropped', dropped_now + skipped)
+        on conflict (name) do update set value = s.value::bigint + excluded.value::bigint;
       end if;
     end if;
     return query select kept_id, dropped_now;
-  end $function$;
-
-  -- Removes deliveries. Returns how many were there.
-  create function ringback.remove_quarantined(ids bigint[]) returns bigint language plpgsql as $function$
-  declare
-    removed bigint;
-  begin
-    perform ringback.lock_quarantine();
-    delete from ringback.quarantine where id = any (ids);
-    get diagnostics removed = row_count;
-    return removed;
   end $function$;
 
   -- How deliveries differ from what the platform documents: names and counts, never a value.
