@@ -13,6 +13,15 @@ export interface RunCounts {
   readonly handlers: Readonly<Record<string, number>>;
 }
 
+/** Whether a replay may requeue a run. A run of a new event without a row is in memory or has yet to begin, so it is open. */
+export function mayRequeue(
+  { isNew, run }: { readonly isNew: boolean; readonly run: string | null },
+  onlyDead: boolean,
+): boolean {
+  if (onlyDead) return run === 'dead';
+  return run === null ? !isNew : run === 'done' || run === 'dead';
+}
+
 export const noRuns: RunCounts = { events: 0, runs: 0, handlers: {} };
 
 /** Adds the runs of a step. An event must not be in two steps. */

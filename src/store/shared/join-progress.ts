@@ -1,5 +1,17 @@
+import type { JoinTerms } from '../../dispatch/handler.ts';
 import type { JoinLookBack, KeptJoin } from '../call-store.ts';
 import type { Sequence } from '../event-record.ts';
+
+/** A claimed event that a join waits for. */
+export interface JoinArrival extends JoinTerms {
+  readonly sequence: Sequence;
+  readonly callId: string;
+  readonly handler: string;
+  readonly eventName: string;
+  /** Whether no other run without a row is left, so that the claim on the event ends. */
+  readonly isLast: boolean;
+  readonly now: number;
+}
 
 /** What the store remembers of a join and a call, as a row. */
 export interface JoinRow {
@@ -35,6 +47,15 @@ export function progressOf(json: string | null, events: readonly string[]): Prog
   return found && isOfThese ? found : { events, missing: events, until: 0 };
 }
 
+/** The progress after a look that has found these events. */
+export function progressAfter(
+  { events, missing }: Progress,
+  found: ReadonlySet<string>,
+  until: Sequence,
+): Progress {
+  return { events, missing: missing.filter((name) => !found.has(name)), until };
+}
+
 /**
  * When a join's time is over, in milliseconds since 1970. At the latest `within` from now, because the clock may have
  * been set back since the first event came; and never at once, because events released from quarantine arrived long
@@ -56,7 +77,21 @@ export function keptJoinOf({ handler, seen, progress }: KeptJoinRow): KeptJoin {
   return { handler, events, missing, seen: seen === null ? undefined : namesIn(seen) };
 }
 
+/** Whether the join, which has begun, runs again for an event: it may do so once for those that no run has seen. */
+export function isLate(
+  { runsAgain }: Pick<JoinTerms, 'runsAgain'>,
+  { seen, reruns }: JoinRow,
+  eventName: string,
+): boolean {
+  return runsAgain && reruns === 0 && seen !== null && !namesIn(seen).includes(eventName);
+}
+
+/** Whether a run that is done has seen all of these events. */
+export function hasSeenAll(settled: string | null | undefined, names: readonly string[]): boolean {
+  return typeof settled === 'string' && names.every((name) => namesIn(settled).includes(name));
+}
+
 /** The names in a column of a join. */
-export function namesIn(json: string): string[] {
+function namesIn(json: string): string[] {
   return JSON.parse(json) as string[];
 }

@@ -1,12 +1,15 @@
 import type { Order } from '../../dispatch/handler.ts';
+import type { ClaimedRun } from '../claims.ts';
 import type { Failure } from '../failure-store.ts';
 import type { Sequence } from '../event-record.ts';
 import type { RunEnd, RunState } from '../store.ts';
+import { claimOf, isStored } from './claimed-work.ts';
 
 /** A run to write: which one, and under which claim. */
 export interface RunToWrite {
   readonly sequence: Sequence;
   readonly handler: string;
+  readonly callId: string | null;
   readonly order: Order;
   readonly isJoin: boolean;
   /** Whether it has a row already; if not, the claim on its event holds it. */
@@ -19,8 +22,8 @@ export interface RunToWrite {
   readonly now: number;
 }
 
-/** The end of an attempt, to be written. */
-export interface EndToWrite {
+/** A run whose attempt has ended, to be written. */
+export interface EndedRun extends RunToWrite {
   readonly state: RunState;
   /** When the run is due, in milliseconds since 1970; 0 for at once; null if its state isn't due. */
   readonly dueAt: number | null;
@@ -28,10 +31,18 @@ export interface EndToWrite {
   readonly failure: Failure | undefined;
 }
 
+export function runToWrite(run: ClaimedRun, isLast: boolean, now: number): RunToWrite {
+  const { sequence, handler, callId = null, attempts } = run;
+  const { order, join } = claimOf(run).handler;
+  const isJoin = join !== undefined;
+  return { sequence, handler, callId, order, isJoin, isStored: isStored(run), isLast, attempts, now };
+}
+
 /** `dueAt` keeps the length of the wait that was decided, because the wall clock may have been set since. */
-export function endToWrite({ state, failure, decidedAt }: RunEnd, now: number): EndToWrite {
-  if (state.kind !== 'due') return { state, failure, dueAt: null };
-  return { state, failure, dueAt: state.at === 0 ? 0 : now + state.at - decidedAt };
+export function endedRun(run: ClaimedRun, end: RunEnd, isLast: boolean, now: number): EndedRun {
+  const { state, failure, attempts, decidedAt } = end;
+  const dueAt = state.kind !== 'due' ? null : state.at === 0 ? 0 : now + state.at - decidedAt;
+  return { ...runToWrite(run, isLast, decidedAt), attempts, state, failure, dueAt };
 }
 
 /**
@@ -39,6 +50,36 @@ export function endToWrite({ state, failure, decidedAt }: RunEnd, now: number): 
  * its event. Not with order `strict`, where the next run may have to be unblocked; and not for a join, which remembers
  * that it is settled.
  */
-export function isOrdinary({ state, isStored, isLast, isJoin, order }: RunToWrite & EndToWrite): boolean {
-  return state.kind === 'done' && isLast && !isStored && !isJoin && order !== 'strict';
+export function isOrdinary(run: EndedRun): boolean {
+  return run.state.kind === 'done' && run.isLast && !run.isStored && !run.isJoin && run.order !== 'strict';
+}
+
+/** A row of the table `runs`, as far as an attempt changes it. */
+export interface RunColumns {
+  readonly state: 'done' | 'dead' | 'due' | 'blocked';
+  readonly dueAt: number | null;
+  readonly reason: string | null;
+  readonly keepsReason: boolean;
+  readonly failure: string | null;
+  /** Whether the run only goes back to waiting: it keeps its reason, and the time since when it has waited. */
+  readonly isWaiting: boolean;
+}
+
+/** The columns of a settled run. `mustWait`: an earlier run of its call comes first. */
+export function columnsOfEnd({ state, dueAt, failure }: EndedRun, mustWait: boolean): RunColumns {
+  return {
+    state: mustWait ? 'blocked' : state.kind,
+    // A blocked run keeps the time before which it must not begin.
+    dueAt,
+    reason: state.kind === 'done' ? null : state.reason,
+    keepsReason: state.kind === 'dead' && state.keepsReason === true,
+    failure: failure?.group ?? null,
+    isWaiting: false,
+  };
+}
+
+/** The columns of a run that is requeued before it has begun. */
+export function columnsOfRequeue(mustWait: boolean): RunColumns {
+  const kept = { reason: null, keepsReason: false, failure: null, isWaiting: true };
+  return mustWait ? { ...kept, state: 'blocked', dueAt: null } : { ...kept, state: 'due', dueAt: 0 };
 }

@@ -2,12 +2,12 @@ import type { UserDatabase } from '../../dispatch/handler.ts';
 import { ringbackError } from '../../errors/errors.ts';
 import { isThenable } from '../../kit/values.ts';
 import type { Settled } from '../claims.ts';
+import type { EndedRun } from '../shared/run-to-write.ts';
 import { inTransaction, isLockedOut } from './connection/in-transaction.ts';
 import type { OpenInbox } from './connection/open-inbox.ts';
 import type { Session } from './connection/session.ts';
 import { scopedDatabase } from './connection/user-database.ts';
 import { beginCounting, rowsWritten, watchWrites, type WrittenRows } from './connection/written-rows.ts';
-import type { SettlementRow } from './work/settle.ts';
 
 /** How long to wait for another process's transaction before trying again, in milliseconds. */
 export const lockedPause = 20;
@@ -19,7 +19,7 @@ export const lockedPause = 20;
  */
 export function settleWith(
   session: Session,
-  rowOf: () => SettlementRow,
+  rowOf: () => EndedRun,
   effects: (database: UserDatabase) => unknown,
 ): Promise<Settled> {
   return withLock(session, (inbox) => {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { InboxDatabase, JoinTerms, UserDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored, readingKeyOf } from '../shared/claimed-work.ts';
-import { isOrdinary } from '../shared/run-to-write.ts';
+import { endedRun, isOrdinary, runToWrite } from '../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
 import type { EventRecord, Sequence } from '../event-record.ts';
 import type { Recording, RunEnd, Store, StoreCounts, StoreNotice } from '../store.ts';
@@ -16,7 +16,6 @@ import type { WrittenRows } from './connection/written-rows.ts';
 import { rehearse, settleWith } from './settle-with.ts';
 import { Liveness } from './work/liveness.ts';
 import { eventRow } from './work/record.ts';
-import { runRow, settlementRow } from './work/settle.ts';
 import type { OperationName, Operations } from './writer/operations.ts';
 import type { ResultOf } from './writer/writer.ts';
 
@@ -127,18 +126,15 @@ export class SqliteStore implements Store {
     const { join } = claimOf(run).handler;
     this.#session.requestCorrection();
     if (join && run.callId !== undefined && !isStored(run)) return this.#arrive(run, run.callId, join);
-    const { attempts } = run;
-    return this.#claimed.store(run, attempts, (isLast) =>
-      this.#session.write('requeueRun', [runRow(run, isLast, attempts, this.#session.clock.now())]),
+    return this.#claimed.store(run, run.attempts, (isLast) =>
+      this.#session.write('requeueRun', [runToWrite(run, isLast, this.#session.clock.now())]),
     );
   }
 
   #arrive(run: ClaimedRun, callId: string, join: JoinTerms): Promise<Settled> {
     const { sequence, handler, eventName } = run;
-    const arrival = { sequence, callId, handler, eventName, ...join };
-    return this.#claimed.detach(run, (isLast) =>
-      this.#session.write('arrive', [{ ...arrival, isLast }, this.#session.clock.now()]),
-    );
+    const arrival = { sequence, callId, handler, eventName, ...join, now: this.#session.clock.now() };
+    return this.#claimed.detach(run, (isLast) => this.#session.write('arrive', [{ ...arrival, isLast }]));
   }
 
   async nextDue(handler: string, after?: number): Promise<number | undefined> {
@@ -159,14 +155,14 @@ export class SqliteStore implements Store {
 
   async countAttempt(run: ClaimedRun): Promise<ClaimedRun | undefined> {
     const attempts = await this.#claimed.detach(run, (isLast) =>
-      this.#session.write('countAttempt', [runRow(run, isLast, run.attempts, this.#session.clock.now())]),
+      this.#session.write('countAttempt', [runToWrite(run, isLast, this.#session.clock.now())]),
     );
     return attempts === undefined ? undefined : this.#claimed.begun(run, attempts);
   }
 
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
     const write = async (isLast: boolean): Promise<Settled> => {
-      const row = settlementRow(run, end, isLast, this.#session.clock.now());
+      const row = endedRun(run, end, isLast, this.#session.clock.now());
       const writer = this.#session.requireWriter();
       if (isOrdinary(row)) return (await writer.endClaim(row.sequence)) ? 'settled' : 'lost';
       this.#session.requestCorrection();
@@ -182,7 +178,7 @@ export class SqliteStore implements Store {
     effects: (database: UserDatabase) => unknown,
   ): Promise<Settled> {
     const settled = await this.#claimed.detach(run, (isLast) =>
-      settleWith(this.#session, () => settlementRow(run, end, isLast, this.#session.clock.now()), effects),
+      settleWith(this.#session, () => endedRun(run, end, isLast, this.#session.clock.now()), effects),
     );
     try {
       await this.#session.requireWriter().sync();

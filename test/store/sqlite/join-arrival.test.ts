@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
-import { type JoinArrival, prepareJoins } from '../../../src/store/sqlite/work/joins.ts';
+import type { JoinArrival } from '../../../src/store/shared/join-progress.ts';
+import { prepareJoins } from '../../../src/store/sqlite/work/joins.ts';
 import { callKey } from '../../../src/store/sqlite/work/call-index.ts';
 import { presentTime } from '../parts.ts';
 
@@ -26,11 +27,12 @@ function opened() {
     within: 60_000,
     runsAgain: true,
     isLast: true,
+    now: presentTime,
   });
   return {
     come: (sequence: number, eventName: string, receivedAt: number) => {
       insert.run({ sequence, eventName, receivedAt });
-      joins.arrive(arrival(sequence, eventName), presentTime);
+      joins.arrive(arrival(sequence, eventName));
     },
     forget: (sequence: number) => {
       database.pragma('foreign_keys = off');

@@ -5,6 +5,7 @@ import {
   type ReplayedRuns,
   joinKey,
 } from '../../event-store.ts';
+import { mayRequeue } from '../../shared/changed-runs.ts';
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { lockReplaysAndRemovals } from '../admin/removal.ts';
@@ -59,21 +60,18 @@ export async function requeue(
   return done;
 }
 
-/** A run of a new event without a row is in memory or has yet to begin, so it is open. */
 async function isSettled(
   transaction: Transaction,
   { sequence, handler }: ReplayCandidate,
   onlyDead: boolean,
 ): Promise<boolean> {
-  const [found] = await transaction.query<{ is_new: boolean; run: string | null }>(
-    `select ${isNewEvent} as is_new, r.state as run
+  const [found] = await transaction.query<{ isNew: boolean; run: string | null }>(
+    `select ${isNewEvent} as "isNew", r.state as run
      from ringback.events e left join ringback.runs r on r.sequence = e.sequence and r.handler = $2
      where e.sequence = $1`,
     [sequence, handler],
   );
-  if (!found) return false;
-  if (onlyDead) return found.run === 'dead';
-  return found.run === null ? !found.is_new : found.run === 'done' || found.run === 'dead';
+  return found !== undefined && mayRequeue(found, onlyDead);
 }
 
 /**

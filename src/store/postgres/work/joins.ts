@@ -1,23 +1,23 @@
-import type { JoinTerms } from '../../../dispatch/handler.ts';
 import type { JoinLookBack } from '../../call-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Settled } from '../../claims.ts';
-import { type JoinRow, type Progress, joinDueAt, namesIn, progressOf } from '../../shared/join-progress.ts';
+import {
+  type JoinArrival as SharedArrival,
+  type JoinRow,
+  hasSeenAll,
+  isLate,
+  joinDueAt,
+  progressAfter,
+  progressOf,
+} from '../../shared/join-progress.ts';
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { firstSequenceSince } from '../query/kept-events.ts';
 import { endClaim, holdsEvent } from './holding.ts';
 
-/** A claimed event that a join waits for. */
-export interface JoinArrival extends JoinTerms {
+/** A claimed event that a join waits for, and the process that has claimed it. */
+export interface JoinArrival extends SharedArrival {
   readonly process: number;
-  readonly sequence: Sequence;
-  readonly callId: string;
-  readonly handler: string;
-  readonly eventName: string;
-  /** Whether no other run without a row is left, so that the claim on the event ends. */
-  readonly isLast: boolean;
-  readonly now: number;
 }
 
 /** A join of a call, and what it waits for. */
@@ -50,7 +50,7 @@ async function count(
   if (!found) return openJoin(transaction, join, sequence, now);
   if (found.seen === null) {
     if (await isComplete(transaction, join, found.progress)) await makeDue(transaction, join, now);
-  } else if (join.runsAgain && found.reruns === 0 && !namesIn(found.seen).includes(join.eventName)) {
+  } else if (isLate(join, found, join.eventName)) {
     await transaction.query(
       'update ringback.joins set reruns = reruns + 1 where handler = $1 and call_id = $2',
       keyOf(join),
@@ -72,7 +72,7 @@ export async function noteSeen(
 ): Promise<boolean> {
   const settled = (await lockedJoin(transaction, join))?.settled;
   const names = await read();
-  const isSettled = typeof settled === 'string' && names.every((name) => namesIn(settled).includes(name));
+  const isSettled = hasSeenAll(settled, names);
   await transaction.query(
     `update ringback.joins set seen = $3, reruns = case when $4 then 0 else reruns end where handler = $1 and call_id = $2`,
     [...keyOf(join), JSON.stringify(names), isSettled],
@@ -201,16 +201,15 @@ async function isComplete(
     `select distinct event_name from ringback.events where call_id = $1 and sequence > $2 and event_name = any ($3)`,
     [join.callId, before.until, before.missing],
   );
-  const names = new Set(found.map(({ event_name: name }) => name));
   // An event may be committed after one with a higher sequence, and be missed by this query; but its own arrival counts
   // it.
-  const missing = before.missing.filter((name) => name !== join.eventName && !names.has(name));
-  const now: Progress = { events: join.events, missing, until: sequence ?? 0 };
+  const names = new Set([join.eventName, ...found.map(({ event_name: name }) => name)]);
+  const now = progressAfter(before, names, sequence ?? 0);
   await transaction.query('update ringback.joins set progress = $3 where handler = $1 and call_id = $2', [
     ...keyOf(join),
     JSON.stringify(now),
   ]);
-  return missing.length === 0;
+  return now.missing.length === 0;
 }
 
 async function insertRun(

@@ -1,40 +1,21 @@
-import { claimOf, claimerOf, isStored } from '../../shared/claimed-work.ts';
-import { type EndToWrite, type RunToWrite, endToWrite } from '../../shared/run-to-write.ts';
+import { claimerOf } from '../../shared/claimed-work.ts';
+import { type EndedRun, type RunToWrite, endedRun, runToWrite } from '../../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun } from '../../claims.ts';
 import type { RunEnd } from '../../store.ts';
 
 /** A run to write, and the process that has claimed it. */
 export interface RunRow extends RunToWrite {
   readonly process: number;
-  readonly callId: string | null;
 }
 
-export interface SettlementRow extends RunRow, EndToWrite {}
+export type SettlementRow = RunRow & EndedRun;
 
 export function runRow(run: ClaimedRun, isLast: boolean, now: number): RunRow {
-  const { sequence, callId, handler, attempts } = run;
-  const { order, join } = claimOf(run).handler;
-  const isJoin = join !== undefined;
-  return {
-    process: requiredClaimerOf(run),
-    sequence,
-    callId: callId ?? null,
-    handler,
-    order,
-    isJoin,
-    isStored: isStored(run),
-    isLast,
-    attempts,
-    now,
-  };
+  return { ...runToWrite(run, isLast, now), process: requiredClaimerOf(run) };
 }
 
-export function settlementRow(
-  run: ClaimedRun,
-  end: RunEnd,
-  { isLast, now }: { readonly isLast: boolean; readonly now: number },
-): SettlementRow {
-  return { ...runRow(run, isLast, end.decidedAt), attempts: end.attempts, ...endToWrite(end, now) };
+export function settlementRow(run: ClaimedRun, end: RunEnd, isLast: boolean, now: number): SettlementRow {
+  return { ...endedRun(run, end, isLast, now), process: requiredClaimerOf(run) };
 }
 
 /** The id of the process as it claimed the event or run. */

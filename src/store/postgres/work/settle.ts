@@ -1,4 +1,5 @@
 import type { Settled } from '../../claims.ts';
+import { type RunColumns, columnsOfEnd, columnsOfRequeue } from '../../shared/run-to-write.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { keepFailure } from './failures.ts';
 import { endClaim, holdsEvent, holdsRun } from './holding.ts';
@@ -8,9 +9,11 @@ import { unblockNext } from './unblock.ts';
 /** Writes how an attempt ended. */
 export async function settle(transaction: Transaction, row: SettlementRow): Promise<Settled> {
   if (!(await holds(transaction, row))) return lost(transaction, row);
-  const { state, callId, handler, isStored, isLast } = row;
+  const { state, callId, handler, order, isStored, isLast } = row;
+  // Decided inside the transaction: a replay may have requeued an earlier run.
+  const mustWait = state.kind === 'due' && order === 'strict' && (await isBehind(transaction, row, 'active'));
   const isRemembered = isStored || !isLast || state.kind !== 'done';
-  if (isRemembered && !(await writeRow(transaction, row, await columnsOfEnd(transaction, row))))
+  if (isRemembered && !(await writeRow(transaction, row, columnsOfEnd(row, mustWait))))
     return lost(transaction, row);
   if (row.failure) await keepFailure(transaction, row, row.failure);
   if (isLast) await endClaim(transaction, row);
@@ -28,8 +31,8 @@ export async function settle(transaction: Transaction, row: SettlementRow): Prom
 /** Puts a run that has not begun back into the inbox. */
 export async function requeue(transaction: Transaction, row: RunRow): Promise<Settled> {
   if (!(await holds(transaction, row))) return lost(transaction, row);
-  if (!(await writeRow(transaction, row, await columnsOfRequeue(transaction, row))))
-    return lost(transaction, row);
+  const mustWait = row.order === 'strict' && (await isBehind(transaction, row, 'open'));
+  if (!(await writeRow(transaction, row, columnsOfRequeue(mustWait)))) return lost(transaction, row);
   if (row.isLast) await endClaim(transaction, row);
   return 'settled';
 }
@@ -69,41 +72,6 @@ async function lost(transaction: Transaction, row: RunRow): Promise<Settled> {
   // Does nothing if the claim is gone.
   if (row.isLast) await endClaim(transaction, row);
   return 'lost';
-}
-
-/** A row of the table `runs`, as far as an attempt changes it. */
-interface RunColumns {
-  readonly state: 'done' | 'dead' | 'due' | 'blocked';
-  readonly dueAt: number | null;
-  readonly reason: string | null;
-  readonly keepsReason: boolean;
-  readonly failure: string | null;
-  /** Whether the run only goes back to waiting: it keeps its reason, and the time since when it has waited. */
-  readonly isWaiting: boolean;
-}
-
-const waiting = { reason: null, keepsReason: false, failure: null, isWaiting: true } as const;
-
-/**
- * The columns of a settled run. Decided inside the transaction: a replay may have requeued an earlier run, for which a
- * strict run that failed must wait.
- */
-async function columnsOfEnd(transaction: Transaction, row: SettlementRow): Promise<RunColumns> {
-  const { state, order, dueAt } = row;
-  const isBlocked =
-    state.kind === 'due' && order === 'strict' && (await isBehind(transaction, row, 'active'));
-  const reason = state.kind === 'done' ? null : state.reason;
-  const keepsReason = state.kind === 'dead' && state.keepsReason === true;
-  const failure = row.failure?.group ?? null;
-  // A blocked run keeps the time before which it must not begin.
-  return { state: isBlocked ? 'blocked' : state.kind, dueAt, reason, keepsReason, failure, isWaiting: false };
-}
-
-/** The columns of a run that is requeued before it has begun. */
-async function columnsOfRequeue(transaction: Transaction, row: RunRow): Promise<RunColumns> {
-  if (row.order === 'strict' && (await isBehind(transaction, row, 'open')))
-    return { ...waiting, state: 'blocked', dueAt: null };
-  return { ...waiting, state: 'due', dueAt: 0 };
 }
 
 /**

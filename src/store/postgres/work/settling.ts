@@ -37,7 +37,7 @@ export class Settling {
   }
 
   settle(run: ClaimedRun, end: RunEnd, isLast: boolean): Promise<Settled> {
-    const row = settlementRow(run, end, { isLast, now: this.#parts.clock.now() });
+    const row = settlementRow(run, end, isLast, this.#parts.clock.now());
     if (isOrdinary(row)) return this.#parts.ends.end(row);
     const write = () => this.#writeAndWait(run, isLast, (transaction) => settle(transaction, row));
     return end.state.kind === 'due' ? this.#requeueOrder.add(run, { othersWait: true }, write) : write();
@@ -49,7 +49,7 @@ export class Settling {
     isLast: boolean,
     effects: (client: PoolClient) => unknown,
   ): Promise<Settled> {
-    const row = settlementRow(run, end, { isLast, now: this.#parts.clock.now() });
+    const row = settlementRow(run, end, isLast, this.#parts.clock.now());
     return this.#writeAndWait(run, isLast, async (transaction) => {
       const settled = await settle(transaction, row);
       // If the claim is lost, the process that took the run over writes the effects.

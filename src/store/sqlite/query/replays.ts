@@ -9,6 +9,7 @@ import {
   type ReplayedRuns,
   joinKey,
 } from '../../event-store.ts';
+import { mayRequeue } from '../../shared/changed-runs.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { prepareAudit } from './audit.ts';
 
@@ -49,12 +50,9 @@ export function prepareReplays(
       count(*) filter (where ${isOpen}) as open
     from runs where sequence between @from and @to and replay = @replay`);
 
-  /** Whether the run is settled. A run of a new event without a row is in memory or has yet to begin, so it is open. */
   const isSettled = (candidate: ReplayCandidate, onlyDead: boolean): boolean => {
     const found = find.get(keyOf(candidate)) as FoundRow | undefined;
-    if (!found) return false;
-    if (onlyDead) return found.run === 'dead';
-    return found.run === null ? found.isNew === 0 : found.run === 'done' || found.run === 'dead';
+    return found !== undefined && mayRequeue({ ...found, isNew: found.isNew === 1 }, onlyDead);
   };
 
   const isJoinFree = (candidate: ReplayCandidate): boolean => openOfCall.get(keyOf(candidate)) === undefined;

@@ -1,22 +1,19 @@
 import type Database from 'better-sqlite3';
-import type { JoinTerms } from '../../../dispatch/handler.ts';
 import type { JoinLookBack } from '../../call-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Settled } from '../../claims.ts';
-import { type JoinRow, joinDueAt, namesIn, progressOf } from '../../shared/join-progress.ts';
+import {
+  type JoinArrival,
+  type JoinRow,
+  hasSeenAll,
+  isLate,
+  joinDueAt,
+  progressAfter,
+  progressOf,
+} from '../../shared/join-progress.ts';
 import { callKey, fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
 import { byCall, isOpen, isUnbegun } from './open-runs.ts';
 import { asText } from '../connection/parameters.ts';
-
-/** A claimed event that a join waits for. */
-export interface JoinArrival extends JoinTerms {
-  readonly sequence: Sequence;
-  readonly callId: string;
-  readonly handler: string;
-  readonly eventName: string;
-  /** Whether no other run without a row is left, so that the claim on the event ends. */
-  readonly isLast: boolean;
-}
 
 /** An event of a call that counts for a join. */
 type EventOfJoin = Pick<JoinArrival, 'sequence' | 'callId' | 'eventName'>;
@@ -101,8 +98,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
     const until = (newest.get() as Sequence | null) ?? 0;
     const missing = JSON.stringify(before.missing);
     const since = { key: callKey(callId), callId, after: before.until, missing };
-    const found = new Set(namesSince.all(since));
-    const now = { events, missing: before.missing.filter((name) => !found.has(name)), until };
+    const now = progressAfter(before, new Set(namesSince.all(since) as string[]), until);
     advance.run(JSON.stringify(now), handler, callId);
     return now.missing.length === 0;
   };
@@ -127,7 +123,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
     if (!found) openJoin(join, callId, sequence, now);
     else if (found.seen === null) {
       if (isComplete(join, callId, found.progress)) makeDue.run(now, callId, handler);
-    } else if (join.runsAgain && found.reruns === 0 && !namesIn(found.seen).includes(eventName)) {
+    } else if (isLate(join, found, eventName)) {
       countRerun.run(handler, callId);
       insertRun.run(sequence, handler, callId, 0);
     }
@@ -135,8 +131,8 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
 
   return {
     /** Opens the join for the call, or makes it due if no event is missing, or runs it again for a late event. */
-    arrive(arrival: JoinArrival, now: number): Settled {
-      const { sequence, isLast } = arrival;
+    arrive(arrival: JoinArrival): Settled {
+      const { sequence, isLast, now } = arrival;
       if (!holdsEvent(sequence)) return 'lost';
       count(arrival, arrival, now);
       if (isLast) endClaim(sequence);
@@ -149,7 +145,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
      */
     noteSeen(handler: string, callId: string, names: readonly string[]): boolean {
       const settled = (select.get(handler, callId) as JoinRow | undefined)?.settled;
-      const isSettled = typeof settled === 'string' && names.every((name) => namesIn(settled).includes(name));
+      const isSettled = hasSeenAll(settled, names);
       remember.run({ handler, callId, seen: JSON.stringify(names), isSettled: isSettled ? 1 : 0 });
       return isSettled;
     },

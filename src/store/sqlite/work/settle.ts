@@ -1,30 +1,18 @@
 import type Database from 'better-sqlite3';
-import { claimOf, isStored } from '../../shared/claimed-work.ts';
-import { type EndToWrite, type RunToWrite, endToWrite, isOrdinary } from '../../shared/run-to-write.ts';
-import type { ClaimedRun, Settled } from '../../claims.ts';
+import {
+  type EndedRun,
+  type RunColumns,
+  type RunToWrite,
+  columnsOfEnd,
+  columnsOfRequeue,
+  isOrdinary,
+} from '../../shared/run-to-write.ts';
+import type { Settled } from '../../claims.ts';
 import type { Sequence } from '../../event-record.ts';
-import type { RunEnd } from '../../store.ts';
 import { prepareFailures } from './failures.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { prepareUnblockNext } from './unblock.ts';
-
-export interface RunRow extends RunToWrite {
-  readonly callId: string | undefined;
-}
-
-export interface SettlementRow extends RunRow, EndToWrite {}
-
-export function runRow(run: ClaimedRun, isLast: boolean, attempts: number, now: number): RunRow {
-  const { sequence, callId, handler } = run;
-  const { order, join } = claimOf(run).handler;
-  const isJoin = join !== undefined;
-  return { sequence, callId, handler, order, isJoin, isStored: isStored(run), isLast, attempts, now };
-}
-
-export function settlementRow(run: ClaimedRun, end: RunEnd, isLast: boolean, now: number): SettlementRow {
-  return { ...runRow(run, isLast, end.attempts, end.decidedAt), ...endToWrite(end, now) };
-}
 
 /** The functions by which an attempt begins and ends. All run inside the caller's transaction. */
 export function prepareSettling(database: Database.Database, holder: Holder) {
@@ -71,7 +59,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   const failures = prepareFailures(database);
   const unblockNext = prepareUnblockNext(database);
 
-  const holds = (row: RunRow): boolean =>
+  const holds = (row: RunToWrite): boolean =>
     (row.isStored
       ? holdsRun.get(row.sequence, row.handler, holder.id)
       : holdsEvent.get(row.sequence, holder.id)) !== undefined;
@@ -80,43 +68,24 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   const endOne = (sequence: Sequence): boolean => endClaim.run(sequence, holder.id).changes === 1;
 
   /** Whether an earlier run of the same handler and call is open. */
-  const isBehindAnother = ({ sequence, handler, callId }: RunRow): boolean =>
-    callId !== undefined && earlierOpen.get(callId, handler, sequence) !== undefined;
+  const isBehindAnother = ({ sequence, handler, callId }: RunToWrite): boolean =>
+    callId !== null && earlierOpen.get(callId, handler, sequence) !== undefined;
 
   /** The same, without earlier runs that are blocked: they may be waiting for this very run. */
-  const isBehindActive = ({ sequence, handler, callId }: RunRow): boolean =>
-    callId !== undefined && earlierActive.get(callId, handler, sequence) !== undefined;
-
-  /**
-   * The columns of a settled run. Decided inside the transaction: a replay may have requeued an earlier run, for which
-   * a strict run that failed must wait.
-   */
-  const columnsOfEnd = (row: SettlementRow): RunColumns => {
-    const { state, order, dueAt } = row;
-    const isBlocked = state.kind === 'due' && order === 'strict' && isBehindActive(row);
-    const reason = state.kind === 'done' ? null : state.reason;
-    const keepsReason = state.kind === 'dead' && state.keepsReason === true ? 1 : 0;
-    const failure = row.failure?.group ?? null;
-    // A blocked run keeps the time before which it must not begin.
-    const kind = isBlocked ? 'blocked' : state.kind;
-    return { ...row, state: kind, dueAt, reason, keepsReason, failure, isWaiting: 0 };
-  };
-
-  /** The columns of a run that is requeued before it has begun. */
-  const columnsOfRequeue = (row: RunRow): RunColumns =>
-    row.order === 'strict' && isBehindAnother(row)
-      ? { ...row, ...waiting, state: 'blocked', dueAt: null }
-      : { ...row, ...waiting, state: 'due', dueAt: 0 };
+  const isBehindActive = ({ sequence, handler, callId }: RunToWrite): boolean =>
+    callId !== null && earlierActive.get(callId, handler, sequence) !== undefined;
 
   /** The outcome of a lost write. It still ends the claim on the event, if this was the last run under it. */
-  const lost = ({ sequence, isLast }: RunRow): Settled => {
+  const lost = ({ sequence, isLast }: RunToWrite): Settled => {
     if (isLast) endClaim.run(sequence, holder.id);
     return 'lost';
   };
 
   /** Writes a run's row. False if the row of a new run exists: a commit that overtook this write has written it. */
-  const writeRow = (row: RunRow, as: RunColumns): boolean =>
-    (row.isStored ? updateRun : insertRun).run({ ...as, callId: as.callId ?? null }).changes > 0;
+  const writeRow = (row: RunToWrite, { keepsReason, isWaiting, ...as }: RunColumns): boolean => {
+    const flags = { keepsReason: Number(keepsReason), isWaiting: Number(isWaiting) };
+    return (row.isStored ? updateRun : insertRun).run({ ...row, ...as, ...flags }).changes > 0;
+  };
 
   return {
     holdsEvent: (sequence: Sequence) => holdsEvent.get(sequence, holder.id) !== undefined,
@@ -131,25 +100,27 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
 
     endReading: (sequence: Sequence): void => void endReading.run(sequence, holder.id),
 
-    countAttempt(run: RunRow): number | undefined {
+    countAttempt(run: RunToWrite): number | undefined {
       const { sequence, handler, callId, isLast } = run;
       if (run.isStored) return holds(run) ? (addAttempt.get(sequence, handler) as number) : undefined;
       // A row that this process has claimed is from an earlier try whose success was not reported.
       const counted = ownAttempts.get(sequence, handler, holder.id) as number | undefined;
       if (counted !== undefined || !holds(run)) return counted;
-      const { changes } = insertClaimed.run(sequence, handler, callId ?? null, holder.id);
+      const { changes } = insertClaimed.run(sequence, handler, callId, holder.id);
       if (isLast) endClaim.run(sequence, holder.id);
       // An existing row belongs to another claim.
       return changes === 0 ? undefined : 1;
     },
 
-    settle(row: SettlementRow): Settled {
-      const { sequence, handler, callId, state, isLast } = row;
+    settle(row: EndedRun): Settled {
+      const { sequence, handler, callId, order, state, isLast } = row;
       // Only from `settleWith`: every other ordinary end is sent to the writer as the end of a claim.
       if (isOrdinary(row)) return endOne(sequence) ? 'settled' : 'lost';
       if (!holds(row)) return lost(row);
+      // Decided inside the transaction: a replay may have requeued an earlier run.
+      const mustWait = state.kind === 'due' && order === 'strict' && isBehindActive(row);
       const isRemembered = row.isStored || !isLast || state.kind !== 'done';
-      if (isRemembered && !writeRow(row, columnsOfEnd(row))) return lost(row);
+      if (isRemembered && !writeRow(row, columnsOfEnd(row, mustWait))) return lost(row);
       if (row.failure) failures.keep(row, row.failure);
       if (isLast) endClaim.run(sequence, holder.id);
       if (row.isJoin && state.kind === 'done') settleJoin.run(handler, callId);
@@ -159,8 +130,9 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
       return 'settled';
     },
 
-    requeue(row: RunRow): Settled {
-      if (!holds(row) || !writeRow(row, columnsOfRequeue(row))) return lost(row);
+    requeue(row: RunToWrite): Settled {
+      const mustWait = row.order === 'strict' && isBehindAnother(row);
+      if (!holds(row) || !writeRow(row, columnsOfRequeue(mustWait))) return lost(row);
       if (row.isLast) endClaim.run(row.sequence, holder.id);
       return 'settled';
     },
@@ -181,19 +153,6 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
       }),
   };
 }
-
-/** A row of the table `runs`, as far as an attempt changes it. */
-interface RunColumns extends Pick<RunRow, 'sequence' | 'handler' | 'callId' | 'attempts' | 'now'> {
-  readonly state: 'done' | 'dead' | 'due' | 'blocked';
-  readonly dueAt: number | null;
-  readonly reason: string | null;
-  readonly keepsReason: 0 | 1;
-  readonly failure: string | null;
-  /** Whether the run only goes back to waiting: it keeps its reason, and the time since when it has waited. */
-  readonly isWaiting: 0 | 1;
-}
-
-const waiting = { reason: null, keepsReason: 0, failure: null, isWaiting: 1 } as const;
 
 /** Groups sequences that directly follow each other. */
 function rangesOf(sequences: readonly Sequence[]): Sequence[][] {

@@ -10,7 +10,7 @@ export function prepareUnblockNext(database: Database.Database) {
     ${dueUpdate} where (sequence, handler) in (
       select sequence, handler from runs indexed by runs_blocked
         where call_id = ${asText('?')} and handler = ${asText('?')} and state = 'blocked' order by sequence limit 1)`);
-  return (callId: string | undefined, handler: string): void => void next.run(callId ?? null, handler);
+  return (callId: string | null, handler: string): void => void next.run(callId, handler);
 }
 
 /** How many runs one step unblocks at most: deliveries wait meanwhile. */

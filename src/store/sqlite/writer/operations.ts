@@ -5,14 +5,14 @@ import type { AuditCounts, AuditRequest, ProgressStep } from '../../audit-store.
 import type { DismissalWrite, ReplayWrite, SeenDuplicates } from '../../event-store.ts';
 import type { HandlerPause, StartSlots } from '../../handler-store.ts';
 import type { RunSelection } from '../../claims.ts';
+import type { JoinArrival } from '../../shared/join-progress.ts';
+import type { EndedRun, RunToWrite } from '../../shared/run-to-write.ts';
 import type { DriftRow } from '../../drift-store.ts';
 import type { RetentionLimits } from '../../retention-store.ts';
 import type { QuarantineRow } from '../admin/keep-delivery.ts';
 import type { FileMarks } from '../connection/database-files.ts';
 import type { Statements } from '../connection/statements.ts';
 import type { SeenJumps } from '../work/clock-jumps.ts';
-import type { JoinArrival } from '../work/joins.ts';
-import type { RunRow, SettlementRow } from '../work/settle.ts';
 
 /**
  * All writes but events and ends of claims, by name. Each operation runs inside a transaction, mostly together with
@@ -81,12 +81,12 @@ export function operationsOn(statements: Statements) {
     beginReading: (sequence: Sequence, handler: string | undefined) =>
       settling.beginReading(sequence, handler),
     endReading: (sequence: Sequence) => settling.endReading(sequence),
-    countAttempt: (run: RunRow) => settling.countAttempt(run),
-    settle: (row: SettlementRow) => settling.settle(row),
-    requeueRun: (row: RunRow) => settling.requeue(row),
+    countAttempt: (run: RunToWrite) => settling.countAttempt(run),
+    settle: (row: EndedRun) => settling.settle(row),
+    requeueRun: (row: RunToWrite) => settling.requeue(row),
     unblock: (handler: string) => statements.unblock.some(handler),
 
-    arrive: (arrival: JoinArrival, now: number) => joins.arrive(arrival, now),
+    arrive: (arrival: JoinArrival) => joins.arrive(arrival),
     noteSeen: (handler: string, callId: string, names: readonly string[]) =>
       joins.noteSeen(handler, callId, names),
     lookBack: (join: JoinLookBack, now: number) => joins.lookBack(join, now),
