@@ -22,7 +22,7 @@ function scopedClient(client: PoolClient): { readonly client: PoolClient; readon
   let isOver = false;
   // Properties that the user or a library sets on the client must not remain for its next user.
   const noted = new Map<string | symbol, unknown>();
-  const lent = new Proxy(client, {
+  const lent: PoolClient = new Proxy(client, {
     set: (_target, key, value) => Boolean(noted.set(key, value)),
     get(target, key) {
       if (noted.has(key)) return noted.get(key);
@@ -30,7 +30,9 @@ function scopedClient(client: PoolClient): { readonly client: PoolClient; readon
       if (typeof value !== 'function') return value;
       return (...args: unknown[]): unknown => {
         if (isOver || key === 'release') throw ringbackError('database_lent');
-        return (value as (...args: unknown[]) => unknown).apply(target, args);
+        const result = (value as (...args: unknown[]) => unknown).apply(target, args);
+        // As methods of an emitter return: the client itself could still be used after `end`.
+        return result === target ? lent : result;
       };
     },
   });
