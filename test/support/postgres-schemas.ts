@@ -40,7 +40,7 @@ export class PostgresSchemas {
   /** Runs a statement that names the tables of a schema without it. */
   async ask(schema: string, statement: string): Promise<unknown[]> {
     await this.#aside.query(`set search_path to "${schema}"`);
-    const { rows } = await this.#aside.query(new Statements(schema).of(statement, []));
+    const { rows } = await this.#aside.query(new Statements(schema).of(statement, [], 0));
     return rows;
   }
 

@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { ownPostgres } from '../../support/postgres.ts';
+import { textOf } from './opened-postgres.ts';
 import { claimedRun, done, endOf, eventOf, only, record, runOf } from '../parts.ts';
 
 describe('a Postgres server that crashes', () => {
@@ -91,7 +92,7 @@ async function opened(settings: Record<string, string> = {}) {
       for (const client of clients) {
         const query = client.query.bind(client) as (...args: unknown[]) => unknown;
         const replaced = (...args: unknown[]) =>
-          args[0] === text
+          textOf(args) === text
             ? action().then(() => Promise.reject(new Error('the connection is lost')))
             : query(...args);
         client.query = replaced as typeof client.query;

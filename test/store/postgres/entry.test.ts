@@ -1,12 +1,13 @@
 /** `ringback/postgres`, and a URL as the option `database`. */
 import { Pool } from 'pg';
-import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import { expect, expectTypeOf, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { Session } from '../../../src/store/postgres/connection/session.ts';
+import { inboxDatabase } from '../../../src/store/postgres/connection/user-database.ts';
 import { type PostgresTransaction, postgres } from '../../../src/store/postgres/index.ts';
 import { bodyOf, deliver, secret } from '../../support/deliveries.ts';
 import { Logs } from '../../support/logs.ts';
-import { testDatabase } from '../../support/postgres.ts';
+import { testDatabase, withClient } from '../../support/postgres.ts';
 import { createReceiver, type StoreFactory } from '../../support/public.ts';
 import { deliverUntilTaken } from '../../support/receiver.ts';
 
@@ -128,6 +129,30 @@ test('a transaction for tables that has ended can not be used any more', async (
   const kept = await receiver.database.transaction((tx) => [tx, tx.once('notice', () => {})]);
   for (const tx of kept)
     await expect(async () => tx.query('select 1')).rejects.toMatchObject({ code: 'database_lent' });
+});
+
+test("a user's statement may take longer than one of the store's own, also one that waits for another process", async () => {
+  const { connectionString, schema } = await testDatabase();
+  const session = new Session({ connectionString, pool: undefined, schema }, systemClock);
+  onTestFinished(() => session.close());
+  const database = inboxDatabase(session);
+  await session.query(`create schema ${schema}; create table ${schema}.orders (call_id text)`);
+  await withClient(connectionString, async (client) => {
+    await client.query(`begin; lock table ${schema}.orders`);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const count = `select count(*)::integer as count from ${schema}.orders`;
+    const counts = Array.from({ length: 2 }, () => database.transaction((tx) => tx.query(count)));
+    const own = session.query(count).catch((error: unknown) => error);
+    const ofUsers = `hashtextextended('ringback:"${schema}":users', 0)`;
+    const waiting = `select from pg_locks where not granted and (relation = '${schema}.orders'::regclass
+      or locktype = 'advisory' and (classid::bigint << 32 | objid::bigint) = ${ofUsers})`;
+    while ((await client.query(waiting)).rowCount !== 3);
+    vi.advanceTimersByTime(3_600_000);
+    expect(await own).toMatchObject({ code: 'database_unreachable' });
+    await client.query('commit');
+    expect((await Promise.all(counts)).map(({ rows }) => rows)).toEqual([[{ count: 0 }], [{ count: 0 }]]);
+  });
 });
 
 test.each([

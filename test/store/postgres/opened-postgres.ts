@@ -74,6 +74,11 @@ export async function openedOnPool(
 
 type Send = (...args: unknown[]) => Promise<unknown>;
 
+/** The text of a statement for the driver, which comes by itself or in an object. */
+export function textOf([statement]: readonly unknown[]): string {
+  return typeof statement === 'string' ? statement : (statement as { readonly text: string }).text;
+}
+
 /**
  * Answers the next statement outside of a transaction in place of the database. `send` sends it on its connection, `resend` on
  * another one.
@@ -88,8 +93,7 @@ export function answerNextStatement(
     const send = client.query.bind(client) as Send;
     client.query = ((...args: unknown[]) => {
       client.query = send as typeof client.query;
-      const beginsTransaction = typeof args[0] === 'string' && args[0].startsWith('begin');
-      if (isAnswered || beginsTransaction) return send(...args);
+      if (isAnswered || textOf(args).startsWith('begin')) return send(...args);
       isAnswered = true;
       pool.connect = connect as typeof pool.connect;
       return answer(

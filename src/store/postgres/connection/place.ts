@@ -21,8 +21,9 @@ export interface PoolLimits {
   /** How many connections there are at most. */
   readonly max: number;
   /**
-   * How long a statement, and the wait for a connection before it, may take, in milliseconds. If the network has
-   * dropped a connection, nothing else shows that no answer will come.
+   * How long a statement of the store's own, and the wait for a connection before it, may take, in milliseconds. If the
+   * network has dropped a connection, nothing else shows that no answer will come. Users' statements have the time that
+   * they need.
    */
   readonly timeout: number;
 }
@@ -39,7 +40,6 @@ export function poolOptions(connectionString: string, { max, timeout }: PoolLimi
     connectionString,
     max,
     connectionTimeoutMillis: timeout,
-    query_timeout: timeout,
     application_name: 'ringback',
     keepAlive: true,
   };

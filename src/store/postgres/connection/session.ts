@@ -43,7 +43,7 @@ export class Session implements Connections {
   /** What all sessions of a store share. */
   readonly #store: ReturnType<typeof newStore>;
   #pool: Pool | undefined;
-  #intakePool: Pool | undefined;
+  #intake: Session | undefined;
   #heartbeats: Session | undefined;
 
   constructor(place: PostgresPlace, clock: Clock, limits = workConnections, store = newStore(place, clock)) {
@@ -61,9 +61,9 @@ export class Session implements Connections {
   }
 
   /** For deliveries. Has connections of its own, because handlers that commit slowly could keep all others. */
-  get intake(): Transaction {
-    this.#intakePool ??= this.#place.pool ?? makePool(this.#place.connectionString, intakeConnections);
-    return this.#single(this.#intakePool);
+  get intake(): Session {
+    this.#intake ??= new Session(this.#place, this.clock, intakeConnections, this.#store);
+    return this.#intake;
   }
 
   /**
@@ -87,9 +87,19 @@ export class Session implements Connections {
     this.#store.incarnation = incarnation;
   }
 
-  /** One statement by itself. */
-  query<Row>(text: string, values?: readonly unknown[], timeout?: number): Promise<Row[]> {
-    return this.#single(this.pool).query(text, values, timeout);
+  /** One statement by itself, on any connection. */
+  async query<Row>(text: string, values?: readonly unknown[], timeout?: number): Promise<Row[]> {
+    let connection: TakenConnection | undefined;
+    try {
+      connection = await this.take();
+      const rows = await this.on(connection.client).query<Row>(text, values, timeout);
+      connection.release();
+      return rows;
+    } catch (error) {
+      const statement = this.statements.inSchema(text);
+      if (connection) this.giveBack(connection, error as Error, backendOf(connection.client, statement));
+      throw namedProblem(error, this.name);
+    }
   }
 
   /**
@@ -119,17 +129,17 @@ export class Session implements Connections {
     this.#store.stop.abort();
   }
 
-  take(pool = this.pool): Promise<TakenConnection> {
-    return TakenConnection.from(pool, this.#onceAbandoned);
+  take(): Promise<TakenConnection> {
+    return TakenConnection.from(this.pool, this.#onceAbandoned);
   }
 
   /** Ends the store's own connections; those of the user stay. */
   async close(): Promise<void> {
     this.abandon();
-    const pools = [this.#pool, this.#intakePool].filter((pool) => pool !== this.#place.pool);
-    const parts = [this.#heartbeats, this.#store.unanswered];
-    [this.#pool, this.#intakePool, this.#heartbeats] = [undefined, undefined, undefined];
-    const ended = [...pools.map(async (pool) => pool?.end()), ...parts.map(async (part) => part?.close())];
+    const pool = this.#place.pool ? undefined : this.#pool;
+    const parts = [this.#intake, this.#heartbeats, this.#store.unanswered];
+    [this.#pool, this.#intake, this.#heartbeats] = [undefined, undefined, undefined];
+    const ended = [Promise.resolve(pool?.end()), ...parts.map(async (part) => part?.close())];
     const late = () => new Error('the database has not answered');
     await inTime(this.clock, closeTimeout, Promise.all(ended), late).catch(() => {});
   }
@@ -137,11 +147,15 @@ export class Session implements Connections {
   /** Statements on a connection, in the inbox's schema, that return 8-byte integers as numbers. */
   on(client: PoolClient): Transaction {
     return {
-      query: async <Row>(text: string, values: readonly unknown[] = [], timeout?: number) => {
-        const { rows } = await client.query(this.statements.of(text, values, timeout));
-        return rows as Row[];
-      },
+      query: async <Row>(text: string, values?: readonly unknown[], timeout?: number) =>
+        (await this.send(client, text, values, timeout)).rows as Row[],
     };
+  }
+
+  /** On connections of the user's pool, only statements that have a timeout of their own have one. */
+  send(client: PoolClient, text: string, values: readonly unknown[] = [], timeout?: number) {
+    const usual = this.#place.pool ? 0 : this.#limits.timeout;
+    return client.query(this.statements.of(text, values, timeout ?? usual));
   }
 
   giveBack(connection: TakenConnection, error: Error, backend?: Backend): void {
@@ -160,25 +174,6 @@ export class Session implements Connections {
       this.signal.removeEventListener('abort', begin);
     };
   };
-
-  /** Each statement by itself, on any connection of the pool. */
-  #single(pool: Pool): Transaction {
-    return {
-      query: async <Row>(text: string, values?: readonly unknown[], timeout?: number) => {
-        let connection: TakenConnection | undefined;
-        try {
-          connection = await this.take(pool);
-          const rows = await this.on(connection.client).query<Row>(text, values, timeout);
-          connection.release();
-          return rows;
-        } catch (error) {
-          const statement = this.statements.inSchema(text);
-          if (connection) this.giveBack(connection, error as Error, backendOf(connection.client, statement));
-          throw namedProblem(error, this.name);
-        }
-      },
-    };
-  }
 }
 
 /** `processID` comes from the database when a connection is made; the driver's types don't have it. */

@@ -9,7 +9,7 @@ export interface Statement {
   readonly text: string;
   readonly values: unknown[];
   readonly types: pg.CustomTypesConfig;
-  /** The driver's option; 0 means the timeout of the connection. */
+  /** The driver's option. With 0 it waits as long as the connection is there, or as its pool says. */
   readonly query_timeout: number;
 }
 
@@ -75,7 +75,7 @@ export class Statements {
     driver();
   }
 
-  of(text: string, values: readonly unknown[], timeout = 0): Statement {
+  of(text: string, values: readonly unknown[], timeout: number): Statement {
     return {
       text: this.inSchema(text),
       values: values.map(stored),

@@ -37,6 +37,8 @@ export interface Connections extends OutcomeSource {
   readonly incarnation: string | undefined;
   take(): Promise<TakenConnection>;
   on(client: PoolClient): Transaction;
+  /** Sends a statement of the store's own. */
+  send(client: PoolClient, text: string): Promise<unknown>;
   /** Gives back a connection that failed. `backend` may still run, unless the error is the database's answer. */
   giveBack(connection: TakenConnection, error: Error, backend?: Backend): void;
 }
@@ -81,7 +83,7 @@ export class TransactionAttempt {
       begun = await this.#begin(client);
       const result = await work(this.#lending(client));
       if (this.#isLent) await this.#requireStillOpen(client, begun);
-      const cause = await committed(client);
+      const cause = await errorOf(this.#connections.send(client, 'commit'));
       if (!cause) return { result, doubt: undefined };
       broken = cause;
       return { result, doubt: { begun, cause } };
@@ -110,7 +112,8 @@ export class TransactionAttempt {
    */
   async #begin(client: PoolClient): Promise<Begun> {
     const { incarnation } = this.#connections;
-    const results: unknown = await client.query(
+    const results = await this.#connections.send(
+      client,
       'begin isolation level read committed; select pg_current_xact_id()::text as id, pg_backend_pid() as backend',
     );
     const [, { rows }] = results as [unknown, { readonly rows: [Pick<Begun, 'id' | 'backend'>] }];
@@ -132,10 +135,7 @@ export class TransactionAttempt {
   /** Rolls back. Resolves to the error that makes the connection unusable, if any. */
   #rolledBack(client: PoolClient): Promise<Error | undefined> {
     const late = new Error('a statement went on after the end of its transaction');
-    return inTime(this.#connections.clock, rollbackTimeout, client.query('rollback'), () => late).then(
-      () => undefined,
-      (error: Error) => error,
-    );
+    return errorOf(inTime(this.#connections.clock, rollbackTimeout, client.query('rollback'), () => late));
   }
 }
 
@@ -143,9 +143,9 @@ function backendOf({ id, backend }: Begun): Backend {
   return { pid: backend, transaction: id };
 }
 
-/** Commits. Resolves to the error that came instead of success, if any. */
-function committed(client: PoolClient): Promise<Error | undefined> {
-  return client.query('commit').then(
+/** Resolves to the error that comes instead of success, if any. */
+function errorOf(answer: Promise<unknown>): Promise<Error | undefined> {
+  return answer.then(
     () => undefined,
     (error: Error) => error,
   );

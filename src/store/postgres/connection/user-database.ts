@@ -49,9 +49,9 @@ export function inboxDatabase(session: Session): AsyncInboxDatabase<PoolClient> 
   return {
     transaction: <Result>(work: (transaction: PoolClient) => Result | PromiseLike<Result>) =>
       session.write(async (transaction) => {
-        await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
-          `ringback:${session.statements.schema}:users`,
-        ]);
+        const key = `ringback:${session.statements.schema}:users`;
+        // Without a timeout: another process may be making an index.
+        await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [key], 0);
         return lend(transaction, work);
       }),
   };
