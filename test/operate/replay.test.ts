@@ -210,7 +210,7 @@ describe('replaying events', () => {
     ]);
     await receiver.events.replay({ traceId: 'two' }, { dryRun: true });
     await receiver.events.replay({ traceId: 'two', since: clock.now() + 1 });
-    const rows = await rowsOf(database, receiver, 'select * from audit');
+    const rows = await rowsOf(database, receiver, 'select * from audit order by id');
     expect(rows).toMatchObject([
       { id: 1, requested_by: 'someone', reason: 'the CRM is back', events: 3, runs: 3 },
       { id: 2, requested_by: null, reason: null, events: 0, runs: 0 },
