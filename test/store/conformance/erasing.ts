@@ -246,6 +246,25 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       const run = only(await claimDue(store));
       expect(run.replay).toEqual({ id: replay, by: undefined, reason: undefined });
     });
+
+    test('cleans the files of what was erased, if it can, and leaves what was not erased', async () => {
+      const store = await opened();
+      const clean = { checkpointed: true, compacted: true };
+      for (const [traceId, callId] of [
+        ['a', 'call-1'],
+        ['b', 'call-2'],
+      ] as const)
+        await record(store, eventOf(traceId, callOf(callId)));
+      // Nothing has been erased yet.
+      if (store.retention.compact)
+        expect(await store.retention.compact({ onlyIfNeeded: true })).toEqual(clean);
+      await eraseCall(store, 'call-1');
+      for (const options of [{}, { rewrite: true }, { onlyIfNeeded: true }])
+        if (store.retention.compact) expect(await store.retention.compact(options)).toEqual(clean);
+      expect((await lookAt(store, 'events')).map(({ traceId }) => traceId)).toEqual(['b']);
+      expect(await record(store, eventOf('c'))).toBe('new');
+      expect((await store.claimEvents(10)).map(({ traceId }) => traceId)).toEqual(['b', 'c']);
+    });
   });
 }
 

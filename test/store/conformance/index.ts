@@ -8,6 +8,7 @@ import { describeDismissing } from './dismissing.ts';
 import { describeDrift } from './drift.ts';
 import { describeDuplicates } from './duplicates.ts';
 import { describeErasing } from './erasing.ts';
+import { describeFiltering } from './filtering.ts';
 import { describeHandlers } from './handlers.ts';
 import { describeHistory } from './history.ts';
 import { describeJoins } from './joins.ts';
@@ -31,6 +32,7 @@ const parts = [
   describeBeginning,
   describeJoins,
   describeLooking,
+  describeFiltering,
   describeReplaying,
   describeDismissing,
   describeQuarantine,

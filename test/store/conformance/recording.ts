@@ -22,6 +22,26 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
       expect(store.mayPlace(run)).toBe(true);
     });
 
+    test('says whether it can take a delivery, and leaves nothing of the question behind', async () => {
+      const store = await opened();
+      await record(store, eventOf('a'));
+      const before = await store.counts();
+      for (let time = 0; time < 3; time += 1) await store.probe?.();
+      expect(await store.counts()).toEqual(before);
+      expect(await record(store, eventOf('b'))).toBe('new');
+      expect(traceIdsOf(await store.claimEvents(10))).toEqual(['a', 'b']);
+    });
+
+    test('reports nothing for the log while nothing is wrong', async () => {
+      const store = await opened();
+      const notices: unknown[] = [];
+      store.reportTo?.((notice) => notices.push(notice));
+      await record(store, eventOf('a'));
+      await store.finish(only(await store.claimEvents(10)));
+      await store.keepAlive();
+      expect(notices).toEqual([]);
+    });
+
     test('claims a new event with the same write, if it may and nothing of its call waits', async () => {
       const store = await opened();
       const { written, claimed } = store.record(eventOf('a'), true);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Order } from '../../../src/dispatch/handler.ts';
 import type { EventRecord } from '../../../src/store/event-record.ts';
-import type { ReplayCandidate } from '../../../src/store/event-store.ts';
+import { type ReplayCandidate, joinKey } from '../../../src/store/event-store.ts';
 import type { RunState, Store } from '../../../src/store/store.ts';
 import {
   claimDue,
@@ -68,6 +68,37 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
       await store.requeue(only(await claimDue(store)));
       expect(await store.events.replayed(replay.id)).toMatchObject({ open: 1 });
       expect(await claimDue(store)).toMatchObject([{ attempts: 0, replay: { id: replay.id } }]);
+    });
+
+    test('asked beforehand, names what it then requeues, and changes nothing', async () => {
+      const store = await opened();
+      const [letter, ended, open, claimed] = await endedIn(store, dead, done, dueAt(500), undefined);
+      const candidates = [letter, ended, open, claimed].filter((each) => each !== undefined);
+      const joins = new Set<string>();
+      const before = await store.counts();
+      for (const [isOnlyDead, expected] of [
+        [true, [letter]],
+        [false, [letter, ended]],
+      ] as const) {
+        const step = { candidates, onlyDead: isOnlyDead };
+        expect(await store.events.wouldRequeue({ ...step, joins })).toEqual(expected);
+        expect(await store.counts()).toEqual(before);
+      }
+      const step = await firstStep(store);
+      expect(await store.events.requeue({ candidates, onlyDead: false, step })).toEqual([letter, ended]);
+      expect(await store.events.wouldRequeue({ candidates, onlyDead: false, joins })).toEqual([]);
+    });
+
+    test('asked beforehand, names a join once for each call, also if an earlier step has named it', async () => {
+      const store = await opened();
+      const records = ['a', 'b'].map((traceId) => eventOf(traceId, { callId: 'call-1' }));
+      const candidates = (await deadLetters(store, records)).map((each) => ({ ...each, isJoin: true }));
+      const [first] = candidates;
+      if (!first) throw new Error('two runs are dead');
+      const asked = (joins: ReadonlySet<string>) =>
+        store.events.wouldRequeue({ candidates, onlyDead, joins });
+      expect(await asked(new Set())).toEqual([first]);
+      expect(await asked(new Set([joinKey(first)]))).toEqual([]);
     });
 
     test.each(orders)(
@@ -193,6 +224,28 @@ async function deadLetters(
   const runs = await claimedRuns(store, records, handlerOf('handler', { order }));
   for (const run of runs) await store.settle(run, endOf(dead));
   return runs.map(({ sequence, callId, handler }) => ({ sequence, callId, handler, order, isJoin: false }));
+}
+
+/** Records events whose runs end in these states, as a replay would requeue them; `undefined`: it goes on. */
+async function endedIn(
+  store: Store,
+  ...states: readonly (RunState | undefined)[]
+): Promise<ReplayCandidate[]> {
+  const runs = await claimedRuns(
+    store,
+    states.map((_, place) => eventOf(`trace-${place}`)),
+  );
+  for (const [place, run] of runs.entries()) {
+    const state = states[place];
+    if (state) await store.settle(run, endOf(state));
+  }
+  return runs.map(({ sequence, callId, handler }) => ({
+    sequence,
+    callId,
+    handler,
+    order: 'call',
+    isJoin: false,
+  }));
 }
 
 /** Each order, and which runs are claimed together, one claim after the other. */

@@ -1,5 +1,6 @@
 /** What every store must do as an attempt begins, and when it ends. */
 import { describe, expect, test } from 'vitest';
+import type { UserDatabase } from '../../../src/dispatch/handler.ts';
 import type { ClaimedRun } from '../../../src/store/claims.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
@@ -114,6 +115,35 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
       expect(effects).toEqual(['first']);
     });
 
+    test("users' own tables are written in whole transactions, which its commits see", async () => {
+      const store = await opened();
+      const { database } = store as unknown as { readonly database?: LendingDatabase };
+      if (!database) return;
+      const write = async (work: (lent?: Lent) => unknown) => database.transaction(work);
+      // A synchronous database is its own transaction.
+      const into = (lent: Lent | undefined, sql: string) =>
+        sqlOn(lent ?? (database as LendingDatabase & UserDatabase), sql);
+      await write((lent) => into(lent, 'create table orders (id integer)'));
+      await write((lent) => into(lent, 'insert into orders values (1)'));
+      const failing = write((lent) => {
+        const inserted = into(lent, 'insert into orders values (2)');
+        const fail = () => {
+          throw new Error('in the middle');
+        };
+        return inserted instanceof Promise ? inserted.then(fail) : fail();
+      });
+      await expect(failing).rejects.toThrow('in the middle');
+      const run = await claimedRun(store, eventOf('a'));
+      let seen: unknown;
+      const look = (lent: unknown) => {
+        const rows = rowsOn(lent as Lent, 'select id from orders');
+        seen = rows;
+        return rows;
+      };
+      expect(await store.settleWith(run, endOf(done), look)).toBe('settled');
+      expect(await seen).toEqual([{ id: 1 }]);
+    });
+
     test("only the holder of the event's or the run's claim can read", async () => {
       const store = await opened();
       const event = only(await claimedOf(store, eventOf('a')));
@@ -179,3 +209,14 @@ async function begin(store: Store, run: ClaimedRun): Promise<ClaimedRun> {
   if (!begun) throw new Error('the claim is lost');
   return begun;
 }
+
+interface LendingDatabase {
+  transaction(work: (lent?: Lent) => unknown): unknown;
+}
+
+/** What a store lends: a synchronous database, or an asynchronous connection. */
+type Lent = UserDatabase | { query(sql: string): Promise<{ rows: unknown[] }> };
+
+const sqlOn = (lent: Lent, sql: string) => ('exec' in lent ? lent.exec(sql) : lent.query(sql));
+const rowsOn = (lent: Lent, sql: string) =>
+  'exec' in lent ? lent.prepare(sql).all() : lent.query(sql).then(({ rows }) => rows);

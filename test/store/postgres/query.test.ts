@@ -1,104 +1,28 @@
 import { describe, expect, test } from 'vitest';
-import type { EventFilter, KeptEvent } from '../../../src/store/event-store.ts';
+import type { KeptEvent } from '../../../src/store/event-store.ts';
 import { bodyIdentity, headerIdentity } from '../../../src/store/identity.ts';
-import type { Store } from '../../../src/store/store.ts';
-import {
-  claimDue,
-  claimedOf,
-  claimedRun,
-  dead,
-  done,
-  dueAt,
-  endOf,
-  endSiblings,
-  eventOf,
-  handlerOf,
-  only,
-  record,
-  recordEnded,
-} from '../parts.ts';
+
+import { done, eventOf, handlerOf, only, record, recordEnded } from '../parts.ts';
+import { eventFilters, fillEvents } from '../conformance/filtering.ts';
 import { openedSqlite } from '../sqlite/opened-sqlite.ts';
 import { openedPostgres } from './opened-postgres.ts';
 
-const strict = handlerOf('strict', { order: 'strict' });
 const tracesOf = (events: readonly KeptEvent[]) => events.map(({ traceId }) => traceId);
-
-/** Events of every state, whose runs are of every state. */
-async function fill(store: Store): Promise<void> {
-  await recordEnded(store, eventOf('done'), done);
-  await recordEnded(store, eventOf('dead', { callId: 'call-1', receivedAt: 2_100 }), dead);
-  const agentId = 'agent-1';
-  await recordEnded(store, eventOf('agent', { facts: { agentId, source: 'body' } }), dead, {
-    handler: handlerOf('other'),
-  });
-  await recordEnded(store, eventOf('due', { callId: 'call-1', organizationId: 'org' }), dueAt(9_000));
-  await recordEnded(store, eventOf('due-of-other'), dueAt(9_000), { handler: handlerOf('other') });
-  const [siblings] = await claimedOf(store, eventOf('siblings', { eventName: 'CallHandler.CallStarted' }));
-  if (siblings) await endSiblings(store, siblings, { a: done, b: undefined });
-  const first = await claimedRun(store, eventOf('first', { callId: 'call-2' }), strict);
-  const second = await claimedRun(store, eventOf('second', { callId: 'call-2' }), strict);
-  await store.settle(first, endOf(dueAt(0)));
-  await store.requeue(second);
-  await claimDue(store, strict);
-  await store.record(eventOf('in-memory', { callId: undefined }), true).claimed;
-  await record(store, eventOf('waiting', { receivedAt: 2_200 }));
-}
-
-const filters: readonly EventFilter[] = [
-  {},
-  { eventName: 'CallHandler.CallStarted' },
-  { callId: 'call-1' },
-  { callId: 'call-1', state: 'dead' },
-  { agentId: 'agent-1' },
-  { handler: 'other' },
-  { handler: 'other', state: 'dead' },
-  { handler: 'strict', state: 'open' },
-  { state: 'new' },
-  { state: 'open' },
-  { state: 'done' },
-  { state: 'dead' },
-  { state: 'dead', agentId: 'nobody' },
-  { since: 2_100 },
-  { until: 2_100 },
-  { since: 2_100, until: 2_200 },
-  { traceId: 'd' },
-  { traceId: '%' },
-];
 
 describe('events in Postgres', () => {
   test('are the same as in SQLite, for every query', async () => {
     const [{ store }, sqlite] = [await openedPostgres(), await openedSqlite()];
-    for (const each of [store, sqlite]) await fill(each);
+    for (const each of [store, sqlite]) await fillEvents(each);
     const page = { limit: 100, before: undefined };
-    for (const filter of filters) {
+    for (const [filter] of eventFilters) {
       const { events, cursor } = await store.events.list(filter, page);
       const expected = await sqlite.events.list(filter, page);
       expect.soft({ filter, events, cursor }).toEqual({ filter, ...expected });
-      const last = await store.events.lastSequence();
-      const { events: stretch, reached } = await store.events.stretch(filter, 0, last);
-      expect.soft({ filter, traces: stretch.map(({ traceId }) => traceId), reached }).toEqual({
-        filter,
-        traces: tracesOf(expected.events).toReversed(),
-        reached: last,
-      });
     }
     expect(await store.counts()).toEqual(await sqlite.counts());
     expect(await store.waitingHandlers()).toEqual(await sqlite.waitingHandlers());
-    for (const traceId of ['done', 'dead', 'siblings', 'second', 'in-memory', 'waiting', 'nothing'])
+    for (const traceId of ['done', 'dead', 'siblings', 'second', 'claimed', 'waiting', 'nothing'])
       expect.soft(await store.events.get(traceId)).toEqual(await sqlite.events.get(traceId));
-  });
-
-  test('are listed page by page, the latest first', async () => {
-    const { store } = await openedPostgres();
-    for (const traceId of ['a', 'b', 'c', 'd']) await record(store, eventOf(traceId));
-    const pages: string[][] = [];
-    let before: string | undefined;
-    do {
-      const page = await store.events.list({ state: 'new' }, { limit: 3, before });
-      pages.push(tracesOf(page.events));
-      before = page.cursor;
-    } while (before !== undefined);
-    expect(pages).toEqual([['d', 'c', 'b'], ['a']]);
   });
 
   test('are found although little of a large inbox matches', async () => {
@@ -163,7 +87,7 @@ test(
   { tags: 'long' },
   async () => {
     const { store, session } = await openedPostgres();
-    await fill(store);
+    await fillEvents(store);
     const few = await store.counts();
     expect(few.events).toEqual((await sqliteWithTheSame()).events);
     await session.query(
@@ -181,6 +105,6 @@ test(
 
 async function sqliteWithTheSame() {
   const store = await openedSqlite();
-  await fill(store);
+  await fillEvents(store);
   return store.counts();
 }
