@@ -1,70 +1,24 @@
 /** What three processes claim of one inbox on Postgres while events come in at all of them: nothing twice, and in order. */
-import { Client } from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { concurrently } from '../../support/concurrently.ts';
-import { bodyOf, secret } from '../../support/deliveries.ts';
-import { Logs } from '../../support/logs.ts';
-import { testDatabase } from '../../support/postgres.ts';
-import { createReceiver } from '../../support/public.ts';
-import { deliverUntilTaken } from '../../support/receiver.ts';
-import { postgres } from '../../../src/store/postgres/index.ts';
+import { type Answer, bodyOf, post, signedHeaders } from '../../support/deliveries.ts';
+import { type Attempt, type Order, orders, startedFleet } from './handling-fleet.ts';
 
-/** As many as shall be, in twos of a call. */
-const events = Number(process.env['RINGBACK_TEST_CLAIMS'] ?? 600);
-const orders = ['none', 'call', 'strict'] as const;
-type Order = (typeof orders)[number];
+/** How many events there are, in twos of a call. `npm run claims` has 100,000. */
+const events = Number(process.env['RINGBACK_TEST_CLAIMS'] ?? 2_000);
 
-/** One attempt of a handler. Times are counts, of all beginnings and ends. */
-interface Attempt {
-  readonly order: Order;
-  readonly traceId: string;
-  readonly callId: string;
-  readonly began: number;
-  ended: number;
-  readonly failed: boolean;
-}
-
-test('nothing is claimed twice, and each order holds', async () => {
-  const { connectionString, schema } = await testDatabase();
-  const attempts: Attempt[] = [];
-  const logs = new Logs();
-  let now = 0;
-  const receivers = Array.from({ length: 3 }, () => {
-    const database = postgres({ connectionString, schema });
-    const receiver = createReceiver({ secrets: secret, database, logger: logs.logger });
-    for (const order of orders) {
-      const options = { name: order, order, retry: { base: 0 } };
-      receiver.on('*', options, async ({ traceId, callId = '' }, { attempt }) => {
-        // One event in sixteen fails at first, for each handler others.
-        const failed = attempt === 1 && traceId.endsWith(String(orders.indexOf(order)));
-        const made: Attempt = { order, traceId, callId, began: (now += 1), ended: 0, failed };
-        attempts.push(made);
-        for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-        made.ended = now += 1;
-        if (failed) throw new Error('It fails at first.');
-      });
-    }
-    onTestFinished(() => receiver.stop({ drain: 0 }));
-    return receiver;
-  });
-  for (const receiver of receivers) await receiver.start();
-
+test('three processes claim nothing twice, and each order holds', async () => {
+  const fleet = await startedFleet(3);
   const calls = Array.from({ length: events / 2 }, (_, place) => place);
   await concurrently(calls, 96, async (call) => {
     // One after the other, each to another process: of two that come at the same time, either may be the first.
-    for (const place of [call, call + 1]) {
-      const receiver = receivers[place % 3];
-      if (!receiver) throw new Error('There is no receiver.');
-      await deliverUntilTaken(receiver, bodyOf({ callId: `call-${call}` }));
-    }
+    for (const place of [call, call + 1])
+      expect(await post(urlOf(fleet, place), bodyOf({ callId: `call-${call}` }))).toMatchObject({
+        status: 200,
+      });
   });
-  await expect.poll(() => logs.of('run_done').length).toBe(events * orders.length);
-  // What is still on its way would be done twice if it were claimed twice.
-  for (const receiver of receivers) await receiver.stop();
+  const attempts = await fleet.ended(events);
 
-  const { arrived, open } = await inboxIn(connectionString, schema);
-  expect(arrived.size).toBe(events);
-  expect(open).toBe(0);
   for (const order of orders) {
     const made = attempts.filter((attempt) => attempt.order === order);
     const succeeded = made.filter(({ failed }) => !failed);
@@ -72,6 +26,7 @@ test('nothing is claimed twice, and each order holds', async () => {
     expect(new Set(succeeded.map(({ traceId }) => traceId)).size).toBe(events);
     expect(new Set(made.map(({ traceId, failed }) => `${traceId} ${failed}`)).size).toBe(made.length);
   }
+  const arrived = await fleet.arrived();
   const place = ({ traceId }: Attempt) => arrived.get(traceId) ?? 0;
   const [call, strict] = [byCall(attempts, 'call'), byCall(attempts, 'strict')];
   expect([...call, ...strict].filter(overlaps)).toEqual([]);
@@ -79,10 +34,32 @@ test('nothing is claimed twice, and each order holds', async () => {
   expect(strict.filter((made) => !isSorted(made.map(place)))).toEqual([]);
 });
 
+test('of 200 copies of one delivery to three processes at once, one is accepted and handled', async () => {
+  const fleet = await startedFleet(3);
+  const body = bodyOf({ traceId: 'copied' });
+  // Signed only once, so that the copies are identical to the last byte.
+  const headers = signedHeaders(body);
+  const copies = Array.from({ length: 200 }, (_, place) => post(urlOf(fleet, place), body, headers));
+  const statuses = (await Promise.all(copies)).map(({ json }: Answer) => json.status);
+  expect(statuses.filter((status) => status === 'accepted')).toHaveLength(1);
+  expect(statuses.filter((status) => status === 'duplicate')).toHaveLength(199);
+  const attempts = await fleet.ended(1);
+  expect(attempts.map(({ order, traceId }) => `${order} ${traceId}`).toSorted()).toEqual(
+    orders.map((order) => `${order} copied`).toSorted(),
+  );
+});
+
+function urlOf({ urls }: { readonly urls: readonly string[] }, place: number): string {
+  const url = urls[place % urls.length];
+  if (url === undefined) throw new Error('There is no receiver.');
+  return url;
+}
+
 /** The attempts of a handler, a list for each call, in the order in which they began. */
 function byCall(attempts: readonly Attempt[], order: Order): readonly Attempt[][] {
   const made = attempts.filter((attempt) => attempt.order === order);
-  return [...Map.groupBy(made, ({ callId }) => callId).values()];
+  const sorted = made.toSorted((one, other) => one.began - other.began);
+  return [...Map.groupBy(sorted, ({ callId }) => callId).values()];
 }
 
 function overlaps(attempts: readonly Attempt[]): boolean {
@@ -97,23 +74,4 @@ function firstOfEach(attempts: readonly Attempt[]): Attempt[] {
 
 function isSorted(places: readonly number[]): boolean {
   return places.every((place, index) => index === 0 || place >= (places[index - 1] ?? 0));
-}
-
-/** In which order the events arrived, by trace id, and how many of them are not done. */
-async function inboxIn(connectionString: string, schema: string) {
-  const client = new Client({ connectionString });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ trace_id: string }>(
-      `select trace_id from ${schema}.events order by sequence`,
-    );
-    const open = await client.query<{ count: number }>(
-      `select ((select count(*) from ${schema}.waiting) + (select count(*) from ${schema}.claims)
-         + (select count(*) from ${schema}.owned)
-         + (select count(*) from ${schema}.runs where state in ('due', 'claimed', 'blocked')))::integer as count`,
-    );
-    return { arrived: new Map(rows.map((row, place) => [row.trace_id, place])), open: open.rows[0]?.count };
-  } finally {
-    await client.end();
-  }
 }

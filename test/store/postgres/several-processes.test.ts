@@ -5,18 +5,6 @@ import { claimDue, claimedRun, done, dueAt, endOf, eventOf, handlerOf, only, run
 import { sharedInbox } from './shared-inbox.ts';
 
 describe('several processes on one Postgres', () => {
-  test('of 200 copies of one delivery that reach three of them at once, one is new', async () => {
-    const inbox = await sharedInbox(3);
-    const results = await Promise.all(
-      Array.from({ length: 200 }, (_, index) => {
-        const store = inbox.stores[index % 3] ?? inbox.first;
-        return store.record(eventOf('copied'), true).written;
-      }),
-    );
-    expect(results.filter((result) => result === 'new')).toHaveLength(1);
-    expect((await inbox.first.counts()).events).toMatchObject({ new: 1, done: 0 });
-  });
-
   test('one that missed its heartbeats can neither settle nor commit what another has taken over', async () => {
     const inbox = await sharedInbox(2);
     const [suspended, other] = inbox.stores;
