@@ -12,7 +12,7 @@ import { workTables } from './work-tables.ts';
  * The schema's history: the first entry makes schema 1, and each further one the next. Never edit an entry, because
  * databases in the field have been through it; only add new ones.
  */
-const migrations: readonly string[] = [
+export const migrations: readonly string[] = [
   workTables + processFunctions + recordFunction + claimFunction + callsView + adminTables,
 ];
 
@@ -23,10 +23,11 @@ export const schemaVersion = migrations.length;
  * Brings the database to `schemaVersion`, one process at a time. Refuses a newer schema: an old program that writes to
  * it could lose what the new one promised to keep.
  */
-export async function migrate(session: Session): Promise<void> {
+export async function migrate(session: Session, through = migrations): Promise<void> {
   const { schema } = session.statements;
+  const version = through.length;
   // So that a user who may use the tables, but not create any, can open an inbox that is up to date.
-  if ((await versionIn(session)) === schemaVersion) return;
+  if ((await versionIn(session, version)) === version) return;
   await session.write(async (transaction) => {
     await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`ringback:${schema}`]);
     // The connection has cached that there was no schema before it waited for the lock. Reading the catalog shows it
@@ -42,14 +43,14 @@ export async function migrate(session: Session): Promise<void> {
     await transaction.query('create table if not exists ringback.schema_version (version integer not null)');
     const rows = await transaction.query<{ version: number }>('select version from ringback.schema_version');
     const found = rows[0]?.version ?? 0;
-    refuseNewer(session, found);
-    for (const migration of migrations.slice(found)) await transaction.query(migration);
+    refuseNewer(session, found, version);
+    for (const migration of through.slice(found)) await transaction.query(migration);
     await transaction.query('delete from ringback.schema_version');
-    await transaction.query('insert into ringback.schema_version values ($1)', [schemaVersion]);
+    await transaction.query('insert into ringback.schema_version values ($1)', [version]);
   });
 }
 
-async function versionIn(session: Session): Promise<number> {
+async function versionIn(session: Session, version: number): Promise<number> {
   const name = `${session.statements.schema}.schema_version`;
   const [there] = await session.query<{ name: string | null }>('select to_regclass($1)::text as name', [
     name,
@@ -57,11 +58,10 @@ async function versionIn(session: Session): Promise<number> {
   if (!there?.name) return 0;
   const [row] = await session.query<{ version: number }>('select version from ringback.schema_version');
   const found = row?.version ?? 0;
-  refuseNewer(session, found);
+  refuseNewer(session, found, version);
   return found;
 }
 
-function refuseNewer({ name }: Session, found: number): void {
-  if (found > schemaVersion)
-    throw ringbackError('database_newer', { database: name, found, expected: schemaVersion });
+function refuseNewer({ name }: Session, found: number, version: number): void {
+  if (found > version) throw ringbackError('database_newer', { database: name, found, expected: version });
 }

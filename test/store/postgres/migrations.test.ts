@@ -1,0 +1,92 @@
+/** How an inbox on Postgres is brought to the schema of this version, with schemas that don't exist yet. */
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/kit/clock.ts';
+import { migrate, migrations } from '../../../src/store/postgres/connection/migrations/index.ts';
+import { Session } from '../../../src/store/postgres/connection/session.ts';
+import { bodyOf } from '../../support/deliveries.ts';
+import { testDatabase } from '../../support/postgres.ts';
+import { deliverUntilTaken, started } from '../../support/receiver.ts';
+
+const next = [...migrations, "alter table ringback.events add column tone text not null default 'calm'"];
+const broken = [
+  ...next,
+  'create table ringback.notes (text text); alter table ringback.missing add column more text',
+];
+
+/** An inbox of the present schema with one event, and a session to look behind it. */
+async function inbox() {
+  const { connectionString, schema } = await testDatabase();
+  const url = new URL(connectionString);
+  url.searchParams.set('schema', schema);
+  const database = url.href;
+  const { receiver } = await started({ database });
+  await deliverUntilTaken(receiver, bodyOf({ traceId: 'kept' }));
+  await receiver.stop();
+  return { database, session: sessionOn(connectionString, schema) };
+}
+
+function sessionOn(connectionString: string, schema: string): Session {
+  const session = new Session({ connectionString, pool: undefined, schema }, systemClock);
+  onTestFinished(() => session.close());
+  return session;
+}
+
+const versionsIn = (session: Session) => session.query('select version from ringback.schema_version');
+const isThere = async (session: Session, table: string) =>
+  (
+    await session.query(`select from pg_tables where schemaname = $1 and tablename = $2`, [
+      session.statements.schema.replaceAll('"', ''),
+      table,
+    ])
+  ).length > 0;
+
+test('an older inbox is migrated once, and keeps its data', async () => {
+  const { session } = await inbox();
+  await migrate(session, next);
+  expect(await versionsIn(session)).toEqual([{ version: next.length }]);
+  expect(await session.query('select trace_id, tone from ringback.events')).toEqual([
+    { trace_id: 'kept', tone: 'calm' },
+  ]);
+  await migrate(session, next);
+  expect(await session.query('select tone from ringback.events')).toEqual([{ tone: 'calm' }]);
+});
+
+test('processes that migrate at the same time do it once', async () => {
+  const { session } = await inbox();
+  await Promise.all([1, 2, 3].map(() => migrate(session, next)));
+  expect(await versionsIn(session)).toEqual([{ version: next.length }]);
+});
+
+test('a new inbox runs all migrations', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const session = sessionOn(connectionString, schema);
+  await migrate(session, next);
+  expect(await versionsIn(session)).toEqual([{ version: next.length }]);
+  expect(await session.query('select tone from ringback.events')).toEqual([]);
+});
+
+test('a failed migration leaves the inbox as it was', async () => {
+  const { session } = await inbox();
+  await expect(migrate(session, broken)).rejects.toThrow();
+  expect(await versionsIn(session)).toEqual([{ version: migrations.length }]);
+  expect(await isThere(session, 'events')).toBe(true);
+  expect(await isThere(session, 'notes')).toBe(false);
+  expect(await session.query('select trace_id from ringback.events')).toEqual([{ trace_id: 'kept' }]);
+  await expect(session.query('select tone from ringback.events')).rejects.toThrow();
+});
+
+test('an inbox that a newer version wrote is refused at the start, and left as it is', async () => {
+  const { database, session } = await inbox();
+  const known = migrations.length;
+  await session.query('update ringback.schema_version set version = $1', [known + 1]);
+  await expect(started({ database })).rejects.toMatchObject({
+    code: 'database_newer',
+    message: expect.stringMatching(
+      new RegExp(
+        `has schema version ${known + 1}, but this version .* up to ${known}: a newer version wrote it\\. Run that`,
+      ),
+    ),
+  });
+  expect(await versionsIn(session)).toEqual([{ version: known + 1 }]);
+  expect(await session.query('select trace_id from ringback.events')).toEqual([{ trace_id: 'kept' }]);
+});
