@@ -48,13 +48,28 @@ describe('ctx.commit on Postgres', () => {
     expect(await inbox.orders()).toEqual(['call-1']);
   });
 
-  test('counts although nobody awaits it', { tags: 'long' }, async () => {
+  test('counts although nobody awaits it', async () => {
     const inbox = await startedWith((context, callId) => {
       void context.commit((tx) => inbox.writeOrder(tx, callId));
     });
     await inbox.deliverCall();
     await inbox.logs.until('run_done');
     expect(await inbox.orders()).toEqual(['call-1']);
+  });
+
+  test('is refused once the attempt has ended, and writes nothing', async () => {
+    const late = Promise.withResolvers<unknown>();
+    const inbox = await startedWith((context, callId) => {
+      const commitLate = async () => {
+        await inbox.logs.until('run_done');
+        await context.commit((tx) => inbox.writeOrder(tx, callId));
+      };
+      void commitLate().then(late.resolve, late.resolve);
+    });
+    await inbox.deliverCall();
+    expect(await late.promise).toMatchObject({ code: 'commit_too_late' });
+    expect(await inbox.orders()).toEqual([]);
+    expect((await inbox.receiver.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
   });
 
   test(
@@ -79,7 +94,7 @@ describe('ctx.commit on Postgres', () => {
     },
   );
 
-  test('is made again if its connection is lost before COMMIT', { tags: 'long' }, async () => {
+  test('is made again if its connection is lost before COMMIT', async () => {
     const inbox = await startedWith(async (context, callId) =>
       context.commit(async (tx) => {
         await inbox.writeOrder(tx, callId);
@@ -187,6 +202,7 @@ async function startedWith(handle: Handle, timeout: '1s' | '1m' = '1m') {
   await client.query(`create table "${schema}".orders (call_id text)`);
 
   return {
+    receiver,
     logs,
     deliverCall: (body = bodyOf({ callId: 'call-1' })) => deliver(receiver, body),
     writeOrder: async (tx: PoolClient, callId: string) =>

@@ -19,7 +19,7 @@ import { ManualClock } from '../../support/clock.ts';
 import { openedOnPool } from './opened-postgres.ts';
 
 describe('a commit on Postgres whose answer is lost', () => {
-  test('is neither made twice nor taken for failed: the effects of a run', { tags: 'long' }, async () => {
+  test('is neither made twice nor taken for failed: the effects of a run', async () => {
     const { store, pool, schema, cutAtCommit } = await opened();
     await pool.query(`create table "${schema}".orders (call_id text)`);
     const run = await claimedRun(store, eventOf('a'));
