@@ -75,7 +75,6 @@ const failures: Readonly<Record<string, { readonly options?: string; readonly fa
   'statements time out': { options: '-c statement_timeout=2000', fail: locked },
   'locks time out': { options: '-c lock_timeout=2000', fail: locked },
   'its disk is full': { fail: refusing('53100') },
-  'it can only be read': { fail: refusing('25006') },
 };
 
 test.each(Object.entries(failures))('of a database, %s', async (_name, { options, fail }) => {
@@ -105,6 +104,24 @@ test('of a database, it is down, and has lost its connections', async () => {
   await survives({ connectionString: server.url, schema: 'ringback' }, async () => {
     await server.stop('immediate');
     return () => server.start();
+  });
+});
+
+test('of a database, it can only be read', async () => {
+  const server = await ownPostgres();
+  const turn = (state: string) =>
+    withClient(server.url, async (client) => {
+      await client.query('set default_transaction_read_only = off');
+      await client.query(`alter database postgres set default_transaction_read_only = ${state}`);
+      // It is so for new connections.
+      await client.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = 'postgres' and pid <> pg_backend_pid()`,
+      );
+    });
+  await survives({ connectionString: server.url, schema: 'ringback' }, async () => {
+    await turn('on');
+    return () => turn('off');
   });
 });
 
