@@ -181,7 +181,7 @@ test.each([
   expect(make).not.toThrow('hush');
 });
 
-test('a database that refuses the user is reported with a sentence, without the credentials', async () => {
+test('a database that is not there is reported with a sentence', async () => {
   const { connectionString } = await testDatabase();
   const url = new URL(connectionString);
   url.pathname = '/no_such_database';
