@@ -15,6 +15,8 @@ export interface ProcessOptions {
   readonly diesReading?: boolean;
   /** The size of its heap, in megabytes. */
   readonly heap?: number;
+  /** What its environment has besides this process's. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 type Line = Readonly<Record<string, unknown>>;
@@ -29,8 +31,11 @@ export class Script {
   #watchers: (() => void)[] = [];
   #errors = '';
 
-  constructor(file: string, argument: string, flags: readonly string[] = []) {
-    this.#child = spawn(process.execPath, [...flags, file, argument], { stdio: ['ignore', 'pipe', 'pipe'] });
+  constructor(file: string, argument: string, flags: readonly string[] = [], environment = {}) {
+    this.#child = spawn(process.execPath, [...flags, file, argument], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...environment },
+    });
     this.#exited = once(this.#child, 'exit').then(() => this.#tell());
     this.#child.stderr?.on('data', (chunk: Buffer) => (this.#errors += chunk.toString()));
     if (this.#child.stdout) {
@@ -106,8 +111,9 @@ export class ReceiverProcess extends Script {
   readonly #ready: Promise<string>;
 
   constructor(options: ProcessOptions) {
-    const { heap } = options;
-    super(script, JSON.stringify(options), heap === undefined ? [] : [`--max-old-space-size=${heap}`]);
+    const { heap, environment } = options;
+    const flags = heap === undefined ? [] : [`--max-old-space-size=${heap}`];
+    super(script, JSON.stringify(options), flags, environment);
     this.#ready = this.line('url').then(({ url }) => String(url));
     // If the process dies before it listens, `url` rejects; this only prevents an unhandled rejection.
     this.#ready.catch(() => {});
