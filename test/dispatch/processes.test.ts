@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { turn } from '../support/clock.ts';
 import { bodyOf, post } from '../support/deliveries.ts';
+import { rowsIn } from '../support/inbox.ts';
 import { type ProcessOptions, ReceiverProcess, Script } from '../support/process.ts';
 import { temporaryDatabase, temporaryFolder } from '../support/temporary.ts';
 
@@ -40,6 +42,34 @@ describe('two processes on one database', () => {
     await expect.poll(async () => (await second.counts()).events.done).toBe(1);
     expect(second.said('begun')).toEqual(['held']);
   });
+
+  test(
+    'one that was suspended for 15 seconds commits nothing of what the other has taken over, and goes on',
+    { tags: 'long' },
+    async () => {
+      const options = optionsFor('committing');
+      const [suspended, other] = [new ReceiverProcess(options), new ReceiverProcess(options)];
+      await Promise.all([suspended.url(), other.url()]);
+      await post(await suspended.url(), bodyOf({ traceId: 'held', payload: { hold: true } }));
+      await suspended.line('begun', 'held');
+      const isOver = pause(15_000);
+      suspended.suspend();
+      await other.line('begun', 'held');
+      await other.release();
+      await other.line('ended', 'held');
+      await isOver;
+      suspended.resume();
+      await suspended.release();
+      expect(await suspended.line('refused')).toEqual({ refused: 'commit_too_late' });
+      await post(await suspended.url(), bodyOf({ traceId: 'next' }));
+      await Promise.race([suspended.line('ended', 'next'), other.line('ended', 'next')]);
+      await expect.poll(async () => (await suspended.counts()).events).toEqual({ new: 0, open: 0, done: 2 });
+      expect(await rowsIn(options.database, 'select trace_id from effects')).toEqual([
+        { trace_id: 'held' },
+        { trace_id: 'next' },
+      ]);
+    },
+  );
 
   test(
     "a call's events never run side by side, whichever process they came to",

@@ -10,7 +10,7 @@ export interface ProcessOptions {
   readonly database: string;
   /** The file that its handlers append the trace ids of handled events to. */
   readonly file: string;
-  readonly handlers: 'none' | 'effects' | 'gated' | 'deadly' | 'once' | 'hoarding';
+  readonly handlers: 'none' | 'effects' | 'gated' | 'committing' | 'deadly' | 'once' | 'hoarding';
   /** Whether reading an event that is marked with `deadlyToRead` kills the process. */
   readonly diesReading?: boolean;
   /** The size of its heap, in megabytes. */

@@ -35,6 +35,22 @@ const registrations: Readonly<Record<ProcessOptions['handlers'], (receiver: Rece
       if (isMarked(event.payload, 'hold')) await released.promise;
       say({ ended: event.traceId });
     }),
+  /** The same, and then it commits an effect; it prints why, if that is refused. */
+  committing: (receiver) =>
+    receiver.on('*', { name: 'committing' }, async (event, context) => {
+      say({ begun: event.traceId });
+      if (isMarked(event.payload, 'hold')) await released.promise;
+      await context
+        .commit((db) => {
+          db.exec('create table if not exists effects (trace_id text)');
+          db.prepare('insert into effects values (?)').run(event.traceId);
+        })
+        .catch((error: unknown) => {
+          say({ refused: (error as { readonly code?: string }).code });
+          throw error;
+        });
+      say({ ended: event.traceId });
+    }),
   /** A run that kills its process at every attempt, if the event is marked with `deadly`. */
   deadly: (receiver) => receiver.on('*', { name: 'deadly', retry: { attempts: 3 } }, deadly),
   /** The same with a single attempt. */
