@@ -1,4 +1,5 @@
 import { json } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { context, diag, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import {
@@ -19,10 +20,22 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { followLinks, instrument } from '../../src/otel/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
+import { testDatabase } from '../support/postgres.ts';
+import { Script } from '../support/process.ts';
 import { Discard, type Receiver } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { listening } from '../support/servers.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
+
+const handlingProcess = fileURLToPath(new URL('./handling-process.ts', import.meta.url));
+
+/** The URL of an inbox in an empty schema. */
+async function urlOfInbox(): Promise<string> {
+  const { connectionString, schema } = await testDatabase();
+  const url = new URL(connectionString);
+  url.searchParams.set('schema', schema);
+  return url.href;
+}
 
 /** A span as a collector gets it. */
 interface Collected {
@@ -65,7 +78,7 @@ async function collector(sampler?: Sampler) {
     await expect.poll(() => spans.filter((span) => span.name === name).length).toBeGreaterThanOrEqual(count);
     return spans.filter((span) => span.name === name);
   };
-  return { spans, named, tracerProvider, flushed: () => tracerProvider.forceFlush() };
+  return { url, spans, named, tracerProvider, flushed: () => tracerProvider.forceFlush() };
 }
 
 function attributesOf({ attributes }: Collected): Readonly<Record<string, unknown>> {
@@ -172,6 +185,37 @@ describe('traces', () => {
     expect(done.status.code ?? 0).toBe(0);
     expect(JSON.stringify(spans)).not.toContain('Ann');
   });
+
+  test.each(['on SQLite', 'on Postgres'])(
+    'link a delivery with its attempts in another process, also those of a replay, %s',
+    async (where) => {
+      const { url, named, tracerProvider } = await collector();
+      const database = where === 'on SQLite' ? temporaryDatabase() : await urlOfInbox();
+      // Without a handler, it leaves what it receives to others.
+      const { receiver } = made({ database });
+      instrument(receiver, { tracerProvider });
+      await receiver.start();
+      const other = new Script(handlingProcess, JSON.stringify({ database, url }));
+      await other.line('started');
+      const [traceId, spanId] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
+      const body = bodyOf({ traceId: 'trace-1' });
+      const traceparent = `00-${traceId}-${spanId}-01`;
+      await deliver(receiver, body, { ...signedHeaders(body), traceparent });
+      const [receive] = await named('receive');
+      await named('process crm');
+      await expect.poll(async () => (await receiver.counts()).events.done).toBe(1);
+      const { receiver: replaying } = await started({ database }, (r) => {
+        instrument(r, { tracerProvider });
+        r.on('*', { name: 'crm' }, () => {});
+      });
+      await replaying.events.replay({ traceId: 'trace-1' });
+      const attempts = await named('process crm', 2);
+      expect(receive).toMatchObject({ traceId, parentSpanId: spanId });
+      expect(attempts.map(({ links }) => links)).toMatchObject(
+        attempts.map(() => [{ traceId, spanId: receive?.spanId }]),
+      );
+    },
+  );
 
   test('have the class of an error in ctx.commit, and no code, which may contain anything', async () => {
     const { spans, named, tracerProvider } = await collector();
