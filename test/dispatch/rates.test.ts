@@ -3,7 +3,7 @@ import { systemClock } from '../../src/kit/clock.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import { isOnPostgres, storeIn } from '../support/inbox.ts';
+import { isOnPostgres, rowsIn, storeIn } from '../support/inbox.ts';
 import { ConfigError } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -104,7 +104,7 @@ describe('a handler with a rate', () => {
     expect(Math.min(...gaps(begun))).toBeGreaterThanOrEqual(100);
   });
 
-  test.skipIf(isOnPostgres)('is limited in all processes together', { tags: 'long' }, async () => {
+  test('is limited in all processes together', async () => {
     const database = temporaryDatabase();
     const clock = new ManualClock();
     const begun: number[] = [];
@@ -118,8 +118,12 @@ describe('a handler with a rate', () => {
     const both = [await start(), await start()];
     for (const body of bodies(4)) for (const { receiver } of both) await deliver(receiver, body);
     await expect.poll(() => begun.length).toBe(1);
-    const advanced = () => {
-      if (both.every(({ slots }) => slots.awaited === 0)) clock.advance(300_000);
+    const advanced = async () => {
+      if (both.every(({ slots }) => slots.awaited === 0)) {
+        // On Postgres, the slots follow the clock of the database: they come nearer, as if it had moved on.
+        if (isOnPostgres) await rowsIn(database, 'update handler_rates set next_at = next_at - 300000');
+        clock.advance(300_000);
+      }
       return begun.length;
     };
     await expect.poll(advanced, { interval: 5 }).toBe(4);
