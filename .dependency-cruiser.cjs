@@ -166,7 +166,19 @@ module.exports = {
       from: { path: '^src/', pathNot: '^src/operate/page/browser/' },
       to: { path: ['^src/operate/page/browser/', 'node_modules/(preact|vite)/'] },
     },
-    { name: 'nothing-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'sqlite-is-tested-in-its-folder',
+      comment: 'What is tested outside of its folder must hold for every store.',
+      severity: 'error',
+      from: { path: '^test/', pathNot: '^test/store/sqlite/' },
+      to: { path: '^(src|test)/store/sqlite/' },
+    },
+    {
+      name: 'nothing-unresolvable',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { couldNotResolve: true },
+    },
   ],
   options: {
     tsPreCompilationDeps: true,

@@ -4,8 +4,8 @@ import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { started } from '../support/receiver.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../support/clock.ts';
+import { storeIn } from '../support/inbox.ts';
 import { dueAt, eventOf, presentTime, record, recordEnded } from '../store/parts.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { Running, folder, ringback } from './command.ts';
@@ -138,7 +138,7 @@ describe('ringback inbox move', () => {
     async () => {
       const [file, back] = [temporaryDatabase(), temporaryDatabase()];
       const database = await commandsDatabase();
-      const store = new SqliteStore(file, new ManualClock(presentTime));
+      const store = storeIn(file, new ManualClock(presentTime));
       await store.open();
       await recordEnded(store, eventOf('retried'), dueAt(presentTime - 50));
       await record(store, eventOf('new'));

@@ -1,11 +1,8 @@
 // @module-tag long
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/kit/clock.ts';
-import { PostgresMove } from '../../src/store/postgres/admin/postgres-move.ts';
-import { readPlace } from '../../src/store/postgres/connection/place.ts';
 import type { KeptTable } from '../../src/store/shared/kept-tables.ts';
 import { type Movable, move } from '../../src/store/shared/move.ts';
-import { SqliteMove } from '../../src/store/sqlite/admin/sqlite-move.ts';
+import { movable } from '../../src/cli/inbox/move.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { type Receiver, RetryLater } from '../support/public.ts';
 import { ownPostgres, withClient } from '../support/postgres.ts';
@@ -32,11 +29,6 @@ async function failing(database: string, first: (receiver: Receiver) => unknown 
   await first(receiver);
   await logs.until('run_retry');
   await receiver.stop();
-}
-
-function movable(database: string): Movable {
-  const place = readPlace(database);
-  return place ? new PostgresMove(place, systemClock) : new SqliteMove(database, systemClock);
 }
 
 /** Moves no further than a table, as a move that is killed then. */

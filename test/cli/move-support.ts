@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { expect } from 'vitest';
-import { systemClock } from '../../src/kit/clock.ts';
 import { type KeptTable, keptTableNames } from '../../src/store/shared/kept-tables.ts';
-import { SqliteMove } from '../../src/store/sqlite/admin/sqlite-move.ts';
+import { movable } from '../../src/cli/inbox/move.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { Discard, type Receiver, RetryLater } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
@@ -92,7 +91,7 @@ function forgetMuch(file: string): void {
  * U+0000.
  */
 export async function keptIn(file: string): Promise<Record<string, unknown>> {
-  return new SqliteMove(file, systemClock).asSource(async (source) => {
+  return movable(file).asSource(async (source) => {
     const kept: Record<string, unknown> = { numbers: await source.numbers() };
     const rowsOf = async (table: KeptTable) => {
       const rows: string[] = [];

@@ -10,7 +10,8 @@ import type { Store } from '../../src/store/store.ts';
 import { ManualClock } from '../support/clock.ts';
 import { ofCall, storeUnbegun } from '../store/conformance/one-call.ts';
 import { claimDue, claimedOf, only, runOf } from '../store/parts.ts';
-import { openedSqlite } from '../store/sqlite/opened-sqlite.ts';
+import { openedOf } from '../store/under-test.ts';
+import { storeIn } from '../support/inbox.ts';
 
 /** A placer, and the lanes of the only handler, which a person has paused. */
 function paused(store: Store) {
@@ -41,7 +42,7 @@ function paused(store: Store) {
 }
 
 test('nothing is kept of a stored run whose handler was paused as it was claimed', async () => {
-  const store = await openedSqlite();
+  const store = await openedOf({ make: (clock) => storeIn(':memory:', clock) });
   const earlier = runOf(store, only(await claimedOf(store, ofCall('a'))));
   await storeUnbegun(store, { b: 0 });
   const run = only(await claimDue(store));

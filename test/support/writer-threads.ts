@@ -8,7 +8,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import threads, { type Worker, type WorkerOptions } from 'node:worker_threads';
 
 const writerFile = '/store/sqlite/writer/writer-worker.ts';
-const reusedFile = new URL('./writer-threads-worker.ts', import.meta.url);
+const reusedFile = new URL('../store/sqlite/writer-threads-worker.ts', import.meta.url);
 const marker = Symbol.for('ringback.writerThreads');
 /** How many idle threads are kept: each takes 30 MB, and few tests have more files open. */
 const maxIdle = 4;

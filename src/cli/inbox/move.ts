@@ -86,7 +86,8 @@ function nameOf(database: string): string {
   return readPlace(database) ? databaseName(database) : resolve(database);
 }
 
-function movable(database: string): Movable {
+/** A database that can be moved from or to. */
+export function movable(database: string): Movable {
   const place = readPlace(database);
   return place ? new PostgresMove(place, systemClock) : new SqliteMove(resolve(database), systemClock);
 }

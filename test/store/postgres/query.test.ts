@@ -4,14 +4,18 @@ import { bodyIdentity, headerIdentity } from '../../../src/store/identity.ts';
 
 import { done, eventOf, handlerOf, only, record, recordEnded } from '../parts.ts';
 import { eventFilters, fillEvents } from '../conformance/filtering.ts';
-import { openedSqlite } from '../sqlite/opened-sqlite.ts';
+import { openedOf } from '../under-test.ts';
+import { storeOf } from '../../../src/receiver/database.ts';
 import { openedPostgres } from './opened-postgres.ts';
 
 const tracesOf = (events: readonly KeptEvent[]) => events.map(({ traceId }) => traceId);
 
 describe('events in Postgres', () => {
   test('are the same as in SQLite, for every query', async () => {
-    const [{ store }, sqlite] = [await openedPostgres(), await openedSqlite()];
+    const [{ store }, sqlite] = [
+      await openedPostgres(),
+      await openedOf({ make: (clock) => storeOf(':memory:', clock) }),
+    ];
     for (const each of [store, sqlite]) await fillEvents(each);
     const page = { limit: 100, before: undefined };
     for (const [filter] of eventFilters) {
@@ -104,7 +108,7 @@ test(
 );
 
 async function sqliteWithTheSame() {
-  const store = await openedSqlite();
+  const store = await openedOf({ make: (clock) => storeOf(':memory:', clock) });
   await fillEvents(store);
   return store.counts();
 }

@@ -1,7 +1,7 @@
 /** A thread that is the writer of one store after another. */
 import { parentPort } from 'node:worker_threads';
-import type { WriterData } from '../../src/store/sqlite/writer/write-message.ts';
-import { WriterThread } from '../../src/store/sqlite/writer/writer-thread.ts';
+import type { WriterData } from '../../../src/store/sqlite/writer/write-message.ts';
+import { WriterThread } from '../../../src/store/sqlite/writer/writer-thread.ts';
 
 parentPort?.on('message', (data: WriterData) => {
   // A writer closes its port last.
