@@ -10,47 +10,47 @@ import type { Session } from './connection/session.ts';
 import { quarantineRow } from './admin/keep-delivery.ts';
 
 export const alertsOn = (session: Session): AlertStore => ({
-  raise: (alert) => session.write('raiseAlert', [alert]),
-  untold: (name, subject) => session.write('untoldAlert', [name, subject]),
-  end: (name, subject) => session.write('endAlert', [name, subject]),
+  raise: (alert) => session.write('alerts', 'raise', [alert]),
+  untold: (name, subject) => session.write('alerts', 'untold', [name, subject]),
+  end: (name, subject) => session.write('alerts', 'end', [name, subject]),
   list: () => session.read(({ alerts }) => alerts.list()),
   deadRuns: (limit) => session.read(({ alerts }) => alerts.deadRuns(limit)),
 });
 
 export const auditOn = (session: Session): AuditStore => ({
-  begin: (request) => session.write('beginAudit', [request]),
-  end: (id, now, counts) => session.write('endAudit', [id, now, counts]),
+  begin: (request) => session.write('audit', 'begin', [request]),
+  end: (id, now, counts) => session.write('audit', 'end', [id, now, counts]),
   get: (id) => session.read(({ audit }) => audit.get(id)),
   running: () => session.read(({ audit }) => audit.running()),
-  advance: (step) => session.write('advanceAudit', [step]),
-  stop: (id, now) => session.write('stopAudit', [id, now]),
+  advance: (step) => session.write('audit', 'advance', [step]),
+  stop: (id, now) => session.write('audit', 'stop', [id, now]),
   list: (page) => session.read(({ audit }) => audit.list(page)),
 });
 
 export const driftOn = (session: Session): DriftStore => ({
-  add: (rows) => session.write('addDrift', [rows]),
+  add: (rows) => session.write('drift', 'add', [rows]),
   list: () => session.read(({ drift }) => drift.list()),
 });
 
 export const failuresOn = (session: Session): FailureStore => ({
   groups: (query) => session.read(({ failures }) => failures.groups(query)),
   named: (ids) => session.read(({ failures }) => failures.named(ids)),
-  mute: (id, now) => session.write('muteGroup', [id, now]),
-  unmute: (id) => session.write('unmuteGroup', [id]),
+  mute: (id, now) => session.write('failures', 'mute', [id, now]),
+  unmute: (id) => session.write('failures', 'unmute', [id]),
 });
 
 export const handlersOn = (session: Session): HandlerStore => ({
-  pause: (pause) => session.write('pauseHandler', [pause]),
-  resume: (handler) => session.write('resumeHandler', [handler]),
-  erasePause: (handler) => session.write('erasePause', [handler]),
+  pause: (pause) => session.write('handlers', 'pause', [pause]),
+  resume: (handler) => session.write('handlers', 'resume', [handler]),
+  erasePause: (handler) => session.write('erasure', 'erasePause', [handler]),
   paused: () => session.read(({ handlers }) => handlers.paused()),
-  reserveStarts: (slots) => session.write('reserveStarts', [slots, session.clock.now()]),
+  reserveStarts: (slots) => session.write('handlers', 'reserveStarts', [slots, session.clock.now()]),
   runs: () => session.read(({ handlers }) => handlers.runs()),
   processes: () => session.read(({ processes }) => processes.living()),
 });
 
 export const historyOn = (session: Session): HistoryStore => ({
-  add: (at, counts, mayRemove) => session.write('addHistory', [at, counts, mayRemove]),
+  add: (at, counts, mayRemove) => session.write('history', 'add', [at, counts, mayRemove]),
   list: (resolution, since, until) => session.read(({ history }) => history.list(resolution, since, until)),
   backlog: (now) => session.read(({ history }) => history.backlog(now)),
 });
@@ -60,12 +60,13 @@ export const quarantineOn = (session: Session): QuarantineStore => ({
     // Copied to a buffer of its own, which can be transferred: the body may be a part of a larger one.
     const body = Uint8Array.from(record.body);
     const options = { isAwaited: true, bytes: body.byteLength, transfer: [body.buffer] };
-    return session.write('keepDelivery', [quarantineRow({ ...record, body })], options);
+    return session.write('quarantine', 'keep', [quarantineRow({ ...record, body })], options);
   },
   list: (filter) => session.read(({ quarantine }) => quarantine.list(filter)),
   get: (id) => session.read(({ quarantine }) => quarantine.get(id)),
   unauthenticated: () => session.read(({ quarantine }) => quarantine.unauthenticated()),
-  release: (id, record) => session.write('release', [id, record], { bytes: record.body.byteLength }),
-  markUnreadable: (id, reason) => session.write('markUnreadable', [id, reason]),
-  discard: (id) => session.write('discard', [id]),
+  release: (id, record) =>
+    session.write('quarantine', 'release', [id, record], { bytes: record.body.byteLength }),
+  markUnreadable: (id, reason) => session.write('quarantine', 'markUnreadable', [id, reason]),
+  discard: (id) => session.write('quarantine', 'discard', [id]),
 });

@@ -16,8 +16,7 @@ import type { WrittenRows } from './connection/written-rows.ts';
 import { rehearse, settleWith } from './settle-with.ts';
 import { Liveness } from './work/liveness.ts';
 import { eventRow } from './work/record.ts';
-import type { OperationName, Operations } from './writer/operations.ts';
-import type { ResultOf } from './writer/writer.ts';
+import type { ArgsOf, MethodOf, ResultOf } from './connection/statements.ts';
 
 /** The inbox in one SQLite file (or `:memory:`), which several processes on one machine may share. */
 export class SqliteStore implements Store {
@@ -95,21 +94,21 @@ export class SqliteStore implements Store {
   }
 
   pinScheme(scheme: string, instead?: string): Promise<string> {
-    return this.#session.write('pin', [scheme, instead], { isAwaited: true });
+    return this.#session.write('pinnedScheme', 'pin', [scheme, instead], { isAwaited: true });
   }
 
   unpinScheme(): Promise<string | undefined> {
-    return this.#session.write('unpin', []);
+    return this.#session.write('pinnedScheme', 'unpin', []);
   }
 
   claimEvents(limit: number): Promise<readonly ClaimedEvent[]> {
-    return this.#inOrder('claimEvents', [limit], (found) => found.map((event) => this.#claimed.event(event)));
+    return this.#inOrder('events', [limit], (found) => found.map((event) => this.#claimed.event(event)));
   }
 
   claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly ClaimedRun[]> {
     this.#session.requestCorrection();
     const { name, order } = handler;
-    return this.#inOrder('claimRuns', [name, order === 'strict', selection], (found) =>
+    return this.#inOrder('runs', [name, order === 'strict', selection], (found) =>
       found.map((run) => this.#claimed.run(run, handler)),
     );
   }
@@ -127,14 +126,16 @@ export class SqliteStore implements Store {
     this.#session.requestCorrection();
     if (join && run.callId !== undefined && !isStored(run)) return this.#arrive(run, run.callId, join);
     return this.#claimed.store(run, run.attempts, (isLast) =>
-      this.#session.write('requeueRun', [runToWrite(run, isLast, this.#session.clock.now())]),
+      this.#session.write('settling', 'requeue', [runToWrite(run, isLast, this.#session.clock.now())]),
     );
   }
 
   #arrive(run: ClaimedRun, callId: string, join: JoinTerms): Promise<Settled> {
     const { sequence, handler, eventName } = run;
     const arrival = { sequence, callId, handler, eventName, ...join, now: this.#session.clock.now() };
-    return this.#claimed.detach(run, (isLast) => this.#session.write('arrive', [{ ...arrival, isLast }]));
+    return this.#claimed.detach(run, (isLast) =>
+      this.#session.write('joins', 'arrive', [{ ...arrival, isLast }]),
+    );
   }
 
   async nextDue(handler: string, after?: number): Promise<number | undefined> {
@@ -144,18 +145,18 @@ export class SqliteStore implements Store {
 
   async beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
     const { sequence, handler } = readingKeyOf(claimed);
-    const isHeld = await this.#session.write('beginReading', [sequence, handler]);
+    const isHeld = await this.#session.write('settling', 'beginReading', [sequence, handler]);
     if (!isHeld) this.#claimed.forget(claimed);
     return isHeld;
   }
 
   endReading({ sequence }: ClaimedEvent | ClaimedRun): Promise<void> {
-    return this.#session.write('endReading', [sequence]);
+    return this.#session.write('settling', 'endReading', [sequence]);
   }
 
   async countAttempt(run: ClaimedRun): Promise<ClaimedRun | undefined> {
     const attempts = await this.#claimed.detach(run, (isLast) =>
-      this.#session.write('countAttempt', [runToWrite(run, isLast, this.#session.clock.now())]),
+      this.#session.write('settling', 'countAttempt', [runToWrite(run, isLast, this.#session.clock.now())]),
     );
     return attempts === undefined ? undefined : this.#claimed.begun(run, attempts);
   }
@@ -166,7 +167,7 @@ export class SqliteStore implements Store {
       const writer = this.#session.requireWriter();
       if (isOrdinary(row)) return (await writer.endClaim(row.sequence)) ? 'settled' : 'lost';
       this.#session.requestCorrection();
-      return writer.run('settle', [row]);
+      return writer.run('settling', 'settle', [row]);
     };
     if (end.state.kind === 'due') return this.#claimed.store(run, end.attempts, write);
     return this.#claimed.detach(run, write);
@@ -195,7 +196,7 @@ export class SqliteStore implements Store {
 
   async unblock(handler: string): Promise<void> {
     const { unblock } = this.#session.opened().statements;
-    if (unblock.hasAny(handler)) while ((await this.#session.write('unblock', [handler])) > 0);
+    if (unblock.hasAny(handler)) while ((await this.#session.write('unblock', 'some', [handler])) > 0);
   }
 
   async finish(event: ClaimedEvent): Promise<void> {
@@ -227,13 +228,13 @@ export class SqliteStore implements Store {
   }
 
   /** Resolves inside the writer's callback, not a microtask later: callers get claims in the order of the writes. */
-  #inOrder<Name extends OperationName, T>(
-    name: Name,
-    args: Parameters<Operations[Name]>,
-    valueOf: (result: ResultOf<Name>) => T,
+  #inOrder<M extends MethodOf<'claims'>, T>(
+    method: M,
+    args: ArgsOf<'claims', M>,
+    valueOf: (result: ResultOf<'claims', M>) => T,
   ): Promise<T> {
     return new Promise((onDone, onFailed) => {
-      this.#session.write(name, args, {}, (result) => onDone(valueOf(result))).catch(onFailed);
+      this.#session.write('claims', method, args, {}, (result) => onDone(valueOf(result))).catch(onFailed);
     });
   }
 

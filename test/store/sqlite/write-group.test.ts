@@ -58,7 +58,7 @@ test.each(['SQLITE_IOERR_FSYNC', 'SQLITE_FULL'])('after %s nothing of the group 
 });
 
 /** An operation that throws. */
-const broken = { name: 'settle', args: [undefined], isAwaited: false, isAlone: false, timeout: 0 } as never;
+const broken = { part: 'settling', method: 'settle', args: [undefined], isAwaited: false } as never;
 
 test('a write that fails by itself takes no other with it', () => {
   const { prepare, count } = opened();

@@ -9,7 +9,8 @@ const group = 1_024;
 
 /** A delivery of so many bytes. */
 const delivery = (bytes: number): WriteItem => ({
-  name: 'unpin',
+  part: 'pinnedScheme',
+  method: 'unpin',
   args: [],
   isAwaited: true,
   isAlone: false,

@@ -11,10 +11,20 @@ import type { ForgetCall, Removable, Remove } from './removal.ts';
 /** How many events one step removes at most: deliveries wait for it. */
 const atOnce = 200;
 
-/** Finds what to erase, and erases it. The functions that erase run inside the caller's transaction. */
+export interface ErasureParts {
+  readonly remove: Remove;
+  readonly forgetCall: ForgetCall;
+  /** Notes that the files must be scrubbed. */
+  readonly wantScrubbing: () => void;
+}
+
+/**
+ * Finds what to erase, and erases it. The functions that erase run inside the caller's transaction, in which they note
+ * that the files must be scrubbed.
+ */
 export function prepareErasure(
   database: Database.Database,
-  { remove, forgetCall }: { readonly remove: Remove; readonly forgetCall: ForgetCall },
+  { remove, forgetCall, wantScrubbing }: ErasureParts,
 ) {
   const sql = looksIn({
     table: (name) => name,
@@ -60,6 +70,9 @@ export function prepareErasure(
   const clearAudit = database.prepare(
     "update audit set requested_by = null, reason = null, what = '' where id = ?",
   );
+  const clearPause = database.prepare(
+    'update paused_handlers set paused_by = null, reason = null where handler = ?',
+  );
 
   return {
     look(where: KeptIn, after: number): Look {
@@ -86,6 +99,7 @@ export function prepareErasure(
       countOf(sequences.flatMap((sequence) => runsOf.all(sequence) as number[])),
 
     eraseCall(callId: string, traceIdsUntil: number, last?: Sequence): ErasureStep {
+      wantScrubbing();
       const found = eventsOfCall.all({ key: callKey(callId), callId, last: last ?? null }) as Removable[];
       const hasMore = found.length === atOnce;
       const events = hasMore || last === undefined ? found : [...found, { sequence: last, callId }];
@@ -96,6 +110,7 @@ export function prepareErasure(
     },
 
     eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): ErasureStep {
+      wantScrubbing();
       const events = sequences.map((sequence) => eventBySequence.get(sequence) as Removable | undefined);
       const removed = remove(
         events.filter((event) => event !== undefined),
@@ -104,19 +119,28 @@ export function prepareErasure(
       return { ...removed, hasMore: false };
     },
 
-    eraseQuarantined: (ids: readonly number[]): number =>
-      ids.reduce((erased, id) => erased + deleteQuarantined.run(id).changes, 0),
+    eraseQuarantined(ids: readonly number[]): number {
+      wantScrubbing();
+      return ids.reduce((erased, id) => erased + deleteQuarantined.run(id).changes, 0);
+    },
 
     /** Whether there is a message to clear: otherwise the disk is left alone. */
     hasUnusedGroups: (): boolean => anyUnusedGroup.get() !== undefined,
     clearUnusedGroups: (): void => void clearUnusedGroups.run(),
 
     eraseFailureGroups(ids: readonly number[]): void {
+      wantScrubbing();
       for (const id of ids) clearGroup.run(id);
     },
 
     eraseAudit(ids: readonly number[]): void {
+      wantScrubbing();
       for (const id of ids) clearAudit.run(id);
+    },
+
+    erasePause(handler: string): void {
+      wantScrubbing();
+      clearPause.run(handler);
     },
   };
 }

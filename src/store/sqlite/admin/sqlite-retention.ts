@@ -17,22 +17,23 @@ export const retentionOn = (session: Session): RetentionStore => ({
   async clean(limits, after) {
     const { hasWork, next } = await session.read(({ cleaning }) => cleaning.hasWork(limits, after));
     if (!hasWork) return { events: 0, runs: 0, quarantined: 0, traceIds: 0, next };
-    return session.write('clean', [limits, after], { ...alone, timeout: cleaningTimeout });
+    return session.write('cleaning', 'step', [limits, after], { ...alone, timeout: cleaningTimeout });
   },
 
   look: (where, after) => session.read(({ erasure }) => erasure.look(where, after)),
   countCall: (callId) => session.read(({ erasure }) => erasure.countCall(callId)),
   countEvents: (sequences) => session.read(({ erasure }) => erasure.countEvents(sequences)),
   eraseCall: (callId, traceIdsUntil, last) =>
-    session.write('eraseCall', [callId, traceIdsUntil, last], alone),
-  eraseEvents: (sequences, traceIdsUntil) => session.write('eraseEvents', [sequences, traceIdsUntil], alone),
-  eraseQuarantined: (ids) => session.write('eraseQuarantined', [ids], alone),
+    session.write('erasure', 'eraseCall', [callId, traceIdsUntil, last], alone),
+  eraseEvents: (sequences, traceIdsUntil) =>
+    session.write('erasure', 'eraseEvents', [sequences, traceIdsUntil], alone),
+  eraseQuarantined: (ids) => session.write('erasure', 'eraseQuarantined', [ids], alone),
   async clearUnusedGroups() {
     const hasAny = await session.read(({ erasure }) => erasure.hasUnusedGroups());
-    if (hasAny) await session.write('clearUnusedGroups', [], alone);
+    if (hasAny) await session.write('erasure', 'clearUnusedGroups', [], alone);
   },
-  eraseFailureGroups: (ids) => session.write('eraseFailureGroups', [ids], alone),
-  eraseAudit: (ids) => session.write('eraseAudit', [ids], alone),
+  eraseFailureGroups: (ids) => session.write('erasure', 'eraseFailureGroups', [ids], alone),
+  eraseAudit: (ids) => session.write('erasure', 'eraseAudit', [ids], alone),
 
   /** Tries until no erased data is left in the files, or the time is over. */
   async compact({ rewrite, onlyIfNeeded = false }) {
@@ -43,7 +44,9 @@ export const retentionOn = (session: Session): RetentionStore => ({
     const deadline = onlyIfNeeded ? -Infinity : clock.elapsed() + scrubTimeout;
     let compacted = false;
     for (;;) {
-      const scrubbed: Scrubbed = await session.write('scrub', [{ compact: compact && !compacted }]);
+      const scrubbed: Scrubbed = await session.write('scrubbing', 'scrub', [
+        { compact: compact && !compacted },
+      ]);
       compacted ||= scrubbed.compacted;
       const isDone = scrubbed.checkpointed && compacted === compact;
       if (isDone || clock.elapsed() >= deadline) return { checkpointed: scrubbed.checkpointed, compacted };

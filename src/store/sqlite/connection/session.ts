@@ -4,8 +4,7 @@ import type { Clock } from '../../../kit/clock.ts';
 import type { StoreNotice } from '../../store.ts';
 import { FileWriter } from '../writer/file-writer.ts';
 import { MemoryWriter } from '../writer/memory-writer.ts';
-import type { OperationName, Operations } from '../writer/operations.ts';
-import type { ResultOf, WriteOptions, Writer } from '../writer/writer.ts';
+import type { WriteOptions, Writer } from '../writer/writer.ts';
 import { ClockJumps } from '../work/clock-jumps.ts';
 import { beforeExit } from './before-exit.ts';
 import { openTimeout, problemOf, toProblem } from './connection.ts';
@@ -14,6 +13,7 @@ import { type OpenInbox, openInbox } from './open-inbox.ts';
 import { progressOf } from '../admin/move-target.ts';
 import { requireWhole } from '../../shared/move.ts';
 import { setPragma } from './pragma.ts';
+import type { ArgsOf, MethodOf, Part, ResultOf } from './statements.ts';
 import { inboxDatabase } from './user-database.ts';
 
 /** How long closing waits for a locked database, in milliseconds. */
@@ -129,18 +129,19 @@ export class Session {
   }
 
   /**
-   * Runs an operation on the writer.
+   * Calls a method of a part of the statements on the writer, in a transaction.
    *
    * @throws RingbackError `database_full`, `database_unreadable` or `database_replaced`; else what the operation throws
    */
-  async write<Name extends OperationName>(
-    name: Name,
-    args: Parameters<Operations[Name]>,
+  async write<P extends Part, M extends MethodOf<P>>(
+    part: P,
+    method: M,
+    args: ArgsOf<P, M>,
     options?: WriteOptions,
-    onWritten?: (result: ResultOf<Name>) => void,
-  ): Promise<ResultOf<Name>> {
+    onWritten?: (result: ResultOf<P, M>) => void,
+  ): Promise<ResultOf<P, M>> {
     try {
-      return await this.requireWriter().run(name, args, options, onWritten);
+      return await this.requireWriter().run(part, method, args, options, onWritten);
     } catch (error) {
       throw this.files.problem ?? problemOf(error, this.#file) ?? error;
     }
@@ -154,7 +155,7 @@ export class Session {
     const seen = this.#jumps?.look();
     if (seen && seen.own !== 0) {
       const onWritten = (agreed: number) => this.#jumps?.corrected(seen, agreed);
-      this.#correction ??= this.write('correctDueTimes', [seen], {}, onWritten).finally(() => {
+      this.#correction ??= this.write('dueTimes', 'correct', [seen], {}, onWritten).finally(() => {
         this.#correction = undefined;
       });
     }
@@ -205,14 +206,16 @@ export class Session {
   #enter(writer: Writer, options: WriteOptions) {
     const { statements, wal } = this.opened();
     const { processes } = statements;
-    return writer.run('enter', [this.clock.now(), processes.id, wal], options, (id) => processes.entered(id));
+    return writer.run('membership', 'enter', [this.clock.now(), processes.id, wal], options, (id) =>
+      processes.entered(id),
+    );
   }
 
   /** Gives back this process's claims. If a full disk or a lock prevents it, others take them over. */
   async #leave(writer: Writer): Promise<void> {
     if (this.opened().statements.processes.id === 0) return;
     const jumps = this.#jumps?.look() ?? { agreed: 0, own: 0 };
-    const leaving = writer.run('leave', [this.clock.now(), jumps], { timeout: closeTimeout });
+    const leaving = writer.run('membership', 'leave', [this.clock.now(), jumps], { timeout: closeTimeout });
     // What is left must not wait any longer, either.
     await leaving.catch(() => writer.abandon());
   }

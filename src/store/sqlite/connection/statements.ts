@@ -24,14 +24,29 @@ import { prepareClaims } from '../work/claim.ts';
 import { prepareDueTimes } from '../work/clock-jumps.ts';
 import { prepareDuplicates } from '../work/duplicates.ts';
 import { prepareJoins } from '../work/joins.ts';
+import { prepareMembership } from '../work/membership.ts';
 import { prepareNotedWal } from '../work/noted-wal.ts';
 import type { Processes } from '../work/processes.ts';
 import { prepareRecord } from '../work/record.ts';
 import { prepareSettling } from '../work/settle.ts';
 import { prepareUnblock } from '../work/unblock.ts';
 
-/** All reads and writes of the inbox through one connection. */
+/** All reads and writes of the inbox through one connection, in parts. */
 export type Statements = ReturnType<typeof prepareStatements>;
+
+export type Part = keyof Statements;
+
+/**
+ * The names of a part's methods. Those that write are called by name on the writer, in a transaction that they mostly
+ * share with other writes. Their arguments and results are sent between threads, so they are plain data.
+ */
+export type MethodOf<P extends Part> = keyof Statements[P] & string;
+
+type Method<P extends Part, M extends MethodOf<P>> = Extract<Statements[P][M], (...args: never[]) => unknown>;
+
+export type ArgsOf<P extends Part, M extends MethodOf<P>> = Parameters<Method<P, M>>;
+
+export type ResultOf<P extends Part, M extends MethodOf<P>> = ReturnType<Method<P, M>>;
 
 /** Prepares the statements of a connection, once. */
 export function prepareStatements(
@@ -44,21 +59,25 @@ export function prepareStatements(
   const settling = prepareSettling(database, processes);
   const record = prepareRecord(database, processes, earlier);
   const removal = prepareRemoval(database);
+  const scrubbing = prepareScrubbing(database);
+  const claims = prepareClaims(database, processes);
+  const dueTimes = prepareDueTimes(database);
+  const notedWal = prepareNotedWal(database);
   return {
     processes,
-    notedWal: prepareNotedWal(database),
+    notedWal,
     record,
     settling,
     callEvents,
-    dueTimes: prepareDueTimes(database),
+    dueTimes,
     unblock: prepareUnblock(database),
-    claims: prepareClaims(database, processes),
+    claims,
+    membership: prepareMembership({ processes, notedWal, claims, dueTimes }),
     joins: prepareJoins(database, settling),
     pinnedScheme: preparePinnedScheme(database),
-    keepDelivery: prepareKeepDelivery(database),
-    quarantine: prepareQuarantine(database, record),
+    quarantine: { ...prepareQuarantine(database, record), keep: prepareKeepDelivery(database) },
     drift: prepareDrift(database),
-    addDuplicates: prepareDuplicates(database, earlier),
+    duplicates: { add: prepareDuplicates(database, earlier) },
     listCalls: prepareCallList(database, callEvents.eventsOf),
     overview: prepareOverview(database),
     handlers: prepareHandlers(database),
@@ -71,7 +90,7 @@ export function prepareStatements(
     replays: prepareReplays(database, audit),
     dismissals: prepareDismissals(database, audit),
     cleaning: prepareCleaning(database, removal.remove),
-    erasure: prepareErasure(database, removal),
-    scrubbing: prepareScrubbing(database),
+    erasure: prepareErasure(database, { ...removal, wantScrubbing: scrubbing.want }),
+    scrubbing,
   };
 }

@@ -9,9 +9,6 @@ export function prepareHandlers(database: Database.Database) {
     'insert into paused_handlers values (@handler, @since, @by, @reason) on conflict do nothing',
   );
   const resume = database.prepare('delete from paused_handlers where handler = ?');
-  const erase = database.prepare(
-    'update paused_handlers set paused_by = null, reason = null where handler = ?',
-  );
   const next = database
     .prepare(
       `insert into handler_rates values (@handler, @now) on conflict do update
@@ -46,7 +43,6 @@ export function prepareHandlers(database: Database.Database) {
       return listPaused().find(({ handler }) => handler === row.handler) ?? row;
     },
     resume: (handler: string): boolean => resume.run(handler).changes > 0,
-    erase: (handler: string): void => void erase.run(handler),
     reserveStarts({ handler, count, gap }: StartSlots, now: number): number {
       const nextAt = next.get({ handler, now, max: maxDelay(gap) }) as number;
       if (nextAt - now <= maxReservedAhead) reserve.run(count * gap, handler);

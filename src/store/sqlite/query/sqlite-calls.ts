@@ -28,13 +28,13 @@ export const callsOn = (session: Session): CallStore => ({
 
   async noteSeen(handler, callId, events) {
     const rows = await session.read(({ callEvents }) => callEvents.eventsOf(callId));
-    const hasSeenAll = await session.write('noteSeen', [handler, callId, namesAmong(rows, events)]);
+    const hasSeenAll = await session.write('joins', 'noteSeen', [handler, callId, namesAmong(rows, events)]);
     // If the events have been erased meanwhile, there is nothing left to see.
     return { events: rows, isSettled: hasSeenAll || rows.length === 0 };
   },
 
   lookBack(join) {
     session.requestCorrection();
-    return session.write('lookBack', [join, session.clock.now()]);
+    return session.write('joins', 'lookBack', [join, session.clock.now()]);
   },
 });

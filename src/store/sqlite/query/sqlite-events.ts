@@ -25,7 +25,7 @@ export function eventsOn(session: Session): EventStore {
       return { events: await session.read(({ events }) => events.summaries(sequences)), cursor };
     },
 
-    addDuplicates: (seen) => session.write('addDuplicates', [seen]),
+    addDuplicates: (seen) => session.write('duplicates', 'add', [seen]),
     lastSequence,
 
     async stretch(filter, after, upTo) {
@@ -40,10 +40,10 @@ export function eventsOn(session: Session): EventStore {
     wouldRequeue: (step) => session.read(({ replays }) => replays.wouldRequeue(step)),
     requeue(step) {
       session.requestCorrection();
-      return session.write('replay', [step]);
+      return session.write('replays', 'requeue', [step]);
     },
     wouldDismiss: (step) => session.read(({ dismissals }) => dismissals.wouldDismiss(step)),
-    dismiss: (step) => session.write('dismiss', [step]),
+    dismiss: (step) => session.write('dismissals', 'dismiss', [step]),
 
     /** In several steps: no index leads to the runs of a replay, so this goes through all stored runs. */
     async replayed(replay) {

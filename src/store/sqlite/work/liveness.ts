@@ -28,18 +28,21 @@ export class Liveness {
     // While the database was locked no process could write a heartbeat, so counting missed ones starts again.
     if (!isPrompt) processes.forgiveMissedHeartbeats();
     const dead = [...processes.dead(), ...(isPrompt ? processes.lookAtSilent() : [])];
-    return dead.length === 0 ? 0 : this.#session.write('takeOver', [dead]);
+    return dead.length === 0 ? 0 : this.#session.write('membership', 'takeOver', [dead]);
   }
 
   /** Resolves to the handlers of each other living process that has announced its own. */
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
-    return this.#session.write('announce', [handlers], { timeout: announceTimeout });
+    return this.#session.write('processes', 'announce', [handlers], { timeout: announceTimeout });
   }
 
   /** Writes a heartbeat; resolves to whether that was possible at once. */
   async #heartbeat(processes: Processes, askedAt: number): Promise<boolean> {
     try {
-      await this.#session.write('heartbeat', [this.#session.clock.now(), this.#session.opened().wal]);
+      await this.#session.write('membership', 'heartbeat', [
+        this.#session.clock.now(),
+        this.#session.opened().wal,
+      ]);
     } catch (error) {
       processes.forgiveMissedHeartbeats();
       throw error;

@@ -1,4 +1,3 @@
-import { isOutside } from './operations.ts';
 import type { WriteResult } from './write-group.ts';
 import {
   type WriteFailure,
@@ -10,6 +9,7 @@ import {
   isAwaited,
   isEvent,
   isOperation,
+  isOutside,
   lastGivenUp,
   unpacked,
 } from './write-message.ts';
@@ -147,7 +147,7 @@ export function groupSizeOf(waiting: readonly { readonly item: WriteItem }[]): n
   let count = 0;
   for (const { item } of waiting) {
     bytes += bytesOf(item);
-    const isAlone = isOperation(item) && (item.isAlone || isOutside(item));
+    const isAlone = isOutside(item) || (isOperation(item) && item.isAlone);
     if (count === groupWrites || (count > 0 && (isAlone || bytes > groupBytes))) break;
     count += 1;
     if (isAlone) break;

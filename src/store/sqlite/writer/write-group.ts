@@ -3,13 +3,14 @@ import { isDiskError, isDiskFull, isLocked } from '../connection/connection.ts';
 import { setPragma } from '../connection/pragma.ts';
 import type { Statements } from '../connection/statements.ts';
 import type { EventRow } from '../work/record.ts';
-import { type Operation, isOutside, operationsOn } from './operations.ts';
 import {
+  type OperationItem,
   type WriteFailure,
   type WriteItem,
   isEndOfClaim,
   isEvent,
   isOperation,
+  isOutside,
   probe,
   sync,
 } from './write-message.ts';
@@ -27,6 +28,8 @@ export interface GroupWritten {
   /** Whether the disk has failed or is full: earlier commits may be missing on it. */
   readonly isDiskFailure: boolean;
 }
+
+type Method = (...args: readonly unknown[]) => unknown;
 
 /** Returns the items still to be written, without those given up by now. */
 export type Remaining = () => readonly WriteItem[];
@@ -48,7 +51,6 @@ export function prepareWriteGroup(
   statements: Statements,
   isUnproven = false,
 ): WriteGroup {
-  const operations = operationsOn(statements);
   let isDiskUnproven = isUnproven;
   // IMMEDIATE, because a transaction that begins with a read may be refused at its first write.
   const begin = database.prepare('begin immediate');
@@ -58,8 +60,8 @@ export function prepareWriteGroup(
     "insert into settings values ('synced', '') on conflict do update set value = ''",
   );
 
-  const run = ({ name, args }: Operation): unknown =>
-    (operations[name] as (...given: readonly unknown[]) => unknown)(...args);
+  const run = ({ part, method, args }: OperationItem): unknown =>
+    (statements[part][method as never] as Method)(...args);
 
   const write = (items: readonly WriteItem[]): unknown[] => {
     const recorded = statements.record(eventsIn(items))[Symbol.iterator]();
@@ -114,7 +116,7 @@ export function prepareWriteGroup(
     };
   };
 
-  const outside = (operation: Operation): GroupWritten => {
+  const outside = (operation: OperationItem): GroupWritten => {
     try {
       return { written: [{ value: run(operation) }], isChanged: true, isDiskFailure: false };
     } catch (error) {
@@ -156,7 +158,9 @@ export function failureOf(error: unknown): WriteFailure {
  * is written, while the result of `claimEvents`, which the caller gets before, could have a later event of its call.
  */
 function eventsIn(items: readonly WriteItem[]): readonly EventRow[] {
-  const claim = items.findIndex((item) => isOperation(item) && item.name === 'claimEvents');
+  const claim = items.findIndex(
+    (item) => isOperation(item) && item.part === 'claims' && item.method === 'events',
+  );
   if (claim < 0) return items.filter(isEvent);
   const later = items.slice(claim).filter(isEvent);
   return [

@@ -2,8 +2,8 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Sequence } from '../../event-record.ts';
 import type { FileIds } from '../connection/database-files.ts';
+import type { Part } from '../connection/statements.ts';
 import type { EventRow } from '../work/record.ts';
-import type { Operation } from './operations.ts';
 
 /** What the writer thread needs to start. */
 export interface WriterData {
@@ -36,7 +36,11 @@ export const sync = 'sync';
 /** Tests whether the database can be written. It writes to the disk only if the disk refused the last write. */
 export const probe = 'probe';
 
-export interface OperationItem extends Operation {
+/** Calls a method of a part of the statements. */
+export interface OperationItem {
+  readonly part: Part;
+  readonly method: string;
+  readonly args: readonly unknown[];
   /** Whether a delivery's answer waits for it, and is 503 if it takes too long. */
   readonly isAwaited: boolean;
   /** Whether it gets a transaction of its own, because it may take long. */
@@ -139,7 +143,12 @@ export function isEndOfClaim(item: WriteItem): item is Sequence {
 }
 
 export function isOperation(item: WriteItem): item is OperationItem {
-  return typeof item === 'object' && 'name' in item;
+  return typeof item === 'object' && 'part' in item;
+}
+
+/** Whether a write runs by itself, outside of any transaction. */
+export function isOutside(item: WriteItem): boolean {
+  return isOperation(item) && item.part === 'scrubbing';
 }
 
 /** Whether a delivery's answer waits for a write, and is 503 if it takes too long. */

@@ -1,8 +1,8 @@
 import type { ClaimedEvent } from '../../claims.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Recording } from '../../store.ts';
+import type { ArgsOf, MethodOf, Part, ResultOf } from '../connection/statements.ts';
 import type { EventRow, RecordedRow } from '../work/record.ts';
-import type { OperationName, Operations } from './operations.ts';
 import { type WriteFailure, type WriteItem, probe, sync } from './write-message.ts';
 
 export interface WriteOptions {
@@ -19,8 +19,6 @@ export interface WriteOptions {
   /** How long it may wait for another process that has locked the database, in milliseconds. Default Infinity. */
   readonly timeout?: number;
 }
-
-export type ResultOf<Name extends OperationName> = ReturnType<Operations[Name]>;
 
 /** A write, and the buffers in it to transfer to the writer thread instead of copying them. */
 export interface Sendable {
@@ -57,17 +55,18 @@ export abstract class Writer {
   abstract close(): Promise<void>;
   protected abstract add(write: Sendable, callbacks: WriteCallbacks): void;
 
-  /** Runs an operation. `onWritten` is called synchronously, in the order of the writes. */
-  run<Name extends OperationName>(
-    name: Name,
-    args: Parameters<Operations[Name]>,
+  /** Calls a method of a part of the statements. `onWritten` is called synchronously, in the order of the writes. */
+  run<P extends Part, M extends MethodOf<P>>(
+    part: P,
+    method: M,
+    args: ArgsOf<P, M>,
     { isAwaited = false, bytes = 0, isAlone = false, timeout = Infinity, transfer = [] }: WriteOptions = {},
-    onWritten: (result: ResultOf<Name>) => void = () => {},
-  ): Promise<ResultOf<Name>> {
-    const item = { name, args, isAwaited, isAlone, timeout, bytes };
+    onWritten: (result: ResultOf<P, M>) => void = () => {},
+  ): Promise<ResultOf<P, M>> {
+    const item = { part, method, args, isAwaited, isAlone, timeout, bytes };
     return this.#write({ item, transfer }, (result) => {
-      onWritten(result as ResultOf<Name>);
-      return result as ResultOf<Name>;
+      onWritten(result as ResultOf<P, M>);
+      return result as ResultOf<P, M>;
     });
   }
 

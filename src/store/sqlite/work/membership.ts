@@ -1,0 +1,58 @@
+import type { FileMarks } from '../connection/database-files.ts';
+import type { prepareClaims } from './claim.ts';
+import type { SeenJumps, prepareDueTimes } from './clock-jumps.ts';
+import type { prepareNotedWal } from './noted-wal.ts';
+import type { Processes } from './processes.ts';
+
+export interface MembershipParts {
+  readonly processes: Processes;
+  readonly notedWal: Pick<ReturnType<typeof prepareNotedWal>, 'note' | 'forget'>;
+  readonly claims: Pick<ReturnType<typeof prepareClaims>, 'releaseAll'>;
+  readonly dueTimes: ReturnType<typeof prepareDueTimes>;
+}
+
+/** This process among those that share the file. All functions run inside the caller's transaction. */
+export function prepareMembership({ processes, notedWal, claims, dueTimes }: MembershipParts) {
+  return {
+    /**
+     * Enters this process among those that share the file, and gives back what it held under `former`, its id so far,
+     * or 0. That is an argument because `processes.id` may be of an `enter` that was rolled back. Returns the new id.
+     *
+     * @param wal The WAL to note, if any
+     */
+    enter(now: number, former: number, wal: FileMarks | undefined): number {
+      if (former === 0 && !processes.hasOthers()) dueTimes.catchUp(now);
+      claims.releaseAll(former, { died: false });
+      processes.remove(former);
+      const id = processes.enter(now);
+      if (wal) notedWal.note(wal);
+      dueTimes.note(now);
+      return id;
+    },
+
+    /** Gives back what this process holds, and removes the process. */
+    leave(now: number, jumps: SeenJumps): void {
+      dueTimes.correct(jumps);
+      dueTimes.note(now);
+      claims.releaseAll(processes.id, { died: false });
+      notedWal.forget();
+      processes.remove(processes.id);
+    },
+
+    heartbeat(now: number, wal: FileMarks | undefined): void {
+      processes.heartbeat();
+      if (wal) notedWal.note(wal);
+      dueTimes.note(now);
+    },
+
+    /** Takes over what dead processes held. Returns the number of claims. */
+    takeOver(dead: readonly number[]): number {
+      let takenOver = 0;
+      for (const id of dead) {
+        takenOver += claims.releaseAll(id, { died: true });
+        processes.remove(id);
+      }
+      return takenOver;
+    },
+  };
+}
