@@ -82,7 +82,7 @@ export class SqliteStore implements Store {
   }
 
   async probe(): Promise<void> {
-    await this.#session.requireWriter().probe();
+    await this.#session.write('disk', 'probe', []);
   }
 
   isOverloaded(): boolean {
@@ -182,11 +182,16 @@ export class SqliteStore implements Store {
       settleWith(this.#session, () => endedRun(run, end, isLast, this.#session.clock.now()), effects),
     );
     try {
-      await this.#session.requireWriter().sync();
+      await this.#sync();
     } catch (error) {
-      throw new Unconfirmed(error, () => this.#session.requireWriter().sync());
+      throw new Unconfirmed(error, () => this.#sync());
     }
     return settled;
+  }
+
+  /** Resolves when everything committed before is on disk; rejects if the disk refuses. */
+  #sync(): Promise<void> {
+    return this.#session.write('disk', 'sync', []);
   }
 
   /** Runs users' effects, undoes them, and resolves to what they would have written: for a backtest on a copy. */

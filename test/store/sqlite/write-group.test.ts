@@ -7,7 +7,7 @@ import { prepareLookThrough } from '../../../src/store/sqlite/dedupe/eras.ts';
 import { Processes } from '../../../src/store/sqlite/work/processes.ts';
 import { eventRow } from '../../../src/store/sqlite/work/record.ts';
 import { prepareWriteGroup } from '../../../src/store/sqlite/writer/write-group.ts';
-import { probe, sync } from '../../../src/store/sqlite/writer/write-message.ts';
+import type { OperationItem } from '../../../src/store/sqlite/writer/write-message.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { eventOf } from '../parts.ts';
 
@@ -17,13 +17,9 @@ function opened() {
   openDatabase(file).close();
   const database = connect(file);
   onTestFinished(() => void database.close());
-  const prepare = (isUnproven = false) => {
+  const prepare = () => {
     const processes = new Processes(database, 1);
-    return prepareWriteGroup(
-      database,
-      prepareStatements(database, processes, prepareLookThrough(database)),
-      isUnproven,
-    );
+    return prepareWriteGroup(database, prepareStatements(database, processes, prepareLookThrough(database)));
   };
   const count = () => database.prepare('select count(*) from events').pluck().get();
   return { database, prepare, count };
@@ -57,8 +53,17 @@ test.each(['SQLITE_IOERR_FSYNC', 'SQLITE_FULL'])('after %s nothing of the group 
   expect(count()).toBe(0);
 });
 
+const operation = (part: OperationItem['part'], method: string, args: unknown[] = []): OperationItem => ({
+  part,
+  method,
+  args,
+  isAwaited: false,
+  isAlone: false,
+  timeout: 0,
+  bytes: 0,
+});
 /** An operation that throws. */
-const broken = { part: 'settling', method: 'settle', args: [undefined], isAwaited: false } as never;
+const broken = operation('settling', 'settle', [undefined]);
 
 test('a write that fails by itself takes no other with it', () => {
   const { prepare, count } = opened();
@@ -69,11 +74,12 @@ test('a write that fails by itself takes no other with it', () => {
   expect(count()).toBe(3);
 });
 
-test('a sync is one, also if nothing else has changed the database', () => {
+test('a sync is one, also if nothing else has changed the database; a probe leaves the disk alone', () => {
   const { prepare } = opened();
   const write = prepare();
   expect(write(() => [99])).toMatchObject({ written: [{ value: false }], isChanged: false });
-  expect(write(() => [99, sync])).toMatchObject({ isChanged: true });
+  expect(write(() => [99, operation('disk', 'sync')])).toMatchObject({ isChanged: true });
+  expect(write(() => [operation('disk', 'probe')])).toMatchObject({ isChanged: false });
 });
 
 test('of writes that are made one by one, none is made after one that the disk has refused', () => {
@@ -84,12 +90,4 @@ test('of writes that are made one by one, none is made after one that the disk h
   expect(done?.written.slice(2)).toEqual([{ failure }, { failure }]);
   expect(done).toMatchObject({ isDiskFailure: true });
   expect(count()).toBe(1);
-});
-
-test('a probe leaves the disk alone, unless the disk has refused the last write', () => {
-  const { prepare } = opened();
-  expect(prepare()(() => [probe])).toMatchObject({ isChanged: false });
-  const write = prepare(true);
-  expect(write(() => [probe])).toMatchObject({ isChanged: true });
-  expect(write(() => [probe])).toMatchObject({ isChanged: false });
 });

@@ -70,6 +70,7 @@ export function prepareStatements(
     settling,
     callEvents,
     dueTimes,
+    disk: prepareDisk(database),
     unblock: prepareUnblock(database),
     claims,
     membership: prepareMembership({ processes, notedWal, claims, dueTimes }),
@@ -92,5 +93,18 @@ export function prepareStatements(
     cleaning: prepareCleaning(database, removal.remove),
     erasure: prepareErasure(database, { ...removal, wantScrubbing: scrubbing.want }),
     scrubbing,
+  };
+}
+
+/** Asks the disk. `probe` asks only whether a transaction can begin. */
+function prepareDisk(database: Database.Database) {
+  // A commit without any change is not synced.
+  const touch = database.prepare(
+    "insert into settings values ('synced', '') on conflict do update set value = ''",
+  );
+  return {
+    /** Has the commit synced, and with it everything committed before. */
+    sync: (): void => void touch.run(),
+    probe(): void {},
   };
 }

@@ -11,8 +11,6 @@ import {
   isEvent,
   isOperation,
   isOutside,
-  probe,
-  sync,
 } from './write-message.ts';
 
 /** How long each transaction waits for another process, in milliseconds, when a failed group is written one by one. */
@@ -43,22 +41,12 @@ export type WriteGroup = (remaining: Remaining) => GroupWritten | undefined;
 /**
  * Prepares the writing of groups. Events are written first and together, because they share reads from the inbox; then
  * claims are ended, and then the other operations run in their order.
- *
- * `isUnproven`: the last write failed at the disk, so that a probe must write to it.
  */
-export function prepareWriteGroup(
-  database: Database.Database,
-  statements: Statements,
-  isUnproven = false,
-): WriteGroup {
-  let isDiskUnproven = isUnproven;
+export function prepareWriteGroup(database: Database.Database, statements: Statements): WriteGroup {
   // IMMEDIATE, because a transaction that begins with a read may be refused at its first write.
   const begin = database.prepare('begin immediate');
   const commit = database.prepare('commit');
   const totalChanges = database.prepare('select total_changes()').pluck();
-  const touch = database.prepare(
-    "insert into settings values ('synced', '') on conflict do update set value = ''",
-  );
 
   const run = ({ part, method, args }: OperationItem): unknown =>
     (statements[part][method as never] as Method)(...args);
@@ -69,7 +57,7 @@ export function prepareWriteGroup(
     return items.map((item) => {
       if (isEvent(item)) return recorded.next().value;
       if (isEndOfClaim(item)) return ended.next().value === true;
-      return isOperation(item) ? run(item) : undefined;
+      return run(item);
     });
   };
 
@@ -80,12 +68,8 @@ export function prepareWriteGroup(
       // Only now that this process has the lock: items given up while it waited must not be written.
       const items = remaining();
       const values = write(items);
-      // A commit without any change is not synced.
-      const needsSync = items.includes(sync) || (isDiskUnproven && items.includes(probe));
-      if (totalChanges.get() === changesBefore && needsSync) touch.run();
       const isChanged = totalChanges.get() !== changesBefore;
       commit.run();
-      if (isChanged) isDiskUnproven = false;
       return { written: values.map((value) => ({ value })), isChanged, isDiskFailure: false };
     } finally {
       // A failed statement may have ended the transaction; a failed commit has not.

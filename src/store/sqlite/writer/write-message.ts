@@ -28,13 +28,7 @@ export const lastGivenUp = 0;
 export const abandoned = 1;
 
 /** A write: an event, the sequence of an event whose claim ends, or any other operation. */
-export type WriteItem = EventRow | Sequence | OperationItem | typeof sync | typeof probe;
-
-/** Requires that everything committed before is on disk. */
-export const sync = 'sync';
-
-/** Tests whether the database can be written. It writes to the disk only if the disk refused the last write. */
-export const probe = 'probe';
+export type WriteItem = EventRow | Sequence | OperationItem;
 
 /** Calls a method of a part of the statements. */
 export interface OperationItem {

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { connectAgain } from '../connection/connection.ts';
 import { DatabaseFiles } from '../connection/database-files.ts';
-import { prepareStatements } from '../connection/statements.ts';
+import { type Statements, prepareStatements } from '../connection/statements.ts';
 import { FilteredIdentities } from '../dedupe/filtered-identities.ts';
 import { Processes } from '../work/processes.ts';
 import { Checkpoints } from './checkpoints.ts';
@@ -20,10 +20,10 @@ export class WriterConnection {
   readonly checkpoints: Checkpoints;
   readonly write: WriteGroup;
   readonly #database: Database.Database;
+  readonly #statements: Statements;
   readonly #processes: Processes;
 
-  /** `isUnproven`: the last write failed at the disk. */
-  constructor({ file, files, id }: Pick<WriterData, 'file' | 'files' | 'id'>, isUnproven = false) {
+  constructor({ file, files, id }: Pick<WriterData, 'file' | 'files' | 'id'>) {
     this.#database = connectAgain(file, files);
     this.files = new DatabaseFiles(this.#database, file, files);
     this.#database.pragma('busy_timeout = 0');
@@ -32,13 +32,23 @@ export class WriterConnection {
     this.checkpoints = new Checkpoints(this.#database, file, files);
     this.earlier = new FilteredIdentities(this.#database);
     this.#processes = new Processes(this.#database, id);
-    const statements = prepareStatements(this.#database, this.#processes, this.earlier);
-    this.write = prepareWriteGroup(this.#database, statements, isUnproven);
+    this.#statements = prepareStatements(this.#database, this.#processes, this.earlier);
+    this.write = prepareWriteGroup(this.#database, this.#statements);
   }
 
   /** The id under which the process has entered. */
   get process(): number {
     return this.#processes.id;
+  }
+
+  /**
+   * Empties the WAL, and then has the disk take a write.
+   *
+   * @throws unless both succeed
+   */
+  prove(): void {
+    this.checkpoints.empty();
+    this.#statements.disk.sync();
   }
 
   close(): void {

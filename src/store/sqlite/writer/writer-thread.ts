@@ -150,10 +150,10 @@ export class WriterThread {
   }
 
   /**
-   * Refuses writes after the disk has failed, until the database has been opened anew and its WAL is empty. After a
-   * failed sync, the kernel may report that the next one succeeded although the data of the first is not on disk;
-   * everything after that place in the WAL would then be unreadable. On a full disk, the WAL would take whatever room
-   * becomes free, until too little is left to checkpoint it.
+   * Refuses writes after the disk has failed, until the database has been opened anew, its WAL is empty, and the disk
+   * has taken a write. After a failed sync, the kernel may report that the next one succeeded although the data of the
+   * first is not on disk; everything after that place in the WAL would then be unreadable. On a full disk, the WAL
+   * would take whatever room becomes free, until too little is left to checkpoint it.
    */
   #failClosed(failure: WriteFailure): void {
     this.#diskFailure = { failure, until: systemClock.elapsed() };
@@ -166,8 +166,8 @@ export class WriterThread {
     try {
       const { process: id } = this.#connection;
       this.#connection.close();
-      this.#connection = new WriterConnection({ ...this.#data, id }, true);
-      this.#connection.checkpoints.empty();
+      this.#connection = new WriterConnection({ ...this.#data, id });
+      this.#connection.prove();
       this.#diskFailure = undefined;
     } catch (error) {
       // Not at once, because each try may take long.

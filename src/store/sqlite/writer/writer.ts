@@ -3,7 +3,7 @@ import type { Sequence } from '../../event-record.ts';
 import type { Recording } from '../../store.ts';
 import type { ArgsOf, MethodOf, Part, ResultOf } from '../connection/statements.ts';
 import type { EventRow, RecordedRow } from '../work/record.ts';
-import { type WriteFailure, type WriteItem, probe, sync } from './write-message.ts';
+import type { WriteFailure, WriteItem } from './write-message.ts';
 
 export interface WriteOptions {
   /**
@@ -93,16 +93,6 @@ export abstract class Writer {
   /** Ends the claim on an event; resolves to whether it still held. */
   endClaim(sequence: Sequence): Promise<boolean> {
     return this.#write({ item: sequence }, (isHeld) => isHeld as boolean);
-  }
-
-  /** Resolves when everything committed before is on disk; rejects if the disk refuses. */
-  sync(): Promise<void> {
-    return this.#write({ item: sync }, () => {});
-  }
-
-  /** Resolves if the database can be written. It writes to the disk only if the disk refused the last write. */
-  probe(): Promise<void> {
-    return this.#write({ item: probe }, () => {});
   }
 
   #write<T>(write: Sendable, resultOf: (result: unknown) => T): Promise<T> {

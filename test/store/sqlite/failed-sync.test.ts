@@ -1,0 +1,77 @@
+// @module-tag long
+/** What the writer thread does after the disk has refused a sync, on the test's own thread: no disk here does. */
+import { once } from 'node:events';
+import { MessageChannel } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { connect, openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
+import { DatabaseFiles } from '../../../src/store/sqlite/connection/database-files.ts';
+import { eventRow } from '../../../src/store/sqlite/work/record.ts';
+import { BorrowedLock } from '../../../src/store/sqlite/writer/write-lock.ts';
+import { type WrittenMessage, packed } from '../../../src/store/sqlite/writer/write-message.ts';
+import { WriterThread } from '../../../src/store/sqlite/writer/writer-thread.ts';
+import { temporaryDatabase } from '../../support/temporary.ts';
+import { eventOf } from '../parts.ts';
+
+type Prepare = (this: Database.Database, sql: string) => Database.Statement;
+
+/** Has the disk refuse all statements that begin with a text, until that is empty. */
+function refusing() {
+  const refused = { text: '' };
+  const prepare = Reflect.get(Database.prototype, 'prepare') as Prepare;
+  const refusingPrepare: Prepare = function (sql) {
+    const statement = prepare.call(this, sql);
+    const run = statement.run.bind(statement);
+    statement.run = (...given: unknown[]) => {
+      if (refused.text !== '' && sql.startsWith(refused.text))
+        throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
+      return run(...given);
+    };
+    return statement;
+  };
+  const spy = vi.spyOn(Database.prototype, 'prepare').mockImplementation(refusingPrepare);
+  onTestFinished(() => spy.mockRestore());
+  return refused;
+}
+
+/** A writer thread, another connection to its database, and a function that records one event. */
+async function opened() {
+  const file = temporaryDatabase();
+  openDatabase(file).close();
+  const other = connect(file);
+  const { port1, port2 } = new MessageChannel();
+  const files = new DatabaseFiles(other, file).ids;
+  const { memory: lock } = new BorrowedLock();
+  const givenUp = new BigInt64Array(new SharedArrayBuffer(16));
+  new WriterThread({ file, files, id: 1, lock, givenUp, port: port2 }).listen();
+  await once(port1, 'message');
+  onTestFinished(async () => {
+    port1.postMessage('close');
+    await once(port1, 'close');
+    other.close();
+  });
+  const record = async (traceId: string): Promise<string> => {
+    port1.postMessage(packed([eventRow(eventOf(traceId), false)]));
+    const [{ failures }] = (await once(port1, 'message')) as [WrittenMessage];
+    return failures[0]?.[1].message ?? 'written';
+  };
+  return { other, record };
+}
+
+test('after a failed sync, nothing is written until the log is empty and the disk has taken a write', async () => {
+  const refused = refusing();
+  const { other, record } = await opened();
+  expect(await record('first')).toBe('written');
+  expect(await record('second')).toBe('written');
+  other.exec('begin; select * from events');
+  refused.text = 'commit';
+  expect(await record('third')).toBe('disk I/O error');
+  refused.text = '';
+  expect(await record('third')).toBe('the WAL could not be checkpointed: it is in use');
+  other.exec('commit');
+  refused.text = 'insert into settings';
+  await expect.poll(() => record('third')).toBe('disk I/O error');
+  refused.text = '';
+  await expect.poll(() => record('third')).toBe('written');
+  expect(other.prepare('select trace_id from events').pluck().all()).toEqual(['first', 'second', 'third']);
+});
