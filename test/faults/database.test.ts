@@ -127,12 +127,10 @@ describe('a database that another process has locked', () => {
     await logs.until('run_done', traceIds.length + 1);
     expect(effectsOf(receiver).toSorted()).toEqual(['before-the-lock', ...traceIds].toSorted());
     expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 41 });
-    // A delivery that is given up at the very moment in which it is written is a duplicate when it comes again, at most
-    // once. Deliveries that were given up earlier were not written, or all of them would be duplicates.
+    // A delivery that was given up may be written all the same. It is a duplicate when it comes again, at most once.
     const duplicates = logs.of('delivery_duplicate').map(({ traceId }) => traceId);
     expect(new Set(duplicates).size).toBe(duplicates.length);
     for (const traceId of duplicates) expect(answered.get(String(traceId))?.at(-2)).toBe(503);
-    expect(duplicates.length).toBeLessThan(traceIds.length);
   });
 
   test('that a commit meets with in another database of the user fails that run alone', async () => {

@@ -6,7 +6,7 @@ import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, secret, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { type RunContext, createReceiver } from '../support/public.ts';
-import { started } from '../support/receiver.ts';
+import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const ends: Readonly<Record<string, (context: RunContext) => unknown>> = {
@@ -38,6 +38,7 @@ test('a database that needs no migration is opened while another connection has 
 
 test.each(Object.entries(ends))(
   'with another connection that locks it, a receiver stops while a run %s, which is done again',
+  { tags: 'long' },
   async (_end, end) => {
     const [clock, database, gate] = [new ManualClock(), temporaryDatabase(), new Gate()];
     const { receiver } = await started({ clock, database }, (r) =>
@@ -60,6 +61,41 @@ test.each(Object.entries(ends))(
     );
     await clock.runUntil(after.logs.until('run_done'));
     expect(seen).toEqual(['trace-1']);
+  },
+);
+
+/** An inbox in which the run of a second event waits for that of a first one, which has failed. */
+async function withBlockedRun(): Promise<string> {
+  const database = temporaryDatabase();
+  const { receiver } = await started({ database }, (r) =>
+    r.on('*', { name: 'held', order: 'strict', retry: { base: '1d', cap: '1d' } }, () => {
+      throw new Error('not today');
+    }),
+  );
+  for (const traceId of ['first', 'second']) await deliver(receiver, bodyOf({ traceId, callId: 'call-1' }));
+  await expect.poll(async () => (await receiver.counts()).runs.blocked).toBe(1);
+  await receiver.stop();
+  return database;
+}
+
+test(
+  'a start ends although another connection locks the inbox that it has opened, and it has runs to unblock',
+  { tags: 'long' },
+  async () => {
+    const [clock, database] = [new ManualClock(), await withBlockedRun()];
+    // Asked for when the inbox has been opened.
+    const secrets = (): string => {
+      lockedBeside(database);
+      return secret;
+    };
+    const { receiver } = made({ clock, database, secrets });
+    receiver.on('*', { name: 'held', order: 'none' }, () => {});
+    const starting = receiver.start();
+    await clock.runUntil(starting);
+    await expect(starting).rejects.toMatchObject({
+      code: 'database_unreadable',
+      message: expect.stringContaining('another process has locked it'),
+    });
   },
 );
 

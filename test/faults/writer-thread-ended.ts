@@ -15,7 +15,7 @@ const threads: Worker[] = [];
 process.on('worker', (thread) => threads.push(thread));
 const say = (line: Readonly<Record<string, unknown>>) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
-// Patient, because the writer gives up what comes too late for its sender: nobody would ever see the transaction of `slow`.
+// Patient, so that nothing but the end of the thread fails `slow`.
 const receiver = createReceiver({
   secrets: secret,
   database,

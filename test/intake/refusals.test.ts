@@ -183,7 +183,7 @@ describe('503 with Retry-After', () => {
     other.exec('rollback');
     other.close();
     clock.advance(20);
-    expect(JSON.parse((await take(receiver, { body })).body)).toMatchObject({ status: 'accepted' });
+    expect((await take(receiver, { body })).status).toBe(200);
   });
 });
 

@@ -164,10 +164,10 @@ export class SqliteStore implements Store {
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
     const write = async (isLast: boolean): Promise<Settled> => {
       const row = endedRun(run, end, isLast, this.#session.clock.now());
-      const writer = this.#session.requireWriter();
-      if (isOrdinary(row)) return (await writer.endClaim(row.sequence)) ? 'settled' : 'lost';
+      if (isOrdinary(row))
+        return (await this.#session.requireWriter().endClaim(row.sequence)) ? 'settled' : 'lost';
       this.#session.requestCorrection();
-      return writer.run('settling', 'settle', [row]);
+      return this.#session.write('settling', 'settle', [row]);
     };
     if (end.state.kind === 'due') return this.#claimed.store(run, end.attempts, write);
     return this.#claimed.detach(run, write);

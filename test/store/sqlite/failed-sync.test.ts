@@ -42,8 +42,7 @@ async function opened() {
   const { port1, port2 } = new MessageChannel();
   const files = new DatabaseFiles(other, file).ids;
   const { memory: lock } = new BorrowedLock();
-  const givenUp = new BigInt64Array(new SharedArrayBuffer(16));
-  new WriterThread({ file, files, id: 1, lock, givenUp, port: port2 }).listen();
+  new WriterThread({ file, files, id: 1, lock, port: port2 }).listen();
   await once(port1, 'message');
   onTestFinished(async () => {
     port1.postMessage('close');

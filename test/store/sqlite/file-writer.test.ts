@@ -2,12 +2,12 @@
 import { copyFileSync, renameSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ClaimedEvent } from '../../../src/store/claims.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { lockedPause } from '../../../src/store/sqlite/settle-with.ts';
+import type { Recording } from '../../../src/store/store.ts';
 import { ManualClock, turn } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
-import { claimedRuns, done, endOf, eventOf, record, traceIdsOf } from '../parts.ts';
+import { claimedOf, claimedRuns, done, endOf, eventOf, record, traceIdsOf } from '../parts.ts';
 
 /** Locks the database through another connection; returns the function that unlocks it. */
 function locked(file: string): () => void {
@@ -26,6 +26,14 @@ async function openedAndLocked() {
   return { file, clock, store, unlock: locked(file) };
 }
 
+/** An open store. Its time stands still. */
+async function opened(): Promise<SqliteStore> {
+  const store = new SqliteStore(temporaryDatabase(), new ManualClock());
+  await store.open();
+  onTestFinished(() => store.close());
+  return store;
+}
+
 /** Blocks the event loop until this is so. */
 function blockUntil(isSo: () => boolean): void {
   const end = Date.now() + 5_000;
@@ -41,7 +49,7 @@ test.each(full)(
   'an overloaded database accepts at most so many $what',
   { tags: 'long' },
   async ({ most, body }) => {
-    const { store, unlock } = await openedAndLocked();
+    const store = await opened();
     const outcomes: string[] = [];
     const recordOne = async (place: number): Promise<void> => {
       outcomes[place] = 'waiting';
@@ -49,14 +57,14 @@ test.each(full)(
         ({ message }) => message,
       );
     };
-    const under = Array.from({ length: most }, (_, place) => recordOne(place));
-    const beyond = [recordOne(most), recordOne(most + 1)];
-    await Promise.all(beyond);
+    const recording: Promise<void>[] = [];
+    // The writer waits while the app has its lock.
+    store.database.transaction(() => {
+      for (let place = 0; place < most + 2; place += 1) recording.push(recordOne(place));
+      expect(store.isOverloaded()).toBe(true);
+    });
+    await Promise.all(recording);
     expect(new Set(outcomes.slice(most))).toEqual(new Set(['the database has fallen behind']));
-    expect(new Set(outcomes.slice(0, most))).toEqual(new Set(['waiting']));
-    expect(store.isOverloaded()).toBe(true);
-    unlock();
-    await Promise.all(under);
     expect(new Set(outcomes.slice(0, most))).toEqual(new Set(['new']));
     expect(store.isOverloaded()).toBe(false);
     // There is room again, and the refused events were not stored.
@@ -64,29 +72,78 @@ test.each(full)(
   },
 );
 
-test('what was given up is not stored later, and is no duplicate when it comes again', async () => {
+test('what was given up may be written later, and is then a duplicate when it comes again', async () => {
   const { clock, store, unlock } = await openedAndLocked();
-  const claims: Promise<ClaimedEvent | undefined>[] = [];
-  const recordMany = (name: string): Promise<string>[] =>
-    Array.from({ length: 100 }, (_, place) => {
-      const { written, claimed } = store.record(eventOf(`${name}-${place}`), true);
-      claims.push(claimed);
-      return written.catch(() => 'given up');
-    });
-  const early = recordMany('early');
+  const recordAll = () =>
+    Array.from({ length: 100 }, (_, place) => store.record(eventOf(`trace-${place}`), true));
+  const outcomes = (recordings: readonly Recording[]) =>
+    Promise.all(recordings.map(({ written }) => written.catch(() => 'given up')));
+  const claims = (recordings: readonly Recording[]) =>
+    Promise.all(recordings.map(async ({ claimed }) => (await claimed)?.traceId));
+  const first = recordAll();
   await turn();
-  clock.advance(400);
-  const late = recordMany('late');
-  await turn();
-  clock.advance(400);
-  expect(new Set(await Promise.all(early))).toEqual(new Set(['given up']));
+  clock.advance(700);
+  expect(new Set(await outcomes(first))).toEqual(new Set(['given up']));
   unlock();
-  expect(new Set(await Promise.all(late))).toEqual(new Set(['new']));
-  expect(new Set(await Promise.all(recordMany('early')))).toEqual(new Set(['new']));
-  const claimed = (await Promise.all(claims)).filter((event) => event !== undefined);
-  expect(claimed).toHaveLength(200);
-  expect(new Set(traceIdsOf(claimed)).size).toBe(200);
+  const claimed = await claims(first);
+  const again = recordAll();
+  expect(await outcomes(again)).toEqual(claimed.map((traceId) => (traceId ? 'duplicate' : 'new')));
+  const all = [...claimed, ...(await claims(again))].filter((traceId) => traceId !== undefined);
+  expect(all).toHaveLength(100);
+  expect(new Set(all).size).toBe(100);
 });
+
+test(
+  'while another process has the lock, deliveries fail, and nothing of them is left',
+  { tags: 'long' },
+  async () => {
+    const { store, unlock } = await openedAndLocked();
+    const recordAll = () =>
+      Promise.all(
+        Array.from({ length: 2_000 }, (_, place) =>
+          record(store, eventOf(`trace-${place}`)).catch(({ message }) => message),
+        ),
+      );
+    expect(new Set(await recordAll())).toEqual(new Set(['database is locked']));
+    unlock();
+    expect(new Set(await recordAll())).toEqual(new Set(['new']));
+  },
+);
+
+test('what no sender waits for is repeated for some seconds', { tags: 'long' }, async () => {
+  const { clock, file, store, unlock } = await openedAndLocked();
+  const waiting = store.claimEvents(10);
+  await clock.timer(5_000);
+  unlock();
+  expect(await waiting).toEqual([]);
+  await turn();
+  const unlockAgain = locked(file);
+  const failing = store.claimEvents(10).catch((error: unknown) => error);
+  await clock.timer(5_000);
+  clock.advance(5_000);
+  expect(await failing).toMatchObject({ code: 'database_unreadable' });
+  unlockAgain();
+});
+
+test(
+  'a process that has left is not entered again by a heartbeat that was locked out',
+  { tags: 'long' },
+  async () => {
+    const { clock, file, store, unlock } = await openedAndLocked();
+    unlock();
+    await claimedOf(store, eventOf('held'));
+    const unlockAgain = locked(file);
+    const heartbeat = store.keepAlive().catch(() => {});
+    for (let turned = 0; turned < 50; turned += 1) await turn();
+    const closing = store.close();
+    await clock.timer(5_000);
+    unlockAgain();
+    await Promise.all([heartbeat, closing]);
+    const other = new Database(file);
+    expect(other.prepare('select count(*) from processes').pluck().get()).toBe(0);
+    other.close();
+  },
+);
 
 test('what is claimed arrives in the order of the claims, also if the app hears of several commits at once', async () => {
   const file = temporaryDatabase();
@@ -113,9 +170,7 @@ test('what is claimed arrives in the order of the claims, also if the app hears 
 });
 
 test('of claims that end together, one that another process has taken over is lost and stays with that', async () => {
-  const store = new SqliteStore(temporaryDatabase(), new ManualClock());
-  await store.open();
-  onTestFinished(() => store.close());
+  const store = await opened();
   const records = ['a', 'b', 'c', 'd'].map((traceId) => eventOf(traceId));
   const claimed = await claimedRuns(store, records);
   const taken = claimed[1]?.sequence ?? 0;

@@ -47,7 +47,7 @@ const group = ['one', 'two', 'three'].map((traceId) => eventRow(eventOf(traceId)
 test.each(['SQLITE_IOERR_FSYNC', 'SQLITE_FULL'])('after %s nothing of the group is tried again', (code) => {
   const { database, prepare, count } = opened();
   refuseCommits(database, code);
-  const written = prepare()(() => group);
+  const written = prepare()(group);
   const failure = { message: 'disk I/O error', code };
   expect(written).toEqual({ written: group.map(() => ({ failure })), isChanged: false, isDiskFailure: true });
   expect(count()).toBe(0);
@@ -59,7 +59,6 @@ const operation = (part: OperationItem['part'], method: string, args: unknown[] 
   args,
   isAwaited: false,
   isAlone: false,
-  timeout: 0,
   bytes: 0,
 });
 /** An operation that throws. */
@@ -67,7 +66,7 @@ const broken = operation('settling', 'settle', [undefined]);
 
 test('a write that fails by itself takes no other with it', () => {
   const { prepare, count } = opened();
-  const done = prepare()(() => [...group.slice(0, 1), broken, ...group.slice(1)]);
+  const done = prepare()([...group.slice(0, 1), broken, ...group.slice(1)]);
   const recorded = (sequence: number) => ({ value: { sequence, isClaimed: false } });
   expect(done?.written).toMatchObject([recorded(1), { failure: {} }, recorded(2), recorded(3)]);
   expect(done).toMatchObject({ isChanged: true, isDiskFailure: false });
@@ -77,15 +76,15 @@ test('a write that fails by itself takes no other with it', () => {
 test('a sync is one, also if nothing else has changed the database; a probe leaves the disk alone', () => {
   const { prepare } = opened();
   const write = prepare();
-  expect(write(() => [99])).toMatchObject({ written: [{ value: false }], isChanged: false });
-  expect(write(() => [99, operation('disk', 'sync')])).toMatchObject({ isChanged: true });
-  expect(write(() => [operation('disk', 'probe')])).toMatchObject({ isChanged: false });
+  expect(write([99])).toMatchObject({ written: [{ value: false }], isChanged: false });
+  expect(write([99, operation('disk', 'sync')])).toMatchObject({ isChanged: true });
+  expect(write([operation('disk', 'probe')])).toMatchObject({ isChanged: false });
 });
 
 test('of writes that are made one by one, none is made after one that the disk has refused', () => {
   const { database, prepare, count } = opened();
   refuseCommits(database, 'SQLITE_IOERR_FSYNC', 1);
-  const done = prepare()(() => [...group.slice(0, 1), broken, ...group.slice(1)]);
+  const done = prepare()([...group.slice(0, 1), broken, ...group.slice(1)]);
   const failure = { message: 'disk I/O error', code: 'SQLITE_IOERR_FSYNC' };
   expect(done?.written.slice(2)).toEqual([{ failure }, { failure }]);
   expect(done).toMatchObject({ isDiskFailure: true });

@@ -14,7 +14,6 @@ const delivery = (bytes: number): WriteItem => ({
   args: [],
   isAwaited: true,
   isAlone: false,
-  timeout: Infinity,
   bytes,
 });
 

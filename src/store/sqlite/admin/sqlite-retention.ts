@@ -2,8 +2,6 @@ import { refProcess, pause } from '../../../kit/clock.ts';
 import type { RetentionStore, Scrubbed } from '../../retention-store.ts';
 import type { Session } from '../connection/session.ts';
 
-/** How long cleaning waits for a locked database, in milliseconds: it can be done later. */
-const cleaningTimeout = 1_000;
 /** The largest database that is rewritten by default, in bytes. Deliveries wait about half a second for that. */
 const maxToRewrite = 128 * 1024 * 1024;
 /** How long scrubbing waits for readers in other processes, and the pause between two tries, in milliseconds. */
@@ -17,7 +15,7 @@ export const retentionOn = (session: Session): RetentionStore => ({
   async clean(limits, after) {
     const { hasWork, next } = await session.read(({ cleaning }) => cleaning.hasWork(limits, after));
     if (!hasWork) return { events: 0, runs: 0, quarantined: 0, traceIds: 0, next };
-    return session.write('cleaning', 'step', [limits, after], { ...alone, timeout: cleaningTimeout });
+    return session.write('cleaning', 'step', [limits, after], alone);
   },
 
   look: (where, after) => session.read(({ erasure }) => erasure.look(where, after)),

@@ -41,12 +41,12 @@ export function toProblem(error: unknown, file: string): RingbackError {
   );
 }
 
-/** The problem behind a driver's error, if it is the disk or the file; undefined for other errors. */
+/** The problem behind a driver's error, if it is the disk, the file or its lock; undefined for other errors. */
 export function problemOf(error: unknown, file: string): RingbackError | undefined {
   if (error instanceof RingbackError) return error;
   if (isDiskFull(error) || (isDiskError(error) && !hasRoom(file)))
     return ringbackError('database_full', { database: file });
-  return isReadOnly(error) || isDiskError(error)
+  return isReadOnly(error) || isDiskError(error) || isLocked(error)
     ? ringbackError('database_unreadable', { database: file, cause: openingCause(error) })
     : undefined;
 }

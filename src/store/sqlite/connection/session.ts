@@ -7,7 +7,7 @@ import { MemoryWriter } from '../writer/memory-writer.ts';
 import type { WriteOptions, Writer } from '../writer/writer.ts';
 import { ClockJumps } from '../work/clock-jumps.ts';
 import { beforeExit } from './before-exit.ts';
-import { openTimeout, problemOf, toProblem } from './connection.ts';
+import { problemOf, toProblem } from './connection.ts';
 import { FileGuard } from './file-guard.ts';
 import { type OpenInbox, openInbox } from './open-inbox.ts';
 import { progressOf } from '../admin/move-target.ts';
@@ -15,9 +15,8 @@ import { requireWhole } from '../../shared/move.ts';
 import { setPragma } from './pragma.ts';
 import type { ArgsOf, MethodOf, Part, ResultOf } from './statements.ts';
 import { inboxDatabase } from './user-database.ts';
+import { whileLocked } from './while-locked.ts';
 
-/** How long closing waits for a locked database, in milliseconds. */
-const closeTimeout = 5_000;
 /** How long users' own writes wait for a locked database, in milliseconds. */
 const usersTimeout = 1_000;
 
@@ -59,7 +58,7 @@ export class Session {
     database.pragma('busy_timeout = 0');
     const writer = this.#startWriter(inbox);
     await writer.ready();
-    await this.#enter(writer, { timeout: openTimeout }).catch((error: unknown) => {
+    await this.#enter().catch((error: unknown) => {
       throw toProblem(error, this.#file);
     });
     // Only after entering: a move writes nothing while the inbox has a process.
@@ -74,7 +73,7 @@ export class Session {
     const inbox = this.#inbox;
     const writer = this.#writer;
     if (!inbox) return;
-    if (writer) await this.#leave(writer);
+    if (writer) await this.#leave();
     this.#stayAtExit();
     await writer?.close();
     this.#inbox = undefined;
@@ -82,10 +81,9 @@ export class Session {
     inbox.database.close();
   }
 
-  /** From now on, writes that would have to wait for another process fail. */
+  /** From now on, nothing is repeated because another process has locked the database. */
   abandon(): void {
     this.#isAbandoned = true;
-    this.#writer?.abandon();
   }
 
   get isAbandoned(): boolean {
@@ -124,12 +122,13 @@ export class Session {
     if (this.#isClosed) throw ringbackError('database_closed', { database: this.#file });
     // The thread has ended unexpectedly, and the writes that it had not answered have failed.
     const writer = this.#startWriter(inbox);
-    this.#enter(writer, {}).catch(() => {});
+    this.#enter().catch(() => {});
     return writer;
   }
 
   /**
-   * Calls a method of a part of the statements on the writer, in a transaction.
+   * Calls a method of a part of the statements on the writer, in a transaction. Repeats that for some seconds while
+   * another process has locked the database, unless a sender waits for it.
    *
    * @throws RingbackError `database_full`, `database_unreadable` or `database_replaced`; else what the operation throws
    */
@@ -137,11 +136,15 @@ export class Session {
     part: P,
     method: M,
     args: ArgsOf<P, M>,
-    options?: WriteOptions,
+    options: WriteOptions = {},
     onWritten?: (result: ResultOf<P, M>) => void,
   ): Promise<ResultOf<P, M>> {
+    const write = () => this.requireWriter().run(part, method, args, options, onWritten);
+    const wasClosed = this.#isClosed;
+    // Not once it has been closed: a heartbeat would enter a process again that has left.
+    const mayRepeat = () => !this.#isAbandoned && this.#isClosed === wasClosed;
     try {
-      return await this.requireWriter().run(part, method, args, options, onWritten);
+      return await (options.isAwaited ? write() : whileLocked(this.clock, write, mayRepeat));
     } catch (error) {
       throw this.files.problem ?? problemOf(error, this.#file) ?? error;
     }
@@ -203,21 +206,19 @@ export class Session {
   }
 
   /** Enters this process among those that share the file, and gives back what it held under a former id. */
-  #enter(writer: Writer, options: WriteOptions) {
+  #enter(): Promise<number> {
     const { statements, wal } = this.opened();
     const { processes } = statements;
-    return writer.run('membership', 'enter', [this.clock.now(), processes.id, wal], options, (id) =>
+    return this.write('membership', 'enter', [this.clock.now(), processes.id, wal], {}, (id) =>
       processes.entered(id),
     );
   }
 
   /** Gives back this process's claims. If a full disk or a lock prevents it, others take them over. */
-  async #leave(writer: Writer): Promise<void> {
+  async #leave(): Promise<void> {
     if (this.opened().statements.processes.id === 0) return;
     const jumps = this.#jumps?.look() ?? { agreed: 0, own: 0 };
-    const leaving = writer.run('membership', 'leave', [this.clock.now(), jumps], { timeout: closeTimeout });
-    // What is left must not wait any longer, either.
-    await leaving.catch(() => writer.abandon());
+    await this.write('membership', 'leave', [this.clock.now(), jumps]).catch(() => {});
   }
 
   #locked<T>(work: () => T): T {

@@ -3,8 +3,6 @@ import type { Processes } from './processes.ts';
 
 /** If a heartbeat waits longer for its write, in milliseconds, other processes could not write theirs either. */
 const trustedWait = 1_000;
-/** How long a start waits to announce its handlers, in milliseconds: a warning isn't worth a longer delay. */
-const announceTimeout = 1_000;
 
 /** Writes this process's heartbeats, and takes over what dead processes held. */
 export class Liveness {
@@ -33,7 +31,7 @@ export class Liveness {
 
   /** Resolves to the handlers of each other living process that has announced its own. */
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
-    return this.#session.write('processes', 'announce', [handlers], { timeout: announceTimeout });
+    return this.#session.write('processes', 'announce', [handlers]);
   }
 
   /** Writes a heartbeat; resolves to whether that was possible at once. */

@@ -46,8 +46,7 @@ export class FileWriter extends Writer {
     this.#port = port1;
     const receiveAll = () => this.#receiveAll();
     this.#queue = new WriteQueue({ clock, send: (...given) => this.#sendWrites(...given), receiveAll });
-    const shared = { lock: this.#lock.memory, givenUp: this.#queue.givenUp };
-    const workerData: WriterData = { ...data, ...shared, port: port2 };
+    const workerData: WriterData = { ...data, lock: this.#lock.memory, port: port2 };
     this.#worker = new Worker(threadFile('writer-worker', import.meta.url), {
       workerData,
       transferList: [port2],
@@ -85,10 +84,6 @@ export class FileWriter extends Writer {
 
   borrowLockNow<T>(work: () => T): T {
     return this.#lock.now(work);
-  }
-
-  abandon(): void {
-    this.#queue.abandon();
   }
 
   async close(): Promise<void> {

@@ -37,8 +37,6 @@ export class MemoryWriter extends Writer {
 
   async ready(): Promise<void> {}
 
-  abandon(): void {}
-
   async close(): Promise<void> {
     if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
@@ -49,10 +47,10 @@ export class MemoryWriter extends Writer {
   }
 
   #writeAll(): void {
-    const writes = this.#waiting.splice(0, groupSizeOf(this.#waiting));
+    const writes = this.#waiting.splice(0, groupSizeOf(this.#waiting.map(({ item }) => item)));
     if (this.#waiting.length > 0) setImmediate(() => this.#writeAll());
     // Nobody else can lock a database in memory.
-    const { written = [] } = this.#write(() => writes.map(({ item }) => item)) ?? {};
+    const { written = [] } = this.#write(writes.map(({ item }) => item)) ?? {};
     for (const [index, { callbacks }] of writes.entries()) {
       const one = written[index];
       if (one && 'value' in one) callbacks.onWritten(one.value);

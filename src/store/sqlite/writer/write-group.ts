@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { recordTimeout } from '../../timeouts.ts';
 import { isDiskError, isDiskFull, isLocked } from '../connection/connection.ts';
 import { setPragma } from '../connection/pragma.ts';
 import type { Statements } from '../connection/statements.ts';
@@ -13,9 +14,6 @@ import {
   isOutside,
 } from './write-message.ts';
 
-/** How long each transaction waits for another process, in milliseconds, when a failed group is written one by one. */
-const singleTimeout = 700;
-
 /** The outcome of one write: what it returned, or why it failed. */
 export type WriteResult = { readonly value: unknown } | { readonly failure: WriteFailure };
 
@@ -29,14 +27,11 @@ export interface GroupWritten {
 
 type Method = (...args: readonly unknown[]) => unknown;
 
-/** Returns the items still to be written, without those given up by now. */
-export type Remaining = () => readonly WriteItem[];
-
 /**
  * Writes items in one transaction, so that they share the sync to disk, which is what a durable write costs. Returns
  * undefined, with nothing done, if another process has locked the database.
  */
-export type WriteGroup = (remaining: Remaining) => GroupWritten | undefined;
+export type WriteGroup = (items: readonly WriteItem[]) => GroupWritten | undefined;
 
 /**
  * Prepares the writing of groups. Events are written first and together, because they share reads from the inbox; then
@@ -61,12 +56,10 @@ export function prepareWriteGroup(database: Database.Database, statements: State
     });
   };
 
-  const inTransaction = (remaining: Remaining): GroupWritten => {
+  const inTransaction = (items: readonly WriteItem[]): GroupWritten => {
     begin.run();
     try {
       const changesBefore = totalChanges.get();
-      // Only now that this process has the lock: items given up while it waited must not be written.
-      const items = remaining();
       const values = write(items);
       const isChanged = totalChanges.get() !== changesBefore;
       commit.run();
@@ -80,11 +73,11 @@ export function prepareWriteGroup(database: Database.Database, statements: State
   /** Writes each item of a failed group by itself, to find out which one fails: nothing of the group is stored. */
   const oneByOne = (items: readonly WriteItem[]): GroupWritten => {
     // Another process may take the lock between two of these transactions.
-    setPragma(database, `busy_timeout = ${singleTimeout}`);
+    setPragma(database, `busy_timeout = ${recordTimeout}`);
     const groups: GroupWritten[] = [];
     for (const [index, item] of items.entries()) {
       try {
-        groups.push(inTransaction(() => [item]));
+        groups.push(inTransaction([item]));
       } catch (error) {
         // If one fails at the disk, so would the rest.
         const failed = failedGroup(isDiskFailure(error) ? items.length - index : 1, error);
@@ -108,20 +101,20 @@ export function prepareWriteGroup(database: Database.Database, statements: State
     }
   };
 
-  return (remaining) => {
-    const [first] = remaining();
+  return (items) => {
+    const [first] = items;
     if (first !== undefined && isOperation(first) && isOutside(first)) return outside(first);
     try {
-      return inTransaction(remaining);
+      return inTransaction(items);
     } catch (error) {
       if (isLocked(error)) return undefined;
-      const items = remaining();
       return items.length === 1 || isDiskFailure(error) ? failedGroup(items.length, error) : oneByOne(items);
     }
   };
 }
 
-function failedGroup(count: number, error: unknown): GroupWritten {
+/** What has become of writes that all failed with one error. */
+export function failedGroup(count: number, error: unknown): GroupWritten {
   const written = Array.from({ length: count }, () => ({ failure: failureOf(error) }));
   return { written, isChanged: false, isDiskFailure: isDiskFailure(error) };
 }

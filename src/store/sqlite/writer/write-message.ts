@@ -13,19 +13,8 @@ export interface WriterData {
   readonly id: number;
   /** The memory of `BorrowedLock`. */
   readonly lock: Int32Array<SharedArrayBuffer>;
-  /** Which writes nobody waits for any more: see `lastGivenUp` and `abandoned`. */
-  readonly givenUp: BigInt64Array<SharedArrayBuffer>;
   readonly port: MessagePort;
 }
-
-/**
- * The index in `givenUp` of the number of the last awaited write that was given up. Both threads count the awaited
- * writes, from 1 in the order in which they are sent, so that numbers need not be sent: `WriteQueue.add` and
- * `ReceivedWrites.add` must count the same writes.
- */
-export const lastGivenUp = 0;
-/** The index in `givenUp` of a flag, set once no write may wait for another process any more. */
-export const abandoned = 1;
 
 /** A write: an event, the sequence of an event whose claim ends, or any other operation. */
 export type WriteItem = EventRow | Sequence | OperationItem;
@@ -39,8 +28,6 @@ export interface OperationItem {
   readonly isAwaited: boolean;
   /** Whether it gets a transaction of its own, because it may take long. */
   readonly isAlone: boolean;
-  /** How long it may wait for another process that has locked the database, in milliseconds. */
-  readonly timeout: number;
   /** How many bytes it carries. */
   readonly bytes: number;
 }

@@ -6,11 +6,9 @@ import {
   type WriteFailure,
   type WriteItem,
   type WrittenMessage,
-  abandoned,
   bytesOf,
   isAwaited,
   isEndOfClaim,
-  lastGivenUp,
 } from './write-message.ts';
 import { type Sendable, type WriteCallbacks, errorOf } from './writer.ts';
 
@@ -37,8 +35,6 @@ interface Write {
   /** When its sender stops waiting, by the monotonic clock; Infinity if nobody awaits it. */
   readonly deadline: number;
   readonly callbacks: WriteCallbacks;
-  /** See `lastGivenUp`; undefined if nobody awaits it. */
-  readonly number: number | undefined;
   isGivenUp: boolean;
 }
 
@@ -53,8 +49,6 @@ export interface QueueHooks {
 
 /** The writes in flight: bounded, sent together, answered in order, given up in time. */
 export class WriteQueue {
-  /** Which writes nobody waits for any more, in memory shared with the writer thread: see `lastGivenUp`. */
-  readonly givenUp = new BigInt64Array(new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT));
   readonly #hooks: QueueHooks;
   #unsent: Write[] = [];
   /** In the order in which they will be answered. */
@@ -64,7 +58,6 @@ export class WriteQueue {
   #bytes = 0;
   #isScheduled = false;
   #endsTimer: NodeJS.Timeout | undefined;
-  #awaited = 0;
   /** The size of the last commit, in writes. */
   #lastWritten = 0;
   /** How long each of the last four commits with changes took, in milliseconds. */
@@ -101,13 +94,11 @@ export class WriteQueue {
     const hasDeadline = isAwaited(item);
     if (hasDeadline && (this.isOverloaded || this.#bytes + bytesOf(item) > maxBytes))
       return callbacks.onFailed(new Error('the database has fallen behind'));
-    if (hasDeadline) this.#awaited += 1;
     this.#unsent.push({
       item,
       transfer,
       callbacks,
       deadline: hasDeadline ? clock.elapsed() + recordTimeout : Infinity,
-      number: hasDeadline ? this.#awaited : undefined,
       isGivenUp: false,
     });
     this.#bytes += bytesOf(item);
@@ -122,14 +113,9 @@ export class WriteQueue {
     const reasons = new Map(failures);
     const writes = this.#sent.slice(0, results.length);
     this.#sent = this.#sent.slice(results.length);
-    for (const { number } of writes) if (number !== undefined) this.#sentAwaited -= 1;
+    this.#sentAwaited -= writes.filter(({ item }) => isAwaited(item)).length;
     for (const [index, write] of writes.entries()) this.#end(write, results[index], reasons.get(index));
     this.#whenIdle();
-  }
-
-  /** Gives up all writes that would have to wait for another process, from now on. */
-  abandon(): void {
-    Atomics.store(this.givenUp, abandoned, 1n);
   }
 
   /** Fails all writes, because the writer thread has ended. */
@@ -173,7 +159,7 @@ export class WriteQueue {
     this.#unsent = [];
     for (const write of writes) {
       this.#sent.push(write);
-      if (write.number !== undefined) this.#sentAwaited += 1;
+      if (isAwaited(write.item)) this.#sentAwaited += 1;
     }
     this.#hooks.send(
       writes.map(({ item }) => item),
@@ -192,19 +178,17 @@ export class WriteQueue {
     }
   }
 
-  /** Gives up overdue writes, so that a delivery is answered while its sender still waits. */
+  /** Gives up waiting for overdue writes, so that a delivery is answered while its sender still waits. */
   #watch(): void {
     // If the event loop was blocked, results may be here already.
     this.#hooks.receiveAll();
     const now = this.#hooks.clock.elapsed();
     let next = Infinity;
     for (const write of [...this.#sent, ...this.#unsent]) {
-      if (write.isGivenUp || write.number === undefined) continue;
+      if (write.isGivenUp) continue;
       if (write.deadline > now) next = Math.min(next, write.deadline);
       else {
         write.isGivenUp = true;
-        // All have the same timeout, so they are given up in the order in which they are sent.
-        Atomics.store(this.givenUp, lastGivenUp, BigInt(write.number));
         const { onFailed, onGivenUp = onFailed } = write.callbacks;
         onGivenUp(new Error('the database did not take it in time'));
       }

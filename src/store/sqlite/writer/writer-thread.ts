@@ -6,22 +6,25 @@
 import { setImmediate } from 'node:timers';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { block, systemClock } from '../../../kit/clock.ts';
-import { storePause } from '../../timeouts.ts';
-import { type GroupWritten, failureOf } from './write-group.ts';
+import { recordTimeout, storePause } from '../../timeouts.ts';
+import { type GroupWritten, failedGroup, failureOf } from './write-group.ts';
 import {
   type FromWriter,
   type ToWriter,
   type WriteFailure,
+  type WriteItem,
   type WriterData,
-  abandoned,
+  type WrittenMessage,
+  bytesOf,
 } from './write-message.ts';
-import { GroupInProgress, type ReceivedGroup, ReceivedWrites } from './received-writes.ts';
+import { ReceivedWrites } from './received-writes.ts';
 import { lendIfWanted } from './write-lock.ts';
 import { WriterConnection } from './writer-connection.ts';
 
 /** How long to wait for another process's transaction before trying again, in milliseconds. */
 const lockedPause = 5;
 
+const locked: WriteFailure = { message: 'database is locked', code: 'SQLITE_BUSY' };
 /** The failure of writes to files that were moved, deleted or replaced. What to do about it is reported once. */
 const replaced: WriteFailure = { message: 'the database was deleted or replaced', code: undefined };
 
@@ -98,9 +101,7 @@ export class WriterThread {
     this.#receiveAll();
     this.#lendLock();
     while (!this.#waiting.isEmpty) {
-      const group = this.#waiting.nextGroup();
-      this.#commit(group);
-      this.#waiting.free(group.writes);
+      this.#waiting.free(this.#commit(this.#waiting.nextGroup()));
       // In this order: the app asks for the lock by one message, which may be among those received here.
       if (!this.#hasEmptiedWal) this.#emptyWal();
       this.#receiveAll();
@@ -113,40 +114,39 @@ export class WriterThread {
     lendIfWanted(this.#data.lock, () => this.#send('lent'));
   }
 
-  /** Writes a group; tries again while another process has the lock. */
-  #commit({ writes, bytes }: ReceivedGroup): void {
-    const { givenUp } = this.#data;
-    const progress = new GroupInProgress(writes, givenUp);
+  /**
+   * Writes a group, and sends its outcome; tries again while another process has the lock. After as long as a delivery
+   * waits, the group fails, and all that waits behind it, which has waited as long. Callers repeat what must be written.
+   * Returns the writes that were answered.
+   */
+  #commit(group: readonly WriteItem[]): readonly WriteItem[] {
     const begunAt = systemClock.elapsed();
     const waited = () => systemClock.elapsed() - begunAt;
-    let isChanged = false;
-    while (progress.remaining().length > 0) {
-      const done = this.#tryToWrite(progress);
-      if (done) isChanged = done.isChanged;
-      else {
-        this.#lendLock();
-        progress.waitedForLock(Atomics.load(givenUp, abandoned) === 0n ? waited() : Infinity);
-        if (!progress.isOver) block(lockedPause);
-      }
+    let done = this.#tryToWrite(group);
+    while (!done && waited() < recordTimeout) {
+      this.#lendLock();
+      block(lockedPause);
+      done = this.#tryToWrite(group);
     }
-    this.#send(progress.message(isChanged ? waited() : undefined));
-    if (isChanged) this.#connection.checkpoints.committed(writes.length, bytes);
+    if (!done) {
+      const writes = [...group, ...this.#waiting.all()];
+      this.#send(messageOf(failedGroup(writes.length, locked), 0));
+      return writes;
+    }
+    this.#send(messageOf(done, waited()));
+    if (done.isChanged) this.#connection.checkpoints.committed(group.length, sizeOf(group));
+    return group;
   }
 
   /** Returns undefined if another process has the lock. */
-  #tryToWrite(progress: GroupInProgress): GroupWritten | undefined {
+  #tryToWrite(group: readonly WriteItem[]): GroupWritten | undefined {
     const failure = this.#isReplaced ? replaced : this.#recover();
-    if (failure) {
-      progress.fail(failure);
-      return nothing;
-    }
-    const done = this.#connection.write(() => progress.remaining());
+    if (failure) return failedGroup(group.length, failure);
+    const done = this.#connection.write(group);
     if (!done) return undefined;
     if (done.isDiskFailure) this.#failClosed(failureIn(done));
     // What was written to replaced files is lost.
-    if (this.#noticeReplacedFiles()) progress.fail(replaced);
-    else progress.take(done.written);
-    return done;
+    return this.#noticeReplacedFiles() ? failedGroup(group.length, replaced) : done;
   }
 
   /**
@@ -211,7 +211,17 @@ export class WriterThread {
   }
 }
 
-const nothing: GroupWritten = { written: [], isChanged: false, isDiskFailure: false };
+function messageOf({ written, isChanged }: GroupWritten, took: number): WrittenMessage {
+  return {
+    results: written.map((one) => ('value' in one ? one.value : undefined)),
+    failures: written.flatMap((one, index) => ('failure' in one ? [[index, one.failure] as const] : [])),
+    took: isChanged ? took : undefined,
+  };
+}
+
+function sizeOf(group: readonly WriteItem[]): number {
+  return group.reduce<number>((sum, item) => sum + bytesOf(item), 0);
+}
 
 function failureIn({ written }: GroupWritten): WriteFailure {
   for (const one of written) if ('failure' in one) return one.failure;

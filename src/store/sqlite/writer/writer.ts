@@ -16,8 +16,6 @@ export interface WriteOptions {
   readonly transfer?: readonly ArrayBuffer[];
   /** Gives the write a transaction of its own, because it may take long. Default false. */
   readonly isAlone?: boolean;
-  /** How long it may wait for another process that has locked the database, in milliseconds. Default Infinity. */
-  readonly timeout?: number;
 }
 
 /** A write, and the buffers in it to transfer to the writer thread instead of copying them. */
@@ -49,8 +47,6 @@ export abstract class Writer {
   abstract borrowLockNow<T>(work: () => T): T;
   /** Resolves when the writer can write. */
   abstract ready(): Promise<void>;
-  /** From now on, writes that would have to wait for another process fail. */
-  abstract abandon(): void;
   /** Waits for the writes that are left, and ends. */
   abstract close(): Promise<void>;
   protected abstract add(write: Sendable, callbacks: WriteCallbacks): void;
@@ -60,10 +56,10 @@ export abstract class Writer {
     part: P,
     method: M,
     args: ArgsOf<P, M>,
-    { isAwaited = false, bytes = 0, isAlone = false, timeout = Infinity, transfer = [] }: WriteOptions = {},
+    { isAwaited = false, bytes = 0, isAlone = false, transfer = [] }: WriteOptions = {},
     onWritten: (result: ResultOf<P, M>) => void = () => {},
   ): Promise<ResultOf<P, M>> {
-    const item = { part, method, args, isAwaited, isAlone, timeout, bytes };
+    const item = { part, method, args, isAwaited, isAlone, bytes };
     return this.#write({ item, transfer }, (result) => {
       onWritten(result as ResultOf<P, M>);
       return result as ResultOf<P, M>;
