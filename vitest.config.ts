@@ -21,7 +21,7 @@ const onlySqlite = [
   'test/operate/*-kill.test.ts',
   'test/promises/kept-through-kill.test.ts',
   'test/{dispatch/{claimed-at-once,memory-bounds,placer},promises/no-personal-data}.test.ts',
-  'test/operate/page/{acting,concurrent-changes,filters,serving,views}.test.ts',
+  'test/operate/page/{acting,alert-to-fix,concurrent-changes,filters,serving,views}.test.ts',
   'test/operate/{documented-fields,reconcile-answers}.test.ts',
 ];
 

@@ -1,55 +1,33 @@
 /**
- * Makes `docs/images/*.png`: each view of the operators' page, over an hour of made-up calls.
+ * Makes `docs/images/*.png`: a day of a sandbox's calls, of which an hour a handler fails, and what an operator does about
+ * that by the page.
  *
  *   npm run screenshots            writes the pictures of the docs
  *   npm run screenshots -- FOLDER  writes more pictures into a folder, also narrow and dark ones, for review
  */
-import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { browserPath, launch } from './browser.ts';
 import { buildPageIfNeeded } from './page.ts';
-import { playTraffic } from './screenshots/traffic.ts';
+import { beginDay, type Day, minute } from './screenshots/day.ts';
+import { failing } from './screenshots/handlers.ts';
+import { smallerPng } from './screenshots/smaller-png.ts';
+import { goTheWay } from './screenshots/way.ts';
 
-interface Picture {
-  readonly name: string;
-  readonly place: string;
-  /** The button to click before the picture is taken, and what is shown then. */
-  readonly click?: { readonly button: string; readonly shows: RegExp };
-  /** Whether the picture is of the whole page, not only of what is seen first. */
-  readonly isWhole?: boolean;
-}
+const hour = 60 * minute;
+const midnight = Date.parse('2026-03-02T00:00+01:00');
+const outage = { from: midnight + 14 * hour, to: midnight + 15 * hour };
+/** How many calls begin in each hour of the day. */
+const callsByHour = [2, 1, 0, 0, 1, 2, 4, 8, 14, 22, 28, 34, 38, 46, 70, 52, 36, 32, 38, 44, 34, 18, 10, 4];
+/** Some calls two days before: what the platform sends and its documentation lacks is then no news, and no alert. */
+const callsBefore = Array.from({ length: 30 }, (_, index) => midnight - 26 * hour + index * minute);
 
-const wouldRun = /would (be )?run/;
-const transcript = { button: 'Show transcript', shows: /said before it/ };
-const pictures: readonly Picture[] = [
-  { name: 'overview', place: '/', isWhole: true },
-  { name: 'events', place: '/events?state=dead' },
-  { name: 'event', place: '/events/trace-callended-1016', isWhole: true },
-  { name: 'calls', place: '/calls' },
-  { name: 'call', place: '/calls/call_2017', click: transcript, isWhole: true },
-  { name: 'failures', place: '/failures' },
-  { name: 'replay-dialog', place: '/failures', click: { button: 'Replay…', shows: wouldRun } },
-  {
-    name: 'replay',
-    place: '/replay?state=dead&handler=crm-sync&rate=10',
-    click: { button: 'Show what would run', shows: wouldRun },
-  },
-  { name: 'quarantine', place: '/quarantine' },
-  { name: 'delivery', place: '/quarantine/1' },
-  { name: 'handlers', place: '/handlers' },
-  { name: 'drift', place: '/drift' },
-  { name: 'audit', place: '/audit' },
-];
-
-const wide = { viewport: { width: 1180, height: 720 }, colorScheme: 'light' } as const;
+const wide = { width: 1180, height: 720 };
 /** The looks of the page, by the suffix of the pictures' names. */
 const looks = {
-  '': wide,
-  '-dark': { ...wide, colorScheme: 'dark' },
+  '': { viewport: wide, colorScheme: 'light' },
+  '-dark': { viewport: wide, colorScheme: 'dark' },
   '-narrow': { viewport: { width: 360, height: 780 }, colorScheme: 'light' },
 } as const;
 
@@ -57,59 +35,70 @@ const asked = process.argv[2];
 const folder = asked ?? fileURLToPath(new URL('../docs/images', import.meta.url));
 mkdirSync(folder, { recursive: true });
 await buildPageIfNeeded();
-const { receiver, now } = await playTraffic();
-const page = receiver.page({ authorize: () => ({ access: 'all', by: 'ann' }) });
-const server = createServer(page.nodeHandler('/ringback')).listen(0, '127.0.0.1');
-await once(server, 'listening');
-const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/ringback`;
+const day = await beginDay({
+  begin: midnight - 27 * hour,
+  calls: [...callsBefore, ...callsOfTheDay()],
+  outage,
+});
 const browser = await launch(await browserPath());
-for (const look of asked === undefined ? ([''] as const) : (['', '-dark', '-narrow'] as const))
-  await takeAll(browser, look);
-await browser.close();
-server.close();
-server.closeAllConnections();
-process.exit();
-
-async function takeAll(from: Browser, look: keyof typeof looks): Promise<void> {
-  const context = await from.newContext({ ...looks[look], locale: 'en-GB', timezoneId: 'Europe/Berlin' });
-  const shown = await context.newPage();
-  await shown.clock.setFixedTime(now);
-  await nameMachine(shown);
-  for (const picture of pictures) await take(shown, picture, look);
-  await context.close();
-}
-
-/** Shows another machine than the one on which the pictures are taken. */
-async function nameMachine(shown: Page): Promise<void> {
-  await shown.route('**/api/handlers', async (route) => {
-    const response = await route.fetch();
-    const { processes, ...others } = (await response.json()) as { readonly processes: readonly object[] };
-    const renamed = processes.map((process) => ({ ...process, host: 'calls-1', pid: 4_711 }));
-    await route.fulfill({ response, json: { ...others, processes: renamed } });
-  });
-}
-
-async function take(
-  shown: Page,
-  { name, place, click, isWhole = false }: Picture,
-  look: string,
-): Promise<void> {
-  await shown.goto('about:blank');
-  await shown.goto(`${base}/#${place}`);
-  await shown.locator('main h1:not(.loading)').waitFor();
-  await shown.locator('main:not(:has(.loading))').waitFor();
-  if (click) {
-    await shown.getByRole('button', { name: click.button }).first().click();
-    await shown.getByText(click.shows).last().waitFor();
+const shown = await browser.newPage({ viewport: wide, locale: 'en-GB', timezoneId: 'Europe/Berlin' });
+const end = midnight + 24 * hour;
+await goTheWay({ day, outage, end, shown, rate: 1, event: () => tellingEvent(day), picture: take });
+if (asked !== undefined)
+  for (const view of ['events', 'calls', 'quarantine', 'quarantine/1', 'drift']) {
+    await shown.goto('about:blank');
+    await shown.goto(`${day.page}/#/${view}`);
+    await shown.locator('main h1:not(.loading)').waitFor();
+    await take(view.replace('/', '-'));
   }
-  await shown.waitForLoadState('networkidle');
-  const viewport = shown.viewportSize() ?? wide.viewport;
-  // Not by `fullPage`: what is out of sight is not laid out then.
-  const height = await shown.evaluate<number>('document.documentElement.scrollHeight');
-  if (isWhole) await shown.setViewportSize({ ...viewport, height });
-  await shown.screenshot({
-    path: `${folder}/${name}${look}.png`,
-    fullPage: asked !== undefined && name !== 'replay-dialog',
-  });
-  await shown.setViewportSize(viewport);
+await browser.close();
+await day.end();
+
+function callsOfTheDay(): number[] {
+  return callsByHour.flatMap((count, at) =>
+    Array.from({ length: count }, (_, index) => {
+      // Callers don't keep to a beat.
+      const early = ((index * 7_919) % 100) / 100;
+      return midnight + (at + (index + early) / count) * hour;
+    }),
+  );
+}
+
+/** The end of a call that was transferred, of which an event came again: its drawing has everything to be explained. */
+async function tellingEvent({ receiver, sandbox }: Day): Promise<string> {
+  const { events } = await receiver.events.list({ state: 'dead', handler: failing });
+  for (const { traceId, callId = '' } of events) {
+    const { events: ofCall } = await receiver.events.list({ callId });
+    const isTransferred = sandbox.calls.get(callId)?.scenario === 'transferred';
+    if (isTransferred && ofCall.some(({ duplicates }) => duplicates !== undefined)) return traceId;
+  }
+  throw new Error('No dead letter is of such a call: with another `callSeed`, one is.');
+}
+
+async function take(name: string, isWhole = false): Promise<void> {
+  for (const [suffix, { viewport, colorScheme }] of Object.entries(looks)) {
+    if (suffix !== '' && asked === undefined) continue;
+    await shown.emulateMedia({ colorScheme });
+    await shown.setViewportSize(viewport);
+    await comeToRest();
+    if (isWhole) await shown.setViewportSize({ ...viewport, height: await heightOf(shown) });
+    writeFileSync(`${folder}/${name}${suffix}.png`, smallerPng(await shown.screenshot()));
+  }
+  await shown.emulateMedia({ colorScheme: 'light' });
+  await shown.setViewportSize(wide);
+}
+
+/** Resolves once all is shown: a view may ask for more when it has its first answer. */
+async function comeToRest(): Promise<void> {
+  await shown.locator('main:not(:has(.loading))').waitFor();
+  for (let [before, now] = ['', ' ']; before !== now;) {
+    before = now;
+    await shown.waitForTimeout(300);
+    now = await shown.locator('main').innerHTML();
+  }
+}
+
+/** Not by `fullPage`: what is out of sight is not laid out then. */
+function heightOf(page: Page): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollHeight');
 }

@@ -1,0 +1,166 @@
+/**
+ * The way of an operator from an alert to the mended state, by the page alone. docs/operate.md describes it, step by
+ * step, with the pictures that are taken here.
+ */
+import type { Locator, Page } from 'playwright-core';
+import type { Day, Plan } from './day.ts';
+import { failing } from './handlers.ts';
+
+const minute = 60_000;
+
+/** Who goes it, and when. */
+export interface Way {
+  readonly day: Day;
+  readonly outage: Plan['outage'];
+  /** A browser, at no place yet. */
+  readonly shown: Page;
+  /** When the operator looks once more. */
+  readonly end: number;
+  /** Runs per second of the replay, which is stopped some seconds after it has begun. */
+  readonly rate: number;
+  /** The trace id of the dead letter that is looked at. @default the latest one */
+  readonly event?: () => Promise<string>;
+  /** Takes a picture of what is shown; `isWhole` for all of the page, not only what is seen first. */
+  readonly picture: (name: string, isWhole?: boolean) => Promise<void>;
+}
+
+/** Goes it. Each step waits for what the docs say is shown, so that nothing else can be pictured. */
+export async function goTheWay(way: Way): Promise<void> {
+  const { day, outage, shown } = way;
+  const length = outage.to - outage.from;
+  await day.passUntil(outage.from + length / 2);
+  await shown.clock.setFixedTime(day.now());
+  await shown.goto(`${day.page}/`);
+  await findOut(way);
+  await pause(way, outage.from + (length * 3) / 4);
+  // The CRM works again.
+  await day.passUntil(outage.to + 2 * minute);
+  await resume(way);
+  await replay(way);
+  await day.passUntil(day.now() + 5 * minute);
+  await check(way);
+}
+
+/** From the alert to one event with its attempts, and its call. */
+async function findOut({ shown, event, picture }: Way): Promise<void> {
+  const alerts = shown.getByRole('region', { name: 'Alerts' });
+  await alerts.getByText(`attempts of ${failing} have failed`).waitFor();
+  await alerts.getByText('are dead letters').waitFor();
+  await picture('overview', true);
+  await alerts.getByRole('link', { name: 'see why' }).first().click();
+  await shown.getByText('Service Unavailable').waitFor();
+  await picture('failures');
+  await shown.getByRole('link', { name: 'all its events' }).click();
+  await shown.getByRole('heading', { name: 'Events' }).waitFor();
+  const links = shown.getByRole('table').getByRole('link', { name: 'CallHandler.CallEnded' });
+  const wanted = event ? links.and(shown.locator(`[href$="${await event()}"]`)) : links;
+  await wanted.first().click();
+  await shown.getByText(`Failed attempts of ${failing}`).waitFor();
+  await picture('event');
+  await shown.locator('main a[href*="calls/"]').click();
+  await shown.getByRole('heading', { name: /^Call / }).waitFor();
+  await picture('call', true);
+}
+
+async function pause(way: Way, until: number): Promise<void> {
+  const { day, shown, picture } = way;
+  await goTo(way, 'Handlers');
+  const row = shown.getByRole('row', { name: new RegExp(`^${failing}`) });
+  await change(way, row.getByRole('button', { name: 'Pause…' }), 'the CRM answers 503');
+  await shown.getByRole('status').getByText(`${failing} is paused.`).waitFor();
+  await day.passUntil(until);
+  await lookAgain(way);
+  await row.getByText('the CRM answers 503').waitFor();
+  await picture('handlers-paused');
+}
+
+async function resume(way: Way): Promise<void> {
+  const { day, shown, picture } = way;
+  await lookAgain(way);
+  const row = shown.getByRole('row', { name: new RegExp(`^${failing}`) });
+  await change(way, row.getByRole('button', { name: 'Resume…' }), 'the CRM works again');
+  await day.passUntilDone(shown.getByRole('status').getByText(`${failing} runs again.`).waitFor());
+  await day.passUntil(day.now() + minute);
+  await lookAgain(way);
+  await row.getByText('active').waitFor();
+  await picture('handlers-resumed');
+}
+
+/** Replays the group of dead letters, stops that, and goes on with the rest. */
+async function replay(way: Way): Promise<void> {
+  const { day, shown, picture } = way;
+  await goTo(way, 'Failures');
+  await shown.getByRole('link', { name: 'replay at a rate' }).click();
+  await showWhatWouldRun(way);
+  await picture('replay-preview');
+  await change(way, shown.getByRole('button', { name: 'Replay…' }), 'lost while the CRM was down');
+  await day.passUntilDone(shown.getByRole('status').getByText('Replay begun').waitFor());
+  await day.passUntil(day.now() + 8_000);
+  await lookAgain(way);
+  await shown.getByRole('progressbar').waitFor();
+  await picture('replay-progress');
+  await change(way, shown.getByRole('button', { name: 'Stop…' }), 'the CRM is slow', 'replay-stop');
+  await day.passUntilDone(shown.getByRole('status').getByText('was stopped').waitFor());
+  await shown.getByRole('progressbar').waitFor({ state: 'detached' });
+  await day.passUntil(day.now() + 5 * minute);
+  await lookAgain(way);
+  await showWhatWouldRun(way);
+  await change(way, shown.getByRole('button', { name: 'Replay…' }), 'the CRM is fast again');
+  await day.passUntilDone(shown.getByRole('status').getByText('Replay begun').waitFor());
+}
+
+async function showWhatWouldRun({ shown, rate }: Way): Promise<void> {
+  await shown.getByLabel('Runs a second').fill(String(rate));
+  await shown.getByRole('button', { name: 'Show what would run' }).click();
+  await shown.getByRole('heading', { name: 'What would run' }).waitFor();
+}
+
+/** The group is gone, no alert is about the handler, and the audit list says who did what. */
+async function check(way: Way): Promise<void> {
+  const { day, end, shown, picture } = way;
+  await goTo(way, 'Failures');
+  await shown.getByText('Nothing fails.').waitFor();
+  await picture('failures-mended');
+  await goTo(way, 'Audit');
+  await shown.getByText(', then stopped').waitFor();
+  await picture('audit');
+  await goTo(way, 'Overview');
+  await shown.getByText('no run was given up').waitFor();
+  await shown
+    .getByRole('region', { name: 'Alerts' })
+    .getByText(failing)
+    .first()
+    .waitFor({ state: 'detached' });
+  await day.passUntil(end);
+  await lookAgain(way);
+  await shown.getByRole('link', { name: 'Last day' }).click();
+  await shown.getByRole('link', { name: 'Last day' }).and(shown.locator('[aria-current=true]')).waitFor();
+  await shown.getByText('no run was given up').waitFor();
+  await picture('overview-mended', true);
+}
+
+/** Makes a change by its dialog, with a reason, and perhaps a picture of the dialog. */
+async function change(way: Way, button: Locator, reason: string, name?: string): Promise<void> {
+  const label = ((await button.textContent()) ?? '').replace('…', '');
+  await button.click();
+  const dialog = way.shown.getByRole('dialog');
+  await dialog.getByLabel('Reason').fill(reason);
+  const submit = dialog.getByRole('button', { name: label, exact: true });
+  // It can be clicked once it was counted what would change.
+  await dialog.locator('button[type=submit]:enabled').waitFor();
+  if (name !== undefined) await way.picture(name);
+  await submit.click();
+}
+
+async function goTo({ day, shown }: Way, view: string): Promise<void> {
+  await shown.clock.setFixedTime(day.now());
+  await shown.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: view }).click();
+  await shown.getByRole('heading', { level: 1, name: view }).waitFor();
+}
+
+/** Shows the same view at the present time. */
+async function lookAgain({ day, shown }: Way): Promise<void> {
+  await shown.clock.setFixedTime(day.now());
+  await shown.reload();
+  await shown.locator('main h1:not(.loading)').waitFor();
+}
