@@ -10,8 +10,9 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { browserPath, launch } from './browser.ts';
 import { buildPageIfNeeded } from './page.ts';
-import { beginDay, type Day, minute } from './screenshots/day.ts';
+import { beginDay, type Day } from './screenshots/day.ts';
 import { failing } from './screenshots/handlers.ts';
+import { minute } from './screenshots/passage.ts';
 import { smallerPng } from './screenshots/smaller-png.ts';
 import { goTheWay } from './screenshots/way.ts';
 

@@ -3,10 +3,9 @@
  * step, with the pictures that are taken here.
  */
 import type { Locator, Page } from 'playwright-core';
-import type { Day, Plan } from './day.ts';
+import type { Day } from './day.ts';
 import { failing } from './handlers.ts';
-
-const minute = 60_000;
+import { minute, type Plan } from './passage.ts';
 
 /** Who goes it, and when. */
 export interface Way {
@@ -124,8 +123,10 @@ async function check(way: Way): Promise<void> {
   await goTo(way, 'Audit');
   await shown.getByText(', then stopped').waitFor();
   await picture('audit');
+  const answered = shown.waitForResponse(/\/api\/alerts/);
   await goTo(way, 'Overview');
   await shown.getByText('no run was given up').waitFor();
+  await (await answered).finished();
   await shown
     .getByRole('region', { name: 'Alerts' })
     .getByText(failing)

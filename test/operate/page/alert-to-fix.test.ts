@@ -1,7 +1,8 @@
 /** The way of docs/operate.md from an alert to the fix, which also makes its pictures, on a smaller scale. */
 import { expect, onTestFinished, test } from 'vitest';
-import { beginDay, minute } from '../../../scripts/screenshots/day.ts';
+import { beginDay } from '../../../scripts/screenshots/day.ts';
 import { failing } from '../../../scripts/screenshots/handlers.ts';
+import { minute } from '../../../scripts/screenshots/passage.ts';
 import { goTheWay } from '../../../scripts/screenshots/way.ts';
 import { browserForTests } from '../../support/browser.ts';
 
@@ -38,6 +39,8 @@ test('an operator goes from an alert to the mended state by the page alone', asy
     'audit',
     'overview-mended',
   ]);
+  const raised = await day.receiver.alerts.list();
+  expect(raised.filter(({ message }) => message.includes(failing))).toEqual([]);
   const { entries } = await day.receiver.audit.list();
   expect(entries.map(({ action }) => action)).toEqual(['replay', 'stop', 'replay', 'resume', 'pause']);
   const [rest, , first] = entries;
