@@ -3,9 +3,9 @@
  * that by the page.
  *
  *   npm run screenshots            writes the pictures of the docs
- *   npm run screenshots -- FOLDER  writes more pictures into a folder, also narrow and dark ones, for review
+ *   npm run screenshots -- FOLDER  writes them into a folder, also narrow and dark ones, for review
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { browserPath, launch } from './browser.ts';
@@ -13,7 +13,6 @@ import { buildPageIfNeeded } from './page.ts';
 import { beginDay, type Day } from './screenshots/day.ts';
 import { failing } from './screenshots/handlers.ts';
 import { minute } from './screenshots/passage.ts';
-import { smallerPng } from './screenshots/smaller-png.ts';
 import { goTheWay } from './screenshots/way.ts';
 
 const hour = 60 * minute;
@@ -32,6 +31,15 @@ const looks = {
   '-narrow': { viewport: { width: 360, height: 780 }, colorScheme: 'light' },
 } as const;
 
+/** The views that the way doesn't lead to. */
+const otherViews = {
+  events: 'events',
+  calls: 'calls',
+  quarantine: 'quarantine',
+  delivery: 'quarantine/1',
+  drift: 'drift',
+} as const;
+
 const asked = process.argv[2];
 const folder = asked ?? fileURLToPath(new URL('../docs/images', import.meta.url));
 mkdirSync(folder, { recursive: true });
@@ -45,13 +53,12 @@ const browser = await launch(await browserPath());
 const shown = await browser.newPage({ viewport: wide, locale: 'en-GB', timezoneId: 'Europe/Berlin' });
 const end = midnight + 24 * hour;
 await goTheWay({ day, outage, end, shown, rate: 1, event: () => tellingEvent(day), picture: take });
-if (asked !== undefined)
-  for (const view of ['events', 'calls', 'quarantine', 'quarantine/1', 'drift']) {
-    await shown.goto('about:blank');
-    await shown.goto(`${day.page}/#/${view}`);
-    await shown.locator('main h1:not(.loading)').waitFor();
-    await take(view.replace('/', '-'));
-  }
+for (const [name, view] of Object.entries(otherViews)) {
+  await shown.goto('about:blank');
+  await shown.goto(`${day.page}/#/${view}`);
+  await shown.locator('main h1:not(.loading)').waitFor();
+  await take(name);
+}
 await browser.close();
 await day.end();
 
@@ -83,7 +90,7 @@ async function take(name: string, isWhole = false): Promise<void> {
     await shown.setViewportSize(viewport);
     await comeToRest();
     if (isWhole) await shown.setViewportSize({ ...viewport, height: await heightOf(shown) });
-    writeFileSync(`${folder}/${name}${suffix}.png`, smallerPng(await shown.screenshot()));
+    await shown.screenshot({ path: `${folder}/${name}${suffix}.png` });
   }
   await shown.emulateMedia({ colorScheme: 'light' });
   await shown.setViewportSize(wide);
