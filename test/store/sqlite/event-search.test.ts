@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { EventFilter } from '../../../src/store/event-store.ts';
 import { openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
-import { searchSql } from '../../../src/store/sqlite/query/event-search.ts';
+import { indexesFor, searchSql } from '../../../src/store/sqlite/query/event-search.ts';
 
 const filters: readonly EventFilter[] = [
   {},
@@ -17,6 +17,8 @@ const filters: readonly EventFilter[] = [
   { state: 'done' },
   { state: 'dead' },
   { state: 'dead', handler: 'x', agentId: 'x' },
+  { failure: 'x' },
+  { failure: 'x', state: 'dead' },
   { state: 'done', agentId: 'x', callId: 'x' },
 ];
 
@@ -31,13 +33,15 @@ test.each(filters)('no search for %j scans the rows with their bodies, or sorts'
     since: 0,
     until: 0,
     traceId: '',
+    failure: '',
   };
-  for (const latestFirst of [true, false]) {
-    const statement = db.prepare(`explain query plan ${searchSql(filter, latestFirst)}`);
-    const plan = statement.all({ ...given, from: 1, to: 2, limit: 1 }) as { detail: string }[];
-    const details = plan.map(({ detail }) => detail);
-    expect(details.filter((detail) => /^SCAN e$|bodies|TEMP B-TREE/.test(detail))).toEqual([]);
-    expect(details.filter((detail) => detail.startsWith('SEARCH e '))).toHaveLength(1);
-  }
+  for (const index of [undefined, ...indexesFor(filter)])
+    for (const latestFirst of [true, false]) {
+      const statement = db.prepare(`explain query plan ${searchSql(filter, latestFirst, index)}`);
+      const plan = statement.all({ ...given, from: 1, to: 2, limit: 1 }) as { detail: string }[];
+      const details = plan.map(({ detail }) => detail);
+      expect(details.filter((detail) => /^SCAN (?:e|runs)$|bodies|TEMP B-TREE/.test(detail))).toEqual([]);
+      expect(details.filter((detail) => detail.startsWith('SEARCH e '))).toHaveLength(1);
+    }
   db.close();
 });

@@ -8,82 +8,96 @@ import { eventState } from './event-state.ts';
 import { openSequences } from '../work/open-runs.ts';
 import { asText } from '../connection/parameters.ts';
 
-/** How many sequences one look goes through at most: some ten milliseconds, for which intake can wait. */
+/**
+ * How many events one look goes through at most, by their sequence or by an index: some ten milliseconds, for which
+ * intake can wait.
+ */
 const window = 20_000;
 
-const hasRun = (condition: string) =>
-  `exists (select 1 from runs r where r.sequence = e.sequence and ${condition})`;
-
+/** Conditions on an event alone: they find nothing, but hold or don't. */
 const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> = {
   eventName: 'event_name = @eventName',
-  callId: `sequence in (select sequence from (${sequencesOfCall('@callKey')}) where sequence between @from and @to)
-    and call_id = ${asText('@callId')}`,
+  callId: `call_id = ${asText('@callId')}`,
   agentId: 'agent_id = @agentId',
-  handler: hasRun('r.handler = @handler'),
+  handler: 'exists (select 1 from runs where runs.sequence = e.sequence and runs.handler = @handler)',
   since: 'received_at >= @since',
   until: 'received_at < @until',
   traceId: 'trace_id = @traceId',
-  failure: hasRun('r.failure = @failure'),
+  failure: 'exists (select 1 from runs where runs.sequence = e.sequence and runs.failure = @failure)',
 };
-const isDead = hasRun("r.state = 'dead' and (@handler is null or r.handler = @handler)");
+const dead = `exists (select 1 from runs where runs.sequence = e.sequence and runs.state = 'dead'
+  and (@handler is null or runs.handler = @handler))`;
 
-/** Conditions that few events meet, each with an index that leads to all of them. */
-const few = {
+/** By which parts of a filter an index finds events. */
+const found = {
+  callId: sequencesOfCall('@callKey'),
+  failure: 'select sequence from runs where failure = @failure',
   new: 'select sequence from waiting union all select sequence from claims',
   open: openSequences,
-  dead: "select sequence from runs where state = 'dead' and (@handler is null or handler = @handler)",
-  failure: 'select sequence from runs where failure = @failure',
+  dead: "select sequence from runs where state = 'dead'",
 } as const;
+type Index = keyof typeof found;
 
 /**
- * Finds events by a filter. If an index leads to few events, one look of a list goes through all of them. A replay takes
- * a hundred events at a time, in order of arrival: it would go through all of them each time, and goes through a window
- * of the inbox instead. No look reads bodies, which have a table of their own.
+ * Finds events by a filter. If an index leads to few events, one look goes through all of them. No look reads bodies,
+ * which have a table of their own.
  */
 export function prepareEventSearch(database: Database.Database) {
   const statements = new Map<string, Database.Statement>();
 
-  const statementFor = (filter: EventFilter, latestFirst: boolean): Database.Statement => {
-    const sql = searchSql(filter, latestFirst);
+  const prepared = (sql: string): Database.Statement => {
     const statement = statements.get(sql) ?? database.prepare(sql).pluck();
     statements.set(sql, statement);
     return statement;
   };
 
   return (filter: EventFilter, range: SearchRange): Found => {
-    const looked = range.latestFirst && isIndexed(filter) ? range : windowOf(range, window);
-    const { from, to, limit, latestFirst } = looked;
     const key = filter.callId === undefined ? null : callKey(filter.callId);
-    const parameters = { ...nulls, ...defined(filter), callKey: key, from, to, limit };
-    const sequences = statementFor(filter, latestFirst).all(parameters) as Sequence[];
-    return foundIn(looked, sequences);
+    const given = { ...nulls, ...defined(filter), callKey: key };
+    // Of a hundred thousand dead letters, say, the index would give all at once, in the order in which they died.
+    const index = indexesFor(filter).find((name) => prepared(isMoreSql(name)).get(given) === undefined);
+    const looked = index === undefined ? windowOf(range, window) : range;
+    const { from, to, limit, latestFirst } = looked;
+    const sql = searchSql(filter, latestFirst, index);
+    return foundIn(looked, prepared(sql).all({ ...given, from, to, limit }) as Sequence[]);
   };
 }
 
-/** The statement of a filter. It has only the given conditions, so that the planner can use them. */
-export function searchSql(filter: EventFilter, latestFirst: boolean): string {
+/** The indexes that lead to the events of a filter. */
+export function indexesFor({ callId, failure, state }: EventFilter): readonly Index[] {
+  return [
+    ...(callId === undefined ? [] : ['callId' as const]),
+    ...(failure === undefined ? [] : ['failure' as const]),
+    ...(state === undefined || state === 'done' ? [] : [state]),
+  ];
+}
+
+/** SQL: a row if an index leads to more events than one look may go through. */
+function isMoreSql(index: Index): string {
+  return `select 1 from (${found[index]}) limit 1 offset ${window}`;
+}
+
+/**
+ * The statement of a filter, by an index or by sequence. It has only the given conditions, so that the planner can use
+ * them.
+ */
+export function searchSql(filter: EventFilter, latestFirst: boolean, index: Index | undefined): string {
+  const { state, handler, failure } = filter;
   const given = Object.keys(defined(filter)).filter(
     (name) => name in conditions,
   ) as (keyof typeof conditions)[];
-  const { state } = filter;
+  const needsRun = handler !== undefined || failure !== undefined || state === 'open' || state === 'dead';
+  // Most runs have no row, so this skips most events.
+  const withRuns = needsRun ? 'select sequence from runs where sequence between @from and @to' : undefined;
+  const among = index === undefined ? withRuns : found[index];
   const where = [
     'sequence between @from and @to',
     ...given.map((name) => conditions[name]),
-    ...(state === undefined ? [] : [state === 'dead' ? isDead : `${eventState} = '${state}'`]),
-    ...(latestFirst ? indexesOf(filter) : []).map((sequences) => `sequence in (${sequences})`),
+    ...(state === undefined ? [] : [state === 'dead' ? dead : `${eventState} = '${state}'`]),
+    ...(among === undefined ? [] : [`sequence in (${among})`]),
   ];
   return `select sequence from events e where ${where.join(' and ')}
     order by sequence ${latestFirst ? 'desc' : 'asc'} limit @limit`;
-}
-
-/** SQL: the sequences of few events to which indexes lead. */
-function indexesOf({ failure, state }: EventFilter): readonly string[] {
-  const ofState = state === undefined || state === 'done' ? [] : [few[state]];
-  return [...ofState, ...(failure === undefined ? [] : [few.failure])];
-}
-
-function isIndexed(filter: EventFilter): boolean {
-  return filter.callId !== undefined || indexesOf(filter).length > 0;
 }
 
 /** A value for every parameter, which the driver requires for those that a statement names. */

@@ -1,0 +1,73 @@
+/** Other work runs between the looks of a search, of which none goes through more events than a delivery can wait for. */
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { callKey } from '../../src/store/sqlite/work/call-index.ts';
+import { isOnPostgres } from '../support/inbox.ts';
+import type { EventFilter } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+/** Several times as many as one look goes through. */
+const count = 100_000;
+const looks = 5;
+
+const filters: readonly EventFilter[] = [
+  {},
+  { state: 'dead' },
+  { state: 'dead', handler: 'crm-sync' },
+  { state: 'open' },
+  { state: 'new' },
+  { state: 'done' },
+  { failure: 'the-same' },
+  { callId: 'call-1' },
+];
+
+test.skipIf(isOnPostgres)('a search among very many events of each kind is many short looks', async () => {
+  const database = temporaryDatabase();
+  await (await started({ database }, () => {})).receiver.stop();
+  fill(database);
+  const { receiver } = await started({ database }, () => {});
+  const { events } = receiver;
+  for (const filter of filters) {
+    const turns = await turnsOf(events.list({ ...filter, agentId: 'nobody' }));
+    expect(turns, JSON.stringify(filter)).toBeGreaterThanOrEqual(looks);
+  }
+  const dead = { state: 'dead', agentId: 'nobody' } as const;
+  expect(await turnsOf(events.replay(dead, { dryRun: true }))).toBeGreaterThanOrEqual(looks);
+  const dismissing = events.dismiss(dead, { reason: 'a test', dryRun: true });
+  expect(await turnsOf(dismissing)).toBeGreaterThanOrEqual(looks);
+});
+
+/** Events that wait, with a dead letter and an open run each: every index leads to all of them. */
+function fill(database: string): void {
+  const db = new Database(database);
+  const numbers = `with recursive numbers (number) as (
+    select 1 union all select number + 1 from numbers where number < ${count})`;
+  const rows = (columns: string) => `${numbers} select ${columns} from numbers`;
+  db.exec(`
+    begin;
+    insert into events (sequence, trace_id, event_name, call_id, call_key, agent_id, occurred_at, received_at, facts)
+      ${rows(`number, 'trace-' || number, 'A.B', 'call-1', ${callKey('call-1')}, 'agent-1', 1, 1, '{}'`)};
+    insert into call_events select sequence >> 16, call_key, sequence from events;
+    update event_totals set last_sequence = ${count}, events = ${count}, indexed_sequence = ${count};
+    insert into waiting ${rows('number')};
+    insert into runs (sequence, handler, call_id, state, attempts, settled_at, failure)
+      ${rows(`number, 'crm-sync', 'call-1', 'dead', 1, 1, 'the-same'`)};
+    insert into runs (sequence, handler, call_id, state, attempts, due_at)
+      ${rows(`number, 'gone', 'call-1', 'due', 1, 1`)};
+    commit;`);
+  db.close();
+}
+
+/** How often the event loop turns until a promise has settled. */
+async function turnsOf(work: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  const turn = () => {
+    turns += 1;
+    next = setImmediate(turn);
+  };
+  let next = setImmediate(turn);
+  await work;
+  clearImmediate(next);
+  return turns;
+}
