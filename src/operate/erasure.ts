@@ -67,11 +67,11 @@ export class Erasure {
     this.#parts = parts;
   }
 
-  /** Erases in steps, so that deliveries are recorded in between. */
-  async erase(target: ErasureTarget, others: readonly unknown[]): Promise<Erased> {
+  /** Erases in steps, so that deliveries are recorded in between. `signal` ends a dry run, and nothing else. */
+  async erase(target: ErasureTarget, others: readonly unknown[], signal?: AbortSignal): Promise<Erased> {
     this.#parts.requireStarted('erase()');
     const { callId, mentions, compact, dryRun, account } = readTarget(target, others);
-    if (dryRun) return this.#wouldErase(await this.#find(callId, mentions));
+    if (dryRun) return this.#wouldErase(await this.#find(callId, mentions, signal), signal);
     // The entry doesn't name the call or number: that is what must be erased.
     const what = callId === undefined ? 'a phone number' : 'a call';
     return this.#parts.audit.record({ ...account, action: 'erase', what }, async () => {
@@ -106,7 +106,7 @@ export class Erasure {
   }
 
   /** Finds the calls, which are erased as a whole, and the single events that belong to no call. */
-  async #find(callId: string | undefined, mentions: Mentions): Promise<Found> {
+  async #find(callId: string | undefined, mentions: Mentions, signal?: AbortSignal): Promise<Found> {
     const calls = new Map<string, Sequence | undefined>(callId === undefined ? [] : [[callId, undefined]]);
     const ids = new IdMentions([...calls.keys()]);
     const events: number[] = [];
@@ -114,6 +114,7 @@ export class Erasure {
     for await (const kept of this.#mentioning(
       callId === undefined ? 'events' : 'events_without_call',
       mentions,
+      signal,
     )) {
       if (kept.callId === undefined) {
         events.push(kept.key);
@@ -127,18 +128,19 @@ export class Erasure {
     return { calls, events, traceIds, mentions: (content) => mentions(content) || ids.isIn(content) };
   }
 
-  async #wouldErase({ calls, events, mentions }: Found): Promise<Erased> {
+  async #wouldErase({ calls, events, mentions }: Found, signal: AbortSignal | undefined): Promise<Erased> {
     const { store } = this.#parts;
     const total = { ...(await store.countEvents(events)) };
     const callIds: string[] = [];
     for (const callId of calls.keys()) {
+      signal?.throwIfAborted();
       const ofCall = await store.countCall(callId);
       total.events += ofCall.events;
       total.runs += ofCall.runs;
       if (ofCall.events > 0) callIds.push(callId);
     }
     let quarantined = 0;
-    for await (const _ of this.#mentioning('quarantine', mentions)) quarantined += 1;
+    for await (const _ of this.#mentioning('quarantine', mentions, signal)) quarantined += 1;
     return { ...total, calls: callIds.length, callIds, quarantined, checkpointed: false, compacted: false };
   }
 
@@ -199,10 +201,11 @@ export class Erasure {
     return { ...erased, callIds };
   }
 
-  async *#mentioning(where: KeptIn, mentions: Mentions): AsyncGenerator<Kept> {
+  async *#mentioning(where: KeptIn, mentions: Mentions, signal?: AbortSignal): AsyncGenerator<Kept> {
     const { store, requireStarted } = this.#parts;
     for (let after: number | undefined = 0; after !== undefined;) {
       requireStarted('erase()');
+      signal?.throwIfAborted();
       const { found, next } = await store.look(where, after);
       for (const kept of found) if (kept.contents.some(mentions)) yield kept;
       after = next;

@@ -215,15 +215,19 @@ export class InboxEvents {
     return (await this.beginReplay(filter, options)).ended;
   }
 
-  /** @internal Resolves as soon as the replay has an id. */
-  async beginReplay(filter: EventFilter, options: ReplayOptions): Promise<BegunBulkAction> {
+  /** @internal Resolves as soon as the replay has an id. `signal` ends a dry run. */
+  async beginReplay(
+    filter: EventFilter,
+    options: ReplayOptions,
+    signal?: AbortSignal,
+  ): Promise<BegunBulkAction> {
     this.#parts.requireStarted('events.replay()');
     const given = parseStrictly(eventFilterSchema, filter, 'events.replay', 'filter');
     const { dryRun, by, reason, ...terms } = parseStrictly(replayOptionsSchema, options, 'events.replay');
     const which = await bulkFilter(this.#parts.failures, given, terms);
     requireReplayable(which, terms, this.#parts.handlerNames());
     const work = replayWork(this.#parts, which, terms);
-    if (dryRun) return { id: undefined, ended: this.bulk.preview(work) };
+    if (dryRun) return { id: undefined, ended: this.bulk.preview(work, signal) };
     return this.bulk.begin({ action: 'replay', what: keptTerms(which, terms), by, reason }, work);
   }
 
@@ -244,15 +248,19 @@ export class InboxEvents {
     return (await this.beginDismissal(filter, options)).ended;
   }
 
-  /** @internal Resolves as soon as the dismissal has an id. */
-  async beginDismissal(filter: EventFilter, options: DismissOptions): Promise<BegunBulkAction> {
+  /** @internal Resolves as soon as the dismissal has an id. `signal` ends a dry run. */
+  async beginDismissal(
+    filter: EventFilter,
+    options: DismissOptions,
+    signal?: AbortSignal,
+  ): Promise<BegunBulkAction> {
     this.#parts.requireStarted('events.dismiss()');
     const given = parseStrictly(eventFilterSchema, filter, 'events.dismiss', 'filter');
     const { dryRun, ...terms } = parseStrictly(dismissOptionsSchema, options, 'events.dismiss');
     const which = await bulkFilter(this.#parts.failures, given, terms);
     requireDismissible(which, terms, this.#parts.handlerNames());
     const work = dismissalWork(this.#parts, which, terms);
-    if (dryRun) return { id: undefined, ended: this.bulk.preview(work) };
+    if (dryRun) return { id: undefined, ended: this.bulk.preview(work, signal) };
     const { by, reason } = terms;
     return this.bulk.begin({ action: 'dismiss', what: keptTerms(which, terms), by, reason }, work);
   }

@@ -10,6 +10,7 @@ import fastify from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
 import { openApiDocument } from '../../src/operate/api/openapi.ts';
+import { turn } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { type Authorize, ConfigError, type Mounted } from '../support/public.ts';
 import { rowsIn } from '../support/inbox.ts';
@@ -677,6 +678,39 @@ describe('mounted', () => {
     socket.destroy();
     await expect.poll(() => signal.aborted).toBe(true);
     await fetch(`${base}/counts`);
+    expect(logs.of('api_failed')).toEqual([]);
+  });
+
+  test.each([
+    ['/events/replay', { filter: { since: '2020-01-01' } }],
+    ['/events/dismiss', { filter: { state: 'dead' }, reason: 'x' }],
+    ['/erase', { phoneNumber: '+4930123456' }],
+  ])('a dry run of %s ends when its client disconnects', async (path, body) => {
+    const gone = new AbortController();
+    let looks = 0;
+    // An inbox without an end: without its signal, the dry run would never be over.
+    const endless: Readonly<Record<string, (...given: unknown[]) => unknown>> = {
+      'events.lastSequence': () => Infinity,
+      'events.stretch': (_filter, after) => ({ events: [], reached: Number(after) + 1 }),
+      'retention.look': (_where, after) => ({ found: [], next: Number(after) + 1 }),
+    };
+    const database = storeAround(':memory:', systemClock, (method) => {
+      const look = endless[method];
+      return (
+        look &&
+        (async (...given) => {
+          looks += 1;
+          if (looks === 10) gone.abort();
+          await turn();
+          return look(...given);
+        })
+      );
+    });
+    const { receiver, logs } = await started({ database });
+    const api = receiver.api({ authorize: () => 'all' });
+    const init = { method: 'POST', headers: change, body: JSON.stringify({ ...body, dryRun: true }) };
+    await api.fetch(new Request(`http://localhost${path}`, { ...init, signal: gone.signal }));
+    expect(looks).toBe(10);
     expect(logs.of('api_failed')).toEqual([]);
   });
 

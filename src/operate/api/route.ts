@@ -1,12 +1,11 @@
 /** What a route of the API takes, returns and needs. */
 import type { z } from 'zod';
-import type { StoreCounts } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { Alerts } from '../alerts/alerts.ts';
 import type { Audit } from '../audit.ts';
 import type { Calls } from '../calls.ts';
 import type { DriftLedger } from '../drift.ts';
-import type { Erased } from '../erasure.ts';
-import type { ErasureTarget } from '../erasure-target.ts';
+import type { Erasure } from '../erasure.ts';
 import type { InboxEvents } from '../events.ts';
 import type { Failures } from '../failures.ts';
 import type { InboxHandlers } from '../handlers.ts';
@@ -15,7 +14,7 @@ import type { Quarantine } from '../quarantine.ts';
 import type { Action } from './access.ts';
 import type { ResultName } from './results.ts';
 
-/** The operations of a receiver that routes use; a receiver has them all. */
+/** The parts of a receiver that routes use. */
 export interface Operations {
   readonly events: InboxEvents;
   readonly calls: Calls;
@@ -26,8 +25,8 @@ export interface Operations {
   readonly audit: Audit;
   readonly quarantine: Quarantine;
   readonly drift: DriftLedger;
-  erase(target: ErasureTarget): Promise<Erased>;
-  counts(): Promise<StoreCounts>;
+  readonly erasure: Erasure;
+  readonly asked: Pick<Store, 'counts'>;
 }
 
 /** The arguments of a route. */

@@ -7,7 +7,7 @@ import type { BulkResult } from '../bulk/bulk-work.ts';
 import { callQuerySchema } from '../calls.ts';
 import { dismissOptionsSchema } from '../dismissal.ts';
 import type { ErasureTarget } from '../erasure-target.ts';
-import type { BegunBulkAction, InboxEvents } from '../events.ts';
+import type { BegunBulkAction, EventFilter, InboxEvents } from '../events.ts';
 import { failureQuerySchema } from '../failures.ts';
 import { historyQuerySchema } from '../history.ts';
 import { quarantineQuerySchema } from '../quarantine.ts';
@@ -98,7 +98,7 @@ export const routes: readonly Route[] = [
     action: 'look',
     summary: 'The number of events, runs and quarantined deliveries, by state',
     result: 'Counts',
-    act: (operations) => operations.counts(),
+    act: ({ asked }) => asked.counts(),
   },
   {
     method: 'GET',
@@ -133,11 +133,8 @@ export const routes: readonly Route[] = [
     summary: 'Runs events again',
     body: replayOptionsSchema.omit({ by: true }).extend({ filter, ...change }),
     result: 'BulkAction',
-    act: async ({ events }, { body: { filter: which, ...options }, by }) =>
-      soon(
-        events,
-        await events.beginReplay(which as Parameters<InboxEvents['replay']>[0], { ...options, by }),
-      ),
+    act: async ({ events }, { body: { filter: which, ...options }, by, signal }) =>
+      soon(events, await events.beginReplay(which as EventFilter, { ...options, by }, signal)),
   },
   {
     method: 'POST',
@@ -146,9 +143,9 @@ export const routes: readonly Route[] = [
     summary: 'Marks runs as done without running them',
     body: dismissOptionsSchema.omit({ by: true }).extend({ filter, ...change }),
     result: 'BulkAction',
-    act: async ({ events }, { body: { filter: which, ...options }, by }) => {
+    act: async ({ events }, { body: { filter: which, ...options }, by, signal }) => {
       const terms = { ...(options as { reason: string }), by };
-      return soon(events, await events.beginDismissal(which as Parameters<InboxEvents['dismiss']>[0], terms));
+      return soon(events, await events.beginDismissal(which as EventFilter, terms, signal));
     },
   },
   {
@@ -380,7 +377,8 @@ export const routes: readonly Route[] = [
       ...change,
     }),
     result: 'Erased',
-    act: (operations, { body, by }) => operations.erase({ ...body, by } as unknown as ErasureTarget),
+    act: ({ erasure }, { body, by, signal }) =>
+      erasure.erase({ ...body, by } as unknown as ErasureTarget, [], signal),
   },
 ];
 

@@ -49,13 +49,14 @@ export class BulkActions {
     this.#parts = parts;
   }
 
-  /** Resolves to what an action would change. */
-  async preview(work: BulkWork): Promise<BulkResult> {
+  /** Resolves to what an action would change; rejects with the reason of `signal` once that is aborted. */
+  async preview(work: BulkWork, signal?: AbortSignal): Promise<BulkResult> {
     const { store, requireStarted } = this.#parts;
     const upTo = await store.lastSequence();
     let counts: RunCounts = noRuns;
     for (let after = 0; after < upTo;) {
       requireStarted('a dry run');
+      signal?.throwIfAborted();
       const { events, reached } = await store.stretch(work.filter, after, upTo);
       after = reached;
       const step = await work.stepOf(events);
