@@ -744,23 +744,91 @@ describe('mounted', () => {
       },
     ],
   ])('over %s, a search does not begin for whoever has gone before the API is asked', async (_, clientOf) => {
-    const asked = Promise.withResolvers<AbortSignal>();
+    let isSearched = false;
     const database = storeAround(':memory:', systemClock, (method, work) =>
       method === 'events.list'
         ? (filter, page) => {
-            asked.resolve((page as { readonly signal: AbortSignal }).signal);
+            isSearched = true;
             return work(filter, page);
           }
         : undefined,
     );
     const { receiver } = await started({ database });
     const handle = receiver.api({ authorize: () => 'all' }).nodeHandler();
+    const ended = Promise.withResolvers<void>();
     const client = await clientOf((request, response) => {
-      response.once('close', () => setImmediate(() => handle(request, response)));
+      response.once('close', () =>
+        setImmediate(() => {
+          handle(request, response);
+          ended.resolve();
+        }),
+      );
       client.leave();
     });
     client.ask();
-    expect((await asked.promise).aborted).toBe(true);
+    await ended.promise;
+    // What had been begun before is over when this is answered.
+    await receiver.api({ authorize: () => 'all' }).fetch(new Request('http://localhost/counts'));
+    expect(isSearched).toBe(false);
+  });
+
+  test('four searches go on at once, a hundred wait, more are refused, and a stop waits for none', async () => {
+    let begun = 0;
+    const database = storeAround(':memory:', systemClock, (method, work) =>
+      method === 'events.list'
+        ? async (filter, page) => {
+            begun += 1;
+            await once((page as { readonly signal: AbortSignal }).signal, 'abort');
+            return work(filter, page);
+          }
+        : undefined,
+    );
+    const { receiver } = await started({ database });
+    const api = receiver.api({ authorize: () => 'all' });
+    const clients = Array.from({ length: 104 }, () => new AbortController());
+    const ask = (path: string, init: RequestInit = {}) =>
+      api.fetch(new Request(`http://localhost${path}`, init));
+    const searches = clients.map(({ signal }) => ask('/events', { signal }));
+    await expect.poll(() => begun).toBe(4);
+    const refused = await ask('/calls');
+    expect([refused.status, await refused.json()]).toEqual([
+      503,
+      { error: { code: 'too_many_searches', message: expect.stringContaining('At most 100 ') } },
+    ]);
+    expect((await ask('/audit/1/stop', { method: 'POST', headers: change, body: '{}' })).status).toBe(200);
+    expect(await deliver(receiver)).toMatchObject({ status: 200 });
+    expect(begun).toBe(4);
+    // One that still waited when its client left is not begun.
+    clients[4]?.abort();
+    clients[0]?.abort();
+    await expect.poll(() => begun).toBe(5);
+    for (const client of clients.slice(1)) client.abort();
+    await Promise.all(searches);
+    expect(begun).toBe(5);
+    expect((await ask('/calls')).status).toBe(200);
+  });
+
+  test('ten replays and dismissals are in progress at once, and no more are begun', async () => {
+    const { database, ask } = await inbox();
+    // Of another process, whose handlers this one doesn't have.
+    for (let begun = 0; begun < 10; begun += 1)
+      await rowsIn(
+        database,
+        `insert into audit (action, requested_at, what, up_to, reached) values ('replay', 1, '{"handler":"other"}', 100, 0)`,
+      );
+    const filter = { state: 'dead' };
+    for (const [path, more] of [
+      ['/events/replay', {}],
+      ['/events/dismiss', { reason: 'x' }],
+    ] as const) {
+      expect(await ask('POST', path, { filter, ...more })).toMatchObject({
+        status: 503,
+        json: { error: { code: 'too_many_running' } },
+      });
+      expect(await ask('POST', path, { filter, ...more, dryRun: true })).toMatchObject({ status: 200 });
+    }
+    expect(await ask('POST', '/audit/1/stop')).toMatchObject({ status: 200 });
+    expect(await ask('POST', '/events/dismiss', { filter, reason: 'x' })).toMatchObject({ status: 200 });
   });
 
   test('an internal failure is logged even if its client has disconnected', async () => {

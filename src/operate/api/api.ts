@@ -9,6 +9,7 @@ import { openApiDocument } from './openapi.ts';
 import { ApiProblem, errorBody, problemOf } from './problem.ts';
 import type { Operations, Route } from './route.ts';
 import { changeHeader, changesPath, routes } from './routes.ts';
+import { Searches } from './searches.ts';
 
 export type ApiHandler = (request: Request, path: string, source: unknown) => Promise<Response>;
 
@@ -36,6 +37,7 @@ const headers = {
  */
 export function apiHandler({ operations, changes, authorize, onFailed }: ApiParts): ApiHandler {
   requireAuthorize(authorize, 'receiver.api');
+  const searches = new Searches();
   return async (request, path, source) => {
     try {
       const permission = await askedPermission(authorize, request, source);
@@ -46,7 +48,7 @@ export function apiHandler({ operations, changes, authorize, onFailed }: ApiPart
           'You may not use this API: authorize has not admitted this request.',
         );
       if (request.method === 'GET' && path === changesPath) return stream(changes, request, permission);
-      return answer(request, await resultOf(request, path, { operations, permission }));
+      return answer(request, await resultOf(request, path, { operations, searches, permission }));
     } catch (error) {
       const problem = problemOf(error);
       // An abort by a client that has left is no failure, but another error meanwhile is reported.
@@ -62,7 +64,11 @@ export function apiHandler({ operations, changes, authorize, onFailed }: ApiPart
 async function resultOf(
   request: Request,
   path: string,
-  { operations, permission }: { readonly operations: Operations; readonly permission: Permission },
+  {
+    operations,
+    searches,
+    permission,
+  }: { readonly operations: Operations; readonly searches: Searches; readonly permission: Permission },
 ): Promise<unknown> {
   if (request.method === 'GET' && path === '/openapi.json') return openApiDocument();
   const { route, id } = routeOf(request.method, path);
@@ -71,7 +77,9 @@ async function resultOf(
   const query = checkedQuery(route, new URL(request.url).searchParams);
   if (query['body'] === true) requireOwnLook(request, permission);
   const body = route.body ? checked(route, route.body, await readJson(request), 'body') : {};
-  const result = await route.act(operations, { id, query, body, signal: request.signal, ...permission });
+  const { signal } = request;
+  const act = () => route.act(operations, { id, query, body, signal, ...permission });
+  const result = await (route.isSearch ? searches.run(act, signal) : act());
   if (result === undefined)
     throw new ApiProblem(404, 'not_found', `There is nothing at ${path}, or it has been removed.`);
   return result;

@@ -49,6 +49,8 @@ export interface Route {
   /** The action that it needs; left out if everybody whom `authorize` lets in may use it. */
   readonly action?: Action;
   readonly summary: string;
+  /** Set if it may go through the whole inbox: few of such requests are worked on at the same time. */
+  readonly isSearch?: true;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   readonly result: ResultName;

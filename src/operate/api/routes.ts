@@ -1,17 +1,16 @@
 /** The routes of the API. */
 import { z } from 'zod';
 import { givenText, listOptions } from '../../errors/option-problems.ts';
-import { pause, systemClock } from '../../kit/clock.ts';
 import { type Audit, accountSchema, auditQuerySchema } from '../audit.ts';
-import type { BulkResult } from '../bulk/bulk-work.ts';
 import { callQuerySchema } from '../calls.ts';
 import { dismissOptionsSchema } from '../dismissal.ts';
 import type { ErasureTarget } from '../erasure-target.ts';
-import type { BegunBulkAction, EventFilter, InboxEvents } from '../events.ts';
+import type { EventFilter } from '../events.ts';
 import { failureQuerySchema } from '../failures.ts';
 import { historyQuerySchema } from '../history.ts';
 import { quarantineQuerySchema } from '../quarantine.ts';
 import { eventFilterSchema, replayOptionsSchema } from '../replay.ts';
+import { requireRoom, soon } from './bulk.ts';
 import { ApiProblem } from './problem.ts';
 import type { Asked, Route } from './route.ts';
 
@@ -105,6 +104,7 @@ export const routes: readonly Route[] = [
     path: '/events',
     action: 'look',
     summary: 'Events, the latest first',
+    isSearch: true,
     query: filter.extend(page),
     result: 'Events',
     act: ({ events }, { query, signal }) => events.list(query, { signal }),
@@ -131,19 +131,24 @@ export const routes: readonly Route[] = [
     path: '/events/replay',
     action: 'replay',
     summary: 'Runs events again',
+    isSearch: true,
     body: replayOptionsSchema.omit({ by: true }).extend({ filter, ...change }),
     result: 'BulkAction',
-    act: async ({ events }, { body: { filter: which, ...options }, by, signal }) =>
-      soon(events, await events.beginReplay(which as EventFilter, { ...options, by }, signal)),
+    act: async ({ events, audit }, { body: { filter: which, ...options }, by, signal }) => {
+      await requireRoom(audit, options);
+      return soon(events, await events.beginReplay(which as EventFilter, { ...options, by }, signal));
+    },
   },
   {
     method: 'POST',
     path: '/events/dismiss',
     action: 'dismiss',
     summary: 'Marks runs as done without running them',
+    isSearch: true,
     body: dismissOptionsSchema.omit({ by: true }).extend({ filter, ...change }),
     result: 'BulkAction',
-    act: async ({ events }, { body: { filter: which, ...options }, by, signal }) => {
+    act: async ({ events, audit }, { body: { filter: which, ...options }, by, signal }) => {
+      await requireRoom(audit, options);
       const terms = { ...(options as { reason: string }), by };
       return soon(events, await events.beginDismissal(which as EventFilter, terms, signal));
     },
@@ -153,6 +158,7 @@ export const routes: readonly Route[] = [
     path: '/calls',
     action: 'look',
     summary: 'Calls, the latest first',
+    isSearch: true,
     query: callQuerySchema.extend({ ...page, agentId: givenText.optional() }),
     result: 'Calls',
     act: ({ calls }, { query, signal }) => calls.list(query, { signal }),
@@ -285,6 +291,7 @@ export const routes: readonly Route[] = [
     path: '/quarantine/reverify',
     action: 'quarantine',
     summary: 'Verifies all unauthenticated deliveries again, and releases those that verify',
+    isSearch: true,
     body: whySchema,
     result: 'Reverified',
     act: ({ quarantine }, { body, by }) => quarantine.reverify({ ...body, by }),
@@ -366,6 +373,7 @@ export const routes: readonly Route[] = [
     path: '/erase',
     action: 'erase',
     summary: 'Erases a call, or everything that names a phone number',
+    isSearch: true,
     body: z.strictObject({
       callId: givenText.optional(),
       phoneNumber: givenText.optional(),
@@ -381,14 +389,3 @@ export const routes: readonly Route[] = [
       erasure.erase({ ...body, by } as unknown as ErasureTarget, [], signal),
   },
 ];
-
-/** How long a request waits for the end of a replay or dismissal, in milliseconds. */
-const answerWithin = 2_000;
-
-/** Returns the result, or the progress of an action that takes longer and continues after the answer. */
-async function soon(events: InboxEvents, { id, ended }: BegunBulkAction): Promise<BulkResult | undefined> {
-  // A dry run has no entry to ask for progress.
-  if (id === undefined) return ended;
-  ended.catch(() => {});
-  return (await Promise.race([ended, pause(systemClock, answerWithin)])) ?? events.bulk.get(id);
-}

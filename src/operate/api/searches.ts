@@ -1,0 +1,32 @@
+import { Semaphore } from '../../kit/limiters.ts';
+import { ApiProblem } from './problem.ts';
+
+/** How many searches go on at the same time: each may go through the whole inbox, on the thread that takes deliveries. */
+const atOnce = 4;
+/** How many may wait for that. */
+const maxWaiting = 100;
+
+/** Bounds how many of an API's searches go on and wait at the same time. */
+export class Searches {
+  readonly #places = new Semaphore(atOnce);
+  #count = 0;
+
+  /** @throws ApiProblem if too many wait; the reason of `signal` if the client has left while this one waited */
+  async run<T>(search: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    if (this.#count === atOnce + maxWaiting)
+      throw new ApiProblem(
+        503,
+        'too_many_searches',
+        `At most ${maxWaiting} searches can wait while ${atOnce} go on. Ask again later.`,
+      );
+    this.#count += 1;
+    const leave = await this.#places.acquire();
+    try {
+      signal.throwIfAborted();
+      return await search();
+    } finally {
+      leave();
+      this.#count -= 1;
+    }
+  }
+}
