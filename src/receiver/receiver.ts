@@ -13,6 +13,7 @@ import { type ApiHandler, type ApiParts, apiHandler } from '../operate/api/api.t
 import { pageHandler } from '../operate/page/page.ts';
 import type { Clock } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
+import { type TrustProxy, trustNobody } from '../kit/trust-proxy.ts';
 import type { Calls } from '../operate/calls.ts';
 import type { Alerts } from '../operate/alerts/alerts.ts';
 import type { Audit } from '../operate/audit.ts';
@@ -48,6 +49,7 @@ interface Internals {
   readonly lifecycle: Lifecycle;
   readonly parts: Parts;
   readonly clock: Clock;
+  readonly trustProxy: TrustProxy;
 }
 
 /**
@@ -81,6 +83,7 @@ export class Receiver<Transaction = UserDatabase> {
   /** The audit list: changes made by people, with who, when, what and why. */
   readonly audit: Audit;
   readonly #clock: Clock;
+  readonly #trustProxy: TrustProxy;
   readonly #lifecycle: Lifecycle;
   readonly #parts: Parts;
 
@@ -89,6 +92,7 @@ export class Receiver<Transaction = UserDatabase> {
       lifecycle: receiver.#lifecycle,
       parts: receiver.#parts,
       clock: receiver.#clock,
+      trustProxy: receiver.#trustProxy,
     });
   }
 
@@ -96,6 +100,7 @@ export class Receiver<Transaction = UserDatabase> {
   constructor(options: ReceiverOptions<Transaction>) {
     const resolved = resolveOptions(options);
     this.#clock = resolved.clock;
+    this.#trustProxy = resolved.https.trustProxy ?? trustNobody;
     this.#lifecycle = new Lifecycle(resolved, shortDurationsOf(options));
     this.#parts = this.#lifecycle.parts;
     const { calls, events, failures, handlers, quarantine, drift, audit, history, alerts } = this.#parts;

@@ -1,14 +1,16 @@
 /** The operators' page of `ringback serve`, open to everybody who knows the token. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { configError } from '../../errors/errors.ts';
 import type { Middleware } from '../../http/express.ts';
 import { equalInConstantTime, textDigest } from '../../kit/bytes.ts';
 import { closeAfterLingering } from '../../kit/http-bodies.ts';
-import type { Receiver } from '../../receiver/receiver.ts';
+import { type Receiver, internalsOf } from '../../receiver/receiver.ts';
 import type { Environment } from '../environment.ts';
+import { WrongPasswords } from './wrong-passwords.ts';
 
 export const pagePath = '/ringback';
 
-/** The shortest accepted token: 16 random characters can't be guessed over a network. */
+/** The shortest accepted token: 16 random characters can't be guessed at one attempt a second. */
 const shortest = 16;
 
 /**
@@ -43,16 +45,38 @@ export function guardedPage(receiver: Receiver, token: string): Middleware {
     },
   });
   const listen = page.middleware();
+  const { clock, trustProxy } = internalsOf(receiver);
+  const wrongPasswords = new WrongPasswords(clock, trustProxy);
   return (request, response) => {
-    if (userOf(request.headers.authorization) !== undefined) return listen(request, response);
-    response.writeHead(401, {
-      'www-authenticate': 'Basic realm="Ringback", charset="UTF-8"',
-      'content-type': 'text/plain; charset=utf-8',
-      'cache-control': 'no-store',
-    });
-    response.end('Log in with your name, and the token in RINGBACK_PAGE_TOKEN as the password.\n');
-    closeAfterLingering(request);
+    const { authorization } = request.headers;
+    if (wrongPasswords.areTooMany(request)) return refuse(request, response, tooMany);
+    if (userOf(authorization) !== undefined) return listen(request, response);
+    // A browser asks without a password first.
+    if (authorization !== undefined) wrongPasswords.count(request);
+    refuse(request, response, unauthorized);
   };
+}
+
+const unauthorized = {
+  status: 401,
+  headers: { 'www-authenticate': 'Basic realm="Ringback", charset="UTF-8"' },
+  message: 'Log in with your name, and the token in RINGBACK_PAGE_TOKEN as the password.',
+};
+const tooMany = {
+  status: 429,
+  headers: { 'retry-after': '2' },
+  message: 'Too many wrong passwords came from your network. Try again in a few seconds.',
+};
+
+function refuse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, message }: typeof unauthorized | typeof tooMany,
+): void {
+  const type = 'text/plain; charset=utf-8';
+  response.writeHead(status, { ...headers, 'content-type': type, 'cache-control': 'no-store' });
+  response.end(`${message}\n`);
+  closeAfterLingering(request);
 }
 
 /** RFC 7617: the name has no colon, the password may have some. */
