@@ -13,7 +13,7 @@ import { openApiDocument } from '../../src/operate/api/openapi.ts';
 import { turn } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { type Authorize, ConfigError, type Mounted } from '../support/public.ts';
-import { rowsIn } from '../support/inbox.ts';
+import { isOnPostgres, rowsIn } from '../support/inbox.ts';
 import { made, started } from '../support/receiver.ts';
 import { connectedHttp2 } from '../support/servers.ts';
 import { storeAround } from '../support/store-around.ts';
@@ -298,6 +298,17 @@ describe('changing', () => {
       events: { done: 1 },
       runs: { dead: 0 },
       quarantine: { notAuthentic: 0 },
+    });
+  });
+
+  test('an erasure does not rewrite the database, for which deliveries would have to wait', async () => {
+    const { ask } = await inbox();
+    expect(await ask('POST', '/erase', { callId: 'call-1', compact: true })).toMatchObject({
+      status: 400,
+      json: { error: { code: 'body_invalid', message: expect.stringContaining('compact') } },
+    });
+    expect(await ask('POST', '/erase', { callId: 'call-1' })).toMatchObject({
+      json: { events: 1, checkpointed: !isOnPostgres, compacted: false },
     });
   });
 
