@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { listen, urlOf } from '../http/listening.ts';
 import { type Action, actions } from '../operate/api/access.ts';
 import { internalsOf } from '../receiver/receiver.ts';
+import { accountOf, takesBy } from './account.ts';
 import { loadApp } from './app/app-file.ts';
 import { argument } from './arguments.ts';
 import { databaseOption, expected, readEnvironment, readPort } from './environment.ts';
@@ -21,8 +22,7 @@ interface PageFlags {
 }
 
 export function addPage(program: Command): void {
-  program
-    .command('page')
+  takesBy(program.command('page'), 'who uses the page; stored in the audit list with each change')
     .description("serve the operators' page of an inbox on this machine, beside its receiver or without one")
     .option(...databaseOption)
     .option('--app <file>', 'the app file of serve, to replay events with its handlers (RINGBACK_APP)')
@@ -31,7 +31,6 @@ export function addPage(program: Command): void {
       'port to listen on, 0 lets the system choose (default: 0)',
       argument(expected.port, readPort),
     )
-    .option('--by <who>', 'who uses the page; stored in the audit list with each change')
     .addHelpText(
       'after',
       [
@@ -58,8 +57,8 @@ async function show(flags: PageFlags): Promise<void> {
   const isOffered = (action: Action): boolean =>
     action === 'replay' ? app !== undefined : action !== 'quarantine' || canVerify;
   const access = actions.filter(isOffered);
-  const { by } = flags;
-  const page = receiver.page({ authorize: () => (by === undefined ? access : { access, by }) });
+  const { by } = accountOf(flags);
+  const page = receiver.page({ authorize: () => ({ access, by }) });
   // Other users of this machine, and every page in the same browser, can reach a loopback port, so the path is secret.
   const prefix = `/${randomBytes(16).toString('hex')}`;
   const server = createServer(page.nodeHandler(prefix));

@@ -1,5 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
@@ -45,6 +46,26 @@ describe('ringback inbox', () => {
       body: { eventName: 'CallHandler.CallEnded' },
       runs: [{ reason: 'the journal is full' }],
     });
+  });
+
+  it('keeps who has looked at what was delivered: the user of the system, or whom --by names', async () => {
+    const cwd = await inboxWithTrouble();
+    const [kept] = (await linesOf(cwd, 'quarantine')) as { id: number }[];
+    for (const args of [
+      ['event', 't-dead'],
+      ['delivery', String(kept?.id)],
+      ['event', 't-well', '--by', 'ann'],
+    ])
+      expect((await ringback(['inbox', ...args], { env: {}, cwd })).code).toBe(0);
+    expect((await ringback(['inbox', 'event', 't-none'], { env: {}, cwd })).code).toBe(1);
+    await ringback(['inbox', 'pause', 'journal'], { env: {}, cwd });
+    const by = userInfo().username;
+    expect(await linesOf(cwd, 'audit')).toMatchObject([
+      { action: 'pause', by },
+      { action: 'look', what: 't-well', by: 'ann' },
+      { action: 'look', what: `delivery ${kept?.id}`, by },
+      { action: 'look', what: 't-dead', by },
+    ]);
   });
 
   it('pauses a handler and resumes it, and shows that', async () => {

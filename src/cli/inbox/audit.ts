@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Account, AuditEntry } from '../../operate/audit.ts';
+import { accountOf, takesAccount } from '../account.ts';
 import { entryIdArgument } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
@@ -7,17 +8,6 @@ import { withReceiver } from './existing-inbox.ts';
 import { takesTimes } from './filter.ts';
 import { printPages, printResult, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
-
-/** Adds the options that the audit list stores with a change. */
-export function takesAccount(command: Command): Command {
-  return command
-    .option('--by <who>', 'who does it; stored in the audit list')
-    .option('--reason <text>', 'why; stored in the audit list');
-}
-
-export function accountOf({ by, reason }: Account): Account {
-  return { by, reason };
-}
 
 interface AuditFlags {
   readonly database?: string;

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { EventFilter } from '../../operate/events.ts';
+import { accountOf, takesBy } from '../account.ts';
 import { databaseOption } from '../environment.ts';
 import { withReceiver } from './existing-inbox.ts';
 import { remark } from '../stderr.ts';
@@ -17,10 +18,9 @@ interface DismissFlags extends EventFilter {
 }
 
 export function addDismiss(inbox: Command, exitWith: (code: number) => void): void {
-  takesFilter(inbox.command('dismiss'))
+  takesBy(takesFilter(inbox.command('dismiss')), 'who dismisses them; stored with each run')
     .option(...databaseOption)
     .description('show which runs would be dismissed, and with --yes dismiss them: they will not be run')
-    .option('--by <who>', 'who dismisses them; stored with each run')
     .requiredOption('--reason <text>', 'why; stored with each run')
     .option('--yes', 'dismiss them')
     .addHelpText(
@@ -47,7 +47,8 @@ async function dismiss(flags: DismissFlags, command: Command): Promise<boolean> 
     return command.error(
       "error: missing a condition: '--state dead', or '--handler <name>' for one that was removed, or '--failure <id>'",
     );
-  const { by, reason, yes } = flags;
+  const { reason, yes } = flags;
+  const { by } = accountOf(flags);
   const dryRun = yes !== true;
   const signal = stopSignal();
   const dismissed = await withReceiver(flags, async ({ events }) => {

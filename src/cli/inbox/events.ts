@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { ringbackError } from '../../errors/errors.ts';
+import type { Account } from '../../operate/audit.ts';
 import type { DriftFinding } from '../../operate/drift.ts';
 import type { EventFilter, InboxEvent } from '../../operate/events.ts';
 import { databaseName } from '../../receiver/database.ts';
+import { accountOf, takesBy } from '../account.ts';
 import { databaseOption } from '../environment.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { existingInbox, withInbox, withReceiver } from './existing-inbox.ts';
@@ -67,16 +69,16 @@ export function addEvents(inbox: Command): void {
 }
 
 export function addEvent(inbox: Command): void {
-  inbox
-    .command('event')
+  takesBy(inbox.command('event'), 'who looks at it; stored in the audit list')
     .option(...databaseOption)
     .description('print one event as JSON: what was delivered, which is personal data, and its stored runs')
     .argument('<trace-id>', 'its trace id')
-    .action(async (traceId: string, flags: { readonly database?: string }) => {
-      const event = await withReceiver(flags, async ({ events }, database) => {
+    .action(async (traceId: string, flags: { readonly database?: string } & Account) => {
+      const event = await withReceiver(flags, async ({ events, audit }, database) => {
         const found = await events.get(traceId);
-        if (found) return found;
-        throw ringbackError('event_unknown', { traceId, database: databaseName(database) });
+        if (!found) throw ringbackError('event_unknown', { traceId, database: databaseName(database) });
+        await audit.recordLook(traceId, accountOf(flags).by);
+        return found;
       });
       const { raw: _, ...shown } = event;
       printWhole(withDead(shown));

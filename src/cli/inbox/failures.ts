@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Account } from '../../operate/audit.ts';
 import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
-import { accountOf, takesAccount } from './audit.ts';
+import { accountOf, takesAccount } from '../account.ts';
 import { withReceiver } from './existing-inbox.ts';
 import type { FailureGroup } from '../../operate/failures.ts';
 import { printAll, printResult } from './print.ts';

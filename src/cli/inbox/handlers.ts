@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
 import type { Account } from '../../operate/audit.ts';
-import { accountOf, takesAccount } from './audit.ts';
+import { accountOf, takesAccount } from '../account.ts';
 import { withReceiver } from './existing-inbox.ts';
 import { printResult, printWhole } from './print.ts';
 

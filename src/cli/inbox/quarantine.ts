@@ -13,7 +13,7 @@ import { lookingReceiver } from '../app/receiver-beside.ts';
 import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
 import type { Account } from '../../operate/audit.ts';
-import { accountOf, takesAccount } from './audit.ts';
+import { accountOf, takesAccount, takesBy } from '../account.ts';
 import { type BesideServeFlags, appOption, besideServe } from './beside-serve.ts';
 import { withReceiver } from './existing-inbox.ts';
 import { printPages, printResult, printWhole, takesLimit } from './print.ts';
@@ -58,8 +58,7 @@ export function addQuarantine(inbox: Command): void {
 }
 
 export function addDelivery(inbox: Command): void {
-  inbox
-    .command('delivery')
+  takesBy(inbox.command('delivery'), 'who looks at it; stored in the audit list')
     .option(...databaseOption)
     .option(...appOption)
     .description(
@@ -70,20 +69,21 @@ export function addDelivery(inbox: Command): void {
       'after',
       '\nWith the secrets of `ringback serve`, it also says in `signature` which scheme would verify it.',
     )
-    .action(async (id: number, flags: BesideServeFlags) => {
+    .action(async (id: number, flags: BesideServeFlags & Account) => {
       printWhole(await wholeDelivery(id, flags));
     });
 }
 
 /** The delivery, and which scheme would verify it. Without secrets, the latter can't be told. */
-async function wholeDelivery(id: number, flags: BesideServeFlags): Promise<unknown> {
+async function wholeDelivery(id: number, flags: BesideServeFlags & Account): Promise<unknown> {
   const { database, environment, options } = await besideServe(flags);
   const { receiver } = lookingReceiver(database, environment, options);
   await internalsOf(receiver).lifecycle.openInbox();
   try {
-    const { quarantine } = receiver;
+    const { quarantine, audit } = receiver;
     const delivery = await quarantine.get(id);
     if (delivery === undefined) throw ringbackError('quarantine_unknown', { id });
+    await audit.recordLook(`delivery ${id}`, accountOf(flags).by);
     return { ...readable(delivery), signature: await quarantine.checkSignature(id) };
   } finally {
     await receiver.stop();

@@ -3,7 +3,7 @@ import type { Quarantine } from '../../operate/quarantine.ts';
 import { remark } from '../stderr.ts';
 import { databaseOption } from '../environment.ts';
 import type { Account } from '../../operate/audit.ts';
-import { accountOf, takesAccount } from './audit.ts';
+import { accountOf, takesAccount } from '../account.ts';
 import { type BesideServeFlags, appOption, besideServe } from './beside-serve.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { receiverBeside } from '../app/receiver-beside.ts';

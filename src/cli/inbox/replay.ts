@@ -5,6 +5,7 @@ import { storeOf } from '../../receiver/database.ts';
 import { type Receiver, internalsOf } from '../../receiver/receiver.ts';
 import type { EventStore, ReplayedRuns } from '../../store/event-store.ts';
 import type { Store } from '../../store/store.ts';
+import { accountOf, takesBy } from '../account.ts';
 import { loadApp } from '../app/app-file.ts';
 import { argument } from '../arguments.ts';
 import { databaseOption, readEnvironment } from '../environment.ts';
@@ -36,7 +37,7 @@ const stopped =
 type Undone = typeof unmeant | typeof unmatched | typeof stopped;
 
 export function addReplay(inbox: Command, exitWith: (code: number) => void): void {
-  takesFilter(inbox.command('replay'))
+  takesBy(takesFilter(inbox.command('replay')), 'who requests it; stored with the replay')
     .option(...databaseOption)
     .description('show which runs would be run again, and with --yes run them')
     .option('--app <file>', 'module whose default export registers the handlers (RINGBACK_APP)')
@@ -46,7 +47,6 @@ export function addReplay(inbox: Command, exitWith: (code: number) => void): voi
       'how many runs are requeued per second, at most',
       argument('a number above 0', readRate),
     )
-    .option('--by <who>', 'who requests it; stored with the replay')
     .option('--reason <text>', 'why; stored with the replay')
     .option('--yes', 'run them')
     .option(
@@ -100,13 +100,14 @@ async function requeue(
   receiver: Receiver,
   store: Store,
   filter: EventFilter,
-  { yes, wait, only, rate, by, reason }: ReplayFlags,
+  { yes, wait, only, rate, ...account }: ReplayFlags,
 ): Promise<number | Undone> {
   const signal = stopSignal();
   await internalsOf(receiver).lifecycle.openInbox();
   // A signal stops the receiver gracefully, as in `serve`: otherwise runs that began here would look like those of a
   // crashed process.
   try {
+    const { by, reason } = accountOf(account);
     const options = { dryRun: yes !== true, only, rate, by, reason };
     const begun = await receiver.events.beginReplay(filter, options);
     const result = await resultUnlessStopped(receiver.events, begun, signal, by);
