@@ -110,6 +110,21 @@ describe('ringback inbox', () => {
     await printed(['pause', 'journal', '--by', 'ann'], 200);
     expect((await printed(['audit'], 200))[1]).toMatch(new RegExp(`^${time}  ann  pause  0 +0 +- +journal`));
     expect(await printed(['alerts'], 200)).toEqual(['']);
+    expect((await printed(['counts'], 200)).slice(0, 4)).toEqual([
+      'WHAT        STATE         HOW MANY',
+      'events      new           0',
+      'events      open          0',
+      'events      done          2',
+    ]);
+    const [heads, journal, ...processes] = await printed(['handlers'], 200);
+    expect(heads).toMatch(/^HANDLER +STATE +DUE +RUNNING +BLOCKED +DEAD +PAUSED SINCE +BY +WHY$/);
+    expect(journal).toMatch(new RegExp(`^journal +paused +0 +0 +0 +1 +${time} +ann +-$`));
+    expect(processes).toEqual([]);
+    for (const args of [['counts'], ['handlers']]) {
+      const { stdout } = await ringback(['inbox', ...args], { env: {}, cwd });
+      expect(stdout).toMatch(/^\{.*\}$/);
+      expect(JSON.parse(stdout)).toBeTypeOf('object');
+    }
   });
 
   it('prints nothing from senders that could move the cursor', { tags: 'long' }, async () => {

@@ -16,7 +16,7 @@ export function addAlerts(inbox: Command): void {
   inbox
     .command('alerts')
     .option(...databaseOption)
-    .description('print the raised alerts as lines of JSON')
+    .description('print the raised alerts (in a pipe, as lines of JSON)')
     .action(async (flags: { readonly database?: string }) => {
       const alerts = await withInbox(await existingInbox(flags), (store) => raisedAlerts(store.alerts));
       await printAll(alerts, { nothing: 'no alert is raised', columns });

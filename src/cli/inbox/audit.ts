@@ -30,7 +30,9 @@ const columns: readonly Column<AuditEntry>[] = [
 export function addAudit(inbox: Command): void {
   takesLimit(takesTimes(inbox.command('audit'), 'done'))
     .option(...databaseOption)
-    .description('print the audit list, what people have done to the inbox, as lines of JSON, latest first')
+    .description(
+      'print the audit list, what people have done to the inbox, latest first (in a pipe, as lines of JSON)',
+    )
     .action(async ({ since, until, limit: max, ...flags }: AuditFlags) => {
       await withReceiver(flags, async ({ audit }) => {
         await printPages(

@@ -31,7 +31,9 @@ export function addCalls(inbox: Command): void {
     .option('--agent-id <id>', 'the id of its agent');
   takesLimit(takesTimes(calls, 'its first event arrived'))
     .option(...databaseOption)
-    .description('print the records of calls, made from their events, as lines of JSON, latest first')
+    .description(
+      'print the records of calls, made from their events, latest first (in a pipe, as lines of JSON)',
+    )
     .action(async ({ limit: max, ...flags }: CallsFlags) => {
       const { database: _, ...conditions } = flags;
       await withReceiver(flags, async ({ calls: records }) => {

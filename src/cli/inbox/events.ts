@@ -8,7 +8,7 @@ import { accountOf, takesBy } from '../account.ts';
 import { databaseOption } from '../environment.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { existingInbox, withInbox, withReceiver } from './existing-inbox.ts';
-import { printAll, printPages, printWhole, takesLimit } from './print.ts';
+import { printAll, printPages, printParts, printWhole, tableOf, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
 
 const eventColumns: readonly Column<InboxEvent>[] = [
@@ -18,6 +18,12 @@ const eventColumns: readonly Column<InboxEvent>[] = [
   ['trace id', ({ traceId }) => traceId],
   ['call', ({ callId }) => callId],
   ['why', ({ runs }) => runs.find(({ reason }) => reason !== undefined)?.reason],
+];
+
+const countColumns: readonly Column<Record<'what' | 'state', string> & { readonly count: number }>[] = [
+  ['what', ({ what }) => what],
+  ['state', ({ state }) => state],
+  ['how many', ({ count }) => count],
 ];
 
 const driftColumns: readonly Column<DriftFinding>[] = [
@@ -34,10 +40,14 @@ export function addCounts(inbox: Command): void {
     .command('counts')
     .option(...databaseOption)
     .description(
-      'print how many events, stored runs and deliveries in quarantine there are, by state, as JSON',
+      'print how many events, stored runs and deliveries in quarantine there are, by state (in a pipe, as a line of JSON)',
     )
     .action(async (flags: { readonly database?: string }) => {
-      printWhole(await withInbox(await existingInbox(flags), (store) => store.counts()));
+      const counts = await withInbox(await existingInbox(flags), (store) => store.counts());
+      const rows = Object.entries<Readonly<Record<string, number>>>({ ...counts }).flatMap(([what, states]) =>
+        Object.entries(states).map(([state, count]) => ({ what, state, count })),
+      );
+      await printParts(counts, [tableOf(rows, countColumns)]);
     });
 }
 
@@ -50,7 +60,7 @@ export function addEvents(inbox: Command): void {
   takesLimit(takesFilter(inbox.command('events')))
     .option(...databaseOption)
     .description(
-      'print events as lines of JSON, latest first, with their stored runs and without their bodies',
+      'print events, latest first, with their stored runs and without their bodies (in a pipe, as lines of JSON)',
     )
     .addHelpText('after', '\nDead letters, and why they are dead: ringback inbox events --state dead')
     .action(async (flags: EventsFlags) => {
@@ -94,7 +104,9 @@ export function addDrift(inbox: Command): void {
   inbox
     .command('drift')
     .option(...databaseOption)
-    .description('print how events differ from their documentation as lines of JSON, latest first')
+    .description(
+      'print how events differ from their documentation, latest first (in a pipe, as lines of JSON)',
+    )
     .action(async (flags: { readonly database?: string }) => {
       await withReceiver(flags, async ({ drift }) => {
         await printAll(await drift.list(), { nothing: 'no differences are known', columns: driftColumns });

@@ -31,7 +31,7 @@ export function addFailures(inbox: Command): void {
     .option(...databaseOption)
     .option('--handler <name>', 'only of this handler')
     .description(
-      'print the failures of runs that are not done, in groups of similar failures, as lines of JSON',
+      'print the failures of runs that are not done, in groups of similar failures (in a pipe, as lines of JSON)',
     )
     .addHelpText('after', '\nThe events of a group: ringback inbox events --failure <id>')
     .action(async ({ handler, ...flags }: FailuresFlags) => {

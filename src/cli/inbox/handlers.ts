@@ -2,9 +2,11 @@ import type { Command } from 'commander';
 import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
 import type { Account } from '../../operate/audit.ts';
+import type { HandlerState, HandlerStates } from '../../operate/handlers.ts';
 import { accountOf, takesAccount } from '../account.ts';
 import { withReceiver } from './existing-inbox.ts';
-import { printResult, printWhole } from './print.ts';
+import { printParts, printResult, tableOf } from './print.ts';
+import type { Column } from './table.ts';
 
 interface Flags {
   readonly database?: string;
@@ -12,17 +14,38 @@ interface Flags {
 
 interface ChangeFlags extends Flags, Account {}
 
+const handlerColumns: readonly Column<HandlerState>[] = [
+  ['handler', ({ name }) => name],
+  ['state', ({ pause, isRegistered }) => (pause ? 'paused' : isRegistered ? 'active' : 'not registered')],
+  ['due', ({ due }) => due],
+  ['running', ({ running }) => running],
+  ['blocked', ({ blocked }) => blocked],
+  ['dead', ({ dead }) => dead],
+  ['paused since', ({ pause }) => pause?.since],
+  ['by', ({ pause }) => pause?.by],
+  ['why', ({ pause }) => pause?.reason],
+];
+
+const processColumns: readonly Column<HandlerStates['processes'][number]>[] = [
+  ['process', ({ id }) => id],
+  ['handlers', ({ handlers }) => handlers.join(', ')],
+];
+
 export function addHandlers(inbox: Command): void {
   inbox
     .command('handlers')
     .option(...databaseOption)
     .description(
-      'print the handlers, what waits for each, which are paused, and the other live processes, as JSON',
+      'print the handlers, what waits for each, which are paused, and the other live processes (in a pipe, as a line of JSON)',
     )
     .action(async (flags: Flags) => {
       const { handlers, processes } = await withReceiver(flags, (receiver) => receiver.handlers.list());
       // This command is a process of the inbox, too, but runs nothing.
-      printWhole({ handlers, processes: processes.filter(({ isThis }) => !isThis) });
+      const others = processes.filter(({ isThis }) => !isThis);
+      await printParts({ handlers, processes: others }, [
+        tableOf(handlers, handlerColumns),
+        ...(others.length === 0 ? [] : [tableOf(others, processColumns)]),
+      ]);
     });
 }
 

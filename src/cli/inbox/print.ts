@@ -33,6 +33,17 @@ export function printWhole(value: unknown): void {
   process.stdout.write(`${withoutControls(JSON.stringify(value, undefined, 2))}\n`);
 }
 
+/** The lines of a table of all items, as wide as the terminal. */
+export function tableOf<Item>(items: readonly Item[], columns: readonly Column<Item>[]): readonly string[] {
+  return tableLines(items, columns, process.stdout.columns);
+}
+
+/** Prints a value: on a terminal as a table for each of its parts, into a pipe as a line of JSON. */
+export async function printParts(value: unknown, tables: readonly (readonly string[])[]): Promise<void> {
+  if (!process.stdout.isTTY) return printResult(value);
+  process.stdout.write(`${tables.map((lines) => lines.join('\n')).join('\n\n')}\n`);
+}
+
 /** A page of a list, and the cursor of the next page. */
 interface Page<Item> {
   readonly items: readonly Item[];

@@ -41,7 +41,9 @@ export function addQuarantine(inbox: Command): void {
     .option('--trace-id <id>', 'the trace id in its header, or part of it');
   takesLimit(takesTimes(quarantine))
     .option(...databaseOption)
-    .description('print the deliveries in quarantine as lines of JSON, latest first, without their bodies')
+    .description(
+      'print the deliveries in quarantine, latest first, without their bodies (in a pipe, as lines of JSON)',
+    )
     .action(async ({ limit: max, ...flags }: QuarantineFlags) => {
       const { database: _, ...filter } = flags;
       await withReceiver(flags, async ({ quarantine: kept }) => {
