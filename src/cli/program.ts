@@ -36,6 +36,7 @@ const inboxCommands: Commands = {
   alerts: async () => (await import('./inbox/alerts.ts')).addAlerts,
   stop: async () => (await import('./inbox/audit.ts')).addStop,
   audit: async () => (await import('./inbox/audit.ts')).addAudit,
+  history: async () => (await import('./inbox/history.ts')).addHistory,
   move: async () => (await import('./inbox/move.ts')).addMove,
   erase: async () => (await import('./inbox/erase.ts')).addErase,
 };

@@ -120,11 +120,24 @@ describe('ringback inbox', () => {
     expect(heads).toMatch(/^HANDLER +STATE +DUE +RUNNING +BLOCKED +DEAD +PAUSED SINCE +BY +WHY$/);
     expect(journal).toMatch(new RegExp(`^journal +paused +0 +0 +0 +1 +${time} +ann +-$`));
     expect(processes).toEqual([]);
-    for (const args of [['counts'], ['handlers']]) {
+    expect((await printed(['history'], 200))[1]).toMatch(new RegExp(`^${time}  2 +0 +1 +0 `));
+    for (const args of [['counts'], ['handlers'], ['history']]) {
       const { stdout } = await ringback(['inbox', ...args], { env: {}, cwd });
       expect(stdout).toMatch(/^\{.*\}$/);
       expect(JSON.parse(stdout)).toBeTypeOf('object');
     }
+  });
+
+  it('shows the history, by minute or by hour, of a time', async () => {
+    const cwd = await inboxWithTrouble();
+    const [minute] = await linesOf(cwd, 'history');
+    expect(minute).toMatchObject({ accepted: 2, done: 1, dead: 1 });
+    expect(await linesOf(cwd, 'history', '--resolution', 'hour')).toMatchObject([{ accepted: 2 }]);
+    const { stdout, stderr } = await ringback(['inbox', 'history', '--until', '2020-01-01'], {
+      env: {},
+      cwd,
+    });
+    expect([stdout, stderr]).toEqual(['', 'ringback: nothing has happened then\n']);
   });
 
   it('prints nothing from senders that could move the cursor', { tags: 'long' }, async () => {

@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import { type HistoryPoint, type HistoryQuery, historyQuerySchema } from '../../operate/history.ts';
+import { oneOf } from '../arguments.ts';
+import { databaseOption } from '../environment.ts';
+import { withReceiver } from './existing-inbox.ts';
+import { takesTimes } from './filter.ts';
+import { printAll } from './print.ts';
+import type { Column } from './table.ts';
+
+interface HistoryFlags extends HistoryQuery {
+  readonly database?: string;
+}
+
+const resolutions = historyQuerySchema.shape.resolution.unwrap().options;
+
+/** Times in milliseconds. */
+const columns: readonly Column<HistoryPoint>[] = [
+  ['from', ({ at }) => at],
+  ['accepted', ({ accepted }) => accepted],
+  ['duplicate', ({ duplicate }) => duplicate],
+  ['refused', ({ refused }) => Object.values(refused).reduce((sum, count) => sum + count, 0)],
+  ['quarantined', ({ quarantined }) => quarantined],
+  ['answer p99', ({ answerP99 }) => answerP99],
+  ['done', ({ done }) => done],
+  ['retried', ({ retried }) => retried],
+  ['dead', ({ dead }) => dead],
+  ['handler p99', ({ handlerP99 }) => handlerP99],
+  ['waiting', ({ waiting }) => waiting],
+  ['oldest', ({ oldestWaiting }) => oldestWaiting],
+];
+
+export function addHistory(inbox: Command): void {
+  takesTimes(inbox.command('history'), 'begun')
+    .option(
+      '--resolution <name>',
+      'minute, which are kept for two days, or hour, for 90 days',
+      oneOf(resolutions),
+      'minute',
+    )
+    .option(...databaseOption)
+    .description(
+      'print numbers of deliveries and runs over time, oldest first, durations in milliseconds (in a pipe, as lines of JSON)',
+    )
+    .action(async ({ database, ...query }: HistoryFlags) => {
+      await withReceiver({ ...(database !== undefined && { database }) }, async ({ history }) => {
+        await printAll(await history.list(query), { nothing: 'nothing has happened then', columns });
+      });
+    });
+}
