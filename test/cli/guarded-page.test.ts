@@ -12,15 +12,39 @@ async function served() {
   const clock = new ManualClock();
   const { receiver } = await started({ clock, https: { trustProxy: 'loopback' } });
   const port = await listening(guardedPage(receiver, token));
-  const ask = async (password: string | undefined, address = '192.0.2.1') => {
-    const authorization = password && `Basic ${Buffer.from(`ann:${password}`).toString('base64')}`;
-    const headers = { 'x-forwarded-for': address, ...(authorization && { authorization }) };
-    const response = await fetch(`http://127.0.0.1:${port}/api/counts`, { headers });
+  const ask = async (password: string | undefined, address?: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}/api/counts`, {
+      headers: headersWith(password, address),
+    });
     await response.text();
     return response.status;
   };
-  return { clock, receiver, ask };
+  return { clock, receiver, port, ask };
 }
+
+function headersWith(password: string | undefined, address = '192.0.2.1'): Readonly<Record<string, string>> {
+  const authorization = password && `Basic ${Buffer.from(`ann:${password}`).toString('base64')}`;
+  return { 'x-forwarded-for': address, ...(authorization && { authorization }) };
+}
+
+test.each([
+  [undefined, 401, 'unauthorized'],
+  ['hunter2', 429, 'too_many_attempts'],
+])('with the password %s, the API answers %i with its error body', async (password, status, code) => {
+  const { port, ask } = await served();
+  if (password !== undefined) await askTimes(30, () => ask(password));
+  const at = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: headersWith(password) });
+    expect(response.status).toBe(status);
+    return { type: response.headers.get('content-type'), text: await response.text() };
+  };
+  for (const path of ['/api', '/api/counts', '/api/events?limit=1']) {
+    const { type, text } = await at(path);
+    expect(type).toBe('application/json; charset=utf-8');
+    expect(JSON.parse(text)).toEqual({ error: { code, message: expect.any(String) } });
+  }
+  expect((await at('/')).type).toBe('text/plain; charset=utf-8');
+});
 
 async function askTimes(times: number, ask: () => Promise<number>): Promise<readonly number[]> {
   const statuses: number[] = [];

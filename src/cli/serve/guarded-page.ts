@@ -4,6 +4,7 @@ import { configError } from '../../errors/errors.ts';
 import type { Middleware } from '../../http/express.ts';
 import { equalInConstantTime, textDigest } from '../../kit/bytes.ts';
 import { closeAfterLingering } from '../../kit/http-bodies.ts';
+import { ApiProblem, errorBody } from '../../operate/api/problem.ts';
 import { type Receiver, internalsOf } from '../../receiver/receiver.ts';
 import type { Environment } from '../environment.ts';
 import { WrongPasswords } from './wrong-passwords.ts';
@@ -59,23 +60,32 @@ export function guardedPage(receiver: Receiver, token: string): Middleware {
 
 const unauthorized = {
   status: 401,
+  code: 'unauthorized',
   headers: { 'www-authenticate': 'Basic realm="Ringback", charset="UTF-8"' },
   message: 'Log in with your name, and the token in RINGBACK_PAGE_TOKEN as the password.',
 };
 const tooMany = {
   status: 429,
+  code: 'too_many_attempts',
   headers: { 'retry-after': '2' },
   message: 'Too many wrong passwords came from your network. Try again in a few seconds.',
 };
 
+/** Answers as the API does below it, and elsewhere with a sentence for the browser. */
 function refuse(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, message }: typeof unauthorized | typeof tooMany,
+  { status, code, headers, message }: typeof unauthorized | typeof tooMany,
 ): void {
-  const type = 'text/plain; charset=utf-8';
-  response.writeHead(status, { ...headers, 'content-type': type, 'cache-control': 'no-store' });
-  response.end(`${message}\n`);
+  const isOfApi = /^\/api(?:[/?]|$)/.test(request.url ?? '');
+  const type = isOfApi ? 'application/json' : 'text/plain';
+  response.writeHead(status, {
+    ...headers,
+    'content-type': `${type}; charset=utf-8`,
+    'cache-control': 'no-store',
+  });
+  const problem = new ApiProblem(status, code, message);
+  response.end(isOfApi ? JSON.stringify(errorBody(problem)) : `${message}\n`);
   closeAfterLingering(request);
 }
 
