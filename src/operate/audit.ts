@@ -54,6 +54,8 @@ export interface AuditEntries {
 export interface AuditParts {
   readonly store: AuditStore;
   readonly clock: Clock;
+  /** Called when something has been done, or has failed. */
+  readonly onRecorded: (action: AuditAction) => void;
   /** @throws RingbackError unless the receiver runs */
   readonly requireStarted: (method: string) => void;
 }
@@ -126,12 +128,16 @@ export class Audit {
    * @internal
    */
   async record<Result>(change: Change, act: (id: number) => Promise<Changed<Result>>): Promise<Result> {
-    const { store, clock } = this.#parts;
+    const { store, clock, onRecorded } = this.#parts;
     const { action, what, by, reason } = change;
     const id = await store.begin({ action, what, by, reason, now: clock.now() });
-    const { result, counts } = await act(id);
-    await store.end(id, clock.now(), { events: 0, runs: 0, ...counts });
-    return result;
+    try {
+      const { result, counts } = await act(id);
+      await store.end(id, clock.now(), { events: 0, runs: 0, ...counts });
+      return result;
+    } finally {
+      onRecorded(action);
+    }
   }
 
   /**

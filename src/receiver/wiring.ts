@@ -29,6 +29,7 @@ import type { CallEvent } from '../events/model.ts';
 import type { ResolvedOptions } from './options.ts';
 import { SecretSource } from '../signature/secret-source.ts';
 import { freeDiskOf, isSharable, storeOf } from './database.ts';
+import type { AuditAction } from '../store/audit-store.ts';
 import type { Backlog } from '../store/history-store.ts';
 import type { Store, StoreNotice } from '../store/store.ts';
 import { Telemetry } from './telemetry.ts';
@@ -72,7 +73,9 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
   const activity = new Activity();
   const tracing = new Tracing();
   const asked = askedStore(store, requireStarted);
-  const audit = new Audit({ store: asked.audit, clock, requireStarted });
+  const changes = new Changes(clock, activity, requireStarted);
+  const onRecorded = (action: AuditAction) => changes.recorded(action);
+  const audit = new Audit({ store: asked.audit, clock, onRecorded, requireStarted });
   const common: Common = { options, hooks, store, asked, telemetry, decoder, audit, activity, tracing };
   const registry = new Registry(options);
   const authenticator = buildAuthenticator(common);
@@ -114,7 +117,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
     activity,
     calls: new Calls({ store: asked.calls, events: asked.events, requireStarted }),
     history: new History({ store: asked.history, backlog, activity, clock, requireStarted, onMinute }),
-    changes: new Changes(clock, activity, requireStarted),
+    changes,
     audit,
     events,
     failures: new Failures({ store: asked.failures, history: asked.history, audit, clock, requireStarted }),

@@ -19,8 +19,9 @@ async function served(authorize: Authorize = () => 'read', options: ReceiverOpti
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
+  const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
   const open = () => opened(`http://127.0.0.1:${port}/changes`);
-  return { receiver, logs, server, open };
+  return { receiver, logs, server, ask, open };
 }
 
 /** A stream of changes, and what came in it so far. */
@@ -74,6 +75,23 @@ describe('the stream of changes', () => {
       await expect.poll(() => state.text).toContain('"history"');
     },
   );
+
+  test('says that a person has muted failures, discarded a delivery, or looked at a body', async () => {
+    // While time stands still, nothing else makes it name these lists.
+    const { receiver, logs, ask, open } = await served(() => 'read', { clock: new ManualClock() });
+    await deliverOne(receiver);
+    await logs.until('run_done');
+    for (const [act, topics] of [
+      [() => receiver.failures.mute('a-group'), ['audit', 'failures', 'alerts']],
+      [() => receiver.quarantine.discard(1), ['audit', 'quarantine']],
+      [() => ask('/events/a?body=true'), ['audit']],
+    ] as const) {
+      const { state } = await open();
+      await expect.poll(() => state.text).toContain(': ');
+      await act();
+      await expect.poll(() => state.text).toContain(`data: ${JSON.stringify({ topics })}`);
+    }
+  });
 
   test('needs the action look, and authorize is called again after some minutes', async () => {
     const clock = new ManualClock();

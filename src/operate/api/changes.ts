@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Activity } from '../../kit/activity.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { LogEvent } from '../../receiver/telemetry.ts';
+import type { AuditAction } from '../../store/audit-store.ts';
 import { ApiProblem } from './problem.ts';
 
 /** The parts of the API that can change. */
@@ -28,16 +29,23 @@ const changedByAnswer: Readonly<Record<string, readonly Topic[]>> = {
 const changedOtherwise: readonly Topic[] = ['quarantine'];
 /** What each of the rarer log events changes. */
 const changedBy: Readonly<Partial<Record<LogEvent, readonly Topic[]>>> = {
-  quarantine_released: ['quarantine', 'audit'],
-  quarantine_reverified: ['quarantine', 'audit'],
+  quarantine_released: ['quarantine'],
   drift_seen: ['drift'],
   events_replayed: [...ofRuns, 'audit'],
   runs_dismissed: [...ofRuns, 'audit'],
-  handler_paused: ['handlers', 'audit'],
-  handler_resumed: ['handlers', 'audit'],
   alert_raised: ['alerts'],
   alert_over: ['alerts'],
   erased: topics,
+};
+
+/** What an entry in the audit list changes besides that list. */
+const changedByAction: Readonly<Partial<Record<AuditAction, readonly Topic[]>>> = {
+  discard: ['quarantine'],
+  reverify: ['quarantine'],
+  pause: ['handlers'],
+  resume: ['handlers'],
+  mute: ['failures', 'alerts'],
+  unmute: ['failures', 'alerts'],
 };
 
 /** How many pages can listen at the same time: each is a connection that stays open. */
@@ -85,6 +93,11 @@ export class Changes {
     if (this.#streams.size === 0) this.#listen();
     this.#streams.add(stream);
     return stream.body;
+  }
+
+  /** Tells of an entry in the audit list. */
+  recorded(action: AuditAction): void {
+    this.#tell(['audit', ...(changedByAction[action] ?? [])]);
   }
 
   /** Ends every stream, so that a server that waits for its connections can close. */

@@ -275,6 +275,17 @@ describe('changing', () => {
   });
 });
 
+test('the audit list shows at once what somebody else does', async () => {
+  // While time stands still, the page is told of nothing else.
+  const { receiver } = await started({ clock: new ManualClock() });
+  const { page, goTo } = await open(receiver);
+  const following = page.waitForResponse('**/api/changes');
+  await goTo('/audit');
+  await following;
+  await receiver.failures.mute('a-group', { by: 'bob', reason: 'it is known' });
+  await page.getByRole('row', { name: /bob mute a-group/ }).waitFor();
+});
+
 test('a handler is paused for a reason and resumed, while deliveries come', async () => {
   const { receiver, mend } = await operated();
   mend();

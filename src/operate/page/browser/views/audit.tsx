@@ -23,7 +23,7 @@ export function AuditView({ query }: Place) {
         view="audit"
         query={query}
         fields={fields}
-        topics={['events', 'quarantine', 'handlers', 'calls']}
+        topics={['audit']}
         rowsOf={({ entries }: Audit) => entries}
         label="Audit"
         columns={columns}
