@@ -67,6 +67,7 @@ export type {
   QuarantineQuery,
   QuarantineReason,
   Reverified,
+  ReverifyOptions,
   WholeQuarantinedDelivery,
 } from './operate/quarantine.ts';
 export type { Released } from './operate/release.ts';

@@ -45,6 +45,12 @@ export interface QuarantineQuery {
   readonly cursor?: string | undefined;
 }
 
+/** Options of `quarantine.reverify`. */
+export interface ReverifyOptions extends Account {
+  /** Releases nothing, and returns what would be released. @default false */
+  readonly dryRun?: boolean | undefined;
+}
+
 /** How many deliveries `reverify` has checked, with the outcomes. */
 export interface Reverified {
   readonly checked: number;
@@ -77,6 +83,7 @@ export const quarantineQuerySchema = z.strictObject({
   reason: z.enum(quarantineReasons, `one of ${quarantineReasons.join(', ')}`).optional(),
   traceId: z.string('a trace id').optional(),
 });
+const reverifyOptionsSchema = accountSchema.extend({ dryRun: z.boolean('true or false').default(false) });
 const idSchema = z.strictObject({ id: z.int('the id of a delivery in quarantine') });
 
 /**
@@ -194,12 +201,16 @@ export class Quarantine {
    * different new events must verify in it, and both must have arrived after the last event that was accepted. A scheme
    * set with the option `signature` never changes.
    *
+   * With `dryRun`, nothing is changed, and the result shows what would be released in the accepted schemes, copies
+   * included.
+   *
    * @example await receiver.quarantine.reverify() // { checked: 12, released: 11, duplicates: 0, … }
    */
-  async reverify(options: Account = {}): Promise<Reverified> {
+  async reverify(options: ReverifyOptions = {}): Promise<Reverified> {
     const { telemetry, audit, requireStarted } = this.#parts;
     requireStarted('quarantine.reverify()');
-    const account = parseStrictly(accountSchema, options, 'quarantine.reverify');
+    const { dryRun, ...account } = parseStrictly(reverifyOptionsSchema, options, 'quarantine.reverify');
+    if (dryRun) return this.previewReverify();
     return audit.record({ ...account, action: 'reverify', what: 'quarantine' }, async () => {
       const reverified = await this.#reverified();
       telemetry.report('quarantine_reverified', reverified);
@@ -207,30 +218,43 @@ export class Quarantine {
     });
   }
 
-  async #reverified(): Promise<Reverified & Record<string, number>> {
-    const { store, requireStarted } = this.#parts;
+  /** @internal A dry run of `reverify`, which ends by the signal, with its reason. */
+  async previewReverify(signal?: AbortSignal): Promise<Reverified> {
+    const counts = countsOf(await this.#statuses((id) => this.#release.preview(id), signal));
+    return { ...counts, remaining: counts.checked - counts.released - counts.unreadable + counts.cut };
+  }
+
+  /** Goes through all deliveries that were not authentic, oldest first. */
+  async #statuses(
+    statusOf: (id: number) => Promise<Attempt['status']>,
+    signal?: AbortSignal,
+  ): Promise<Map<number, Attempt['status']>> {
     const statuses = new Map<number, Attempt['status']>();
-    for (const id of await store.unauthenticated()) {
-      requireStarted('quarantine.reverify()');
-      statuses.set(id, (await this.#release.attempt(id)).status);
+    for (const id of await this.#parts.store.unauthenticated()) {
+      this.#parts.requireStarted('quarantine.reverify()');
+      signal?.throwIfAborted();
+      statuses.set(id, await statusOf(id));
       // Verifying a large body in every scheme takes a while; new deliveries are received in between.
       await setImmediate();
     }
+    return statuses;
+  }
+
+  async #reverified(): Promise<Reverified & Record<string, number>> {
+    const { store, requireStarted } = this.#parts;
+    const statuses = await this.#statuses(async (id) => (await this.#release.attempt(id)).status);
     // This may include deliveries that have arrived since.
     for (const [id, { status }] of await this.#schemeChange.heal()) statuses.set(id, status);
     requireStarted('quarantine.reverify()');
-    const count = { accepted: 0, duplicate: 0, unreadable: 0, not_authentic: 0, cut: 0, unknown: 0 };
-    for (const status of statuses.values()) count[status] += 1;
-    const { accepted, duplicate, unreadable, cut, not_authentic: refused } = count;
-    return {
-      checked: accepted + duplicate + unreadable + refused,
-      released: accepted,
-      duplicates: duplicate,
-      unreadable,
-      cut,
-      remaining: (await store.unauthenticated()).length,
-    };
+    return { ...countsOf(statuses), remaining: (await store.unauthenticated()).length };
   }
+}
+
+function countsOf(statuses: ReadonlyMap<number, Attempt['status']>) {
+  const count = { accepted: 0, duplicate: 0, unreadable: 0, not_authentic: 0, cut: 0, unknown: 0 };
+  for (const status of statuses.values()) count[status] += 1;
+  const { accepted: released, duplicate: duplicates, unreadable, cut, not_authentic: refused } = count;
+  return { checked: released + duplicates + unreadable + refused, released, duplicates, unreadable, cut };
 }
 
 /** How the audit list names a delivery. */

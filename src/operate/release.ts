@@ -65,17 +65,32 @@ export class Release {
 
   /** Tries to release one delivery. One that can't be released stays in quarantine. */
   async attempt(id: number): Promise<Attempt> {
+    const found = await this.#verify(id);
+    if ('status' in found) return found;
+    const { kept, verified } = found;
+    const attempt = await this.record(kept, verified);
+    if (verified && attempt.status === 'accepted') await this.#parts.authentication.pin(verified);
+    return attempt;
+  }
+
+  /** The status that an attempt would have, of a copy too `accepted`. Changes nothing. */
+  async preview(id: number): Promise<Attempt['status']> {
+    const found = await this.#verify(id);
+    if ('status' in found) return found.status;
+    const reading = await readKept(this.#parts.decoder, found.kept, found.verified?.scheme);
+    return reading.ok ? 'accepted' : 'unreadable';
+  }
+
+  /** `verified` is undefined for a delivery that was authentic but unreadable. */
+  async #verify(id: number): Promise<Attempt | { kept: KeptDelivery; verified: Verified | undefined }> {
     const { store, authentication } = this.#parts;
     const kept = await store.get(id);
     if (!kept) return { status: 'unknown' };
     if (kept.isCut) return { status: 'cut', bytes: kept.bytes, kept: kept.body.byteLength };
     const { kind, body, headers, receivedAt } = kept;
+    if (kind === 'unreadable') return { kept, verified: undefined };
     try {
-      if (kind === 'unreadable') return await this.record(kept, undefined);
-      const verified = await authentication.authenticateAgain(body, headers, receivedAt);
-      const attempt = await this.record(kept, verified);
-      if (attempt.status === 'accepted') await authentication.pin(verified);
-      return attempt;
+      return { kept, verified: await authentication.authenticateAgain(body, headers, receivedAt) };
     } catch (problem) {
       if (!(problem instanceof Refusal)) throw problem;
       return { status: 'not_authentic', reason: problem.reason, fix: problem.fix };

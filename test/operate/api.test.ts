@@ -318,6 +318,9 @@ describe('changing', () => {
       status: 409,
       json: { error: { code: 'release_not_authentic' } },
     });
+    expect(await ask('POST', '/quarantine/reverify', { dryRun: true })).toMatchObject({
+      json: { checked: 1, released: 0, remaining: 1 },
+    });
     expect(await ask('POST', '/quarantine/reverify')).toMatchObject({ json: { checked: 1, remaining: 1 } });
     const { entries } = (await ask('GET', '/audit')).json as { entries: { finishedAt?: string }[] };
     expect(entries.map(({ finishedAt }) => finishedAt !== undefined)).toEqual([true, false]);

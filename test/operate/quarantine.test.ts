@@ -162,6 +162,12 @@ describe('quarantine.reverify', () => {
     await take('not json', otherSecret);
     clock.advance(hour);
     rotate([secret, otherSecret]);
+    const before = (await receiver.counts()).quarantine;
+    // Copies are known as such only when they are released.
+    const wouldBe = { checked: 5, released: 3, duplicates: 0, unreadable: 1, cut: 0, remaining: 1 };
+    expect(await receiver.quarantine.reverify({ dryRun: true })).toEqual(wouldBe);
+    expect((await receiver.counts()).quarantine).toEqual(before);
+    expect((await receiver.audit.list()).entries).toEqual([]);
     const reverified = await receiver.quarantine.reverify();
     expect(reverified).toEqual({
       checked: 5,

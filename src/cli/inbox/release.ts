@@ -5,7 +5,6 @@ import { databaseOption } from '../environment.ts';
 import type { Account } from '../../operate/audit.ts';
 import { accountOf, takesAccount } from '../account.ts';
 import { type BesideServeFlags, appOption, besideServe } from './beside-serve.ts';
-import { existingInbox, withInbox } from './existing-inbox.ts';
 import { receiverBeside } from '../app/receiver-beside.ts';
 import { deliveryIdArgument } from '../arguments.ts';
 import { printResult } from './print.ts';
@@ -43,19 +42,16 @@ export function addReverify(inbox: Command): void {
     .option(...databaseOption)
     .option(...appOption)
     .description(
-      'verify all unauthenticated deliveries again, as of their arrival, and release those that verify',
+      'show how many unauthenticated deliveries would verify now, as of their arrival, and with --yes release them',
     )
-    .option('--yes', 'verify and release them')
+    .option('--yes', 'release them')
     .addHelpText('after', needs)
     .action(async (flags: ReverifyFlags) => {
-      if (flags.yes !== true) return remark(await whatWaits(await existingInbox(flags)));
-      await printResult(await withQuarantine(flags, (quarantine) => quarantine.reverify(accountOf(flags))));
+      const dryRun = flags.yes !== true;
+      const options = { ...accountOf(flags), dryRun };
+      await printResult(await withQuarantine(flags, (quarantine) => quarantine.reverify(options)));
+      if (dryRun) remark('Nothing was released. To release these deliveries, add --yes.');
     });
-}
-
-async function whatWaits(database: string): Promise<string> {
-  const { quarantine } = await withInbox(database, (store) => store.counts());
-  return `nothing was verified: add --yes. Unauthenticated deliveries in quarantine: ${quarantine.notAuthentic}`;
 }
 
 /** Uses a receiver without handlers, which claims nothing: a released event waits for a receiver with handlers. */

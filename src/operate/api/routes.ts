@@ -292,9 +292,10 @@ export const routes: readonly Route[] = [
     action: 'quarantine',
     summary: 'Verifies all unauthenticated deliveries again, and releases those that verify',
     isSearch: true,
-    body: whySchema,
+    body: whySchema.extend(change),
     result: 'Reverified',
-    act: ({ quarantine }, { body, by }) => quarantine.reverify({ ...body, by }),
+    act: ({ quarantine }, { body, by, signal }) =>
+      body['dryRun'] === true ? quarantine.previewReverify(signal) : quarantine.reverify({ ...body, by }),
   },
   {
     method: 'GET',

@@ -238,6 +238,9 @@ describe('changing', () => {
   test('a delivery that is not released says why, and is discarded', { tags: 'long' }, async () => {
     const { receiver } = await operated();
     const { page, goTo } = await open(receiver);
+    await goTo('/quarantine');
+    await page.getByRole('button', { name: 'Check all again…' }).click();
+    await page.getByRole('dialog').getByText('0 of 1 delivery would verify').waitFor();
     await goTo('/quarantine/1');
     await page.getByRole('button', { name: 'Show body' }).click();
     const shown = await page.getByLabel('The body').textContent();

@@ -65,6 +65,11 @@ function Reverify() {
       isPrimary
       title="Verify every unauthenticated delivery again?"
       text="Each is verified with the current secrets. Those that verify become events, and their handlers run. The others stay."
+      preview={async (signal) => {
+        const body = { dryRun: true };
+        const { checked, released } = await change<Reverified>('/quarantine/reverify', { body, signal });
+        return `${released} of ${counted(checked, 'delivery', 'deliveries')} would verify in the accepted schemes.`;
+      }}
       act={async (why) => {
         const { checked, released, duplicates, remaining } = await change<Reverified>(
           '/quarantine/reverify',
