@@ -181,6 +181,8 @@ export class Lifecycle {
   /** Makes a later `start` fail: a signal to stop that comes while the app is set up must not be lost. */
   async #closeUnstarted(): Promise<void> {
     this.#state = 'stopped';
+    // What was released from quarantine has been compared with its documentation.
+    if (this.#isInboxOpen) await this.parts.drift.stop();
     if (this.#isInboxOpen || this.#isDatabaseLent) await this.#close();
   }
 

@@ -97,9 +97,14 @@ export async function withReceiver<T>(
     limits: { values: unlimited, fields: unlimited, depth: unlimited },
     logger: pino({ level: 'silent' }),
   });
+  return withOpened(receiver, () => work(receiver, database));
+}
+
+/** Opens the inbox of a receiver without starting it: it continues no replay or dismissal that would end with the command. */
+export async function withOpened<T>(receiver: Receiver, work: () => Promise<T>): Promise<T> {
   await internalsOf(receiver).lifecycle.openInbox();
   try {
-    return await work(receiver, database);
+    return await work();
   } finally {
     await receiver.stop();
   }

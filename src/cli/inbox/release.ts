@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import type { Quarantine } from '../../operate/quarantine.ts';
+import { internalsOf } from '../../receiver/receiver.ts';
 import { remark } from '../stderr.ts';
 import { databaseOption } from '../environment.ts';
 import type { Account } from '../../operate/audit.ts';
 import { accountOf, takesAccount } from '../account.ts';
 import { type BesideServeFlags, appOption, besideServe } from './beside-serve.ts';
+import { withOpened } from './existing-inbox.ts';
 import { receiverBeside } from '../app/receiver-beside.ts';
 import { deliveryIdArgument } from '../arguments.ts';
 import { printResult } from './print.ts';
@@ -61,10 +63,8 @@ async function withQuarantine<T>(
 ): Promise<T> {
   const { database, environment, options } = await besideServe(flags);
   const receiver = receiverBeside(database, environment, options);
-  await receiver.start();
-  try {
-    return await work(receiver.quarantine);
-  } finally {
-    await receiver.stop();
-  }
+  return withOpened(receiver, async () => {
+    await internalsOf(receiver).parts.authenticator.load();
+    return work(receiver.quarantine);
+  });
 }

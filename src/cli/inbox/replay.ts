@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { refProcess, pause, systemClock } from '../../kit/clock.ts';
 import type { EventFilter } from '../../operate/events.ts';
 import { storeOf } from '../../receiver/database.ts';
-import { type Receiver, internalsOf } from '../../receiver/receiver.ts';
+import type { Receiver } from '../../receiver/receiver.ts';
 import type { EventStore, ReplayedRuns } from '../../store/event-store.ts';
 import type { Store } from '../../store/store.ts';
 import { accountOf, takesBy } from '../account.ts';
@@ -13,7 +13,7 @@ import { asUsage, exitCodes } from '../failure.ts';
 import { keepConsoleOffStdout, remark } from '../stderr.ts';
 import { stopSignal } from '../signals.ts';
 import { filterOf, takesFilter } from './filter.ts';
-import { existingInbox, withInbox } from './existing-inbox.ts';
+import { existingInbox, withInbox, withOpened } from './existing-inbox.ts';
 import { printResult } from './print.ts';
 import { receiverBeside } from '../app/receiver-beside.ts';
 import { resultUnlessStopped } from './stoppable.ts';
@@ -103,10 +103,9 @@ async function requeue(
   { yes, wait, only, rate, ...account }: ReplayFlags,
 ): Promise<number | Undone> {
   const signal = stopSignal();
-  await internalsOf(receiver).lifecycle.openInbox();
   // A signal stops the receiver gracefully, as in `serve`: otherwise runs that began here would look like those of a
   // crashed process.
-  try {
+  return withOpened(receiver, async () => {
     const { by, reason } = accountOf(account);
     const options = { dryRun: yes !== true, only, rate, by, reason };
     const begun = await receiver.events.beginReplay(filter, options);
@@ -120,9 +119,7 @@ async function requeue(
       await untilSettled(store.events, result.id, signal);
     }
     return result.id;
-  } finally {
-    await receiver.stop();
-  }
+  });
 }
 
 function readRate(value: unknown): number | undefined {
