@@ -107,7 +107,7 @@ describe('the stream of changes', () => {
     await expect.poll(() => state.hasEnded).toBe(true);
   });
 
-  test('is open to a hundred pages, and to others once some have closed', { tags: 'long' }, async () => {
+  test('is open to a hundred pages, and to others once some have closed', async () => {
     const { receiver, open } = await served();
     const pages = await Promise.all(Array.from({ length: 100 }, open));
     expect(pages.map(({ response }) => response.status)).toEqual(Array.from({ length: 100 }, () => 200));

@@ -3,7 +3,8 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { callKey } from '../../src/store/sqlite/work/call-index.ts';
 import { isOnPostgres } from '../support/inbox.ts';
-import type { EventFilter } from '../support/public.ts';
+import { deliver } from '../support/deliveries.ts';
+import type { EventFilter, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -23,11 +24,7 @@ const filters: readonly EventFilter[] = [
 ];
 
 test.skipIf(isOnPostgres)('a search among very many events of each kind is many short looks', async () => {
-  const database = temporaryDatabase();
-  await (await started({ database }, () => {})).receiver.stop();
-  fill(database);
-  const { receiver } = await started({ database }, () => {});
-  const { events } = receiver;
+  const { events } = await filled();
   for (const filter of filters) {
     const turns = await turnsOf(events.list({ ...filter, agentId: 'nobody' }));
     expect(turns, JSON.stringify(filter)).toBeGreaterThanOrEqual(looks);
@@ -38,8 +35,25 @@ test.skipIf(isOnPostgres)('a search among very many events of each kind is many 
   expect(await turnsOf(dismissing)).toBeGreaterThanOrEqual(looks);
 });
 
-/** Events that wait, with a dead letter and an open run each: every index leads to all of them. */
-function fill(database: string): void {
+test.skipIf(isOnPostgres)('an attack of huge filters leaves receiving free', async () => {
+  const receiver = await filled();
+  const api = receiver.api({ authorize: () => 'read' });
+  let answered = 0;
+  const search = async () => {
+    const { status } = await api.fetch(new Request('http://localhost/events?state=dead&agentId=nobody'));
+    answered += 1;
+    return status;
+  };
+  const searches = Array.from({ length: 20 }, search);
+  expect(await deliver(receiver)).toMatchObject({ status: 200 });
+  expect(answered).toBeLessThan(searches.length);
+  expect(new Set(await Promise.all(searches))).toEqual(new Set([200]));
+});
+
+/** A receiver whose events wait, with a dead letter and an open run each: every index leads to all of them. */
+async function filled(): Promise<Receiver> {
+  const database = temporaryDatabase();
+  await (await started({ database }, () => {})).receiver.stop();
   const db = new Database(database);
   const numbers = `with recursive numbers (number) as (
     select 1 union all select number + 1 from numbers where number < ${count})`;
@@ -57,6 +71,7 @@ function fill(database: string): void {
       ${rows(`number, 'gone', 'call-1', 'due', 1, 1`)};
     commit;`);
   db.close();
+  return (await started({ database }, () => {})).receiver;
 }
 
 /** How often the event loop turns until a promise has settled. */

@@ -15,7 +15,7 @@ import { takesTimes } from './filter.ts';
 import type { Account } from '../../operate/audit.ts';
 import { accountOf, takesAccount, takesBy } from '../account.ts';
 import { type BesideServeFlags, appOption, besideServe } from './beside-serve.ts';
-import { withReceiver } from './existing-inbox.ts';
+import { withOpened, withReceiver } from './existing-inbox.ts';
 import { printPages, printResult, printWhole, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
 
@@ -80,16 +80,13 @@ export function addDelivery(inbox: Command): void {
 async function wholeDelivery(id: number, flags: BesideServeFlags & Account): Promise<unknown> {
   const { database, environment, options } = await besideServe(flags);
   const { receiver } = lookingReceiver(database, environment, options);
-  await internalsOf(receiver).lifecycle.openInbox();
-  try {
+  return withOpened(receiver, async () => {
     const { quarantine, audit } = receiver;
     const delivery = await quarantine.get(id);
     if (delivery === undefined) throw ringbackError('quarantine_unknown', { id });
     await audit.recordLook(`delivery ${id}`, accountOf(flags).by);
     return { ...readable(delivery), signature: await quarantine.checkSignature(id) };
-  } finally {
-    await receiver.stop();
-  }
+  });
 }
 
 /** The body as text if it is UTF-8, else in base64 under another name, so that the two can't be confused. */

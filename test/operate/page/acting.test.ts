@@ -362,11 +362,11 @@ describe('what an event says', () => {
 
   test('stays text in every view', async () => {
     const { receiver, logs } = await started({}, (r) => {
-      r.on('*', { name: 'crm', retry: { attempts: 1 } }, () => {
+      r.on('*', { name: attack, retry: { attempts: 1 } }, () => {
         throw new TypeError(attack);
       });
       r.onCall(
-        { name: attack, events: ['callAnalysis.pcaCompleted', 'Another.Event'], within: '1h' },
+        { name: `join ${attack}`, events: ['callAnalysis.pcaCompleted', 'Another.Event'], within: '1h' },
         () => {},
       );
     });
@@ -380,13 +380,30 @@ describe('what an event says', () => {
       transcript: [{ role: attack, content: attack }],
     };
     const traceId = attack;
+    const attacking = (parts: Parameters<typeof bodyOf>[0]) => {
+      const body = JSON.parse(bodyOf({ callId: attack, payload, ...parts })) as object;
+      return JSON.stringify({ ...body, organizationId: attack, timestamp: attack });
+    };
     for (const eventName of ['CallHandler.CallTransferred', 'callAnalysis.pcaCompleted'])
-      await deliver(
-        receiver,
-        bodyOf({ traceId: `${traceId}${eventName}`, callId: attack, eventName, payload }),
-      );
-    await deliver(receiver, bodyOf({ traceId, callId: attack, eventName: attack, payload }));
+      await deliver(receiver, attacking({ traceId: `${traceId}${eventName}`, eventName }));
+    // An adapter may pass on what is no name of a header in HTTP.
+    const whole = attacking({ traceId, eventName: attack });
+    const { status } = await receiver.take({
+      method: 'POST',
+      headers: {
+        ...signedHeaders(whole),
+        'user-agent': attack,
+        [`x-webhook-${attack.toLowerCase()}`]: attack,
+      },
+      body: { kind: 'bytes', bytes: Buffer.from(whole) },
+      peerAddress: undefined,
+      encrypted: true,
+      appTrustProxy: undefined,
+    });
+    expect(status).toBe(200);
     await logs.until('run_dead', 3);
+    await receiver.handlers.pause(attack, { by: attack, reason: attack });
+    await receiver.quarantine.discard(99, { by: attack, reason: attack });
     const forged = bodyOf({ traceId, payload });
     const headers = { ...signedHeaders(forged, { secrets: otherSecret }), 'x-webhook-traceid': attack };
     await deliver(receiver, forged, headers);
@@ -405,9 +422,17 @@ describe('what an event says', () => {
       '/quarantine/1',
     ];
     const opened = new Set<string>();
+    /** What must be seen there, so that it has been tried. */
+    const saidAt: Readonly<Record<string, readonly string[]>> = {
+      [`/events/${id}`]: [`x-webhook-${attack.toLowerCase()}`, attack],
+      '/handlers': [attack, `by ${attack}`],
+      '/audit': [attack],
+    };
     for (const place of [
       ...places,
       '/drift',
+      '/handlers',
+      '/audit',
       `/events?traceId=${call}`,
       `/${call}`,
       `/replay?only=${call}`,
@@ -422,6 +447,8 @@ describe('what an event says', () => {
         }
       }
       expect([place, await page.locator('main img, main script, [onerror]').count()]).toEqual([place, 0]);
+      const shown = (await page.locator('main').textContent()) ?? '';
+      for (const text of saidAt[place] ?? []) expect([place, shown.includes(text)]).toEqual([place, true]);
     }
     expect([...opened]).toEqual(['body', 'transcript']);
     await goTo('/events');
