@@ -322,6 +322,8 @@ test('a handler is paused for a reason and resumed, while deliveries come', asyn
 
 test('a user who may only read sees no controls, and the API refuses changes', async () => {
   const { receiver } = await operated();
+  void receiver.events.replay({ callId: 'call-1' }, { rate: 0.001 }).catch(() => {});
+  await expect.poll(async () => (await receiver.audit.running()).length).toBe(1);
   const { page, goTo } = await open(receiver, () => 'read');
   for (const place of [
     '/',
@@ -329,8 +331,10 @@ test('a user who may only read sees no controls, and the API refuses changes', a
     '/calls/call-1',
     '/failures',
     '/replay',
+    '/quarantine',
     '/quarantine/1',
     '/handlers',
+    '/audit',
   ]) {
     await goTo(place);
     const labels = await page.getByRole('button').allTextContents();

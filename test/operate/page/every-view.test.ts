@@ -59,7 +59,6 @@ test('each view shows what is there, without a complaint of the browser, and axe
 // Whichever store it comes from, it looks the same.
 test.skipIf(isOnPostgres)(
   'axe finds nothing in dark and narrow either, and no view is wider than the screen',
-  { tags: 'long' },
   async () => {
     await throughViews(async ({ page, found }) => {
       const wide = page.viewportSize() ?? { width: 0, height: 0 };
@@ -76,7 +75,7 @@ test.skipIf(isOnPostgres)(
   },
 );
 
-test('views of an empty inbox say what to do next', { tags: 'long' }, async () => {
+test('views of an empty inbox say what to do next', async () => {
   const { receiver } = await started();
   const { page, goTo, complaints } = await open(receiver);
   for (const place of ['/', '/events', '/calls', '/failures', '/quarantine', '/drift']) {
