@@ -8,7 +8,6 @@ import {
   quarantineReasons,
 } from '../../operate/quarantine.ts';
 import { deliveryIdArgument, oneOf } from '../arguments.ts';
-import { internalsOf } from '../../receiver/receiver.ts';
 import { lookingReceiver } from '../app/receiver-beside.ts';
 import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
