@@ -25,8 +25,8 @@ function opened() {
   return { database, prepare, count };
 }
 
-/** Has the database's commits fail with this error, but the first ones. */
-function refuseCommits(database: Database.Database, code: string, but = 0): void {
+/** Has one of the database's commits fail with this error: the one after the first ones. */
+function refuseCommit(database: Database.Database, code: string, after = 0): void {
   let commits = 0;
   const prepare = database.prepare.bind(database);
   vi.spyOn(database, 'prepare').mockImplementation((sql: string) => {
@@ -35,7 +35,7 @@ function refuseCommits(database: Database.Database, code: string, but = 0): void
     const run = statement.run.bind(statement);
     vi.spyOn(statement, 'run').mockImplementation(() => {
       commits += 1;
-      if (commits <= but) return run();
+      if (commits !== after + 1) return run();
       throw Object.assign(new Error('disk I/O error'), { code });
     });
     return statement;
@@ -46,7 +46,7 @@ const group = ['one', 'two', 'three'].map((traceId) => eventRow(eventOf(traceId)
 
 test.each(['SQLITE_IOERR_FSYNC', 'SQLITE_FULL'])('after %s nothing of the group is tried again', (code) => {
   const { database, prepare, count } = opened();
-  refuseCommits(database, code);
+  refuseCommit(database, code);
   const written = prepare()(group);
   const failure = { message: 'disk I/O error', code };
   expect(written).toEqual({ written: group.map(() => ({ failure })), isChanged: false, isDiskFailure: true });
@@ -81,12 +81,15 @@ test('a sync is one, also if nothing else has changed the database; a probe leav
   expect(write([operation('disk', 'probe')])).toMatchObject({ isChanged: false });
 });
 
-test('of writes that are made one by one, none is made after one that the disk has refused', () => {
+test.each([
+  ['SQLITE_IOERR_FSYNC', true],
+  ['SQLITE_BUSY', false],
+])('of writes that are made one by one, none is made after %s', (code, isDiskFailure) => {
   const { database, prepare, count } = opened();
-  refuseCommits(database, 'SQLITE_IOERR_FSYNC', 1);
+  refuseCommit(database, code, 1);
   const done = prepare()([...group.slice(0, 1), broken, ...group.slice(1)]);
-  const failure = { message: 'disk I/O error', code: 'SQLITE_IOERR_FSYNC' };
+  const failure = { message: 'disk I/O error', code };
   expect(done?.written.slice(2)).toEqual([{ failure }, { failure }]);
-  expect(done).toMatchObject({ isDiskFailure: true });
+  expect(done).toMatchObject({ isDiskFailure });
   expect(count()).toBe(1);
 });

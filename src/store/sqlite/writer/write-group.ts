@@ -79,10 +79,10 @@ export function prepareWriteGroup(database: Database.Database, statements: State
       try {
         groups.push(inTransaction([item]));
       } catch (error) {
-        // If one fails at the disk, so would the rest.
-        const failed = failedGroup(isDiskFailure(error) ? items.length - index : 1, error);
-        groups.push(failed);
-        if (failed.isDiskFailure) break;
+        // If one fails at the disk, or because another process has the lock, so would the rest.
+        const isLast = isDiskFailure(error) || isLocked(error);
+        groups.push(failedGroup(isLast ? items.length - index : 1, error));
+        if (isLast) break;
       }
     }
     setPragma(database, 'busy_timeout = 0');
