@@ -120,7 +120,7 @@ describe('ringback inbox', () => {
     expect(heads).toMatch(/^HANDLER +STATE +DUE +RUNNING +BLOCKED +DEAD +PAUSED SINCE +BY +WHY$/);
     expect(journal).toMatch(new RegExp(`^journal +paused +0 +0 +0 +1 +${time} +ann +-$`));
     expect(processes).toEqual([]);
-    expect((await printed(['history'], 200))[1]).toMatch(new RegExp(`^${time}  2 +0 +1 +0 `));
+    expect((await printed(['history'], 200))[1]).toMatch(new RegExp(`^${time}  2 +1 +1 +0 `));
     for (const args of [['counts'], ['handlers'], ['history']]) {
       const { stdout } = await ringback(['inbox', ...args], { env: {}, cwd });
       expect(stdout).toMatch(/^\{.*\}$/);

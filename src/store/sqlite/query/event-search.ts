@@ -14,10 +14,11 @@ import { asText } from '../connection/parameters.ts';
  */
 const window = 20_000;
 
-/** Conditions on an event alone: they find nothing, but hold or don't. */
+/** Conditions on an event, which hold or don't. That of a call also leads to its events. */
 const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> = {
   eventName: 'event_name = @eventName',
-  callId: `call_id = ${asText('@callId')}`,
+  callId: `sequence in (select sequence from (${sequencesOfCall('@callKey')}) where sequence between @from and @to)
+    and call_id = ${asText('@callId')}`,
   agentId: 'agent_id = @agentId',
   handler: 'exists (select 1 from runs where runs.sequence = e.sequence and runs.handler = @handler)',
   since: 'received_at >= @since',
@@ -39,8 +40,9 @@ const found = {
 type Index = keyof typeof found;
 
 /**
- * Finds events by a filter. If an index leads to few events, one look goes through all of them. No look reads bodies,
- * which have a table of their own.
+ * Finds events by a filter. If an index leads to few events, one look of a list goes through all of them. A replay takes
+ * a hundred events at a time, in order of arrival: it would go through all of them each time, and goes through a window
+ * of the inbox instead. No look reads bodies, which have a table of their own.
  */
 export function prepareEventSearch(database: Database.Database) {
   const statements = new Map<string, Database.Statement>();
@@ -55,7 +57,8 @@ export function prepareEventSearch(database: Database.Database) {
     const key = filter.callId === undefined ? null : callKey(filter.callId);
     const given = { ...nulls, ...defined(filter), callKey: key };
     // Of a hundred thousand dead letters, say, the index would give all at once, in the order in which they died.
-    const index = indexesFor(filter).find((name) => prepared(isMoreSql(name)).get(given) === undefined);
+    const isFew = (name: Index) => prepared(isMoreSql(name)).get(given) === undefined;
+    const index = range.latestFirst ? indexesFor(filter).find(isFew) : undefined;
     const looked = index === undefined ? windowOf(range, window) : range;
     const { from, to, limit, latestFirst } = looked;
     const sql = searchSql(filter, latestFirst, index);
