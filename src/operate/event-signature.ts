@@ -43,10 +43,14 @@ export class EventSignatures {
     this.#authentication = authentication;
   }
 
-  async check({ source, body, headers, receivedAt }: KeptEventWithBytes): Promise<EventSignature> {
-    if (source === 'reconciled') return unproved('reconciled');
+  /** Reads the event only when its turn has come, so that one body is held at a time. */
+  async check(read: () => Promise<KeptEventWithBytes | undefined>): Promise<EventSignature | undefined> {
     const done = await this.#one.acquire();
     try {
+      const kept = await read();
+      if (!kept) return undefined;
+      const { source, body, headers, receivedAt } = kept;
+      if (source === 'reconciled') return unproved('reconciled');
       const found = await this.#authentication.findScheme(body, headers, receivedAt);
       if (!found) return unproved('secrets_not_set');
       if (!found.ok) return unproved(found.reason === 'signature_missing' ? 'unsigned' : 'does_not_verify');
@@ -73,7 +77,7 @@ const reasons = {
     'the headers of the subscription: they prove nothing about the body.',
   reconciled: "It was never delivered, but rebuilt from the platform's record of the call.",
   secrets_not_set:
-    'This process has no secrets, so it cannot tell. A receiver without secrets checks only the headers of the ' +
+    'This process has no secrets, or could not get them, so it cannot tell. A receiver without secrets checks only the headers of the ' +
     'subscription, which prove nothing about the body; one that has them can check this event.',
 };
 

@@ -156,8 +156,7 @@ export class InboxEvents {
    * @example (await receiver.events.checkSignature('4c1d…'))?.status // 'verifies'
    */
   async checkSignature(traceId: string): Promise<EventSignature | undefined> {
-    const kept = await this.#kept(traceId, 'events.checkSignature');
-    return kept && this.#signatures.check(kept);
+    return this.#signatures.check(() => this.#kept(traceId, 'events.checkSignature'));
   }
 
   async #kept(traceId: string, method: string): Promise<KeptEventWithBytes | undefined> {

@@ -39,9 +39,10 @@ export async function joinsOf(callId: string, { store, events }: JoinsParts): Pr
   const joins = await store.joinsOf(callId);
   if (joins.length === 0) return [];
   const arrived = await store.eventsOf(callId);
-  return Promise.all(
-    joins.map(async (join) => callJoinOf(join, arrived, await runsOf(events, callId, join.handler))),
-  );
+  const found: CallJoin[] = [];
+  // One after the other: of a call with very many events, each is a search that takes a while.
+  for (const join of joins) found.push(callJoinOf(join, arrived, await runsOf(events, callId, join.handler)));
+  return found;
 }
 
 async function runsOf(

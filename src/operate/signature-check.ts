@@ -93,7 +93,7 @@ const untold = {
     "It was authentic, and is here only because it can't be read. Releasing it doesn't check its signature again.",
   cut: "Only the beginning of its body is kept, so its signature can't be checked any more, and it can't be released.",
   secrets_not_set:
-    'This process has no secrets, so it cannot tell: only a receiver with the secrets can. Look there, or give this ' +
+    'This process has no secrets, or could not get them, so it cannot tell: only a receiver with the secrets can. Look there, or give this ' +
     "process the receiver's secrets.",
 };
 

@@ -96,7 +96,7 @@ function durabilityFinding({ server }: PostgresExamination): Finding {
     return finding(
       'durability',
       'warning',
-      `${found}: deliveries are safe, but what handlers wrote in ctx.commit shortly before a crash or a failover is undone, and done again. Set synchronous_commit to on.`,
+      `${found}: deliveries are safe, but what handlers wrote in ctx.commit shortly before a crash or a failover can be undone, and is then done again. Set synchronous_commit to on.`,
     );
   return finding('durability', 'ok', found);
 }

@@ -13,7 +13,7 @@ interface HistoryFlags extends HistoryQuery {
 
 const resolutions = historyQuerySchema.shape.resolution.unwrap().options;
 
-/** Times in milliseconds. */
+/** Durations in milliseconds. */
 const columns: readonly Column<HistoryPoint>[] = [
   ['from', ({ at }) => at],
   ['accepted', ({ accepted }) => accepted],

@@ -8,6 +8,7 @@ import {
   quarantineReasons,
 } from '../../operate/quarantine.ts';
 import { deliveryIdArgument, oneOf } from '../arguments.ts';
+import { internalsOf } from '../../receiver/receiver.ts';
 import { lookingReceiver } from '../app/receiver-beside.ts';
 import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
@@ -78,9 +79,14 @@ export function addDelivery(inbox: Command): void {
 /** The delivery, and which scheme would verify it. Without secrets, the latter can't be told. */
 async function wholeDelivery(id: number, flags: BesideServeFlags & Account): Promise<unknown> {
   const { database, environment, options } = await besideServe(flags);
-  const { receiver } = lookingReceiver(database, environment, options);
+  const { receiver, canVerify } = lookingReceiver(database, environment, options);
   return withOpened(receiver, async () => {
     const { quarantine, audit } = receiver;
+    // A function that gives the secrets may take a while. The delivery is shown even if it gives none.
+    if (canVerify)
+      await internalsOf(receiver)
+        .parts.authenticator.load()
+        .catch(() => {});
     const delivery = await quarantine.get(id);
     if (delivery === undefined) throw ringbackError('quarantine_unknown', { id });
     await audit.recordLook(`delivery ${id}`, accountOf(flags).by);

@@ -176,6 +176,7 @@ export const routes: readonly Route[] = [
     path: '/calls/{callId}/joins',
     action: 'look',
     summary: 'What joins wait for in a call, and how they have run',
+    isSearch: true,
     result: 'Joins',
     act: async ({ calls }, { id }) => ({ joins: await calls.joins(id) }),
   },

@@ -15,11 +15,16 @@ const fewInState: Readonly<Record<string, string>> = {
   dead: "select sequence from ringback.runs where state = 'dead'",
 };
 
-/** Finds events by a filter. If an index leads to few events, one look goes through all of them. */
+/**
+ * Finds events by a filter. If an index leads to few events, one look of a list goes through all of them. A replay takes a
+ * hundred events at a time, in order of arrival: it would sort all of them each time, and goes through a window of the
+ * inbox instead.
+ */
 export async function findEvents(session: Session, filter: EventFilter, range: SearchRange): Promise<Found> {
   const { callId, failure, state } = filter;
   const isFew = failure !== undefined || (state !== undefined && state in fewInState);
-  const looked = isFew || callId !== undefined ? range : windowOf(range, window);
+  const isWhole = callId !== undefined || (isFew && range.latestFirst);
+  const looked = isWhole ? range : windowOf(range, window);
   const { from, to, limit, latestFirst } = looked;
   const values: unknown[] = [from, to, limit];
   const where = conditionsOf(filter, values).join(' and ');

@@ -92,7 +92,8 @@ export function searchSql(filter: EventFilter, latestFirst: boolean, index: Inde
   const needsRun = handler !== undefined || failure !== undefined || state === 'open' || state === 'dead';
   // Most runs have no row, so this skips most events.
   const withRuns = needsRun ? 'select sequence from runs where sequence between @from and @to' : undefined;
-  const among = index === undefined ? withRuns : found[index];
+  // The condition on a call leads to its events already.
+  const among = index === undefined ? withRuns : index === 'callId' ? undefined : found[index];
   const where = [
     'sequence between @from and @to',
     ...given.map((name) => conditions[name]),
