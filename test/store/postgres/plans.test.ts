@@ -107,8 +107,8 @@ test('of many events that a process has ended, few are read when it is taken ove
   const { store, pool, schema } = opened;
   await record(store, eventOf('a', { callId: 'call-0' }));
   const { rows } = await pool.query<{ id: number }>(
-    `insert into ${schema}.processes (heartbeat_at, ended_up_to, still_owned)
-     values (clock_timestamp() - interval '1 hour', 8095, array[150]) returning id`,
+    `insert into ${schema}.processes (host, pid, heartbeat_at, ended_up_to, still_owned)
+     values ('host', 1, clock_timestamp() - interval '1 hour', 8095, array[150]) returning id`,
   );
   await addEvents(opened, Number(rows[0]?.id));
   const before = await readOf(opened, 'events');
