@@ -29,13 +29,8 @@ export class BodyDecoder {
     return bytes.byteLength <= partLength ? decodeBody(bytes, this.#limits) : this.#decodeLarge(bytes);
   }
 
-  async #decodeLarge(bytes: Uint8Array): Promise<Decoded> {
-    const release = await this.#lock.acquire();
-    try {
-      return await decodeInParts(bytes, this.#limits, setImmediate);
-    } finally {
-      release();
-    }
+  #decodeLarge(bytes: Uint8Array): Promise<Decoded> {
+    return this.#lock.run(() => decodeInParts(bytes, this.#limits, setImmediate));
   }
 }
 

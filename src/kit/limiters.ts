@@ -43,6 +43,16 @@ export class Semaphore {
     this.#free = max;
   }
 
+  /** Does work once there is room, and gives the room back, however the work ends. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const release = await this.acquire();
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
   /** Resolves when there is room, to a function that gives it back; calling that again does nothing. */
   async acquire(): Promise<() => void> {
     if (this.#free > 0) this.#free -= 1;

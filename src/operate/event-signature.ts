@@ -1,5 +1,6 @@
 /** Says what the signature of a stored event proves. Nothing of that is stored: bytes and headers are, to check it again. */
 import { Semaphore } from '../kit/limiters.ts';
+import { dateOf } from '../kit/time.ts';
 import type { Scheme } from '../events/model.ts';
 import { prepareScheme } from '../signature/content.ts';
 import { describeScheme } from '../signature/schemes.ts';
@@ -44,23 +45,21 @@ export class EventSignatures {
   }
 
   /** Reads the event only when its turn has come, so that one body is held at a time. */
-  async check(read: () => Promise<KeptEventWithBytes | undefined>): Promise<EventSignature | undefined> {
-    const done = await this.#one.acquire();
-    try {
+  check(read: () => Promise<KeptEventWithBytes | undefined>): Promise<EventSignature | undefined> {
+    return this.#one.run(async () => {
       const kept = await read();
-      if (!kept) return undefined;
-      const { source, body, headers, receivedAt } = kept;
-      if (source === 'reconciled') return unproved('reconciled');
-      const found = await this.#authentication.findScheme(body, headers, receivedAt);
-      if (!found) return unproved('secrets_not_set');
-      if (!found.ok) return unproved(found.reason === 'signature_missing' ? 'unsigned' : 'does_not_verify');
-      const { scheme } = found;
-      const time = signedTimeOf(headers, scheme);
-      const signedAt = time === undefined ? undefined : new Date(time);
-      return { status: 'verifies', scheme: describeScheme(scheme), signedAt, message: proofOf(scheme) };
-    } finally {
-      done();
-    }
+      return kept && this.#check(kept);
+    });
+  }
+
+  async #check({ source, body, headers, receivedAt }: KeptEventWithBytes): Promise<EventSignature> {
+    if (source === 'reconciled') return unproved('reconciled');
+    const found = await this.#authentication.findScheme(body, headers, receivedAt);
+    if (!found) return unproved('secrets_not_set');
+    if (!found.ok) return unproved(found.reason === 'signature_missing' ? 'unsigned' : 'does_not_verify');
+    const { scheme } = found;
+    const signedAt = dateOf(signedTimeOf(headers, scheme));
+    return { status: 'verifies', scheme: describeScheme(scheme), signedAt, message: proofOf(scheme) };
   }
 }
 
@@ -77,8 +76,8 @@ const reasons = {
     'the headers of the subscription: they prove nothing about the body.',
   reconciled: "It was never delivered, but rebuilt from the platform's record of the call.",
   secrets_not_set:
-    'This process has no secrets, or could not get them, so it cannot tell. A receiver without secrets checks only the headers of the ' +
-    'subscription, which prove nothing about the body; one that has them can check this event.',
+    'This process has no secrets, or could not get them, so it cannot tell. A receiver without secrets checks only the ' +
+    'headers of the subscription, which prove nothing about the body; one that has them can check this event.',
 };
 
 function proofOf(scheme: Scheme): string {

@@ -46,14 +46,11 @@ export class SignatureChecks {
   }
 
   /** Resolves to undefined if there is no such delivery. */
-  async check(id: number): Promise<SignatureCheck | undefined> {
-    const done = await this.#one.acquire();
-    try {
+  check(id: number): Promise<SignatureCheck | undefined> {
+    return this.#one.run(async () => {
       const kept = await this.#parts.store.get(id);
-      return kept && (await this.#check(kept));
-    } finally {
-      done();
-    }
+      return kept && this.#check(kept);
+    });
   }
 
   async #check(kept: KeptDelivery): Promise<SignatureCheck> {
@@ -93,8 +90,8 @@ const untold = {
     "It was authentic, and is here only because it can't be read. Releasing it doesn't check its signature again.",
   cut: "Only the beginning of its body is kept, so its signature can't be checked any more, and it can't be released.",
   secrets_not_set:
-    'This process has no secrets, or could not get them, so it cannot tell: only a receiver with the secrets can. Look there, or give this ' +
-    "process the receiver's secrets.",
+    'This process has no secrets, or could not get them, so it cannot tell: only a receiver with the secrets can. Look ' +
+    "there, or give this process the receiver's secrets.",
 };
 
 /** Why no known scheme verifies it. All known schemes were tried, so a reason holds for each of them. */

@@ -20,12 +20,12 @@ export class Searches {
         `At most ${maxWaiting} searches can wait while ${atOnce} go on. Ask again later.`,
       );
     this.#count += 1;
-    const leave = await this.#places.acquire();
     try {
-      signal.throwIfAborted();
-      return await search();
+      return await this.#places.run(async () => {
+        signal.throwIfAborted();
+        return search();
+      });
     } finally {
-      leave();
       this.#count -= 1;
     }
   }

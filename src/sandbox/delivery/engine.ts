@@ -140,9 +140,9 @@ export class DeliveryEngine {
   }
 
   async #attemptWithinLimit(delivery: PendingDelivery): Promise<void> {
-    const release = await this.#limitOf(delivery).acquire();
-    if (!this.#isStopping) await this.#follow(delivery);
-    release();
+    await this.#limitOf(delivery).run(async () => {
+      if (!this.#isStopping) await this.#follow(delivery);
+    });
   }
 
   async #attempt(delivery: PendingDelivery): Promise<void> {
