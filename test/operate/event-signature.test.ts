@@ -5,6 +5,7 @@ import { bodyOf, deliver, otherSecret, secret, signedHeaders } from '../support/
 import type { ReceiverOptions, SchemeName } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
+import { turnsOf } from '../support/turns.ts';
 import { endedCall, readersOf } from './reconcile-support.ts';
 
 const sentAt = Date.parse('2026-03-02T09:15:42Z');
@@ -50,6 +51,12 @@ describe('events.checkSignature', () => {
     });
     const withSecrets = await started({ database });
     expect(await withSecrets.receiver.events.checkSignature('trace-1')).toMatchObject({ status: 'unsigned' });
+  });
+
+  test('lets deliveries be answered between the checks of many events', async () => {
+    const { receiver } = await accepted();
+    const checks = Array.from({ length: 10 }, () => receiver.events.checkSignature('trace-1'));
+    expect(await turnsOf(Promise.all(checks))).toBeGreaterThanOrEqual(checks.length);
   });
 
   test('tells that no current secret signed it, once another is in force', async () => {

@@ -6,6 +6,7 @@ import { deliver } from '../../support/deliveries.ts';
 import type { EventFilter, Receiver } from '../../support/public.ts';
 import { started } from '../../support/receiver.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
+import { turnsOf } from '../../support/turns.ts';
 
 /** Several times as many as one look goes through. */
 const count = 100_000;
@@ -71,17 +72,4 @@ async function filled(): Promise<Receiver> {
     commit;`);
   db.close();
   return (await started({ database }, () => {})).receiver;
-}
-
-/** How often the event loop turns until a promise has settled. */
-async function turnsOf(work: Promise<unknown>): Promise<number> {
-  let turns = 0;
-  const turn = () => {
-    turns += 1;
-    next = setImmediate(turn);
-  };
-  let next = setImmediate(turn);
-  await work;
-  clearImmediate(next);
-  return turns;
 }
