@@ -12,8 +12,8 @@ import { browserPath, launch } from './browser.ts';
 import { buildPageIfNeeded } from './page.ts';
 import { beginDay, type Day } from './screenshots/day.ts';
 import { failing } from './screenshots/handlers.ts';
-import { minute } from './screenshots/passage.ts';
-import { goTheWay } from './screenshots/way.ts';
+import { minute } from './screenshots/passing-time.ts';
+import { walkThrough } from './screenshots/walkthrough.ts';
 
 const hour = 60 * minute;
 const midnight = Date.parse('2026-03-02T00:00+01:00');
@@ -31,7 +31,7 @@ const looks = {
   '-narrow': { viewport: { width: 360, height: 780 }, colorScheme: 'light' },
 } as const;
 
-/** The views that the way doesn't lead to. */
+/** The views that the walkthrough doesn't show. */
 const otherViews = {
   events: 'events',
   calls: 'calls',
@@ -52,7 +52,7 @@ const day = await beginDay({
 const browser = await launch(await browserPath());
 const shown = await browser.newPage({ viewport: wide, locale: 'en-GB', timezoneId: 'Europe/Berlin' });
 const end = midnight + 24 * hour;
-await goTheWay({ day, outage, end, shown, rate: 1, event: () => tellingEvent(day), picture: take });
+await walkThrough({ day, outage, end, shown, rate: 1, event: () => tellingEvent(day), picture: take });
 for (const [name, view] of Object.entries(otherViews)) {
   await shown.goto('about:blank');
   await shown.goto(`${day.page}/#/${view}`);

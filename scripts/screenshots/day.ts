@@ -14,9 +14,9 @@ import { createSandbox, type Sandbox, type Seed } from '../../src/sandbox/index.
 import { manualClock } from '../../src/testing/index.ts';
 import { followDeliveries } from './deliveries.ts';
 import { handle } from './handlers.ts';
-import { passage, type Passage, type Plan } from './passage.ts';
+import { passingTime, type PassingTime, type Plan } from './passing-time.ts';
 
-export interface Day extends Passage {
+export interface Day extends PassingTime {
   readonly receiver: Receiver;
   readonly sandbox: Sandbox;
   /** Where the page is. */
@@ -75,7 +75,7 @@ export async function beginDay({ begin, calls, outage }: Plan): Promise<Day> {
   const isDelivery = ({ url = '' }: IncomingMessage) => !url.startsWith(mount);
   const deliveries = followDeliveries({ sandbox, server, clock, isDelivery });
   serve(server, receiver, isDelivery);
-  const time = passage({ clock, calls, outage, sandbox, receiver, handlers, deliveries });
+  const time = passingTime({ clock, calls, outage, sandbox, receiver, handlers, deliveries });
   return {
     receiver,
     sandbox,

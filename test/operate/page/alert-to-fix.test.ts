@@ -1,9 +1,9 @@
-/** The way of docs/operate.md from an alert to the fix, which also makes its pictures, on a smaller scale. */
+/** The walkthrough of docs/operate.md from an alert to the fix, which also makes its pictures, on a smaller scale. */
 import { expect, onTestFinished, test } from 'vitest';
 import { beginDay } from '../../../scripts/screenshots/day.ts';
 import { failing } from '../../../scripts/screenshots/handlers.ts';
-import { minute } from '../../../scripts/screenshots/passage.ts';
-import { goTheWay } from '../../../scripts/screenshots/way.ts';
+import { minute } from '../../../scripts/screenshots/passing-time.ts';
+import { walkThrough } from '../../../scripts/screenshots/walkthrough.ts';
 import { browserForTests } from '../../support/browser.ts';
 
 const { open } = browserForTests();
@@ -16,7 +16,7 @@ test('an operator goes from an alert to the mended state by the page alone', asy
   onTestFinished(() => day.end());
   const { page, complaints } = await open(day.receiver);
   const pictures: string[] = [];
-  await goTheWay({
+  await walkThrough({
     day,
     outage,
     end: outage.to + 30 * minute,

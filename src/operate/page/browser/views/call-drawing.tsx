@@ -10,7 +10,7 @@ import { useWidth } from '../parts/use-width.ts';
 import { type Area, DrawnLane, laidOut } from './call-lane.tsx';
 import { Legend, type MarkKind, words } from './call-marks.tsx';
 import { type Lane, type Telling, isNamed, storyOf, tellingOf } from './call-story.ts';
-import { ofOthers } from './takers.ts';
+import { handlersOfOthers } from './matching-handlers.ts';
 
 const top = 40;
 const tickWidth = 66;
@@ -22,7 +22,7 @@ export function CallDrawing({ call, events }: { readonly call: Call; readonly ev
   const handlers = useResource<Handlers>('/handlers', ['handlers']).data?.handlers ?? [];
   const lanes = storyOf(call, events, handlers);
   const drawn = new Set(lanes.map(({ name }) => name));
-  const unknown = ofOthers(handlers).filter((name) => !drawn.has(name));
+  const unknown = handlersOfOthers(handlers).filter((name) => !drawn.has(name));
   return (
     <figure class="drawing">
       <div class="table" role="region" aria-label="The call over time" tabIndex={0}>

@@ -3,7 +3,7 @@ import type { Call, Event, HandlerState } from '../api/shapes.ts';
 import { maxListed } from '../api/use-call.ts';
 import { counted, duration } from '../parts/format.ts';
 import type { MarkKind } from './call-marks.tsx';
-import { takersOf } from './takers.ts';
+import { matchingHandlers } from './matching-handlers.ts';
 
 export interface Mark {
   readonly at: number;
@@ -153,7 +153,7 @@ function handlerLanes(events: readonly Event[], handlers: readonly HandlerState[
     // What a handler has done of a new event is not known.
     if (event.state === 'new') continue;
     const stored = new Set(event.runs.map(({ handler }) => handler));
-    for (const name of takersOf(event.eventName, handlers))
+    for (const name of matchingHandlers(event.eventName, handlers))
       if (!stored.has(name)) add(name, [doneAtOnce(word, event)]);
   }
   return [...lanes].map(([name, marks]) => ({ name, marks, spans: [] }));

@@ -17,7 +17,7 @@ export interface Plan {
 }
 
 /** What lets time pass. */
-export interface Passage {
+export interface PassingTime {
   /** Lets time pass until then, with all that happens meanwhile. */
   readonly passUntil: (time: number) => Promise<void>;
   /** Lets time pass as fast as it really does, until something has come. */
@@ -32,7 +32,7 @@ interface Passing extends Omit<Plan, 'begin'> {
   readonly deliveries: ReturnType<typeof followDeliveries>;
 }
 
-export function passage(passing: Passing): Passage {
+export function passingTime(passing: Passing): PassingTime {
   const { clock, calls, outage, sandbox, deliveries } = passing;
   const left = [...calls];
   /** Moves time on to what comes next, at most by so much. */

@@ -5,15 +5,16 @@ import type { HandlerState } from '../api/shapes.ts';
  * The names of the handlers to which an event of a call goes, without joins, whose runs are always stored. The fallback,
  * which has no patterns, takes what no other handler does.
  */
-export function takersOf(eventName: string, handlers: readonly HandlerState[]): readonly string[] {
+export function matchingHandlers(eventName: string, handlers: readonly HandlerState[]): readonly string[] {
   const known = handlers.filter(({ settings }) => settings !== undefined);
-  const takers = known.filter(({ settings }) => settings?.patterns.some((one) => matches(one, eventName)));
-  const names = takers.length > 0 ? takers : known.filter(({ settings }) => settings?.patterns.length === 0);
-  return names.filter(({ settings }) => settings?.join === undefined).map(({ name }) => name);
+  const matching = known.filter(({ settings }) => settings?.patterns.some((one) => matches(one, eventName)));
+  const found =
+    matching.length > 0 ? matching : known.filter(({ settings }) => settings?.patterns.length === 0);
+  return found.filter(({ settings }) => settings?.join === undefined).map(({ name }) => name);
 }
 
 /** The handlers of which it is not known what they take: only other processes have registered them. */
-export function ofOthers(handlers: readonly HandlerState[]): readonly string[] {
+export function handlersOfOthers(handlers: readonly HandlerState[]): readonly string[] {
   const others = handlers.filter(({ isRegistered, settings }) => isRegistered && settings === undefined);
   return others.map(({ name }) => name);
 }

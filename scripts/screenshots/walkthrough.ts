@@ -1,14 +1,14 @@
 /**
- * The way of an operator from an alert to the mended state, by the page alone. docs/operate.md describes it, step by
+ * Walks through what an operator does, from an alert to the mended state, by the page alone. docs/operate.md describes it, step by
  * step, with the pictures that are taken here.
  */
 import type { Locator, Page } from 'playwright-core';
 import type { Day } from './day.ts';
 import { failing } from './handlers.ts';
-import { minute, type Plan } from './passage.ts';
+import { minute, type Plan } from './passing-time.ts';
 
-/** Who goes it, and when. */
-export interface Way {
+/** What is walked through, and when. */
+export interface Walkthrough {
   readonly day: Day;
   readonly outage: Plan['outage'];
   /** A browser, at no place yet. */
@@ -23,25 +23,25 @@ export interface Way {
   readonly picture: (name: string, isWhole?: boolean) => Promise<void>;
 }
 
-/** Goes it. Each step waits for what the docs say is shown, so that nothing else can be pictured. */
-export async function goTheWay(way: Way): Promise<void> {
-  const { day, outage, shown } = way;
+/** Each step waits for what the docs say is shown, so that nothing else can be pictured. */
+export async function walkThrough(walk: Walkthrough): Promise<void> {
+  const { day, outage, shown } = walk;
   const length = outage.to - outage.from;
   await day.passUntil(outage.from + length / 2);
   await shown.clock.setFixedTime(day.now());
   await shown.goto(`${day.page}/`);
-  await findOut(way);
-  await pause(way, outage.from + (length * 3) / 4);
+  await findOut(walk);
+  await pause(walk, outage.from + (length * 3) / 4);
   // The CRM works again.
   await day.passUntil(outage.to + 2 * minute);
-  await resume(way);
-  await replay(way);
+  await resume(walk);
+  await replay(walk);
   await day.passUntil(day.now() + 5 * minute);
-  await check(way);
+  await check(walk);
 }
 
 /** From the alert to one event with its attempts, and its call. */
-async function findOut({ shown, event, picture }: Way): Promise<void> {
+async function findOut({ shown, event, picture }: Walkthrough): Promise<void> {
   const alerts = shown.getByRole('region', { name: 'Alerts' });
   await alerts.getByText(`attempts of ${failing} have failed`).waitFor();
   await alerts.getByText('are dead letters').waitFor();
@@ -61,70 +61,70 @@ async function findOut({ shown, event, picture }: Way): Promise<void> {
   await picture('call', true);
 }
 
-async function pause(way: Way, until: number): Promise<void> {
-  const { day, shown, picture } = way;
-  await goTo(way, 'Handlers');
+async function pause(walk: Walkthrough, until: number): Promise<void> {
+  const { day, shown, picture } = walk;
+  await goTo(walk, 'Handlers');
   const row = shown.getByRole('row', { name: new RegExp(`^${failing}`) });
-  await change(way, row.getByRole('button', { name: 'Pause…' }), 'the CRM answers 503');
+  await change(walk, row.getByRole('button', { name: 'Pause…' }), 'the CRM answers 503');
   await shown.getByRole('status').getByText(`${failing} is paused.`).waitFor();
   await day.passUntil(until);
-  await lookAgain(way);
+  await lookAgain(walk);
   await row.getByText('the CRM answers 503').waitFor();
   await picture('handlers-paused');
 }
 
-async function resume(way: Way): Promise<void> {
-  const { day, shown, picture } = way;
-  await lookAgain(way);
+async function resume(walk: Walkthrough): Promise<void> {
+  const { day, shown, picture } = walk;
+  await lookAgain(walk);
   const row = shown.getByRole('row', { name: new RegExp(`^${failing}`) });
-  await change(way, row.getByRole('button', { name: 'Resume…' }), 'the CRM works again');
+  await change(walk, row.getByRole('button', { name: 'Resume…' }), 'the CRM works again');
   await day.passUntilDone(shown.getByRole('status').getByText(`${failing} runs again.`).waitFor());
   await day.passUntil(day.now() + minute);
-  await lookAgain(way);
+  await lookAgain(walk);
   await row.getByText('active').waitFor();
   await picture('handlers-resumed');
 }
 
 /** Replays the group of dead letters, stops that, and goes on with the rest. */
-async function replay(way: Way): Promise<void> {
-  const { day, shown, picture } = way;
-  await goTo(way, 'Failures');
+async function replay(walk: Walkthrough): Promise<void> {
+  const { day, shown, picture } = walk;
+  await goTo(walk, 'Failures');
   await shown.getByRole('link', { name: 'replay at a rate' }).click();
-  await showWhatWouldRun(way);
+  await showWhatWouldRun(walk);
   await picture('replay-preview');
-  await change(way, shown.getByRole('button', { name: 'Replay…' }), 'lost while the CRM was down');
+  await change(walk, shown.getByRole('button', { name: 'Replay…' }), 'lost while the CRM was down');
   await day.passUntilDone(shown.getByRole('status').getByText('Replay begun').waitFor());
   await day.passUntil(day.now() + 8_000);
-  await lookAgain(way);
+  await lookAgain(walk);
   await shown.getByRole('progressbar').waitFor();
   await picture('replay-progress');
-  await change(way, shown.getByRole('button', { name: 'Stop…' }), 'the CRM is slow', 'replay-stop');
+  await change(walk, shown.getByRole('button', { name: 'Stop…' }), 'the CRM is slow', 'replay-stop');
   await day.passUntilDone(shown.getByRole('status').getByText('was stopped').waitFor());
   await shown.getByRole('progressbar').waitFor({ state: 'detached' });
   await day.passUntil(day.now() + 5 * minute);
-  await lookAgain(way);
-  await showWhatWouldRun(way);
-  await change(way, shown.getByRole('button', { name: 'Replay…' }), 'the CRM is fast again');
+  await lookAgain(walk);
+  await showWhatWouldRun(walk);
+  await change(walk, shown.getByRole('button', { name: 'Replay…' }), 'the CRM is fast again');
   await day.passUntilDone(shown.getByRole('status').getByText('Replay begun').waitFor());
 }
 
-async function showWhatWouldRun({ shown, rate }: Way): Promise<void> {
+async function showWhatWouldRun({ shown, rate }: Walkthrough): Promise<void> {
   await shown.getByLabel('Runs a second').fill(String(rate));
   await shown.getByRole('button', { name: 'Show what would run' }).click();
   await shown.getByRole('heading', { name: 'What would run' }).waitFor();
 }
 
 /** The group is gone, no alert is about the handler, and the audit list says who did what. */
-async function check(way: Way): Promise<void> {
-  const { day, end, shown, picture } = way;
-  await goTo(way, 'Failures');
+async function check(walk: Walkthrough): Promise<void> {
+  const { day, end, shown, picture } = walk;
+  await goTo(walk, 'Failures');
   await shown.getByText('Nothing fails.').waitFor();
   await picture('failures-mended');
-  await goTo(way, 'Audit');
+  await goTo(walk, 'Audit');
   await shown.getByText(', then stopped').waitFor();
   await picture('audit');
   const answered = shown.waitForResponse(/\/api\/alerts/);
-  await goTo(way, 'Overview');
+  await goTo(walk, 'Overview');
   await shown.getByText('no run was given up').waitFor();
   await (await answered).finished();
   await shown
@@ -133,7 +133,7 @@ async function check(way: Way): Promise<void> {
     .first()
     .waitFor({ state: 'detached' });
   await day.passUntil(end);
-  await lookAgain(way);
+  await lookAgain(walk);
   await shown.getByRole('link', { name: 'Last day' }).click();
   await shown.getByRole('link', { name: 'Last day' }).and(shown.locator('[aria-current=true]')).waitFor();
   await shown.getByText('no run was given up').waitFor();
@@ -141,26 +141,26 @@ async function check(way: Way): Promise<void> {
 }
 
 /** Makes a change by its dialog, with a reason, and perhaps a picture of the dialog. */
-async function change(way: Way, button: Locator, reason: string, name?: string): Promise<void> {
+async function change(walk: Walkthrough, button: Locator, reason: string, name?: string): Promise<void> {
   const label = ((await button.textContent()) ?? '').replace('…', '');
   await button.click();
-  const dialog = way.shown.getByRole('dialog');
+  const dialog = walk.shown.getByRole('dialog');
   await dialog.getByLabel('Reason').fill(reason);
   const submit = dialog.getByRole('button', { name: label, exact: true });
   // It can be clicked once it was counted what would change.
   await dialog.locator('button[type=submit]:enabled').waitFor();
-  if (name !== undefined) await way.picture(name);
+  if (name !== undefined) await walk.picture(name);
   await submit.click();
 }
 
-async function goTo({ day, shown }: Way, view: string): Promise<void> {
+async function goTo({ day, shown }: Walkthrough, view: string): Promise<void> {
   await shown.clock.setFixedTime(day.now());
   await shown.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: view }).click();
   await shown.getByRole('heading', { level: 1, name: view }).waitFor();
 }
 
 /** Shows the same view at the present time. */
-async function lookAgain({ day, shown }: Way): Promise<void> {
+async function lookAgain({ day, shown }: Walkthrough): Promise<void> {
   await shown.clock.setFixedTime(day.now());
   await shown.reload();
   await shown.locator('main h1:not(.loading)').waitFor();
