@@ -224,10 +224,8 @@ export const listOptions = {
     .min(1, 'a whole number from 1 to 1000')
     .max(1_000, 'a whole number from 1 to 1000')
     .default(100),
-  cursor: z
-    .string('the cursor of another page')
-    .regex(/^\d{1,15}$/, 'the cursor of another page')
-    .optional(),
+  /** Only the store that gave it knows whether it is one. */
+  cursor: z.string('the cursor of another page').optional(),
 };
 
 /** The options of a search besides its filter. Not by `instanceof`: test runners have an AbortSignal of their own. */

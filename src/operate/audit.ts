@@ -103,11 +103,9 @@ export class Audit {
    */
   async list(query: AuditQuery = {}): Promise<AuditEntries> {
     this.#parts.requireStarted('audit.list()');
-    const { since, until, limit, cursor } = parseStrictly(auditQuerySchema, query, 'audit.list', 'query');
-    const before = cursor === undefined ? undefined : Number(cursor);
-    const rows = await this.#parts.store.list({ since, until, limit, before });
-    const last = rows.length === limit ? rows.at(-1) : undefined;
-    return { entries: rows.map(entryOf), cursor: last && String(last.id) };
+    const filter = parseStrictly(auditQuerySchema, query, 'audit.list', 'query');
+    const { entries, cursor } = await this.#parts.store.list(filter);
+    return { entries: entries.map(entryOf), cursor };
   }
 
   /**

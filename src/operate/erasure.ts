@@ -147,12 +147,12 @@ export class Erasure {
   /** Adds the trace ids of the calls' events to those of the events without a call. */
   async #traceIdsOf({ calls, traceIds }: Found): Promise<IdMentions> {
     for (const callId of calls.keys()) {
-      let before: string | undefined;
+      let cursor: string | undefined;
       do {
-        const page = await this.#parts.events.list({ callId }, { limit: eventsAtOnce, before });
+        const page = await this.#parts.events.list({ callId }, { limit: eventsAtOnce, cursor });
         for (const { traceId } of page.events) traceIds.add(traceId);
-        before = page.cursor;
-      } while (before !== undefined);
+        ({ cursor } = page);
+      } while (cursor !== undefined);
     }
     return traceIds;
   }

@@ -195,7 +195,7 @@ export class InboxEvents {
     this.#parts.requireStarted('events.list()');
     const { limit, cursor, ...filter } = parseStrictly(querySchema, query, 'events.list', 'query');
     const { signal } = parseStrictly(searchOptionsSchema, options, 'events.list');
-    const page = await this.#parts.store.list(filter, { limit, before: cursor, signal });
+    const page = await this.#parts.store.list(filter, { limit, cursor, signal });
     return { events: page.events.map(inboxEvent), cursor: page.cursor };
   }
 

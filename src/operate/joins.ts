@@ -50,7 +50,7 @@ async function runsOf(
   callId: string,
   handler: string,
 ): Promise<readonly JoinRun[]> {
-  const found = await events.list({ callId, handler }, { limit: maxRuns, before: undefined });
+  const found = await events.list({ callId, handler }, { limit: maxRuns });
   return found.events.flatMap(({ traceId, runs }) =>
     runs.filter((run) => run.handler === handler).map((run) => ({ ...storedRun(run), traceId })),
   );

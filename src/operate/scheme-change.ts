@@ -75,7 +75,7 @@ export class SchemeChange {
   async #isNewEvent({ traceId, receivedAt }: Candidate, { status }: Attempt): Promise<boolean> {
     if (status !== 'unknown') return status === 'accepted';
     const at = { traceId, since: receivedAt, until: receivedAt + 1 };
-    const { events } = await this.#parts.events.list(at, { limit: 1, before: undefined });
+    const { events } = await this.#parts.events.list(at, { limit: 1 });
     return events.length > 0;
   }
 
@@ -92,12 +92,12 @@ export class SchemeChange {
 
   /** Whether an event was accepted in the pinned scheme since then. Reconciled events had no signature. */
   async #hasLetIn(since: number): Promise<boolean> {
-    let before: string | undefined;
+    let cursor: string | undefined;
     do {
-      const page = await this.#parts.events.list({ since }, { limit: eventsAtOnce, before });
+      const page = await this.#parts.events.list({ since }, { limit: eventsAtOnce, cursor });
       if (page.events.some(({ source }) => source !== 'reconciled')) return true;
-      before = page.cursor;
-    } while (before !== undefined);
+      ({ cursor } = page);
+    } while (cursor !== undefined);
     return false;
   }
 

@@ -76,14 +76,20 @@ export interface AuditRow extends Omit<AuditRequest, 'now' | 'upTo'>, AuditCount
 }
 
 /** Selects a part of the list. */
-export interface AuditPage {
+export interface AuditFilter {
   /** Only actions requested at this time or later, in milliseconds since 1970. */
-  readonly since: number | undefined;
+  readonly since?: number | undefined;
   /** Only actions requested before this time. */
-  readonly until: number | undefined;
+  readonly until?: number | undefined;
   readonly limit: number;
-  /** Only entries with lower ids. */
-  readonly before: number | undefined;
+  /** The cursor of the previous page. */
+  readonly cursor?: string | undefined;
+}
+
+/** A page of the list, latest first, and where the next page begins. */
+export interface AuditPage {
+  readonly entries: readonly AuditRow[];
+  readonly cursor: string | undefined;
 }
 
 /** How long entries are kept, in milliseconds: a year. */
@@ -104,6 +110,5 @@ export interface AuditStore {
   advance(step: ProgressStep): Promise<boolean>;
   /** Stops a running action; what it has changed stays changed. Resolves to whether it was running. */
   stop(id: number, now: number): Promise<boolean>;
-  /** Latest first. */
-  list(page: AuditPage): Promise<readonly AuditRow[]>;
+  list(filter: AuditFilter): Promise<AuditPage>;
 }

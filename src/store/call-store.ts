@@ -9,7 +9,7 @@ export interface CallFilter {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly limit: number;
-  /** The cursor of the previous page: digits. */
+  /** The cursor of the previous page. */
   readonly cursor?: string | undefined;
   /** Ends the search, which rejects with its reason. */
   readonly signal?: AbortSignal | undefined;

@@ -176,12 +176,11 @@ export interface EventStore {
   /** The event with a trace id. */
   get(traceId: string): Promise<KeptEventWithBytes | undefined>;
   /**
-   * Events, latest first; `before` is the cursor of the previous page. `signal` ends the search, which rejects with its
-   * reason.
+   * Events, latest first; `cursor` is that of the previous page. `signal` ends the search, which rejects with its reason.
    */
   list(
     filter: EventFilter,
-    page: { limit: number; before: string | undefined; signal?: AbortSignal | undefined },
+    page: { limit: number; cursor?: string | undefined; signal?: AbortSignal | undefined },
   ): Promise<KeptEventPage>;
 
   /** Counts duplicates. Those of events that have been removed are dropped. */

@@ -56,6 +56,7 @@ export type {
 export type {
   AuditAction,
   AuditCounts,
+  AuditFilter,
   AuditPage,
   AuditRequest,
   AuditRow,

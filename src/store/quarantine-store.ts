@@ -52,7 +52,7 @@ export interface QuarantineFilter {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly limit: number;
-  /** The cursor of the previous page: digits. */
+  /** The cursor of the previous page. */
   readonly cursor?: string | undefined;
 }
 

@@ -191,12 +191,15 @@ describe('events.list', () => {
     expect(found).toEqual(expected.toReversed());
   });
 
-  test('takes a cursor far behind the last event for one right behind it', async () => {
-    const { receiver } = await started();
-    await deliver(receiver, bodyOf({ traceId: 'trace-1', callId: 'call-1' }));
-    const cursor = '9'.repeat(15);
+  test('takes a cursor of a larger inbox for one right behind the last event', async () => {
+    const [{ receiver: larger }, { receiver }] = [await started(), await started()];
+    const bodies = ['1', '2', '3', '4'].map((n) => bodyOf({ traceId: `trace-${n}`, callId: `call-${n}` }));
+    for (const body of bodies) await deliver(larger, body);
+    for (const body of bodies.slice(0, 1)) await deliver(receiver, body);
+    const { cursor } = await larger.events.list({ limit: 1 });
     expect(traceIdsOf(await receiver.events.list({ cursor }))).toEqual(['trace-1']);
-    expect((await receiver.calls.list({ cursor })).calls).toMatchObject([{ callId: 'call-1' }]);
+    const calls = await larger.calls.list({ limit: 1 });
+    expect((await receiver.calls.list({ cursor: calls.cursor })).calls).toMatchObject([{ callId: 'call-1' }]);
   });
 
   test.skipIf(isOnPostgres)('finds events however far apart they are', async () => {

@@ -1,4 +1,5 @@
-import type { AuditRow } from '../audit-store.ts';
+import type { AuditPage, AuditRow } from '../audit-store.ts';
+import { cursorAfter } from './cursor.ts';
 
 /** An entry of the audit list, as both databases return it. */
 export interface StoredEntry extends Omit<AuditRow, 'by' | 'reason' | 'finishedAt' | 'progress'> {
@@ -27,6 +28,11 @@ export function auditRow({ upTo, reached, stoppedAt, handlers, ...row }: StoredE
     finishedAt: row.finishedAt ?? undefined,
     progress,
   };
+}
+
+export function auditPageOf(entries: readonly AuditRow[], limit: number): AuditPage {
+  const last = entries.length === limit ? entries.at(-1) : undefined;
+  return { entries, cursor: last && cursorAfter('audit', last.id) };
 }
 
 /** The number of changed runs of each handler. */

@@ -3,6 +3,7 @@ import type { CallEventRow, CallRecord } from '../../calls/timeline.ts';
 import type { CallFilter, CallPage } from '../call-store.ts';
 import type { Sequence } from '../event-record.ts';
 import { storedJson } from './altered-rows.ts';
+import { cursorAfter } from './cursor.ts';
 
 /** What an event says about its call, as a row of `events`. */
 export interface EventFactsRow {
@@ -50,7 +51,7 @@ export function matchesCall(call: CallRecord, { agentId, status, since, until }:
 export function callPageOf(found: readonly ListedCall[], limit: number): CallPage {
   const shown = found.slice(0, limit);
   const last = found.length > limit ? shown.at(-1) : undefined;
-  return { calls: shown.map(({ call }) => call), cursor: last && String(last.sequence) };
+  return { calls: shown.map(({ call }) => call), cursor: last && cursorAfter('calls', last.sequence) };
 }
 
 /** The names among `events`, for which a join waits, that the call's rows have. */

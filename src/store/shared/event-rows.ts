@@ -12,6 +12,7 @@ import type { FailureGroup, KeptFailure } from '../failure-store.ts';
 import type { Sequence } from '../event-record.ts';
 import type { FoundRun } from './claimed-work.ts';
 import { storedJson } from './altered-rows.ts';
+import { cursorAfter, numberIn } from './cursor.ts';
 
 export interface StoredEventRow {
   readonly sequence: number;
@@ -210,21 +211,21 @@ export interface Found {
 export interface PageRange {
   readonly limit: number;
   /** The cursor of the previous page. */
-  readonly before: string | undefined;
+  readonly cursor?: string | undefined;
   /** Ends the search before its next look. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Finds the events of a page, in several looks if need be, and the cursor for the next one if the page is full. */
 export async function findPage(
-  { limit, before, signal }: PageRange,
+  { limit, cursor, signal }: PageRange,
   lastSequence: () => Promise<Sequence>,
   find: (range: SearchRange) => Promise<Found>,
 ): Promise<{ readonly sequences: readonly Sequence[]; readonly cursor: string | undefined }> {
+  const before = numberIn('events', cursor) ?? Infinity;
   const sequences: Sequence[] = [];
-  const last = await lastSequence();
-  // A cursor is user input: with a huge number, the search would go through empty ranges for days.
-  let to = before === undefined ? last : Math.min(last, Number(before) - 1);
+  // A cursor of another inbox may lie far behind the last event: the search would go through empty ranges for days.
+  let to = Math.min(await lastSequence(), before - 1);
   while (sequences.length < limit && to > 0) {
     signal?.throwIfAborted();
     const found = await find({ from: 1, to, limit: limit - sequences.length, latestFirst: true });
@@ -232,7 +233,7 @@ export async function findPage(
     to = found.reached - 1;
   }
   const end = sequences.length === limit ? sequences.at(-1) : undefined;
-  return { sequences, cursor: end === undefined ? undefined : String(end) };
+  return { sequences, cursor: end === undefined ? undefined : cursorAfter('events', end) };
 }
 
 /** The part of a range that one look goes through: its first `size` sequences in the direction of the search. */

@@ -36,7 +36,7 @@ export function describeDuplicates(name: string, opened: () => Promise<Store>): 
       ]);
       const counted = { count: 4, firstSeenAt: 3_000, lastSeenAt: 6_000 };
       expect(await duplicatesOf(store, 'one')).toEqual(counted);
-      const { events } = await store.events.list({}, { limit: 10, before: undefined });
+      const { events } = await store.events.list({}, { limit: 10 });
       expect(events.map(({ traceId, duplicates }) => [traceId, duplicates])).toEqual([
         ['third', undefined],
         ['other', { count: 1, firstSeenAt: 4_000, lastSeenAt: 4_000 }],

@@ -30,7 +30,7 @@ export function describeFiltering(name: string, opened: () => Promise<Store>): v
       await fillEvents(store);
       const last = await store.events.lastSequence();
       for (const [filter, expected] of eventFilters) {
-        const { events } = await store.events.list(filter, { limit: 100, before: undefined });
+        const { events } = await store.events.list(filter, { limit: 100 });
         expect.soft({ filter, found: tracesOf(events) }).toEqual({ filter, found: expected.toReversed() });
         const stretch = await store.events.stretch(filter, 0, last);
         const found = stretch.events.map(({ traceId }) => traceId);
@@ -58,10 +58,39 @@ export function describeFiltering(name: string, opened: () => Promise<Store>): v
     test('a page begins where the last one ended, also if more has arrived since', async () => {
       const store = await opened();
       for (const traceId of ['a', 'b', 'c']) await record(store, eventOf(traceId));
-      const first = await store.events.list({}, { limit: 2, before: undefined });
+      const first = await store.events.list({}, { limit: 2 });
       await record(store, eventOf('later'));
-      const second = await store.events.list({}, { limit: 2, before: first.cursor });
+      const second = await store.events.list({}, { limit: 2, cursor: first.cursor });
       expect([first, second].map(({ events }) => tracesOf(events))).toEqual([['c', 'b'], ['a']]);
+    });
+
+    test('a cursor that its list never gave is refused', async () => {
+      const store = await opened();
+      for (const traceId of ['a', 'b']) await record(store, eventOf(traceId, { callId: traceId }));
+      const cursors = {
+        events: (await store.events.list({}, { limit: 1 })).cursor ?? '',
+        calls: (await store.calls.list({ limit: 1 })).cursor ?? '',
+      };
+      const lists = {
+        events: (cursor: string) => store.events.list({}, { limit: 1, cursor }),
+        calls: (cursor: string) => store.calls.list({ limit: 1, cursor }),
+        quarantine: (cursor: string) => store.quarantine.list({ limit: 1, cursor }),
+        audit: (cursor: string) => store.audit.list({ limit: 1, cursor }),
+      };
+      for (const [listed, list] of Object.entries(lists)) {
+        const others = Object.entries(cursors).flatMap(([other, cursor]) => (other === listed ? [] : cursor));
+        for (const cursor of ['', 'x', '1', '9'.repeat(400), ...others, `${others[0]}=`]) {
+          const refusal = {
+            code: 'option_invalid',
+            message: expect.stringContaining(`cursor in ${listed}.list`),
+          };
+          await expect.soft(list(cursor)).rejects.toMatchObject(refusal);
+        }
+      }
+      for (const cursor of [`${cursors.events}=`, ` ${cursors.events}`, cursors.events.slice(0, -1)])
+        await expect.soft(lists.events(cursor)).rejects.toMatchObject({ code: 'option_invalid' });
+      expect(tracesOf((await lists.events(cursors.events)).events)).toEqual(['a']);
+      expect(idsOf((await lists.calls(cursors.calls)).calls)).toEqual(['a']);
     });
 
     test('a stretch of events begins after one and ends with another', async () => {
@@ -99,12 +128,12 @@ const idsOf = (calls: readonly CallRecord[]) => calls.map(({ callId }) => callId
 
 async function eventPagesOf(store: Store, filter: EventFilter, limit: number): Promise<string[][]> {
   const pages: string[][] = [];
-  let before: string | undefined;
+  let cursor: string | undefined;
   do {
-    const page = await store.events.list(filter, { limit, before });
+    const page = await store.events.list(filter, { limit, cursor });
     pages.push(tracesOf(page.events));
-    before = page.cursor;
-  } while (before !== undefined);
+    ({ cursor } = page);
+  } while (cursor !== undefined);
   return pages;
 }
 

@@ -7,7 +7,7 @@ import { eventOf, record } from '../parts.ts';
 export function describeLooking(name: string, opened: () => Promise<Store>): void {
   describe(`${name}: looking`, () => {
     test.each<[string, (store: Store, signal: AbortSignal) => Promise<unknown>]>([
-      ['events', ({ events }, signal) => events.list({}, { limit: 10, before: undefined, signal })],
+      ['events', ({ events }, signal) => events.list({}, { limit: 10, signal })],
       ['calls', ({ calls }, signal) => calls.list({ limit: 10, signal })],
     ])('a search for %s ends by its signal, with its reason', async (_, search) => {
       const store = await opened();

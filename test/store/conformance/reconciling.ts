@@ -18,7 +18,7 @@ export function describeReconciling(name: string, opened: () => Promise<Store>):
       expect(await record(store, reconciledOf())).toBe('duplicate');
       const { traceId } = reconciledOf();
       expect(await store.events.get(traceId)).toMatchObject({ traceId, source: 'reconciled', state: 'new' });
-      const { events } = await store.events.list({}, { limit: 10, before: undefined });
+      const { events } = await store.events.list({}, { limit: 10 });
       expect(events).toMatchObject([{ traceId, source: 'reconciled' }]);
       const { events: stretch } = await store.events.stretch({}, 0, 100);
       expect(stretch).toMatchObject([{ traceId, source: 'reconciled' }]);

@@ -49,7 +49,7 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
       await store.settle(run, endOf(dead, { attempts: 2 }));
       expect(await store.counts()).toMatchObject({ events: { new: 0, open: 0, done: 1 }, runs: { dead: 1 } });
       expect(await store.waitingHandlers()).toEqual([]);
-      const { events } = await store.events.list({ state: 'dead' }, { limit: 10, before: undefined });
+      const { events } = await store.events.list({ state: 'dead' }, { limit: 10 });
       expect(only(only(events).runs.filter(({ state }) => state === 'dead'))).toMatchObject({
         handler: 'one',
         attempts: 2,

@@ -194,7 +194,7 @@ describe('retention in Postgres', () => {
     await recordEnded(store, eventOf('a'), dead);
     const filter = { state: 'dead' } as const;
     const { sequence, callId } = only(
-      (await store.events.list(filter, { limit: 2, before: undefined })).events,
+      (await store.events.list(filter, { limit: 2 })).events,
     );
     const candidate = { sequence, callId, handler: 'handler', order: 'none', isJoin: false } as const;
     const write = { candidates: [candidate], onlyDead: true, step: await firstStep(store) };

@@ -2,6 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { expect, test } from 'vitest';
 import { claimDue, claimedRun, dead, done, endOf, eventOf, failureOf, handlerOf, record } from '../parts.ts';
+import { cursorAfter } from '../../../src/store/shared/cursor.ts';
 import { openedOnPool } from './opened-postgres.ts';
 
 /** How many rows and entries of indexes have been read of a table. */
@@ -171,7 +172,7 @@ test.for([
   const before = await readOf(opened, 'events');
   const { events } = await store.events.list(
     { ...filter, eventName: 'CallHandler.CallEnded' },
-    { limit: 10, before: '9000' },
+    { limit: 10, cursor: cursorAfter('events', 9_000) },
   );
   expect(events.length).toBeGreaterThan(0);
   expect((await readOf(opened, 'events')) - before).toBeLessThan(1_000);

@@ -17,7 +17,7 @@ describe('events in Postgres', () => {
       await openedOf({ make: (clock) => storeOf(':memory:', clock) }),
     ];
     for (const each of [store, sqlite]) await fillEvents(each);
-    const page = { limit: 100, before: undefined };
+    const page = { limit: 100 };
     for (const [filter] of eventFilters) {
       const { events, cursor } = await store.events.list(filter, page);
       const expected = await sqlite.events.list(filter, page);
@@ -36,7 +36,7 @@ describe('events in Postgres', () => {
       `insert into ringback.events (sequence, trace_id, event_name, occurred_at, received_at, facts)
        select nextval('ringback.sequences'), 'filler', 'Another.Event', 0, n, '{}' from generate_series(1, 45000) n`,
     );
-    const { events } = await store.events.list({ eventName: 'Old.Event' }, { limit: 1, before: undefined });
+    const { events } = await store.events.list({ eventName: 'Old.Event' }, { limit: 1 });
     expect(tracesOf(events)).toEqual(['old']);
     const last = await store.events.lastSequence();
     expect(await store.events.stretch({ eventName: 'Old.Event' }, 1, last)).toEqual({
@@ -76,7 +76,7 @@ describe('events in Postgres', () => {
     const runs = [{ handler: odd, reason: odd }];
     expect(await store.events.get(`t${odd}`)).toMatchObject({ ...kept, headers: { 'x-odd': odd }, runs });
     const filter = { eventName: odd, callId: odd, agentId: odd, handler: odd, traceId: `t${odd}` };
-    const { events } = await store.events.list(filter, { limit: 2, before: undefined });
+    const { events } = await store.events.list(filter, { limit: 2 });
     expect(only(events)).toMatchObject({ ...kept, runs });
     const { sequence } = only(events);
     const step = { sequences: [sequence], handler: odd, takesDead: true, takesWaiting: true };

@@ -40,7 +40,7 @@ export async function foundOf(store: SqliteStore, callId: string) {
     const found = calls.filter((call) => call.callId === callId);
     return found.map(({ events }) => events.map(({ traceId }) => traceId).toSorted());
   };
-  const { events } = await store.events.list({ callId }, { limit: 10_000, before: undefined });
+  const { events } = await store.events.list({ callId }, { limit: 10_000 });
   return {
     timeline: (await store.calls.eventsOf(callId)).map(({ traceId }) => traceId),
     list: await listed(),

@@ -6,6 +6,7 @@ import type {
   Quarantined,
 } from '../../quarantine-store.ts';
 import { storedJson } from '../../shared/altered-rows.ts';
+import { cursorAfter, numberIn } from '../../shared/cursor.ts';
 import { recordedInTime } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { recordGroup } from '../work/record.ts';
@@ -55,7 +56,7 @@ export function quarantineOn(session: Session): QuarantineStore {
            and ($5::bigint is null or received_at >= $5) and ($6::bigint is null or received_at < $6)
          order by id desc limit $7`,
         [
-          cursor === undefined ? null : Number(cursor),
+          numberIn('quarantine', cursor) ?? null,
           kind ?? null,
           reason ?? null,
           traceId ?? null,
@@ -65,7 +66,7 @@ export function quarantineOn(session: Session): QuarantineStore {
         ],
       );
       const last = rows.length === limit ? rows.at(-1) : undefined;
-      return { deliveries: rows.map(entryOf), cursor: last && String(last.id) };
+      return { deliveries: rows.map(entryOf), cursor: last && cursorAfter('quarantine', last.id) };
     },
 
     async get(id) {

@@ -5,8 +5,9 @@ import {
   auditKept,
   auditRemoved,
 } from '../../audit-store.ts';
-import { type StoredEntry, auditRow, entryColumns, handlersOf } from '../../shared/audit-rows.ts';
+import { type StoredEntry, auditPageOf, auditRow, entryColumns, handlersOf } from '../../shared/audit-rows.ts';
 import { type ChangedRun, addRuns, noRuns } from '../../shared/changed-runs.ts';
+import { numberIn } from '../../shared/cursor.ts';
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 
@@ -50,13 +51,16 @@ export const auditOn = (session: Session): AuditStore => ({
     return stopped.length > 0;
   },
 
-  list: ({ since, until, limit, before }) =>
-    rowsOf(session, 'where id < $1 and requested_at >= $2 and requested_at < $3 order by id desc limit $4', [
-      before ?? Number.MAX_SAFE_INTEGER,
+  async list({ since, until, limit, cursor }) {
+    const where = 'where id < $1 and requested_at >= $2 and requested_at < $3 order by id desc limit $4';
+    const rows = await rowsOf(session, where, [
+      numberIn('audit', cursor) ?? Number.MAX_SAFE_INTEGER,
       since ?? 0,
       until ?? Number.MAX_SAFE_INTEGER,
       limit,
-    ]),
+    ]);
+    return auditPageOf(rows, limit);
+  },
 });
 
 async function rowsOf(

@@ -8,6 +8,7 @@ import {
   matchesCall,
   namesAmong,
 } from '../../shared/call-rows.ts';
+import { numberIn } from '../../shared/cursor.ts';
 import { type KeptJoinRow, keptJoinOf } from '../../shared/join-progress.ts';
 import { type SearchRange, foundIn, windowOf } from '../../shared/event-rows.ts';
 import type { CallFilter, CallStore } from '../../call-store.ts';
@@ -40,9 +41,9 @@ export function callsOn(session: Session, clock: Clock): CallStore {
       // One more than asked for shows whether there is another page.
       const wanted = filter.limit + 1;
       const found: ListedCall[] = [];
-      const last = await lastSequence(session);
-      // A cursor is user input: with a huge number, the search would go through empty ranges for days.
-      let to = filter.cursor === undefined ? last : Math.min(last, Number(filter.cursor) - 1);
+      const before = numberIn('calls', filter.cursor) ?? Infinity;
+      // A cursor of another inbox may lie far behind the last event: the search would go through empty ranges for days.
+      let to = Math.min(await lastSequence(session), before - 1);
       // No matching call begins before the first event that arrived since then.
       const { since } = filter;
       const lowest = since === undefined ? 1 : ((await firstSequenceSince(session, since)) ?? Infinity);

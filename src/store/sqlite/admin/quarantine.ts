@@ -7,6 +7,7 @@ import type {
 } from '../../quarantine-store.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { storedJson } from '../../shared/altered-rows.ts';
+import { cursorAfter, numberIn } from '../../shared/cursor.ts';
 import { eventRow, type prepareRecord } from '../work/record.ts';
 
 interface EntryRow extends Omit<QuarantineEntry, 'traceId' | 'isCut'> {
@@ -50,11 +51,11 @@ export function prepareQuarantine(database: Database.Database, record: ReturnTyp
         traceId: traceId ?? null,
         since: since ?? null,
         until: until ?? null,
-        before: cursor === undefined ? null : Number(cursor),
+        before: numberIn('quarantine', cursor) ?? null,
         limit,
       }) as EntryRow[];
       const last = deliveries.length === limit ? deliveries.at(-1) : undefined;
-      return { deliveries: deliveries.map(entryOf), cursor: last && String(last.id) };
+      return { deliveries: deliveries.map(entryOf), cursor: last && cursorAfter('quarantine', last.id) };
     },
 
     get(id: number): KeptDelivery | undefined {

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import {
   type AuditCounts,
+  type AuditFilter,
   type AuditPage,
   type AuditRequest,
   type AuditRow,
@@ -8,8 +9,9 @@ import {
   auditKept,
   auditRemoved,
 } from '../../audit-store.ts';
-import { type StoredEntry, auditRow, entryColumns, handlersOf } from '../../shared/audit-rows.ts';
+import { type StoredEntry, auditPageOf, auditRow, entryColumns, handlersOf } from '../../shared/audit-rows.ts';
 import { type ChangedRun, addRuns, noRuns } from '../../shared/changed-runs.ts';
+import { numberIn } from '../../shared/cursor.ts';
 
 /** The audit list. Functions that write run inside the caller's transaction. */
 export function prepareAudit(database: Database.Database) {
@@ -64,14 +66,14 @@ export function prepareAudit(database: Database.Database) {
       return row === undefined ? undefined : rowOf(row);
     },
     running: (): AuditRow[] => running.all().map(rowOf),
-    list: ({ since, until, limit, before }: AuditPage): AuditRow[] =>
-      select
-        .all({
-          before: before ?? Number.MAX_SAFE_INTEGER,
-          since: since ?? 0,
-          until: until ?? Number.MAX_SAFE_INTEGER,
-          limit,
-        })
-        .map(rowOf),
+    list({ since, until, limit, cursor }: AuditFilter): AuditPage {
+      const rows = select.all({
+        before: numberIn('audit', cursor) ?? Number.MAX_SAFE_INTEGER,
+        since: since ?? 0,
+        until: until ?? Number.MAX_SAFE_INTEGER,
+        limit,
+      });
+      return auditPageOf(rows.map(rowOf), limit);
+    },
   };
 }

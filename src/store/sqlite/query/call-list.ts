@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { type CallEventRow, callRecordOf } from '../../../calls/timeline.ts';
 import { type ListedCall, matchesCall } from '../../shared/call-rows.ts';
+import { numberIn } from '../../shared/cursor.ts';
 import type { CallFilter } from '../../call-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import { indexedOfCall, isUnindexed, prepareEraCount } from '../work/call-index.ts';
@@ -41,7 +42,7 @@ const arrivalsAtOnce = 20_000;
 /** Where a list begins: at its cursor, or at the end of the inbox. */
 export function listPlaceOf({ since, until, cursor }: CallFilter): ListPlace {
   return {
-    before: cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor),
+    before: numberIn('calls', cursor) ?? Number.MAX_SAFE_INTEGER,
     isAboveUntil: until !== undefined && cursor === undefined,
     arrival: since === undefined ? undefined : { receivedAt: since, sequence: 0 },
   };
