@@ -116,7 +116,7 @@ export interface AsyncInboxDatabase<Transaction> {
   transaction<Result>(work: (transaction: Transaction) => Result | PromiseLike<Result>): Promise<Result>;
 }
 
-/** The type of `receiver.database`, by the transaction that the inbox's database lends to `commit`. */
+/** The type of `receiver.database`, by the transaction that the inbox's database passes to `commit`. */
 export type DatabaseOf<Transaction> = [Transaction] extends [UserDatabase]
   ? InboxDatabase
   : AsyncInboxDatabase<Transaction>;

@@ -129,7 +129,7 @@ export const problems = {
   database_closed: (d: { database: string }) =>
     `The database ${d.database} should be open when it is used, but the receiver has closed it. Use receiver.database ` +
     'before receiver.stop().',
-  database_lent: () =>
+  commit_ended: () =>
     'The database that ctx.commit passes to its function should be used only inside that function, but the function has ' +
     'ended, so nothing was done. Do everything inside it.',
   transaction_left_open: () =>

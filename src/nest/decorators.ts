@@ -7,7 +7,7 @@ import type { HandlerOptions, JoinOptions } from '../receiver/handler-options.ts
 import type { FallbackContext, Receiver } from '../receiver/receiver.ts';
 
 /** The context for a method, whatever database `ctx.commit` has: a method may declare any of them. */
-type Lent<Context> = Omit<Context, 'commit'> & { readonly commit: never };
+type AnyDatabase<Context> = Omit<Context, 'commit'> & { readonly commit: never };
 
 /** A decorator for methods with these parameters. The compiler refuses others. */
 type HandlerDecorator<Parameters extends unknown[]> = <Method extends (...given: Parameters) => unknown>(
@@ -56,7 +56,7 @@ function decorator(method: 'on' | 'onCall' | 'fallback', register: Register) {
 export function On<const Names extends EventPattern | readonly EventPattern[]>(
   names: Names,
   options: HandlerOptions = {},
-): HandlerDecorator<[event: EventOf<Names>, context: Lent<RunContext>]> {
+): HandlerDecorator<[event: EventOf<Names>, context: AnyDatabase<RunContext>]> {
   return decorator('on', (receiver, handle) => void receiver.on(names, options, handle as never));
 }
 
@@ -71,7 +71,7 @@ export function On<const Names extends EventPattern | readonly EventPattern[]>(
  */
 export function OnCall(
   options: JoinOptions,
-): HandlerDecorator<[call: JoinedCall, context: Lent<RunContext>]> {
+): HandlerDecorator<[call: JoinedCall, context: AnyDatabase<RunContext>]> {
   return decorator('onCall', (receiver, handle) => void receiver.onCall(options, handle as never));
 }
 
@@ -84,7 +84,7 @@ export function OnCall(
  * rest(event: CallEvent, { isKnown, log }: FallbackContext) {}
  * ```
  */
-export function Fallback(): HandlerDecorator<[event: CallEvent, context: Lent<FallbackContext>]> {
+export function Fallback(): HandlerDecorator<[event: CallEvent, context: AnyDatabase<FallbackContext>]> {
   return decorator('fallback', (receiver, handle) => void receiver.fallback(handle as never));
 }
 

@@ -52,6 +52,6 @@ export function storeOf(database: Database, clock: Clock): Store {
   if (typeof database !== 'string') return 'createStore' in database ? database.createStore(clock) : database;
   const place = readPlace(database);
   if (place === undefined) return new SqliteStore(database, clock);
-  // The type of what it lends to `ctx.commit` matters only to the user, who wrote the URL.
+  // The type of what it passes to `ctx.commit` matters only to the user, who wrote the URL.
   return new PostgresStore(place, clock) as unknown as Store;
 }

@@ -29,7 +29,7 @@ export class Lifecycle {
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
   #isInboxOpen = false;
-  #isDatabaseLent = false;
+  #isDatabaseOffered = false;
   #isDatabaseReplaced = false;
 
   /** @param shortDurations those in the options; reported at start */
@@ -97,11 +97,11 @@ export class Lifecycle {
   }
 
   /** Returns the inbox's database. That opens it, so `stop` must close it even if the receiver was never started. */
-  lendDatabase(): NonNullable<Parts['store']['database']> {
+  offerDatabase(): NonNullable<Parts['store']['database']> {
     const { database, name } = this.parts.store;
     if (this.#state === 'stopped') throw ringbackError('database_closed', { database: name });
     if (!database) throw ringbackError('database_not_offered', { database: name });
-    this.#isDatabaseLent = true;
+    this.#isDatabaseOffered = true;
     return database;
   }
 
@@ -183,7 +183,7 @@ export class Lifecycle {
     this.#state = 'stopped';
     // What was released from quarantine has been compared with its documentation.
     if (this.#isInboxOpen) await this.parts.drift.stop();
-    if (this.#isInboxOpen || this.#isDatabaseLent) await this.#close();
+    if (this.#isInboxOpen || this.#isDatabaseOffered) await this.#close();
   }
 
   async #close(): Promise<void> {

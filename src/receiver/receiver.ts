@@ -306,7 +306,7 @@ export class Receiver<Transaction = UserDatabase> {
    * key)'));
    */
   get database(): DatabaseOf<Transaction> {
-    return this.#lifecycle.lendDatabase() as DatabaseOf<Transaction>;
+    return this.#lifecycle.offerDatabase() as DatabaseOf<Transaction>;
   }
 
   /**

@@ -139,7 +139,7 @@ describe('ctx.commit', () => {
     gate.open();
     await ended.pass();
     await setImmediate();
-    expect(errors).toMatchObject([{ code: 'database_lent' }, { code: 'database_lent' }]);
+    expect(errors).toMatchObject([{ code: 'commit_ended' }, { code: 'commit_ended' }]);
     expect(ordersIn(receiver)).toEqual([]);
     const [dead] = (await receiver.events.list({ state: 'dead' })).events;
     expect(dead?.runs[0]?.reason).toContain('expects a synchronous function');

@@ -159,7 +159,7 @@ describe('stop', () => {
     expect(receiver.isReady).toBe(false);
   });
 
-  test.skipIf(isOnPostgres)('with a lent database is not lost before it has ended', async () => {
+  test.skipIf(isOnPostgres)('with a database in use is not lost before it has ended', async () => {
     const { receiver } = made({ database: temporaryDatabase() });
     receiver.database.exec('create table orders (id text)');
     const stopping = receiver.stop();

@@ -63,7 +63,7 @@ test('a delivery that is on disk is acknowledged, even if the app was blocked me
   const written = reader.prepare<[], number>('select count(*) from events').pluck();
   for (let tries = 0; tries < 1_000 && written.get() !== 2; tries += 1) block(10);
   reader.close();
-  // Only when the writer thread has answered as well does it lend its lock to the app.
+  // Only when the writer thread has answered as well does it grant its lock to the app.
   await writtenWhenFree(() => receiver.database.exec('create table notes (text text)'));
   clock.advance(recordTimeout);
   expect((await answer).json.status).toBe('accepted');

@@ -57,7 +57,7 @@ export class PostgresInboxes {
   #newInbox(): Inbox {
     const { schemas } = this.#server;
     const schema = schemas.take();
-    // The type of the transaction lent to `ctx.commit` doesn't matter here.
+    // The type of the transaction passed to `ctx.commit` doesn't matter here.
     const factory = postgres({ pool: schemas.pool, schema }) as unknown as StoreFactory;
     return { schema, createStore: (clock) => factory.createStore(patient(clock)) };
   }

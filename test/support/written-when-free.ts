@@ -2,7 +2,7 @@ import { turn } from './clock.ts';
 
 /**
  * Repeats a user's synchronous write while the database is locked: on a busy machine, the writer thread may take longer
- * to lend its lock than the two seconds for which such a write blocks the app.
+ * to grant its lock than the two seconds for which such a write blocks the app.
  */
 export async function writtenWhenFree(write: () => unknown): Promise<void> {
   for (;;) {

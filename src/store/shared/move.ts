@@ -63,13 +63,13 @@ export interface MoveTarget {
 export interface Movable {
   readonly name: string;
   /**
-   * Lends the inbox to `work`, and keeps every receiver from writing to it meanwhile.
+   * Passes the inbox to `work`, and keeps every receiver from writing to it meanwhile.
    *
    * @throws RingbackError `inbox_in_use` if a process works on it
    */
   asSource<T>(work: (source: MoveSource) => Promise<T>): Promise<T>;
   /**
-   * Lends the inbox to `work`; creates it if it doesn't exist.
+   * Passes the inbox to `work`; creates it if it doesn't exist.
    *
    * @throws RingbackError `inbox_in_use` if a process works on it
    */

@@ -117,16 +117,16 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
 
     test("users' own tables are written in whole transactions, which its commits see", async () => {
       const store = await opened();
-      const { database } = store as unknown as { readonly database?: LendingDatabase };
+      const { database } = store as unknown as { readonly database?: OfferedDatabase };
       if (!database) return;
-      const write = async (work: (lent?: Lent) => unknown) => database.transaction(work);
+      const write = async (work: (offered?: Offered) => unknown) => database.transaction(work);
       // A synchronous database is its own transaction.
-      const into = (lent: Lent | undefined, sql: string) =>
-        sqlOn(lent ?? (database as LendingDatabase & UserDatabase), sql);
-      await write((lent) => into(lent, 'create table orders (id integer)'));
-      await write((lent) => into(lent, 'insert into orders values (1)'));
-      const failing = write((lent) => {
-        const inserted = into(lent, 'insert into orders values (2)');
+      const into = (offered: Offered | undefined, sql: string) =>
+        sqlOn(offered ?? (database as OfferedDatabase & UserDatabase), sql);
+      await write((offered) => into(offered, 'create table orders (id integer)'));
+      await write((offered) => into(offered, 'insert into orders values (1)'));
+      const failing = write((offered) => {
+        const inserted = into(offered, 'insert into orders values (2)');
         const fail = () => {
           throw new Error('in the middle');
         };
@@ -135,8 +135,8 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
       await expect(failing).rejects.toThrow('in the middle');
       const run = await claimedRun(store, eventOf('a'));
       let seen: unknown;
-      const look = (lent: unknown) => {
-        const rows = rowsOn(lent as Lent, 'select id from orders');
+      const look = (offered: unknown) => {
+        const rows = rowsOn(offered as Offered, 'select id from orders');
         seen = rows;
         return rows;
       };
@@ -210,13 +210,13 @@ async function begin(store: Store, run: ClaimedRun): Promise<ClaimedRun> {
   return begun;
 }
 
-interface LendingDatabase {
-  transaction(work: (lent?: Lent) => unknown): unknown;
+interface OfferedDatabase {
+  transaction(work: (offered?: Offered) => unknown): unknown;
 }
 
-/** What a store lends: a synchronous database, or an asynchronous connection. */
-type Lent = UserDatabase | { query(sql: string): Promise<{ rows: unknown[] }> };
+/** What a store passes: a synchronous database, or an asynchronous connection. */
+type Offered = UserDatabase | { query(sql: string): Promise<{ rows: unknown[] }> };
 
-const sqlOn = (lent: Lent, sql: string) => ('exec' in lent ? lent.exec(sql) : lent.query(sql));
-const rowsOn = (lent: Lent, sql: string) =>
-  'exec' in lent ? lent.prepare(sql).all() : lent.query(sql).then(({ rows }) => rows);
+const sqlOn = (offered: Offered, sql: string) => ('exec' in offered ? offered.exec(sql) : offered.query(sql));
+const rowsOn = (offered: Offered, sql: string) =>
+  'exec' in offered ? offered.prepare(sql).all() : offered.query(sql).then(({ rows }) => rows);

@@ -82,7 +82,7 @@ describe('ctx.commit on Postgres', () => {
           await inbox.writeOrder(tx, callId);
           if (context.attempt > 1) return;
           await new Promise<void>((resolve) => context.signal.addEventListener('abort', () => resolve()));
-          // The attempt is over here, and so is what was lent for it.
+          // The attempt is over here, and so is the connection that was given for it.
           setImmediate(() => void inbox.writeOrder(tx, 'late').then(late.resolve, late.resolve));
           await new Promise(() => {});
         });

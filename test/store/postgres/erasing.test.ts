@@ -193,9 +193,7 @@ describe('retention in Postgres', () => {
     const { store, session } = await openedPostgres();
     await recordEnded(store, eventOf('a'), dead);
     const filter = { state: 'dead' } as const;
-    const { sequence, callId } = only(
-      (await store.events.list(filter, { limit: 2 })).events,
-    );
+    const { sequence, callId } = only((await store.events.list(filter, { limit: 2 })).events);
     const candidate = { sequence, callId, handler: 'handler', order: 'none', isJoin: false } as const;
     const write = { candidates: [candidate], onlyDead: true, step: await firstStep(store) };
     const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();

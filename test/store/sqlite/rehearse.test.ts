@@ -84,10 +84,10 @@ describe('a rehearsal', () => {
 
   it('ends with the function that gets its connection', async () => {
     const store = await storeWith();
-    let lent: UserDatabase | undefined;
+    let scoped: UserDatabase | undefined;
     await store.rehearse((database) => {
-      lent = database;
+      scoped = database;
     });
-    expect(() => lent?.exec('delete from orders')).toThrow(/database/);
+    expect(() => scoped?.exec('delete from orders')).toThrow(/database/);
   });
 });

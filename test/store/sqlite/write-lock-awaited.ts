@@ -1,9 +1,9 @@
-/** A process that only waits for the write lock, which the writer lends when nothing else goes on. */
+/** A process that only waits for the write lock, which the writer grants when nothing else goes on. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { BorrowedLock, lendIfWanted } from '../../../src/store/sqlite/writer/write-lock.ts';
+import { BorrowedLock, grantIfRequested } from '../../../src/store/sqlite/writer/write-lock.ts';
 
 const lock = new BorrowedLock();
 lock.writerBegins(() => {});
 lock.later(() => process.stdout.write(`${JSON.stringify({ written: true })}\n`));
-// As the writer thread, this holds no process. The lock is used at once, and so the lender is not blocked.
-void wait(50, undefined, { ref: false }).then(() => lendIfWanted(lock.memory, () => lock.wasLent()));
+// As the writer thread, this holds no process. The lock is used at once, and so the writer is not blocked.
+void wait(50, undefined, { ref: false }).then(() => grantIfRequested(lock.memory, () => lock.onGranted()));

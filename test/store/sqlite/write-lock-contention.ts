@@ -7,7 +7,7 @@
 import { once } from 'node:events';
 import { MessageChannel, type MessagePort, Worker, isMainThread, workerData } from 'node:worker_threads';
 import { turn } from '../../support/clock.ts';
-import { BorrowedLock, lendIfWanted } from '../../../src/store/sqlite/writer/write-lock.ts';
+import { BorrowedLock, grantIfRequested } from '../../../src/store/sqlite/writer/write-lock.ts';
 
 interface Shared {
   readonly memory: Int32Array<SharedArrayBuffer>;
@@ -18,7 +18,7 @@ interface Shared {
 }
 
 const [taken, inside, together, ended] = [0, 1, 2, 3];
-/** The writer has written as often as it should, and only lends; then the app wants nothing any more. */
+/** The writer has written as often as it should, and only grants its lock; then the app wants nothing any more. */
 const [onlyLends, isOver] = [1, 2];
 
 function standUp(rounds: number): void {
@@ -56,14 +56,14 @@ function write(counts: Int32Array<SharedArrayBuffer>): void {
 }
 
 function beWriter({ memory, counts, rounds, port }: Shared): void {
-  const lend = () => lendIfWanted(memory, () => port.postMessage('lent'));
+  const grant = () => grantIfRequested(memory, () => port.postMessage('granted'));
   port.postMessage('begins');
   for (let round = 0; round < rounds; round += 1) {
     write(counts);
-    lend();
+    grant();
   }
   counts[ended] = onlyLends;
-  while (Atomics.load(counts, ended) !== isOver) lend();
+  while (Atomics.load(counts, ended) !== isOver) grant();
   port.close();
 }
 
@@ -77,7 +77,7 @@ async function beApp(rounds: number): Promise<void> {
   const worker = new Worker(new URL(import.meta.url), { workerData: shared, transferList: [port2] });
   // A thread takes seconds to start on a busy machine, and blocking the app meanwhile would exceed what it waits.
   await once(port1, 'message');
-  port1.on('message', () => lock.wasLent());
+  port1.on('message', () => lock.onGranted());
 
   let blocking = 0;
   const waited: Promise<void>[] = [];

@@ -13,7 +13,7 @@ import { type Limit, TakenConnection, makePool } from './pool.ts';
 import { Statements, isConflict } from './statement.ts';
 import {
   type Connections,
-  type LendingTransaction,
+  type UserTransaction,
   type Transaction,
   TransactionAttempt,
 } from './transaction.ts';
@@ -104,16 +104,16 @@ export class Session implements Connections {
 
   /**
    * A transaction: committed when `work` resolves, and rolled back if it rejects. One that the database ends because of
-   * others, such as in a deadlock, is tried again, unless its connection was lent to the user.
+   * others, such as in a deadlock, is tried again, unless its connection was given to the user.
    */
-  async write<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<T> {
+  async write<T>(work: (transaction: UserTransaction) => Promise<T>): Promise<T> {
     for (let conflicts = 1; ; conflicts += 1) {
       const attempt = new TransactionAttempt(this);
       try {
         return await attempt.run(work);
       } catch (error) {
         // An error of the user's own statement stays as it is: it may name a table of the user's that is missing.
-        if (attempt.isLent) throw error;
+        if (attempt.isGivenToUser) throw error;
         if (!isConflict(error) || conflicts === maxConflicts) throw namedProblem(error, this.name);
       }
     }

@@ -26,10 +26,10 @@ export async function oneRow<Row>(
   return row;
 }
 
-/** A transaction whose connection can be lent to the user's function. */
-export interface LendingTransaction extends Transaction {
+/** A transaction whose connection can be given to the user's function. */
+export interface UserTransaction extends Transaction {
   /** From then on the transaction is not repeated after a conflict: only the user knows whether the function may be. */
-  lend(): PoolClient;
+  userClient(): PoolClient;
 }
 
 /** Where transactions are made. */
@@ -55,17 +55,17 @@ interface Ended<T> {
 /** One try of a transaction. It is committed when `work` resolves, and rolled back if it rejects. */
 export class TransactionAttempt {
   readonly #connections: Connections;
-  #isLent = false;
+  #isGivenToUser = false;
 
   constructor(connections: Connections) {
     this.#connections = connections;
   }
 
-  get isLent(): boolean {
-    return this.#isLent;
+  get isGivenToUser(): boolean {
+    return this.#isGivenToUser;
   }
 
-  async run<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<T> {
+  async run<T>(work: (transaction: UserTransaction) => Promise<T>): Promise<T> {
     const { result, doubt } = await this.#onConnection(work);
     // Only after its connection is back in the pool: all connections may have a transaction in doubt at once, and if
     // each kept its own, none could ask.
@@ -74,15 +74,15 @@ export class TransactionAttempt {
     return result;
   }
 
-  async #onConnection<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<Ended<T>> {
+  async #onConnection<T>(work: (transaction: UserTransaction) => Promise<T>): Promise<Ended<T>> {
     let broken: Error | undefined;
     let begun: Begun | undefined;
     const connection = await this.#connections.take();
     const { client } = connection;
     try {
       begun = await this.#begin(client);
-      const result = await work(this.#lending(client));
-      if (this.#isLent) await this.#requireStillOpen(client, begun);
+      const result = await work(this.#forUser(client));
+      if (this.#isGivenToUser) await this.#requireStillOpen(client, begun);
       const cause = await errorOf(this.#connections.send(client, 'commit'));
       if (!cause) return { result, doubt: undefined };
       broken = cause;
@@ -98,12 +98,12 @@ export class TransactionAttempt {
     }
   }
 
-  #lending(client: PoolClient): LendingTransaction {
-    const lend = () => {
-      this.#isLent = true;
+  #forUser(client: PoolClient): UserTransaction {
+    const userClient = () => {
+      this.#isGivenToUser = true;
       return client;
     };
-    return { ...this.#connections.on(client), lend };
+    return { ...this.#connections.on(client), userClient };
   }
 
   /**

@@ -2,14 +2,14 @@ import type { PoolClient } from 'pg';
 import type { AsyncInboxDatabase } from '../../../dispatch/handler.ts';
 import { ringbackError } from '../../../errors/errors.ts';
 import type { Session } from './session.ts';
-import type { LendingTransaction } from './transaction.ts';
+import type { UserTransaction } from './transaction.ts';
 
-/** Lends the connection of a transaction to the user's function until that has ended. */
-export async function lend<Result>(
-  transaction: LendingTransaction,
+/** Runs the user's function on the connection of a transaction, which it can use until it has ended. */
+export async function withUserClient<Result>(
+  transaction: UserTransaction,
   work: (client: PoolClient) => Result | PromiseLike<Result>,
 ): Promise<Result> {
-  const { client, end } = scopedClient(transaction.lend());
+  const { client, end } = scopedClient(transaction.userClient());
   try {
     return await work(client);
   } finally {
@@ -22,22 +22,22 @@ function scopedClient(client: PoolClient): { readonly client: PoolClient; readon
   let isOver = false;
   // Properties that the user or a library sets on the client must not remain for its next user.
   const noted = new Map<string | symbol, unknown>();
-  const lent: PoolClient = new Proxy(client, {
+  const scoped: PoolClient = new Proxy(client, {
     set: (_target, key, value) => Boolean(noted.set(key, value)),
     get(target, key) {
       if (noted.has(key)) return noted.get(key);
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value !== 'function') return value;
       return (...args: unknown[]): unknown => {
-        if (isOver || key === 'release') throw ringbackError('database_lent');
+        if (isOver || key === 'release') throw ringbackError('commit_ended');
         const result = (value as (...args: unknown[]) => unknown).apply(target, args);
         // As methods of an emitter return: the client itself could still be used after `end`.
-        return result === target ? lent : result;
+        return result === target ? scoped : result;
       };
     },
   });
   return {
-    client: lent,
+    client: scoped,
     end: () => {
       isOver = true;
     },
@@ -52,7 +52,7 @@ export function inboxDatabase(session: Session): AsyncInboxDatabase<PoolClient> 
         const key = `ringback:${session.statements.schema}:users`;
         // Without a timeout: another process may be making an index.
         await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [key], 0);
-        return lend(transaction, work);
+        return withUserClient(transaction, work);
       }),
   };
 }

@@ -6,8 +6,8 @@ import { readingKeyOf } from '../../shared/claimed-work.ts';
 import { isOrdinary } from '../../shared/run-to-write.ts';
 import type { RunEnd } from '../../store.ts';
 import type { Session } from '../connection/session.ts';
-import type { LendingTransaction } from '../connection/transaction.ts';
-import { lend } from '../connection/user-database.ts';
+import type { UserTransaction } from '../connection/transaction.ts';
+import { withUserClient } from '../connection/user-database.ts';
 import type { ClaimEnds } from './claim-ends.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
 import { type JoinArrival, arrive } from './joins.ts';
@@ -54,7 +54,7 @@ export class Settling {
       const settled = await settle(transaction, row);
       // If the claim is lost, the process that took the run over writes the effects.
       if (settled === 'lost') return settled;
-      await lend(transaction, effects);
+      await withUserClient(transaction, effects);
       return settled;
     });
   }
@@ -115,7 +115,7 @@ export class Settling {
   async #writeAndWait<T>(
     { sequence }: { readonly sequence: Sequence },
     isLast: boolean,
-    write: (transaction: LendingTransaction) => Promise<T>,
+    write: (transaction: UserTransaction) => Promise<T>,
   ): Promise<T> {
     const result = await this.#parts.session.write(write);
     if (isLast) this.#parts.owned.delete(sequence);

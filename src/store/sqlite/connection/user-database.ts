@@ -14,7 +14,7 @@ export function scopedDatabase(connection: UserConnection): {
 } {
   let isOver = false;
   const guard = () => {
-    if (isOver) throw ringbackError('database_lent');
+    if (isOver) throw ringbackError('commit_ended');
   };
   return {
     database: userDatabase(connection, guard),

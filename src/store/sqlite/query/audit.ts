@@ -9,7 +9,13 @@ import {
   auditKept,
   auditRemoved,
 } from '../../audit-store.ts';
-import { type StoredEntry, auditPageOf, auditRow, entryColumns, handlersOf } from '../../shared/audit-rows.ts';
+import {
+  type StoredEntry,
+  auditPageOf,
+  auditRow,
+  entryColumns,
+  handlersOf,
+} from '../../shared/audit-rows.ts';
 import { type ChangedRun, addRuns, noRuns } from '../../shared/changed-runs.ts';
 import { numberIn } from '../../shared/cursor.ts';
 

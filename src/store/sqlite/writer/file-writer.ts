@@ -62,7 +62,7 @@ export class FileWriter extends Writer {
     });
     this.#readiness.catch(() => {});
     void this.#exited.then(() => this.#gone(hasEnded));
-    this.#lock.writerBegins(() => this.#send('lend'));
+    this.#lock.writerBegins(() => this.#send('grant'));
     port1.on('message', (message: FromWriter) => this.#received(message));
     port1.unref();
   }
@@ -117,7 +117,7 @@ export class FileWriter extends Writer {
   }
 
   #received(message: FromWriter): void {
-    if (message === 'lent') return this.#lock.wasLent();
+    if (message === 'granted') return this.#lock.onGranted();
     if (message === 'ready') return this.#onReady();
     if ('replaced' in message) return this.#notices.onReplaced(message.replaced);
     this.#queue.written(message);

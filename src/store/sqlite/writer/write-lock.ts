@@ -1,18 +1,18 @@
 /**
  * The write lock of one process. SQLite lets one connection write at a time. The writer thread makes all writes of this
  * process except users' own, in `ctx.commit` and through `receiver.database`, which must run on the app's thread. For
- * these the writer lends its lock between two commits: under load, the app's thread would hardly ever find SQLite's own
+ * these the writer grants its lock between two commits: under load, the app's thread would hardly ever find SQLite's own
  * lock free.
  */
 import { refProcess, systemClock } from '../../../kit/clock.ts';
 
 /** Indices in the shared memory. */
 const state = 0;
-const wanted = 1;
+const requested = 1;
 
 /** States. */
 const kept = 0;
-const lent = 1;
+const granted = 1;
 
 /** How long the app's thread is blocked at most, in milliseconds: the writer thread may have ended. */
 const maxBlocked = 2_000;
@@ -38,7 +38,7 @@ export class BorrowedLock {
     this.#runWaiting();
   }
 
-  /** Runs `work` when the writer has lent its lock. `work` must not throw. */
+  /** Runs `work` when the writer has granted its lock. `work` must not throw. */
   later(work: () => void): void {
     this.#waiting.push(work);
     if (!this.#ask) return this.#runWaiting();
@@ -48,9 +48,9 @@ export class BorrowedLock {
   }
 
   /**
-   * Blocks until the writer has lent its lock, and runs `work`: for users' synchronous writes.
+   * Blocks until the writer has granted its lock, and runs `work`: for users' synchronous writes.
    *
-   * @throws SQLITE_BUSY if the writer doesn't lend it: another process may have locked the database
+   * @throws SQLITE_BUSY if the writer doesn't grant it: another process may have locked the database
    */
   now<T>(work: () => T): T {
     if (this.#depth > 0 || !this.#ask) return work();
@@ -66,17 +66,17 @@ export class BorrowedLock {
     }
   }
 
-  /** Call when the writer reports that it has lent the lock. `now` may already have used it and given it back. */
-  wasLent(): void {
-    if (this.#depth > 0 || Atomics.load(this.memory, state) !== lent) return;
+  /** Call when the writer reports that it has granted the lock. `now` may already have used it and given it back. */
+  onGranted(): void {
+    if (this.#depth > 0 || Atomics.load(this.memory, state) !== granted) return;
     this.#runWaiting();
     this.#giveBack();
   }
 
-  /** Blocks until the lock is lent. A waiter may be woken by an earlier change, so both sides check the state again. */
+  /** Blocks until the lock is granted. A waiter may be woken by an earlier change, so both sides check the state again. */
   #block(ask: () => void): void {
     const deadline = systemClock.elapsed() + maxBlocked;
-    while (Atomics.load(this.memory, state) !== lent) {
+    while (Atomics.load(this.memory, state) !== granted) {
       const left = deadline - systemClock.elapsed();
       if (left <= 0 && this.#withdraw()) {
         // The withdrawn request was also for the work that waits without blocking.
@@ -88,16 +88,16 @@ export class BorrowedLock {
   }
 
   #request(ask: () => void): void {
-    if (Atomics.exchange(this.memory, wanted, 1) === 0) ask();
+    if (Atomics.exchange(this.memory, requested, 1) === 0) ask();
   }
 
-  /** Withdraws the request. Returns false if the writer has seen it, and lends. */
+  /** Withdraws the request. Returns false if the writer has seen it, and grants it. */
   #withdraw(): boolean {
-    return Atomics.exchange(this.memory, wanted, 0) === 1;
+    return Atomics.exchange(this.memory, requested, 0) === 1;
   }
 
   #giveBack(): void {
-    Atomics.store(this.memory, wanted, 0);
+    Atomics.store(this.memory, requested, 0);
     Atomics.store(this.memory, state, kept);
     Atomics.notify(this.memory, state);
   }
@@ -120,13 +120,13 @@ function locked(): Error {
 }
 
 /**
- * The writer's side, called between two commits: lends the lock if the app's thread wants it, and blocks until it is
- * given back. `report` wakes an app that waits without blocking.
+ * The writer's side, called between two commits: grants the lock if the app's thread has requested it, and blocks until
+ * it is given back. `report` wakes an app that waits without blocking.
  */
-export function lendIfWanted(memory: Int32Array<SharedArrayBuffer>, report: () => void): void {
-  if (Atomics.exchange(memory, wanted, 0) === 0) return;
-  Atomics.store(memory, state, lent);
+export function grantIfRequested(memory: Int32Array<SharedArrayBuffer>, report: () => void): void {
+  if (Atomics.exchange(memory, requested, 0) === 0) return;
+  Atomics.store(memory, state, granted);
   Atomics.notify(memory, state);
   report();
-  while (Atomics.load(memory, state) === lent) Atomics.wait(memory, state, lent);
+  while (Atomics.load(memory, state) === granted) Atomics.wait(memory, state, granted);
 }

@@ -42,10 +42,10 @@ export interface WriteMessage {
   readonly bodies: ArrayBuffer;
 }
 
-/** `lend`: the app's thread waits for the write lock. */
-export type ToWriter = WriteMessage | 'lend' | 'close';
+/** `grant`: the app's thread waits for the write lock. */
+export type ToWriter = WriteMessage | 'grant' | 'close';
 
-export type FromWriter = WrittenMessage | ReplacedMessage | 'ready' | 'lent';
+export type FromWriter = WrittenMessage | ReplacedMessage | 'ready' | 'granted';
 
 /** The outcomes of the first writes that have not been answered yet, in the order in which they were sent. */
 export interface WrittenMessage {

@@ -18,7 +18,7 @@ import {
   bytesOf,
 } from './write-message.ts';
 import { ReceivedWrites } from './received-writes.ts';
-import { lendIfWanted } from './write-lock.ts';
+import { grantIfRequested } from './write-lock.ts';
 import { WriterConnection } from './writer-connection.ts';
 
 /** How long to wait for another process's transaction before trying again, in milliseconds. */
@@ -87,7 +87,7 @@ export class WriterThread {
 
   #receive(message: ToWriter): void {
     if (message === 'close') this.#isClosing = true;
-    else if (message !== 'lend') this.#waiting.add(message);
+    else if (message !== 'grant') this.#waiting.add(message);
   }
 
   /** Receives all messages that have come in, without going back to the event loop, for the next commit. */
@@ -99,19 +99,19 @@ export class WriterThread {
 
   #writeAll(): void {
     this.#receiveAll();
-    this.#lendLock();
+    this.#grantLock();
     while (!this.#waiting.isEmpty) {
       this.#waiting.free(this.#commit(this.#waiting.nextGroup()));
       // In this order: the app asks for the lock by one message, which may be among those received here.
       if (!this.#hasEmptiedWal) this.#emptyWal();
       this.#receiveAll();
-      this.#lendLock();
+      this.#grantLock();
     }
     this.#connection.checkpoints.whenIdle();
   }
 
-  #lendLock(): void {
-    lendIfWanted(this.#data.lock, () => this.#send('lent'));
+  #grantLock(): void {
+    grantIfRequested(this.#data.lock, () => this.#send('granted'));
   }
 
   /**
@@ -124,7 +124,7 @@ export class WriterThread {
     const waited = () => systemClock.elapsed() - begunAt;
     let done = this.#tryToWrite(group);
     while (!done && waited() < recordTimeout) {
-      this.#lendLock();
+      this.#grantLock();
       block(lockedPause);
       done = this.#tryToWrite(group);
     }
