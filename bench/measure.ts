@@ -140,9 +140,9 @@ export class Subject {
     await this.server.begin();
     const most = Math.ceil(this.#maxRate * seconds);
     const report = await this.#load.run({ ...this.#order, seconds, most, pace: this.#pace });
-    const told = await this.server.report();
+    const answer = await this.server.report();
     const problem = problemOf(report) ?? (await settled(this.#rows, since, report.accepted, this.server));
-    return { ...report, stall: told?.stall, lag: told?.lag, problem };
+    return { ...report, stall: answer?.stall, lag: answer?.lag, problem };
   }
 
   end(): Promise<unknown> {

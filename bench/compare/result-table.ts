@@ -15,11 +15,11 @@ export function resultTable(results: Results, relation: Relation): string[] {
     return [
       servers[key].name,
       String(Math.round(rate)),
-      told(relation.of(key), 2),
-      told(figure(results, key, 'p50'), 2),
-      told(figure(results, key, 'p99'), 2),
-      told(maxStall(results, key), 1),
-      told(figure(results, key, 'cpu'), 2),
+      rounded(relation.of(key), 2),
+      rounded(figure(results, key, 'p50'), 2),
+      rounded(figure(results, key, 'p99'), 2),
+      rounded(maxStall(results, key), 1),
+      rounded(figure(results, key, 'cpu'), 2),
       problemsOf(results, key) ?? 'yes',
     ];
   });
@@ -37,6 +37,6 @@ export function resultTable(results: Results, relation: Relation): string[] {
 }
 
 /** The figure as text, empty if there is none. */
-function told(value: number, digits: number): string {
+function rounded(value: number, digits: number): string {
   return Number.isNaN(value) ? '' : value.toFixed(digits);
 }

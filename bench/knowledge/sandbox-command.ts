@@ -28,15 +28,15 @@ export function sandboxOn(database: string, port: number): () => Promise<Sandbox
     const kill = () => child.kill('SIGKILL');
     process.once('exit', kill);
     const gone = once(child, 'exit').finally(() => process.off('exit', kill));
-    const told = await firstLine(child);
+    const answer = await firstLine(child);
     // Only the first start shows it.
-    if (told.apiKey !== undefined) apiKey = told.apiKey;
+    if (answer.apiKey !== undefined) apiKey = answer.apiKey;
     const end = (signal: NodeJS.Signals) => {
       child.kill(signal);
       return gone;
     };
     return {
-      url: told.url,
+      url: answer.url,
       apiKey,
       pid: child.pid ?? 0,
       startedIn: performance.now() - startedAt,
@@ -50,10 +50,10 @@ export function sandboxOn(database: string, port: number): () => Promise<Sandbox
 async function firstLine({ stdout }: ChildProcess): Promise<{ url: string; apiKey?: string }> {
   if (!stdout) throw new Error('The command has no output to read');
   for await (const line of createInterface({ input: stdout })) {
-    const told = JSON.parse(line) as { event?: string; url?: string; apiKey?: string };
-    if (told.event !== 'listening' || told.url === undefined) continue;
+    const answer = JSON.parse(line) as { event?: string; url?: string; apiKey?: string };
+    if (answer.event !== 'listening' || answer.url === undefined) continue;
     stdout.resume();
-    return { url: told.url, ...(told.apiKey !== undefined && { apiKey: told.apiKey }) };
+    return { url: answer.url, ...(answer.apiKey !== undefined && { apiKey: answer.apiKey }) };
   }
   throw new Error('The command ended before it listened');
 }

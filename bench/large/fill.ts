@@ -45,10 +45,10 @@ async function fillSome(server: Running, load: Load, rows: Rows, count: number):
   await server.begin();
   const order = { port: server.port, connections: 32, body: '0.4 KB', pace: 0 } as const;
   const { rate, accepted } = await load.run({ ...order, seconds: 3_600, most: count });
-  const told = await server.report();
+  const report = await server.report();
   const problem =
     accepted < count ? `${count - accepted} refused` : await settled(rows, before, accepted, server);
-  return { events: rows.last(), rate, memory: told?.memory ?? 0, stall: told?.stall ?? 0, problem };
+  return { events: rows.last(), rate, memory: report?.memory ?? 0, stall: report?.stall ?? 0, problem };
 }
 
 /** The server's figures while its inbox filled. */

@@ -35,8 +35,8 @@ export class Viewer {
     const { body } = await fetch(`${this.#address}/ringback/api/changes`, { signal });
     if (!body) throw new Error('There is no stream of changes');
     const since = new Date(Date.now() - 3_600_000).toISOString();
-    for await (const told of body)
-      for (const path of told.byteLength > 0 ? asked : [])
+    for await (const chunk of body)
+      for (const path of chunk.byteLength > 0 ? asked : [])
         await this.#get(`/ringback/api${path}${path.endsWith('since=') ? encodeURIComponent(since) : ''}`);
   }
 

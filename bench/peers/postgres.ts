@@ -62,9 +62,9 @@ async function described({ url }: PostgresServer): Promise<string> {
   try {
     const shown = async (name: string) =>
       (await client.query<Record<string, string>>(`show ${name}`)).rows[0]?.[name];
-    const told: string[] = [];
-    for (const name of Object.keys(settings)) told.push(`${name} ${await shown(name)}`);
-    return `Postgres ${await shown('server_version')} (${told.join(', ')})`;
+    const shownSettings: string[] = [];
+    for (const name of Object.keys(settings)) shownSettings.push(`${name} ${await shown(name)}`);
+    return `Postgres ${await shown('server_version')} (${shownSettings.join(', ')})`;
   } finally {
     await client.end();
   }

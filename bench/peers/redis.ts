@@ -18,8 +18,8 @@ export function describeRedis(): string | undefined {
   const { error, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
   if (error) return undefined;
   const version = /v=([\d.]+)/.exec(stdout)?.[1] ?? 'of an unknown version';
-  const told = Object.entries(durable).map(([name, value]) => `${name} ${value}`);
-  return `Redis ${version} (${told.join(', ')})`;
+  const settings = Object.entries(durable).map(([name, value]) => `${name} ${value}`);
+  return `Redis ${version} (${settings.join(', ')})`;
 }
 
 /** Starts a Redis on a free port. */

@@ -24,11 +24,11 @@ export interface CoreTimes {
 }
 
 /** Whether the system reports these times, as only Linux does. */
-const isTold = existsSync('/proc/self/schedstat');
+const isMeasurable = existsSync('/proc/self/schedstat');
 
 /** The same server, which passes the times of its threads from `begin` to `report` to `onMeasured`. */
 export function watchingCores(start: Start, onMeasured: (times: CoreTimes) => void): Start {
-  if (!isTold) return start;
+  if (!isMeasurable) return start;
   return async (database, options) => {
     const running = await start(database, options);
     const times = async () => ({

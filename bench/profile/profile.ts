@@ -53,14 +53,14 @@ export function profileOf({ server, load, ...how }: Case): Promise<string[]> {
     const setting = { ...how, stores: server.stores, body: '0.4 KB', seconds: 8 } as const;
     const plain = await measure({ ...setting, start: server.start });
     const profiled = await measure({ ...setting, start: profiling(server.start, folder) });
-    progress(`${server.name}, ${load}: ${told(profiled)} profiled, ${told(plain)} without`);
+    progress(`${server.name}, ${load}: ${described(profiled)} profiled, ${described(plain)} without`);
     const threads = readdirSync(folder)
       .toSorted()
       .map((file) => readProfile(join(folder, file), profiled));
     // The other threads do the same under each load.
     const shown = how.connections === 32 ? threads : threads.slice(0, 1);
     return [
-      `### ${server.name}, ${load}: ${told(profiled)}; without a profiler ${told(plain)}`,
+      `### ${server.name}, ${load}: ${described(profiled)}; without a profiler ${described(plain)}`,
       '',
       ...groupTable(threads, profiled.answered),
       ...shown.flatMap((thread) => [`#### Dearest functions, ${thread.name}`, '', ...functionTable(thread)]),
@@ -74,7 +74,7 @@ function profiling(start: Start, folder: string): Start {
   return (database, options) => start(database, { ...options, nodeFlags });
 }
 
-function told({ rate, problem }: Measured): string {
+function described({ rate, problem }: Measured): string {
   return `${Math.round(rate)} deliveries/s${problem === undefined ? '' : ` (not valid: ${problem})`}`;
 }
 

@@ -26,12 +26,12 @@ async function record(body: Uint8Array): Promise<void> {
   const now = Date.now();
   const ids = { traceId, identity: `body:${traceId}`, callId: randomUUID(), organizationId: undefined };
   const times = { occurredAt: now, receivedAt: now };
-  const told = {
+  const facts = {
     eventName: 'CallHandler.CallEnded',
     facts: { source: 'body' },
     source: 'delivered',
   } as const;
-  const { written, claimed } = store.record({ ...ids, ...times, ...told, headers, body }, true);
+  const { written, claimed } = store.record({ ...ids, ...times, ...facts, headers, body }, true);
   void claimed.then((event) => event && store.finish(event));
   await written;
 }

@@ -28,11 +28,11 @@ export function parseStrictly<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw problemOf(maxTelling(result.error.issues), schema, value, { where, argument });
+  throw problemOf(mainIssueOf(result.error.issues), schema, value, { where, argument });
 }
 
 /** An unknown name goes first: it may be the misspelled name of an option that is reported missing. */
-function maxTelling(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
+function mainIssueOf(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
   return issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0];
 }
 
@@ -59,13 +59,13 @@ function problemOf(
     option: path.length === 0 ? `${where}(${argument})` : `${path.join('.')}${inCall(where)}`,
     expected: expectedBy(issue, schema, path),
     found:
-      toldBy(issue) ??
+      foundBy(issue) ??
       (path.some((key) => credentialOptions.has(key)) ? describeCredential(found) : describe(found)),
   });
 }
 
 /** What the option's own check found. */
-function toldBy(issue: z.core.$ZodIssue | undefined): string | undefined {
+function foundBy(issue: z.core.$ZodIssue | undefined): string | undefined {
   const found: unknown = issue?.code === 'custom' ? issue.params?.['found'] : undefined;
   return typeof found === 'string' ? found : undefined;
 }

@@ -120,7 +120,7 @@ export class Audit {
   }
 
   /**
-   * Does something, with an entry that is written before: nothing is done that nobody is told of. It is given the
+   * Does something, with an entry that is written before, so that nothing goes unrecorded. It is given the
    * entry's id.
    *
    * @internal

@@ -63,7 +63,7 @@ export class Retention {
     this.#isStopped = true;
     this.#cancel();
     await this.#step;
-    this.#tell();
+    this.#reportProgress();
   }
 
   #plan(pause: number): void {
@@ -78,7 +78,7 @@ export class Retention {
     try {
       const isOver = !this.#clockWatch.mayRemove() || (await this.#cleanStep());
       if (!isOver) return this.#plan(stepPause);
-      this.#tell();
+      this.#reportProgress();
       await onCleaned();
     } catch (error) {
       telemetry.report('retention_failed', { cause: messageOf(error) });
@@ -121,7 +121,7 @@ export class Retention {
     };
   }
 
-  #tell(): void {
+  #reportProgress(): void {
     const removed = this.#removed;
     this.#removed = nothing();
     if (Object.values(removed).some((count) => count > 0)) {

@@ -77,15 +77,15 @@ export class SignatureChecks {
   }
 }
 
-function unchecked(status: keyof typeof untold): SignatureCheck {
-  return { status, scheme: undefined, expected: undefined, message: untold[status] };
+function unchecked(status: keyof typeof uncheckable): SignatureCheck {
+  return { status, scheme: undefined, expected: undefined, message: uncheckable[status] };
 }
 
 function refuted(expected: string | undefined, message: string): SignatureCheck {
   return { status: 'does_not_verify', scheme: undefined, expected, message };
 }
 
-const untold = {
+const uncheckable = {
   authentic:
     "It was authentic, and is here only because it can't be read. Releasing it doesn't check its signature again.",
   cut: "Only the beginning of its body is kept, so its signature can't be checked any more, and it can't be released.",

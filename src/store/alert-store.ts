@@ -20,11 +20,11 @@ export interface FoundAlert extends Pick<KeptAlert, 'name' | 'subject' | 'messag
   /** Whether the caller notifies somebody: it does so even if another process has already logged the alert. */
   readonly notifies: boolean;
   /** An alert that was last sent before this time is sent again. */
-  readonly toldBefore: number;
+  readonly sentBefore: number;
 }
 
 /** An alert that the caller is to send. */
-export interface ToTell {
+export interface AlertToSend {
   readonly since: number;
   /** Whether it has not been sent yet. */
   readonly isNew: boolean;
@@ -40,9 +40,9 @@ export interface AlertStore {
   /**
    * Raises an alert, or updates its message. Resolves to undefined if it was sent recently, by this process or another.
    */
-  raise(alert: FoundAlert): Promise<ToTell | undefined>;
+  raise(alert: FoundAlert): Promise<AlertToSend | undefined>;
   /** The caller could not notify anybody: the next process that finds the alert, and can notify, does. */
-  untold(name: string, subject: string): Promise<void>;
+  markUnsent(name: string, subject: string): Promise<void>;
   /** Ends an alert. Resolves to whether somebody was notified of it; to undefined if it was not raised. */
   end(name: string, subject: string): Promise<Pick<KeptAlert, 'isNotified'> | undefined>;
   /** Ordered by name and subject. */

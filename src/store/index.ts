@@ -73,7 +73,7 @@ export type {
   NamedGroup,
 } from './failure-store.ts';
 export type { HandlerPause, HandlerRuns, HandlerStore, LivingProcess, StartSlots } from './handler-store.ts';
-export type { AlertStore, DeadRuns, FoundAlert, KeptAlert, ToTell } from './alert-store.ts';
+export type { AlertStore, DeadRuns, FoundAlert, KeptAlert, AlertToSend } from './alert-store.ts';
 export type { Backlog, HistoryRow, HistoryStore, Resolution } from './history-store.ts';
 export { Unconfirmed } from './unconfirmed.ts';
 export type { CallPage } from './call-store.ts';

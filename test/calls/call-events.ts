@@ -30,7 +30,7 @@ const payloads: Readonly<Record<CallEventParts['name'], Readonly<Record<string, 
 };
 
 /** Delivers an event of a call. */
-export async function tell(receiver: Receiver, event: CallEventParts): Promise<void> {
+export async function deliverEvent(receiver: Receiver, event: CallEventParts): Promise<void> {
   const { name, callId, traceId, timestamp, headerTimestamp, payload } = event;
   const body = JSON.stringify({
     traceId,

@@ -3,7 +3,7 @@ import { ManualClock, turn } from '../support/clock.ts';
 import { type Receiver, RetryLater } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
-import { names, settled, tell } from './call-events.ts';
+import { deliverEvent, names, settled } from './call-events.ts';
 
 const hour = 3_600_000;
 /** Deliveries are signed with the platform's clock, which is up to an hour apart from ours when ours is set. */
@@ -29,7 +29,7 @@ async function pass(clock: ManualClock, ms: number, receivers: readonly Receiver
     if (passed % 10_000 > 0) continue;
     for (const [index, receiver] of receivers.entries()) {
       const traceId = `${passed}-${index}-${clock.elapsed()}`;
-      await tell(receiver, { name: 'started', callId: traceId, traceId });
+      await deliverEvent(receiver, { name: 'started', callId: traceId, traceId });
       await settled(receiver, traceId);
     }
   }
@@ -45,7 +45,7 @@ describe('a clock that is set', () => {
     const clock = new ManualClock();
     const begun: string[] = [];
     const { receiver, logs } = await started({ clock, tolerance }, waiting(begun));
-    await tell(receiver, { name: 'ended', callId: 'call-1', traceId: 't-1' });
+    await deliverEvent(receiver, { name: 'ended', callId: 'call-1', traceId: 't-1' });
     await logs.until('run_retry');
     await clock.timer(300_000);
     for (const step of steps) {
@@ -65,7 +65,7 @@ describe('a clock that is set', () => {
     const database = temporaryDatabase();
     const begun: string[] = [];
     const first = await started({ clock, database, tolerance }, waiting(begun));
-    await tell(first.receiver, { name: 'ended', callId: 'call-1', traceId: 't-1' });
+    await deliverEvent(first.receiver, { name: 'ended', callId: 'call-1', traceId: 't-1' });
     await first.logs.until('run_retry');
     clock.setWallClock(-hour);
     await first.receiver.stop();
@@ -85,7 +85,7 @@ describe('a clock that is set', () => {
     const options = { clock, database, tolerance } as const;
     const one = await started(options, waiting(begun));
     const other = await started(options, waiting(begun));
-    await tell(one.receiver, { name: 'ended', callId: 'call-1', traceId: 't-1' });
+    await deliverEvent(one.receiver, { name: 'ended', callId: 'call-1', traceId: 't-1' });
     // Either of the two receivers may have claimed the event.
     await expect.poll(async () => (await one.receiver.events.get('t-1'))?.state).toBe('open');
     await clock.timer(300_000);

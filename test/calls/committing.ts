@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { turn } from '../support/clock.ts';
 import type { Receiver } from '../support/public.ts';
-import { names, tell } from './call-events.ts';
+import { deliverEvent, names } from './call-events.ts';
 
 /** Registers handlers whose effects would show if they were made twice: the tables take any number of rows. */
 export function committing(receiver: Receiver): void {
@@ -18,9 +18,12 @@ export function committing(receiver: Receiver): void {
 }
 
 /** Delivers an event again and again, because on a busy machine the receiver may answer 503 for a while. */
-async function reportUntilAcknowledged(receiver: Receiver, event: Parameters<typeof tell>[1]): Promise<void> {
+async function reportUntilAcknowledged(
+  receiver: Receiver,
+  event: Parameters<typeof deliverEvent>[1],
+): Promise<void> {
   for (;;) {
-    const isAcknowledged = await tell(receiver, event).then(
+    const isAcknowledged = await deliverEvent(receiver, event).then(
       () => true,
       () => false,
     );

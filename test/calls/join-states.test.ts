@@ -4,7 +4,7 @@ import { ManualClock } from '../support/clock.ts';
 import { Discard, type JoinOptions, type Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
-import { names, settled, tell } from './call-events.ts';
+import { deliverEvent, names, settled } from './call-events.ts';
 
 const within = 120_000;
 const terms = {
@@ -38,7 +38,7 @@ async function timeOut(clock: ManualClock): Promise<void> {
 describe('of a join, the inbox tells', () => {
   test('nothing in a call without its events', async () => {
     const { receiver, joins } = await joining();
-    await tell(receiver, { ...call, name: 'started', traceId: 't-0' });
+    await deliverEvent(receiver, { ...call, name: 'started', traceId: 't-0' });
     await settled(receiver, 't-0');
     expect(await joins()).toEqual([]);
     expect(await receiver.calls.joins('another')).toEqual([]);
@@ -46,10 +46,10 @@ describe('of a join, the inbox tells', () => {
 
   test('since when and until when it waits, for what, and what is missing', async () => {
     const { receiver, clock, joins, begin, later } = await joining();
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-1' });
     await clock.timer(within);
     clock.advance(1_000);
-    await tell(receiver, { ...call, name: 'started', traceId: 't-2' });
+    await deliverEvent(receiver, { ...call, name: 'started', traceId: 't-2' });
     await settled(receiver, 't-2');
     const waits = { since: begin, until: later(within), called: undefined };
     expect(await joins()).toEqual([
@@ -65,10 +65,10 @@ describe('of a join, the inbox tells', () => {
 
   test('that it was called with all of its events, and when that was done', async () => {
     const { receiver, logs, clock, joins, begin, later } = await joining();
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
     await clock.timer(within);
     clock.advance(1_000);
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-2' });
     await logs.until('run_done');
     const called = { complete: true, missing: [] };
     expect(await joins()).toMatchObject([
@@ -84,14 +84,14 @@ describe('of a join, the inbox tells', () => {
 
   test('that its time was over, and that it ran again for what came late', async () => {
     const { receiver, logs, clock, joins, later } = await joining();
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
     await timeOut(clock);
     await logs.until('run_done');
     const first = { traceId: 't-1', state: 'done', settledAt: later(within) };
     const called = { complete: false, missing: [names.analysed] };
     expect(await joins()).toMatchObject([{ missing: [names.analysed], called, runs: [first] }]);
     clock.advance(1_000);
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-2' });
     await logs.until('run_done', 2);
     const second = { traceId: 't-2', state: 'done', settledAt: later(within + 1_000) };
     expect(await joins()).toMatchObject([
@@ -103,7 +103,7 @@ describe('of a join, the inbox tells', () => {
     const { receiver, logs, clock, joins, later } = await joining((_, { attempt }) => {
       throw attempt === 1 ? new Error('the shop is closed') : new Discard('no such order');
     });
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
     await timeOut(clock);
     await logs.until('run_retry');
     const called = { complete: false, missing: [names.analysed] };
@@ -119,7 +119,7 @@ describe('of a join, the inbox tells', () => {
 
   test('the same to a receiver without the join', async () => {
     const { receiver, clock, database, joins } = await joining();
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
     await clock.timer(within);
     const known = await joins();
     const { receiver: other } = await started({ clock, database }, () => {});
@@ -129,7 +129,7 @@ describe('of a join, the inbox tells', () => {
 
   test('nothing once the call is erased', async () => {
     const { receiver, clock, joins } = await joining();
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
     await clock.timer(within);
     await receiver.erase(call);
     expect(await joins()).toEqual([]);

@@ -5,7 +5,7 @@ import { Gate } from '../support/gate.ts';
 import { isOnPostgres } from '../support/inbox.ts';
 import { Discard, type JoinedCall, type JoinOptions } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
-import { type CallEventParts, names, settled, tell } from './call-events.ts';
+import { type CallEventParts, deliverEvent, names, settled } from './call-events.ts';
 
 const terms = {
   name: 'save-order',
@@ -38,7 +38,8 @@ describe('a join', () => {
           async (order) => {
             calls += 1;
             const callId = `call-${calls}`;
-            for (const name of order) await tell(receiver, { name, callId, traceId: `${callId}-${name}` });
+            for (const name of order)
+              await deliverEvent(receiver, { name, callId, traceId: `${callId}-${name}` });
             await logs.until('run_done', calls);
             for (const name of kinds) await settled(receiver, `${callId}-${name}`);
             expect(seen.map(seenOf).filter((joined) => joined.callId === callId)).toEqual([
@@ -66,8 +67,8 @@ describe('a join', () => {
         expect(record.analysis?.status).toBe('completed');
       }),
     );
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-2' });
     await logs.until('run_done');
     expect(logs.of('run_retry')).toEqual([]);
   });
@@ -78,11 +79,11 @@ describe('a join', () => {
     const { receiver, logs } = await started({ clock }, (r) =>
       r.onCall(terms, (joined) => void seen.push(seenOf(joined))),
     );
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
     await clock.timer(within);
     clock.advance(within / 2);
     // Another event with the same name doesn't complete the join, and doesn't make it wait longer.
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-2' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-2' });
     await settled(receiver, 't-2');
     clock.advance(within / 2 - 1);
     expect(seen).toEqual([]);
@@ -98,18 +99,18 @@ describe('a join', () => {
     const { receiver, logs } = await started({ clock }, (r) =>
       r.onCall({ ...terms, events }, (joined) => void seen.push(joined.missing)),
     );
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
     await clock.timer(within);
     clock.advance(within);
     await logs.until('run_done');
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-2' });
     await logs.until('run_done', 2);
     for (const [name, traceId] of [
       ['analysed', 't-2'],
       ['analysed', 't-3'],
       ['transferred', 't-4'],
     ] as const) {
-      await tell(receiver, { ...call, name, traceId });
+      await deliverEvent(receiver, { ...call, name, traceId });
       await settled(receiver, traceId);
     }
     expect(seen).toEqual([[names.analysed, names.transferred], [names.transferred]]);
@@ -122,11 +123,11 @@ describe('a join', () => {
     const { receiver, logs } = await started({ clock }, (r) =>
       r.onCall({ ...terms, late: 'ignore' }, (joined) => void seen.push(seenOf(joined))),
     );
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
     await clock.timer(within);
     clock.advance(within);
     await logs.until('run_done');
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-2' });
     await settled(receiver, 't-2');
     expect(seen).toEqual([withoutAnalysis]);
     expect((await receiver.counts()).runs.due).toBe(0);
@@ -142,11 +143,11 @@ describe('a join', () => {
         if (!joined.complete) await gate.pass();
       }),
     );
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
     await clock.timer(within);
     clock.advance(within);
     await gate.reached;
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-2' });
     await expect.poll(async () => (await receiver.events.get('t-2'))?.state).not.toBe('new');
     expect(seen).toEqual([withoutAnalysis]);
     gate.open();
@@ -163,11 +164,11 @@ describe('a join', () => {
         if (!joined.complete) throw new Error('not without the analysis');
       }),
     );
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
     await clock.timer(within);
     clock.advance(within);
     await logs.until('run_retry');
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-2' });
     await settled(receiver, 't-2');
     await clock.timer(500);
     clock.advance(500);
@@ -185,16 +186,16 @@ describe('a join', () => {
         if (missing.length === 2) throw new Error('not without the analysis');
       }),
     );
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
     await clock.timer(within);
     clock.advance(within);
     await logs.until('run_retry');
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-2' });
     await settled(receiver, 't-2');
     await clock.timer(500);
     clock.advance(500);
     await settled(receiver, 't-1');
-    await tell(receiver, { ...call, name: 'transferred', traceId: 't-3' });
+    await deliverEvent(receiver, { ...call, name: 'transferred', traceId: 't-3' });
     await expect.poll(() => seen).toEqual([[names.analysed, names.transferred], [names.transferred], []]);
   });
 
@@ -210,8 +211,8 @@ describe('a join', () => {
         })
         .on('*', { name: 'ordinary' }, () => {}),
     );
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-2' });
     await logs.until('run_dead', 2);
     await logs.until('run_done', 3);
     expect(logs.of('run_retry')).toMatchObject([{ handler: 'save-order', callId: 'call-1' }]);
@@ -230,8 +231,8 @@ describe('a join', () => {
     const { receiver, logs } = await started({ clock }, (r) =>
       r.onCall({ ...terms, timeout: '3s', retry: { attempts: 1 } }, () => new Promise(() => {})),
     );
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-2' });
     await clock.timer(3_000);
     clock.advance(3_000);
     expect(await logs.until('run_dead')).toMatchObject([{ cause: 'deadline' }]);
@@ -247,11 +248,11 @@ describe('a join', () => {
           throw new Error('after the commit');
         });
       });
-      await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
-      await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+      await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
+      await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-2' });
       await logs.until('run_done');
       await settled(receiver, 't-1');
-      await tell(receiver, { ...call, name: 'analysed', traceId: 't-3' });
+      await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-3' });
       await settled(receiver, 't-3');
       expect(receiver.database.prepare('select * from orders').all()).toEqual([{ call_id: 'call-1' }]);
     },
@@ -268,8 +269,13 @@ describe('a join', () => {
         .on(names.transferred, { name: 'typed' }, () => void seen.push('typed'))
         .fallback((event) => void seen.push(event.issues.map(({ path }) => path))),
     );
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
-    await tell(receiver, { ...call, name: 'transferred', traceId: 't-2', payload: { transfer_to: null } });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(receiver, {
+      ...call,
+      name: 'transferred',
+      traceId: 't-2',
+      payload: { transfer_to: null },
+    });
     await logs.until('run_done', 2);
     expect(seen).toHaveLength(2);
     expect(seen).toEqual(expect.arrayContaining([[], ['payload.transfer_to']]));
@@ -280,11 +286,11 @@ describe('a join', () => {
     const { receiver, logs } = await started({}, (r) =>
       r.onCall(terms, (joined) => void seen.push(joined.callId)),
     );
-    const told: CallEventParts[] = ['one', 'two', 'three'].flatMap((callId) => [
+    const events: CallEventParts[] = ['one', 'two', 'three'].flatMap((callId) => [
       { callId, name: 'ended', traceId: `${callId}-1` },
       { callId, name: 'analysed', traceId: `${callId}-2` },
     ]);
-    for (const event of told.toSpliced(1, 1)) await tell(receiver, event);
+    for (const event of events.toSpliced(1, 1)) await deliverEvent(receiver, event);
     await logs.until('run_done', 2);
     expect(seen.sort()).toEqual(['three', 'two']);
   });

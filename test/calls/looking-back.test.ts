@@ -6,7 +6,7 @@ import { isOnPostgres } from '../support/inbox.ts';
 import type { JoinOptions, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
-import { names, settled, tell } from './call-events.ts';
+import { deliverEvent, names, settled } from './call-events.ts';
 
 const terms = {
   name: 'save-order',
@@ -27,7 +27,7 @@ describe('a restart', () => {
     const database = temporaryDatabase();
     const seen: unknown[] = [];
     const first = await started({ clock, database }, joining(seen));
-    await tell(first.receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(first.receiver, { ...call, name: 'ended', traceId: 't-1' });
     await clock.timer(120_000);
     await first.receiver.stop();
     clock.advance(60_000);
@@ -42,14 +42,14 @@ describe('a restart', () => {
     await second.receiver.stop();
 
     const third = await started({ clock, database }, joining(seen));
-    await tell(third.receiver, { ...call, name: 'ended', traceId: 't-2' });
+    await deliverEvent(third.receiver, { ...call, name: 'ended', traceId: 't-2' });
     await settled(third.receiver, 't-2');
     await third.receiver.stop();
     clock.advance(1_000);
 
     // A look back no longer reaches the event that opened the join, but it does reach a later event of the call.
     const fourth = await started({ clock, database }, joining(seen));
-    await tell(fourth.receiver, { name: 'started', callId: 'call-2', traceId: 't-3' });
+    await deliverEvent(fourth.receiver, { name: 'started', callId: 'call-2', traceId: 't-3' });
     await settled(fourth.receiver, 't-3');
     expect(await fourth.receiver.counts()).toMatchObject({
       events: { new: 0, open: 0, done: 3 },
@@ -63,7 +63,7 @@ describe('a restart', () => {
     const database = temporaryDatabase();
     const seen: unknown[] = [];
     const first = await started({ clock, database }, joining(seen));
-    await tell(first.receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(first.receiver, { ...call, name: 'ended', traceId: 't-1' });
     await clock.timer(120_000);
     await first.receiver.stop();
     clock.advance(3_600_000);
@@ -78,12 +78,12 @@ describe('a join that was not registered before', () => {
     const clock = new ManualClock();
     const database = temporaryDatabase();
     const before = await started({ clock, database });
-    await tell(before.receiver, { name: 'ended', callId: 'too-old', traceId: 't-0' });
+    await deliverEvent(before.receiver, { name: 'ended', callId: 'too-old', traceId: 't-0' });
     clock.advance(60_000);
-    await tell(before.receiver, { name: 'ended', callId: 'waiting', traceId: 't-1' });
-    await tell(before.receiver, { name: 'analysed', callId: 'complete', traceId: 't-2' });
+    await deliverEvent(before.receiver, { name: 'ended', callId: 'waiting', traceId: 't-1' });
+    await deliverEvent(before.receiver, { name: 'analysed', callId: 'complete', traceId: 't-2' });
     clock.advance(60_001);
-    await tell(before.receiver, { name: 'ended', callId: 'complete', traceId: 't-3' });
+    await deliverEvent(before.receiver, { name: 'ended', callId: 'complete', traceId: 't-3' });
     for (const traceId of ['t-0', 't-1', 't-2', 't-3']) await settled(before.receiver, traceId);
     await before.receiver.stop();
 
@@ -103,12 +103,12 @@ describe('a join that was not registered before', () => {
   test('counts an event from before together with one from now', async () => {
     const database = temporaryDatabase();
     const before = await started({ database });
-    await tell(before.receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(before.receiver, { ...call, name: 'ended', traceId: 't-1' });
     await settled(before.receiver, 't-1');
     await before.receiver.stop();
     const seen: unknown[] = [];
     const { receiver, logs } = await started({ database }, joining(seen));
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-2' });
     await logs.until('run_done');
     expect(seen).toEqual([['call-1', true]]);
   });
@@ -118,13 +118,13 @@ describe('a join that was not registered before', () => {
     const before = await started({ database, clock });
     const many = Array.from({ length: 1_200 }, (_, index) => `call-${index}`);
     await concurrently(many, 50, (callId) =>
-      tell(before.receiver, { callId, name: 'ended', traceId: callId }),
+      deliverEvent(before.receiver, { callId, name: 'ended', traceId: callId }),
     );
     await before.receiver.stop();
     const seen: unknown[] = [];
     const join = joining(seen, { ...terms, events: [names.ended], within: '1d' });
     const { receiver, logs } = await started({ database, clock }, join);
-    await tell(receiver, { callId: 'now', name: 'ended', traceId: 'now' });
+    await deliverEvent(receiver, { callId: 'now', name: 'ended', traceId: 'now' });
     await logs.until('run_done', many.length + 1);
     expect(new Set(seen.map(String))).toEqual(new Set([...many, 'now'].map((callId) => `${callId},true`)));
   });
@@ -157,7 +157,7 @@ describe('events that come out of quarantine', () => {
 /** Leaves a join that waits for the analysis of a call. */
 async function waiting(database: string, seen: unknown[]): Promise<void> {
   const { receiver } = await started({ database }, joining(seen));
-  await tell(receiver, { ...call, name: 'ended', traceId: 't-ended' });
+  await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-ended' });
   await expect.poll(() => receiver.counts()).toMatchObject({ runs: { due: 1 } });
   await receiver.stop();
 }
@@ -166,7 +166,7 @@ describe('an event that came while the join was not registered', () => {
   const others = (receiver: Receiver) => receiver.on('*', { name: 'other' }, () => {});
   const analysed = async (database: string) => {
     const { receiver } = await started({ database }, others);
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-analysed' });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-analysed' });
     await settled(receiver, 't-analysed');
     await receiver.stop();
   };
@@ -185,7 +185,7 @@ describe('an event that came while the join was not registered', () => {
     const seen: unknown[] = [];
     const soon = { ...terms, within: 1 };
     const { receiver, logs } = await started({ database }, joining(seen, soon));
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-ended' });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-ended' });
     await logs.until('run_done');
     await receiver.stop();
     await analysed(database);
@@ -220,9 +220,9 @@ describe('two processes', () => {
     const calls = Array.from({ length: 20 }, (_, index) => `call-${index}`);
     await Promise.all(
       calls.flatMap((callId) => [
-        tell(one.receiver, { callId, name: 'ended', traceId: `${callId}-1` }),
-        tell(other.receiver, { callId, name: 'analysed', traceId: `${callId}-2` }),
-        tell(one.receiver, { callId, name: 'analysed', traceId: `${callId}-2` }),
+        deliverEvent(one.receiver, { callId, name: 'ended', traceId: `${callId}-1` }),
+        deliverEvent(other.receiver, { callId, name: 'analysed', traceId: `${callId}-2` }),
+        deliverEvent(one.receiver, { callId, name: 'analysed', traceId: `${callId}-2` }),
       ]),
     );
     for (const callId of calls) {
@@ -236,11 +236,11 @@ describe('two processes', () => {
     const clock = new ManualClock();
     const database = temporaryDatabase();
     const old = await started({ clock, database });
-    await tell(old.receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await deliverEvent(old.receiver, { ...call, name: 'ended', traceId: 't-1' });
     await settled(old.receiver, 't-1');
     const seen: unknown[] = [];
     const { receiver, logs } = await started({ clock, database }, joining(seen));
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-2' });
     clock.advance(2_000);
     const done = logs.until('run_done');
     // The writer threads of the two receivers may write at the same time; then one waits for the other.

@@ -5,7 +5,7 @@ import { ManualClock } from '../support/clock.ts';
 import type { JoinOptions, Receiver } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
-import { names, tell } from './call-events.ts';
+import { deliverEvent, names } from './call-events.ts';
 
 const many = 100_000;
 const heartbeats = 200;
@@ -64,7 +64,7 @@ function rowsOf(result: unknown): number {
 async function withOpenJoins(clock: ManualClock, count: number): Promise<string> {
   const database = temporaryDatabase();
   const { receiver } = await started({ clock, database }, joining);
-  await tell(receiver, { name: 'ended', callId: 'call', traceId: 'trace' });
+  await deliverEvent(receiver, { name: 'ended', callId: 'call', traceId: 'trace' });
   await clock.timer(86_400_000);
   const copies = `with recursive copies (n) as (select 1 union all select n + 1 from copies where n < ${count})`;
   // Copies all rows of the first join in SQL; delivering as many events would take a minute.

@@ -62,7 +62,7 @@ describe('receiver.database', () => {
     ['in a file', temporaryDatabase],
   ])('%s, a transaction that is begun by hand', (_where, database) => {
     test.each(['begin', 'begin immediate', 'savepoint mine'])(
-      'with %s and left open is rolled back and its place is told, and all else goes on',
+      'with %s and left open is rolled back and its place is reported, and all else goes on',
       async (begin) => {
         const { receiver, logs } = made({ database: database() });
         const users = receiver.database;

@@ -4,13 +4,13 @@ import { ManualClock } from '../support/clock.ts';
 import { isOnPostgres } from '../support/inbox.ts';
 import type { CallRecord, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
-import { type CallEventParts, permutations, tell } from './call-events.ts';
+import { type CallEventParts, deliverEvent, permutations } from './call-events.ts';
 import { viewRowOf } from './view-row.ts';
 
 /** The times of these events are made up, and may be years ago. */
 const tolerance = '3650d';
 
-type Told = Omit<CallEventParts, 'callId' | 'traceId'>;
+type Reported = Omit<CallEventParts, 'callId' | 'traceId'>;
 
 const timestamp = fc.option(
   fc
@@ -28,7 +28,7 @@ const payload = fc.record(
   },
   { requiredKeys: ['status', 'transfer_to'] },
 );
-const event: fc.Arbitrary<Told> = fc.record({
+const event: fc.Arbitrary<Reported> = fc.record({
   name: fc.constantFrom('started', 'ended', 'transferred', 'analysed'),
   timestamp,
   headerTimestamp: timestamp,
@@ -39,10 +39,10 @@ const event: fc.Arbitrary<Told> = fc.record({
 async function recordAfter(
   receiver: Receiver,
   callId: string,
-  order: readonly (Told & { readonly index: number })[],
+  order: readonly (Reported & { readonly index: number })[],
 ): Promise<CallRecord | undefined> {
-  for (const { index, ...told } of order) {
-    await tell(receiver, { ...told, callId, traceId: `${callId}/trace-${index}` });
+  for (const { index, ...reported } of order) {
+    await deliverEvent(receiver, { ...reported, callId, traceId: `${callId}/trace-${index}` });
   }
   const record = await receiver.calls.get(callId);
   return JSON.parse(JSON.stringify(record).replaceAll(`${callId}/`, '').replaceAll(callId, '')) as CallRecord;
@@ -56,14 +56,14 @@ describe("a call's record", () => {
       fc.asyncProperty(
         fc.array(event, { minLength: 1, maxLength: 4 }),
         fc.array(fc.nat(3), { maxLength: 3 }),
-        async (told, repeated) => {
-          const numbered = told.map((parts, index) => ({ ...parts, index }));
+        async (reported, repeated) => {
+          const numbered = reported.map((parts, index) => ({ ...parts, index }));
           const records = new Set<string>();
           for (const order of permutations(numbered)) {
             const again = repeated.flatMap((index) => order[index] ?? []);
             calls += 1;
             const record = await recordAfter(receiver, `call-${calls}`, [...again, ...order, ...again]);
-            expect(record?.events).toHaveLength(told.length);
+            expect(record?.events).toHaveLength(reported.length);
             records.add(JSON.stringify(record));
           }
           expect([...records]).toHaveLength(1);
@@ -78,11 +78,11 @@ describe("a call's record", () => {
     const row = receiver.database.prepare('select * from calls where call_id = ?');
     let calls = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 5 }), async (told) => {
+      fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 5 }), async (reported) => {
         calls += 1;
         const callId = `call-${calls}`;
-        for (const [index, parts] of told.entries()) {
-          await tell(receiver, { ...parts, callId, traceId: `${callId}/${index}` });
+        for (const [index, parts] of reported.entries()) {
+          await deliverEvent(receiver, { ...parts, callId, traceId: `${callId}/${index}` });
           expect(row.get(callId)).toEqual(viewRowOf(await receiver.calls.get(callId)));
         }
       }),
@@ -95,9 +95,9 @@ describe("a call's record", () => {
     const { receiver } = await started({ tolerance, clock });
     const at = (seconds: number) => `2026-01-01T11:00:${String(seconds).padStart(2, '0')}.000Z`;
     const call = { callId: 'call-1' };
-    await tell(receiver, { ...call, name: 'analysed', traceId: 't-4', timestamp: at(50) });
+    await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-4', timestamp: at(50) });
     clock.advance(1_000);
-    await tell(receiver, {
+    await deliverEvent(receiver, {
       ...call,
       name: 'transferred',
       traceId: 't-2',
@@ -105,9 +105,9 @@ describe("a call's record", () => {
       payload: { call_summary: { transfer_reason: 'asked for a person', customer_sentiment: 'angry' } },
     });
     clock.advance(1_000);
-    await tell(receiver, { ...call, name: 'ended', traceId: 't-3', timestamp: at(42) });
+    await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-3', timestamp: at(42) });
     clock.advance(1_000);
-    await tell(receiver, { ...call, name: 'started', traceId: 't-1', timestamp: at(2) });
+    await deliverEvent(receiver, { ...call, name: 'started', traceId: 't-1', timestamp: at(2) });
     expect(await receiver.calls.get('call-1')).toEqual({
       callId: 'call-1',
       organizationId: 'org_example',
@@ -129,13 +129,13 @@ describe("a call's record", () => {
         { name: 'CallHandler.CallTransferred', occurredAt: new Date(at(31)), traceId: 't-2' },
         { name: 'CallHandler.CallEnded', occurredAt: new Date(at(42)), traceId: 't-3' },
         { name: 'callAnalysis.pcaCompleted', occurredAt: new Date(at(50)), traceId: 't-4' },
-      ].map((told) => ({ ...told, receivedAt: expect.any(Date) as Date })),
+      ].map((reported) => ({ ...reported, receivedAt: expect.any(Date) as Date })),
       firstSeenAt: new Date(Date.UTC(2026, 0, 1, 12)),
       lastSeenAt: new Date(Date.UTC(2026, 0, 1, 12, 0, 3)),
     });
   });
 
-  test.each<[string, Partial<Told>, Partial<Told>, number | undefined]>([
+  test.each<[string, Partial<Reported>, Partial<Reported>, number | undefined]>([
     [
       'both events have a time of their own',
       { timestamp: '2026-01-01T00:00:00Z' },
@@ -164,15 +164,15 @@ describe("a call's record", () => {
   ])('has a duration only from times of the events: %s', async (_, start, end, duration) => {
     const clock = new ManualClock();
     const { receiver } = await started({ tolerance, clock });
-    await tell(receiver, { name: 'started', callId: 'call-1', traceId: 't-1', ...start });
+    await deliverEvent(receiver, { name: 'started', callId: 'call-1', traceId: 't-1', ...start });
     clock.advance(7_000);
-    await tell(receiver, { name: 'ended', callId: 'call-1', traceId: 't-2', ...end });
+    await deliverEvent(receiver, { name: 'ended', callId: 'call-1', traceId: 't-2', ...end });
     expect((await receiver.calls.get('call-1'))?.durationMs).toBe(duration);
   });
 
   test('has no duration without a start, although it has ended', async () => {
     const { receiver } = await started();
-    await tell(receiver, {
+    await deliverEvent(receiver, {
       name: 'ended',
       callId: 'call-1',
       traceId: 't-1',
@@ -189,7 +189,7 @@ describe("a call's record", () => {
   test('treats a time of zero as none', async () => {
     const { receiver } = await started({ tolerance });
     const metadata = { call_start_time: 0, call_end_time: '2026-01-01T00:00:00Z' };
-    await tell(receiver, {
+    await deliverEvent(receiver, {
       name: 'transferred',
       callId: 'call-1',
       traceId: 't-1',
@@ -202,12 +202,12 @@ describe("a call's record", () => {
   test('is what ctx.call() gives, events included that have arrived since', async () => {
     const statuses: unknown[] = [];
     const { receiver, logs } = await started({}, (r) =>
-      r.on('CallHandler.CallStarted', async (told, context) => {
-        await tell(receiver, { name: 'ended', callId: String(told.callId), traceId: 't-2' });
+      r.on('CallHandler.CallStarted', async (reported, context) => {
+        await deliverEvent(receiver, { name: 'ended', callId: String(reported.callId), traceId: 't-2' });
         statuses.push((await context.call())?.status);
       }),
     );
-    await tell(receiver, { name: 'started', callId: 'call-1', traceId: 't-1' });
+    await deliverEvent(receiver, { name: 'started', callId: 'call-1', traceId: 't-1' });
     await logs.until('run_done');
     expect(statuses).toEqual(['ended']);
   });
@@ -217,9 +217,9 @@ describe('receiver.calls.list', () => {
   test('gives pages, those first seen latest first, and no page twice', async () => {
     const { receiver } = await started();
     for (let index = 0; index < 10; index += 1) {
-      await tell(receiver, { name: 'started', callId: `call-${index}`, traceId: `t-${index}` });
+      await deliverEvent(receiver, { name: 'started', callId: `call-${index}`, traceId: `t-${index}` });
     }
-    await tell(receiver, { name: 'ended', callId: 'call-0', traceId: 't-end' });
+    await deliverEvent(receiver, { name: 'ended', callId: 'call-0', traceId: 't-end' });
     const pages: string[][] = [];
     let cursor: string | undefined;
     do {
@@ -237,11 +237,16 @@ describe('receiver.calls.list', () => {
     const clock = new ManualClock();
     const { receiver } = await started({ tolerance, clock });
     const start = clock.now();
-    await tell(receiver, { name: 'started', callId: 'one', traceId: 't-1' });
+    await deliverEvent(receiver, { name: 'started', callId: 'one', traceId: 't-1' });
     clock.advance(1_000);
-    await tell(receiver, { name: 'ended', callId: 'two', traceId: 't-2', payload: { agent_id: 'agent_2' } });
+    await deliverEvent(receiver, {
+      name: 'ended',
+      callId: 'two',
+      traceId: 't-2',
+      payload: { agent_id: 'agent_2' },
+    });
     clock.advance(1_000);
-    await tell(receiver, { name: 'analysed', callId: 'three', traceId: 't-3' });
+    await deliverEvent(receiver, { name: 'analysed', callId: 'three', traceId: 't-3' });
     const idsOf = async (query: Parameters<Receiver['calls']['list']>[0]) =>
       (await receiver.calls.list(query)).calls.map((call) => call.callId);
     expect(await idsOf({ agentId: 'agent_2' })).toEqual(['two']);

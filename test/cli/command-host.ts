@@ -24,7 +24,7 @@ export type ToHost = { readonly run: HostedRun } | { readonly stop: true };
 export type FromHost = { readonly output: OutputName; readonly base64: string } | { readonly code: number };
 
 process.on('message', (message: ToHost) => {
-  if ('run' in message) void runOnce(message.run).then((code) => tell({ code }));
+  if ('run' in message) void runOnce(message.run).then((code) => send({ code }));
   else process.emit('SIGTERM', 'SIGTERM');
 });
 process.on('disconnect', () => process.exit());
@@ -67,11 +67,11 @@ class Output extends Writable {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    if (!this.isOver) tell({ output: this.#name, base64: chunk.toString('base64') });
+    if (!this.isOver) send({ output: this.#name, base64: chunk.toString('base64') });
     done();
   }
 }
 
-function tell(message: FromHost): void {
+function send(message: FromHost): void {
   process.send?.(message);
 }

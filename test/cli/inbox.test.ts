@@ -385,7 +385,7 @@ function raise(cwd: string, message: string): void {
   const database = new Database(join(cwd, 'ringback.db'));
   database
     .prepare(
-      `insert into alerts (name, subject, since, told_at, notified_at, found_at, message) values ('disk', '', 1, 1, 0, 1, ?)`,
+      `insert into alerts (name, subject, since, sent_at, notified_at, found_at, message) values ('disk', '', 1, 1, 0, 1, ?)`,
     )
     .run(message);
   database.close();

@@ -67,7 +67,7 @@ test.each([
   ['a list', ['secret']],
   ['a symbol', Symbol('secret')],
   ['a sentence', 'the secret'],
-])('an error whose name is %s is told by its class', async (_, name) => {
+])('an error whose name is %s is reported by its class', async (_, name) => {
   const { receiver, logs } = await started({}, (r) =>
     r.on('*', () => {
       throw Object.assign(new Error('failed'), { name });

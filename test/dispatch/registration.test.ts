@@ -130,10 +130,10 @@ describe('a name that is probably misspelled', () => {
         .on(['callhandler.*', 'CallHandler.*', 'Billing.*', '*'], { name: 'b' }, handler)
         .onCall({ name: 'c', events: ['pcaCompleted', 'Billing.Paid'], within: '1m' }, handler),
     );
-    const told = logs
+    const reported = logs
       .of('event_name_unknown')
       .map((line) => [line['handler'], line['eventName'], line['meant']]);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ['a', 'CallHandler.CallEnd', 'CallHandler.CallEnded'],
       ['b', 'callhandler.*', 'CallHandler.*'],
       ['c', 'pcaCompleted', 'callAnalysis.pcaCompleted'],

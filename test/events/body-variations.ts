@@ -100,7 +100,7 @@ function changesOf(fields: Fields, paths: readonly Path[]): Change[] {
     values
       .filter((value) => !unstorable.includes(value) || path.at(-1) !== 'call_id')
       .map((value) => ({
-        what: told({ [path.join('.')]: value }),
+        what: described({ [path.join('.')]: value }),
         fields: changed(fields, path, value),
       })),
   );
@@ -117,7 +117,7 @@ function namesIn(fields: Fields): Change[] {
   ];
   return names
     .filter((name) => !unstorable.includes(name))
-    .map((eventName) => ({ what: told({ eventName }), fields: { ...fields, eventName } }));
+    .map((eventName) => ({ what: described({ eventName }), fields: { ...fields, eventName } }));
 }
 
 /** Every combination of what an id may be under its names. */
@@ -127,7 +127,7 @@ function idsUnder(names: readonly string[], fields: Fields): Change[] {
       (made, name) => made.flatMap((each) => ids.map((id) => ({ ...each, [name]: id }))),
       [{}],
     )
-    .map((under) => ({ what: told(under), fields: { ...fields, ...under } }));
+    .map((under) => ({ what: described(under), fields: { ...fields, ...under } }));
 }
 
 /** What nobody knows yet, in the payload and in its objects, whatever it is called. */
@@ -147,7 +147,7 @@ function payloadsBeside(body: Fields, payload: Fields): Change[] {
       { ...body, payload: each },
       { ...body, call_id: {}, payload: each },
     ])
-    .map((fields) => ({ what: told({ payload: fields.payload }), fields }));
+    .map((fields) => ({ what: described({ payload: fields.payload }), fields }));
 }
 
 type Path = readonly (string | number)[];
@@ -198,6 +198,6 @@ function withOwnId(body: Fields, index: number): Fields {
     : { traceId: `variation-${index}`, ...body };
 }
 
-function told(fields: Fields): string {
+function described(fields: Fields): string {
   return JSON.stringify(fields, (_, value: unknown) => value ?? null).slice(0, 80);
 }

@@ -27,7 +27,7 @@ describe('a long list', () => {
       (list: unknown) => ({ call_summary: { topics_discussed: list } }),
       'payload.call_summary.topics_discussed.0',
     ],
-  ])('of wrong items is told by its first ones: a %s', async (_where, wrap, path) => {
+  ])('of wrong items is reported by its first ones: a %s', async (_where, wrap, path) => {
     const { issues } = await read({ ...transferred, payload: { ...payload, ...wrap(right.map(() => 1)) } });
     expect(issues).toHaveLength(100);
     expect(issues[0]?.path).toBe(path);

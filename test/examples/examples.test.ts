@@ -56,13 +56,13 @@ describe('the example express', () => {
       readFileSync(join(cwd(), 'README.md'), 'utf8'),
     )?.[1];
     const args = String(written).replace('--state dead', '--state done').split(' ');
-    const told = execFileSync(process.execPath, [command, ...args], {
+    const output = execFileSync(process.execPath, [command, ...args], {
       cwd: cwd(),
       env: { ...process.env, RINGBACK_SECRETS: secret },
       encoding: 'utf8',
       stdio: 'pipe',
     });
-    expect(JSON.parse(told)).toMatchObject({ events: 1, handlers: { 'save-call': 1 } });
+    expect(JSON.parse(output)).toMatchObject({ events: 1, handlers: { 'save-call': 1 } });
   });
 });
 

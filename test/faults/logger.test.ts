@@ -33,9 +33,9 @@ test.skipIf(!existsSync('/dev/full'))(
   async () => {
     const output = openSync('/dev/full', 'w');
     const child = spawn(process.execPath, [script], { stdio: ['ignore', output, 'pipe'] });
-    let told = '';
-    child.stderr?.on('data', (text: Buffer) => (told += text.toString()));
+    let written = '';
+    child.stderr?.on('data', (text: Buffer) => (written += text.toString()));
     const [code] = (await once(child, 'close')) as [number | null];
-    expect({ code, told }).toEqual({ code: 0, told: '200 200 done: 2' });
+    expect({ code, written }).toEqual({ code: 0, written: '200 200 done: 2' });
   },
 );

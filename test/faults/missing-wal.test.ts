@@ -34,7 +34,7 @@ async function crashed(): Promise<string> {
 }
 
 /** How often a start says that the WAL is missing. */
-async function told(database: string): Promise<number> {
+async function reportsOf(database: string): Promise<number> {
   const { receiver, logs } = await started({ database });
   await receiver.stop();
   return logs.of('wal_missing').length;
@@ -51,7 +51,7 @@ test.each([[['-wal']], [['-wal', '-shm']]])(
     // What is stored from now on is not concerned.
     expect((await deliver(receiver)).status).toBe(200);
     await receiver.stop();
-    expect(await told(database)).toBe(0);
+    expect(await reportsOf(database)).toBe(0);
   },
 );
 
@@ -86,8 +86,8 @@ describe('nothing is said', () => {
   test('after a crash that left its WAL, nor at the start after that', { tags: 'long' }, async () => {
     const database = await crashed();
     expect(existsSync(`${database}-wal`)).toBe(true);
-    expect(await told(database)).toBe(0);
-    expect(await told(database)).toBe(0);
+    expect(await reportsOf(database)).toBe(0);
+    expect(await reportsOf(database)).toBe(0);
   });
 
   test('after a stop', async () => {
@@ -96,7 +96,7 @@ describe('nothing is said', () => {
     await accepted(process);
     await process.stop();
     expect(existsSync(`${database}-wal`)).toBe(false);
-    expect(await told(database)).toBe(0);
+    expect(await reportsOf(database)).toBe(0);
   });
 
   test('when a command has looked at the inbox after the crash', { tags: 'long' }, async () => {
@@ -104,7 +104,7 @@ describe('nothing is said', () => {
     const { code } = await ringbackProcess(['inbox', 'counts', '--database', database]);
     expect(code).toBe(0);
     expect(existsSync(`${database}-wal`)).toBe(false);
-    expect(await told(database)).toBe(0);
+    expect(await reportsOf(database)).toBe(0);
   });
 
   test(
@@ -117,7 +117,7 @@ describe('nothing is said', () => {
       await one.kill();
       await other.stop();
       expect(existsSync(`${database}-wal`)).toBe(false);
-      expect(await told(database)).toBe(0);
+      expect(await reportsOf(database)).toBe(0);
     },
   );
 
@@ -136,16 +136,16 @@ describe('nothing is said', () => {
       await process.kill();
       for (const end of ['', '-wal', '-shm']) rmSync(`${database}${end}`);
       renameSync(copy, database);
-      expect(await told(database)).toBe(0);
+      expect(await reportsOf(database)).toBe(0);
       const elsewhere = temporaryDatabase();
       copyFileSync(database, elsewhere);
-      expect(await told(elsewhere)).toBe(0);
+      expect(await reportsOf(elsewhere)).toBe(0);
     },
   );
 
   test('when several start at the same time', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
-    expect(await told(database)).toBe(0);
+    expect(await reportsOf(database)).toBe(0);
     const receivers = await Promise.all([1, 2, 3, 4].map(() => started({ database })));
     for (const { logs } of receivers) expect(logs.of('wal_missing')).toEqual([]);
   });
@@ -158,7 +158,7 @@ describe('nothing is said', () => {
       const process = new Script(unstopped, JSON.stringify({ database }));
       await process.line('started');
       expect(await process.exit()).toBe(0);
-      expect(await told(database)).toBe(0);
+      expect(await reportsOf(database)).toBe(0);
     },
   );
 
@@ -171,6 +171,6 @@ describe('nothing is said', () => {
     onTestFinished(() => void worker.terminate());
     await new Promise((resolve) => worker.stdout.once('data', resolve));
     await worker.terminate();
-    expect(await told(database)).toBe(0);
+    expect(await reportsOf(database)).toBe(0);
   });
 });

@@ -43,8 +43,8 @@ describe("signature 'auto'", () => {
       const { receiver, logs } = await started();
       expect(await statusOf(receiver, 't-v1-hex-whole')).toBe(200);
       expect(await statusOf(receiver, scheme)).toBe(401);
-      const [told] = logs.of('refusal_fix');
-      expect(told?.['fix']).toMatch(
+      const [reported] = logs.of('refusal_fix');
+      expect(reported?.['fix']).toMatch(
         /the scheme t-v1-hex-whole, which .* pinned: .* ringback signature unpin/,
       );
     },

@@ -5,7 +5,7 @@ import { made, started } from '../support/receiver.ts';
 
 const handler = () => {};
 const join: JoinOptions = { name: 'join', events: ['CallHandler.CallEnded'], within: '1m' };
-const told = (logs: Logs) =>
+const warned = (logs: Logs) =>
   logs
     .of('duration_suspicious')
     .map((line) =>
@@ -23,9 +23,9 @@ test.each<[string, number, ReceiverOptions]>([
   ['alerts.oldestWaiting', 900, { alerts: { oldestWaiting: 900 } }],
   ['alerts.noDeliveries', 600, { alerts: { noDeliveries: 600 } }],
   ['alerts.remind', 60, { alerts: { remind: 60 } }],
-])('%s: %i is told at start, as it was probably meant as seconds', async (option, milliseconds, options) => {
+])('%s: %i is reported at start, as it was probably meant as seconds', async (option, milliseconds, options) => {
   const { logs } = await started(options);
-  expect(told(logs)).toEqual([[option, milliseconds]]);
+  expect(warned(logs)).toEqual([[option, milliseconds]]);
   expect(logs.of('duration_suspicious')[0]).toMatchObject({
     level: 40,
     msg: expect.stringMatching(/'30s'/v) as string,
@@ -44,9 +44,9 @@ test('it is logged for handlers and joins as well, with their names, and for a s
     ['timeout', 60, 'join'],
     ['within', 120, 'join'],
   ];
-  expect(told(logs)).toEqual(ofHandlers);
+  expect(warned(logs)).toEqual(ofHandlers);
   await receiver.stop({ drain: 10 });
-  expect(told(logs)).toEqual([...ofHandlers, ['drain', 10]]);
+  expect(warned(logs)).toEqual([...ofHandlers, ['drain', 10]]);
 });
 
 test('nothing is logged for zero, a unit, options that may be short, and no value', async () => {
@@ -62,13 +62,13 @@ test('nothing is logged for zero, a unit, options that may be short, and no valu
     (r) => r.on('*', { retry: { base: 1, cap: 20 } }, handler).onCall({ ...join, within: 0 }, handler),
   );
   await receiver.stop({ drain: 0 });
-  expect(told(logs)).toEqual([]);
+  expect(warned(logs)).toEqual([]);
 });
 
 test('it is logged by a receiver that starts, not by one that is only created', async () => {
   const { logs, receiver } = made({ timeout: 30 });
   receiver.on('*', handler);
-  expect(told(logs)).toEqual([]);
+  expect(warned(logs)).toEqual([]);
   await receiver.start();
-  expect(told(logs)).toEqual([['timeout', 30]]);
+  expect(warned(logs)).toEqual([['timeout', 30]]);
 });

@@ -11,7 +11,7 @@ test.each([
   ['no row 0f8b1c2d-1111-4222-8333-444455556666', 'no row …'],
   ['agent_7f3a has no seat', '… has no seat'],
   ['lines\nand\tspaces  too', 'lines and spaces too'],
-])('%j is told as %j', (message, general) => {
+])('%j is reported as %j', (message, general) => {
   expect(withoutVariables(message)).toBe(general);
 });
 

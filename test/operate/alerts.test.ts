@@ -20,7 +20,7 @@ const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 
 const receiversOn = new WeakMap<ManualClock, Receiver[]>();
 
-/** A receiver whose handler fails as the trace id says, with what was told. */
+/** A receiver whose handler fails as the trace id says, with its notifications. */
 async function watched(
   alerts: ReceiverOptions['alerts'] = {},
   {
@@ -37,9 +37,9 @@ async function watched(
     readonly handlers?: readonly string[];
   } = {},
 ) {
-  const told: Alert[] = [];
+  const notified: Alert[] = [];
   const held = Promise.withResolvers<void>();
-  const notify = (alert: Alert) => void told.push(alert);
+  const notify = (alert: Alert) => void notified.push(alert);
   const { receiver, logs } = await started(
     {
       clock,
@@ -76,8 +76,8 @@ async function watched(
     await clock.timer(minute - 7, sharing.filter(({ isReady }) => isReady).length);
   };
   const states = () =>
-    told.map(({ name, subject, state }) => [name, subject, state].filter(Boolean).join(' '));
-  return { receiver, logs, clock, told, send, look, states, release: held.resolve };
+    notified.map(({ name, subject, state }) => [name, subject, state].filter(Boolean).join(' '));
+  return { receiver, logs, clock, notified, send, look, states, release: held.resolve };
 }
 
 interface Received {
@@ -111,7 +111,7 @@ const settled = (receiver: Receiver, count: number) =>
 
 describe('alerts', () => {
   test('report dead letters once, again after a day, and when they are over', { tags: 'long' }, async () => {
-    const { receiver, logs, told, send, look, states, clock } = await watched();
+    const { receiver, logs, notified, send, look, states, clock } = await watched();
     await look();
     expect(await receiver.alerts.list()).toEqual([]);
     await send('bad-1');
@@ -119,8 +119,8 @@ describe('alerts', () => {
     await look();
     await look();
     expect(states()).toEqual(['dead_letters raised']);
-    const since = told[0]?.since;
-    expect(told).toEqual([
+    const since = notified[0]?.since;
+    expect(notified).toEqual([
       {
         name: 'dead_letters',
         subject: undefined,
@@ -142,11 +142,11 @@ describe('alerts', () => {
     ]);
     await look(day);
     expect(states()).toEqual(['dead_letters raised', 'dead_letters reminded']);
-    expect(told[1]?.message).toBe('2 runs of crm are dead letters: they are not retried.');
+    expect(notified[1]?.message).toBe('2 runs of crm are dead letters: they are not retried.');
     await receiver.events.dismiss({ state: 'dead' }, { reason: 'entered by hand' });
     await look();
     expect(states().slice(2)).toEqual(['dead_letters over']);
-    expect(told.at(-1)).toMatchObject({
+    expect(notified.at(-1)).toMatchObject({
       since,
       message: expect.stringMatching(/^It is over, after \d+ h\.$/),
     });
@@ -156,22 +156,22 @@ describe('alerts', () => {
     ]);
     expect(logs.of('alert_over')).toHaveLength(1);
     await look();
-    expect(told).toHaveLength(3);
+    expect(notified).toHaveLength(3);
     expect(clock.now()).toBeGreaterThan(Number(since));
   });
 
   test('name three of the handlers that have dead letters', async () => {
-    const { logs, told, send, look } = await watched({}, { handlers: ['sms', 'mail', 'crm', 'billing'] });
+    const { logs, notified, send, look } = await watched({}, { handlers: ['sms', 'mail', 'crm', 'billing'] });
     await send('bad-1');
     await logs.until('run_dead', 4);
     await look();
-    expect(told[0]?.message).toBe(
+    expect(notified[0]?.message).toBe(
       '4 runs of billing, crm, mail and 1 more are dead letters: they are not retried.',
     );
   });
 
   test('report a handler most of whose attempts fail, until they succeed', { tags: 'long' }, async () => {
-    const { receiver, logs, told, send, look, states } = await watched({
+    const { receiver, logs, notified, send, look, states } = await watched({
       failedAttempts: 3,
       oldestWaiting: false,
     });
@@ -179,12 +179,12 @@ describe('alerts', () => {
     await logs.until('run_done');
     await logs.until('run_retry', 2);
     await look();
-    expect(told).toEqual([]);
+    expect(notified).toEqual([]);
     await send('late-3');
     await logs.until('run_retry', 3);
     await look();
     expect(states()).toEqual(['handler_failing crm raised']);
-    expect(told[0]?.message).toBe(
+    expect(notified[0]?.message).toBe(
       '3 of 4 attempts of crm have failed in the last 15 min, 3 of them in the same way (Error).',
     );
     for (let count = 2; count < 6; count += 1) await send(`good-${count}`);
@@ -244,7 +244,7 @@ describe('alerts', () => {
     'report failures that are alike from a tenth of the attempts on, until the group is muted',
     { tags: 'long' },
     async () => {
-      const { receiver, logs, told, send, look, states } = await watched({
+      const { receiver, logs, notified, send, look, states } = await watched({
         failedAttempts: 3,
         oldestWaiting: false,
       });
@@ -254,13 +254,13 @@ describe('alerts', () => {
       await logs.until('run_retry', 3);
       await look();
       // 3 of 31.
-      expect(told).toEqual([]);
+      expect(notified).toEqual([]);
       await send('late-4');
       await logs.until('run_retry', 4);
       await look();
       const [group] = await receiver.failures.list();
       expect(states()).toEqual([`failures_alike ${group?.id} raised`]);
-      expect(told[0]?.message).toBe(
+      expect(notified[0]?.message).toBe(
         '4 of 32 attempts of crm have failed in the same way in the last 15 min (Error).',
       );
       expect(logs.of('alert_raised')).toMatchObject([{ alert: 'failures_alike', failure: group?.id }]);
@@ -280,7 +280,7 @@ describe('alerts', () => {
   );
 
   test('leave out what is muted: attempts that fail, and dead letters', { tags: 'long' }, async () => {
-    const { receiver, logs, told, send, look, states } = await watched({
+    const { receiver, logs, notified, send, look, states } = await watched({
       failedAttempts: 3,
       oldestWaiting: false,
     });
@@ -295,19 +295,21 @@ describe('alerts', () => {
     for (const { id } of await receiver.failures.list()) await receiver.failures.unmute(id);
     await look();
     expect(states().slice(4)).toEqual(['dead_letters raised', 'handler_failing crm raised']);
-    expect(told).toHaveLength(6);
+    expect(notified).toHaveLength(6);
   });
 
   test('report what has waited for long', async () => {
-    const { receiver, told, send, look, states } = await watched();
+    const { receiver, notified, send, look, states } = await watched();
     await receiver.handlers.pause('crm');
     await send('good-1');
     await settled(receiver, 1);
     await look();
-    expect(told).toEqual([]);
+    expect(notified).toEqual([]);
     await look(15 * minute);
     expect(states()).toEqual(['oldest_waiting raised']);
-    expect(told[0]?.message).toMatch(/^The oldest of 1 waiting events and runs has waited for 1[67] min\.$/);
+    expect(notified[0]?.message).toMatch(
+      /^The oldest of 1 waiting events and runs has waited for 1[67] min\.$/,
+    );
     await receiver.handlers.resume('crm');
     await settled(receiver, 1);
     await expect.poll(async () => (await receiver.counts()).events.done).toBe(1);
@@ -317,14 +319,16 @@ describe('alerts', () => {
 
   test('report what has waited for long in the process that has claimed it', async () => {
     const handler = { concurrency: 1, timeout: '1h' } as const;
-    const { logs, told, send, look, states, release } = await watched({}, { handler });
+    const { logs, notified, send, look, states, release } = await watched({}, { handler });
     await send('held-1');
     await send('good-1');
     await look();
-    expect(told).toEqual([]);
+    expect(notified).toEqual([]);
     await look(15 * minute);
     expect(states()).toEqual(['oldest_waiting raised']);
-    expect(told[0]?.message).toMatch(/^The oldest of 1 waiting events and runs has waited for 1[67] min\.$/);
+    expect(notified[0]?.message).toMatch(
+      /^The oldest of 1 waiting events and runs has waited for 1[67] min\.$/,
+    );
     release();
     await logs.until('run_done', 2);
     await look();
@@ -349,17 +353,17 @@ describe('alerts', () => {
     async () => {
       // Pauses are measured in whole hours, so that the hour must not be nearly over.
       const clock = new ManualClock(Math.floor(Date.now() / hour) * hour);
-      const { send, look, told, states } = await watched({}, { clock });
+      const { send, look, notified, states } = await watched({}, { clock });
       for (let count = 0; count < 15; count += 1) {
         await send(`good-${count}`);
         await look(12 * hour);
       }
-      expect(told).toEqual([]);
+      expect(notified).toEqual([]);
       await look(5 * hour);
-      expect(told).toEqual([]);
+      expect(notified).toEqual([]);
       await look(2 * hour);
       expect(states()).toEqual(['no_deliveries raised']);
-      expect(told[0]?.message).toMatch(
+      expect(notified[0]?.message).toMatch(
         /^No delivery has been accepted for 18 h, longer than ever in the two weeks before \(11 h\): /,
       );
       await send('good-100');
@@ -373,18 +377,18 @@ describe('alerts', () => {
     { tags: 'long' },
     async () => {
       const clock = new ManualClock(Math.floor(Date.now() / hour) * hour);
-      const { send, look, told, states } = await watched({}, { clock });
+      const { send, look, notified, states } = await watched({}, { clock });
       for (let count = 0; count <= 7 * 24; count += 1) {
         await send(`good-${count}`);
         await look(hour - minute);
       }
-      expect(told).toEqual([]);
+      expect(notified).toEqual([]);
       // One at the beginning of an hour and one at the end of the next is nothing unusual.
       await look(55 * minute);
-      expect(told).toEqual([]);
+      expect(notified).toEqual([]);
       await look(5 * minute);
       expect(states()).toEqual(['no_deliveries raised']);
-      expect(told[0]?.message).toMatch(
+      expect(notified[0]?.message).toMatch(
         /^No delivery has been accepted for 6\d min, although before that there was at least one every hour: /,
       );
       // Of what came before, first no more than an hour is looked at, and then nothing.
@@ -397,22 +401,22 @@ describe('alerts', () => {
   );
 
   test('do not report missing deliveries after a single trial', async () => {
-    const { send, look, told } = await watched();
+    const { send, look, notified } = await watched();
     await send('good-1');
     for (const pause of [hour, 6 * day, day, day]) await look(pause);
-    expect(told).toEqual([]);
+    expect(notified).toEqual([]);
   });
 
   test(
     'report that no delivery has come for the set time, but not before the first one',
     { tags: 'long' },
     async () => {
-      const { send, look, told, states } = await watched({ noDeliveries: '30m' });
+      const { send, look, notified, states } = await watched({ noDeliveries: '30m' });
       await look(hour);
-      expect(told).toEqual([]);
+      expect(notified).toEqual([]);
       await send('good-1');
       await look(28 * minute);
-      expect(told).toEqual([]);
+      expect(notified).toEqual([]);
       await look(2 * minute);
       expect(states()).toEqual(['no_deliveries raised']);
       // Longer than what is looked at: nothing has come all the same.
@@ -440,10 +444,10 @@ describe('alerts', () => {
   });
 
   test.skipIf(isOnPostgres)('report a disk that is nearly full', async () => {
-    const { look, told } = await watched({ freeDisk: '9000000gb' });
+    const { look, notified } = await watched({ freeDisk: '9000000gb' });
     await look();
-    expect(told).toMatchObject([{ name: 'disk', state: 'raised' }]);
-    expect(told[0]?.message).toMatch(/^The disk of the inbox has only \d+ MB left\.$/);
+    expect(notified).toMatchObject([{ name: 'disk', state: 'raised' }]);
+    expect(notified[0]?.message).toMatch(/^The disk of the inbox has only \d+ MB left\.$/);
   });
 
   test('are sent by one of all processes', { tags: 'long' }, async () => {
@@ -453,12 +457,12 @@ describe('alerts', () => {
     await one.send('bad-1');
     await expect.poll(async () => (await one.receiver.counts()).runs.dead).toBe(1);
     await one.look();
-    await expect.poll(() => one.told.length + other.told.length).toBe(1);
+    await expect.poll(() => one.notified.length + other.notified.length).toBe(1);
     await one.look();
-    expect(one.told.length + other.told.length).toBe(1);
+    expect(one.notified.length + other.notified.length).toBe(1);
     await one.receiver.events.dismiss({ state: 'dead' }, { reason: 'no' });
     await one.look();
-    await expect.poll(() => one.told.length + other.told.length).toBe(2);
+    await expect.poll(() => one.notified.length + other.notified.length).toBe(2);
   });
 
   test('are sent although a process without notify finds them first', { tags: 'long' }, async () => {
@@ -548,36 +552,36 @@ describe('alerts', () => {
       const other = await watched({ deadLetters: 1 }, { clock: new ManualClock(start + 3 * day), database });
       await one.send('bad-1');
       await settled(one.receiver, 1);
-      const toldAfter = async (pause: number) => {
+      const notifiedAfter = async (pause: number) => {
         for (let count = 0; count < 6; count += 1) for (const { look } of [one, other]) await look();
         const states = [...one.states(), ...other.states()];
         for (const { clock } of [one, other]) clock.advance(pause);
         return states;
       };
       const [raised, reminded] = ['dead_letters raised', 'dead_letters reminded'];
-      expect(await toldAfter(day)).toEqual([raised, reminded]);
-      await toldAfter(0);
-      expect((await toldAfter(0)).length).toBeLessThanOrEqual(4);
+      expect(await notifiedAfter(day)).toEqual([raised, reminded]);
+      await notifiedAfter(0);
+      expect((await notifiedAfter(0)).length).toBeLessThanOrEqual(4);
     },
   );
 
   test('sent to a function that never ends do not block a stop', async () => {
-    const told = Promise.withResolvers<Alert>();
+    const notified = Promise.withResolvers<Alert>();
     const notify = (alert: Alert) => {
-      told.resolve(alert);
+      notified.resolve(alert);
       return new Promise<void>(() => {});
     };
     const { receiver, logs, send, look } = await watched({ notify, failedAttempts: false });
     await send('bad-1');
     await logs.until('run_dead');
     await look();
-    expect((await told.promise).name).toBe('dead_letters');
+    expect((await notified.promise).name).toBe('dead_letters');
     await receiver.stop();
     expect(logs.of('alert_failed')).toMatchObject([{ cause: 'the receiver has stopped' }]);
   });
 
   test('that are switched off are not raised', { tags: 'long' }, async () => {
-    const { logs, told, send, look } = await watched({
+    const { logs, notified, send, look } = await watched({
       deadLetters: false,
       failedAttempts: false,
       oldestWaiting: false,
@@ -586,7 +590,7 @@ describe('alerts', () => {
     for (let count = 0; count < 12; count += 1) await send(`bad-${count}`);
     await logs.until('run_dead', 12);
     await look(3 * hour);
-    expect(told).toEqual([]);
+    expect(notified).toEqual([]);
     expect(logs.of('alert_raised')).toEqual([]);
   });
 });

@@ -471,7 +471,7 @@ describe('what is wrong with a request', () => {
     ['POST', '/erase', { callId: 'call-1', phoneNumber: '+15550100' }, 400, 'option_invalid'],
     ['POST', '/erase', { phoneNumber: '1'.repeat(60_000) }, 400, 'option_invalid'],
     ['POST', '/erase', { phoneNumber: `+1 555 0100${'('.repeat(60_000)}` }, 400, 'option_invalid'],
-  ])('%s %s is told in the one form', async (method, path, body, status, code) => {
+  ])('%s %s is reported in the one form', async (method, path, body, status, code) => {
     const { ask } = await inbox();
     expect(await ask(method, path, body)).toMatchObject({
       status,

@@ -80,8 +80,8 @@ describe('events.checkSignature', () => {
 
   test('says nothing of the secret, and needs a receiver that runs', async () => {
     const { receiver } = await accepted();
-    const told = JSON.stringify(await receiver.events.checkSignature('trace-1'));
-    for (const part of ['whsec', secret.slice(6)]) expect(told).not.toContain(part);
+    const answer = JSON.stringify(await receiver.events.checkSignature('trace-1'));
+    for (const part of ['whsec', secret.slice(6)]) expect(answer).not.toContain(part);
     expect(await receiver.events.checkSignature('trace-2')).toBeUndefined();
     await expect(made().receiver.events.checkSignature('trace-1')).rejects.toMatchObject({
       code: 'receiver_not_started',

@@ -236,8 +236,8 @@ describe('the log', () => {
     await take('{', secret);
     await take('{', secret);
     const { deliveries } = await receiver.quarantine.list();
-    const [unreadable, stranger] = deliveries.map(({ id }) => id);
-    expect(logs.of('delivery_refused').map(({ quarantineId }) => quarantineId)).toEqual([stranger]);
+    const [unreadable, unauthenticated] = deliveries.map(({ id }) => id);
+    expect(logs.of('delivery_refused').map(({ quarantineId }) => quarantineId)).toEqual([unauthenticated]);
     const quarantined = logs.of('delivery_quarantined').map(({ quarantineId }) => quarantineId);
     expect(quarantined).toEqual([unreadable, unreadable]);
   });

@@ -32,9 +32,9 @@ function handlersInto(handled: string[]) {
 function rebuildable(sandbox: Sandbox) {
   return sandbox.deliveries.givenUp().filter(({ eventName, callId }) => {
     // The sandbox answers for a call that failed as for one whose analysis is not ready.
-    const isTold =
+    const isReported =
       !eventName.startsWith('callAnalysis.') || sandbox.calls.get(callId)?.analysis?.items.length;
-    return isReconcilable(eventName) && isTold;
+    return isReconcilable(eventName) && isReported;
   });
 }
 

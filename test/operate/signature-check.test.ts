@@ -33,7 +33,7 @@ async function checking(options: ReceiverOptions = {}) {
   };
   const signed = (body: string, parts: SignParts = {}) =>
     signedHeaders(body, { timestamp: clock.now(), ...parts });
-  const told = async (parts: SignParts, body = bodyOf()) =>
+  const checked = async (parts: SignParts, body = bodyOf()) =>
     receiver.quarantine.checkSignature(await refuse(body, signed(body, parts)));
   /** Accepts an event in the usual scheme, which is pinned then. */
   const pin = async () => {
@@ -44,7 +44,7 @@ async function checking(options: ReceiverOptions = {}) {
     known.secrets = secrets;
     clock.advance(1_000);
   };
-  return { receiver, logs, clock, refuse, signed, told, pin, rotate };
+  return { receiver, logs, clock, refuse, signed, checked, pin, rotate };
 }
 
 describe('quarantine.checkSignature', () => {
@@ -73,9 +73,9 @@ describe('quarantine.checkSignature', () => {
   });
 
   test('tells in which scheme it is signed instead of the pinned one, and what moves the pin', async () => {
-    const { receiver, told, pin } = await checking();
+    const { receiver, checked, pin } = await checking();
     await pin();
-    expect(await told({ scheme: other })).toEqual({
+    expect(await checked({ scheme: other })).toEqual({
       status: 'verifies_otherwise',
       scheme: other,
       expected: usual,
@@ -83,16 +83,16 @@ describe('quarantine.checkSignature', () => {
         new RegExp(`scheme ${other}, but ${usual} is pinned\\. .*reverify.*old delivery`),
       ),
     });
-    await told({ scheme: other });
+    await checked({ scheme: other });
     expect(await receiver.quarantine.reverify()).toMatchObject({ released: 2 });
-    expect(await told({ scheme: usual })).toMatchObject({ status: 'verifies_otherwise', expected: other });
+    expect(await checked({ scheme: usual })).toMatchObject({ status: 'verifies_otherwise', expected: other });
   });
 
   test.each<SchemeName>([other, 't-v1-base64-whole'])(
     'tells that the option signature would have to name %s',
     async (scheme) => {
-      const { told } = await checking({ signature: usual });
-      expect(await told({ scheme })).toMatchObject({
+      const { checked } = await checking({ signature: usual });
+      expect(await checked({ scheme })).toMatchObject({
         status: 'verifies_otherwise',
         scheme,
         expected: usual,
@@ -120,16 +120,16 @@ describe('quarantine.checkSignature', () => {
   });
 
   test('tells that only the time was outside the tolerance, in whichever scheme', async () => {
-    const { clock, told, pin } = await checking();
+    const { clock, checked, pin } = await checking();
     await pin();
     const timestamp = clock.now() - hour;
     const late = { status: 'out_of_tolerance', expected: usual };
-    const own = await told({ timestamp });
+    const own = await checked({ timestamp });
     expect(own).toMatchObject({ ...late, scheme: usual, message: expect.stringContaining('clock') });
     expect(own?.message).not.toContain('Besides');
     const scheme = 'v1-timestamp-hex-suffix';
     const besides = expect.stringContaining(`Besides, only ${usual} is accepted.`);
-    expect(await told({ scheme, timestamp })).toMatchObject({ ...late, scheme, message: besides });
+    expect(await checked({ scheme, timestamp })).toMatchObject({ ...late, scheme, message: besides });
   });
 
   test('takes a captured delivery that is cut apart for another scheme for none of the platform', async () => {
@@ -190,10 +190,10 @@ describe('quarantine.checkSignature', () => {
   });
 
   test('changes nothing, and says nothing of the secret', async () => {
-    const { receiver, logs, told, pin } = await checking();
+    const { receiver, logs, checked, pin } = await checking();
     await pin();
     const seen = [];
-    for (const parts of [{ scheme: other }, { secrets: otherSecret }]) seen.push(await told(parts));
+    for (const parts of [{ scheme: other }, { secrets: otherSecret }]) seen.push(await checked(parts));
     expect((await receiver.counts()).quarantine.notAuthentic).toBe(2);
     expect((await receiver.audit.list()).entries).toEqual([]);
     expect(logs.of('scheme_pinned')).toHaveLength(1);
@@ -209,11 +209,11 @@ describe('quarantine.checkSignature', () => {
     const { receiver, refuse, signed } = await checking();
     const body = bodyOf();
     const id = await refuse(body, signed(body, { secrets: otherSecret }));
-    const told: unknown[] = [];
+    const checked: unknown[] = [];
     for (let check = 0; check < 2; check += 1)
-      void receiver.quarantine.checkSignature(id).then((answer) => told.push(answer));
+      void receiver.quarantine.checkSignature(id).then((answer) => checked.push(answer));
     let turns = 0;
-    for (; told.length < 2; turns += 1) await turn();
+    for (; checked.length < 2; turns += 1) await turn();
     expect(turns).toBeGreaterThan(2 * knownSchemes.size);
   });
 

@@ -121,7 +121,7 @@ test.each<[string, RegExp, (receiver: Receiver) => Promise<unknown>]>([
   ['events.list', /events\.list\(query\) should be an object/, (r) => r.events.list('x' as never)],
   ['events.replay', /events\.replay\(filter\) should be an object/, (r) => r.events.replay('x' as never)],
   ['quarantine.get', /id in quarantine\.get should be/, (r) => r.quarantine.get({ id: 'x' } as never)],
-])('what %s can not take is told by its name: %s', async (_, sentence, ask) => {
+])('what %s can not take is reported by its name: %s', async (_, sentence, ask) => {
   const { receiver } = await started();
   await expect(ask(receiver)).rejects.toThrow(sentence);
 });

@@ -52,7 +52,7 @@ describe('a long list in another shape', () => {
   test.each([
     ['texts', { success: true, links: items({ url: 'https://www.example.com' }) }, 'links.0'],
     ['objects', { knowledge_bases: items({}) }, 'knowledge_bases.0.id'],
-  ])('of %s is told of by its first items', async (_, json, path) => {
+  ])('of %s is reported by its first items', async (_, json, path) => {
     const { url } = await standIn({ json });
     const { platform } = clientOf(url);
     const asked =

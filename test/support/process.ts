@@ -36,12 +36,12 @@ export class Script {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...environment },
     });
-    this.#exited = once(this.#child, 'exit').then(() => this.#tell());
+    this.#exited = once(this.#child, 'exit').then(() => this.#notify());
     this.#child.stderr?.on('data', (chunk: Buffer) => (this.#errors += chunk.toString()));
     if (this.#child.stdout) {
       createInterface({ input: this.#child.stdout }).on('line', (text) => {
         this.#lines.push(JSON.parse(text) as Line);
-        this.#tell();
+        this.#notify();
       });
     }
     onTestFinished(() => this.kill());
@@ -101,7 +101,7 @@ export class Script {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const watcher of this.#watchers.splice(0)) watcher();
   }
 }

@@ -76,7 +76,7 @@ export function addDelivery(inbox: Command): void {
     });
 }
 
-/** The delivery, and which scheme would verify it. Without secrets, the latter can't be told. */
+/** The delivery, and which scheme would verify it. Without secrets, the latter can't be determined. */
 async function wholeDelivery(id: number, flags: BesideServeFlags & Account): Promise<unknown> {
   const { database, environment, options } = await besideServe(flags);
   const { receiver, canVerify } = lookingReceiver(database, environment, options);

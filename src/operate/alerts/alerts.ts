@@ -9,7 +9,7 @@ import { type Alert, type AlertName, type Notify, alertNames } from '../../recei
 import { type Thresholds, conditionsOf, unknownIn } from './conditions.ts';
 import { type Condition, type Facts, maxCounted } from './facts.ts';
 import { groupPrefix } from './failures.ts';
-import { tell } from './notify.ts';
+import { sendAlert } from './notify.ts';
 
 /** An alert that is raised. */
 export interface RaisedAlert extends Omit<Alert, 'state'> {}
@@ -49,15 +49,15 @@ interface Finding {
 export class Alerts {
   readonly #parts: AlertsParts;
   readonly #stop = new AbortController();
-  readonly #telling = new Set<Promise<void>>();
+  readonly #sending = new Set<Promise<void>>();
   /** The conditions of the last check. */
   #found: readonly Condition[] = [];
   /** The last known finding of each raised alert. */
   #findings: ReadonlyMap<string, Finding> = new Map();
   /** When this process last reported each raised alert, on its monotonic clock. */
-  readonly #toldAt = new Map<string, number>();
+  readonly #sentAt = new Map<string, number>();
   /** The ends of alerts whose notification failed. The store no longer has these alerts. */
-  readonly #untoldEnds = new Map<string, Alert>();
+  readonly #unsentEnds = new Map<string, Alert>();
 
   /** @internal */
   constructor(parts: AlertsParts) {
@@ -85,11 +85,11 @@ export class Alerts {
       const facts = await this.#look();
       const found = conditionsOf(facts, this.#parts.thresholds);
       const raised = (await this.#parts.store.alerts.list()).filter(isKnown);
-      this.#tellEndsAgain([...raised, ...found]);
+      this.#sendEndsAgain([...raised, ...found]);
       const foundBefore = this.#found;
       this.#found = found;
       this.#findings = this.#findingsOf(raised);
-      for (const key of this.#toldAt.keys()) if (!this.#findings.has(key)) this.#toldAt.delete(key);
+      for (const key of this.#sentAt.keys()) if (!this.#findings.has(key)) this.#sentAt.delete(key);
       for (const condition of found) await this.#raise(condition, facts.now);
       const unknown = unknownIn(facts, this.#parts.thresholds);
       for (const alert of raised) {
@@ -105,7 +105,7 @@ export class Alerts {
   /** @internal Aborts notifications in flight, and resolves when they have ended. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the receiver has stopped'));
-    await Promise.all(this.#telling);
+    await Promise.all(this.#sending);
   }
 
   async #look(): Promise<Facts> {
@@ -139,22 +139,22 @@ export class Alerts {
     const { store, clock, remind, notify } = this.#parts;
     const notifies = notify !== undefined;
     const key = keyOf({ name, subject });
-    const toldAt = this.#toldAt.get(key);
+    const sentAt = this.#sentAt.get(key);
     // If the clocks of two processes differ by more than `remind`, each takes the other's reminder for an old one, and
     // they would remind in turn.
-    const mayRemind = toldAt === undefined || clock.elapsed() - toldAt >= remind - minute;
-    const toTell = await store.alerts.raise({
+    const mayRemind = sentAt === undefined || clock.elapsed() - sentAt >= remind - minute;
+    const toSend = await store.alerts.raise({
       name,
       subject,
       message,
       now,
       notifies,
       // An alert whose notification failed has 0, so it is reported again in any case.
-      toldBefore: mayRemind ? now - remind : 1,
+      sentBefore: mayRemind ? now - remind : 1,
     });
-    if (!toTell) return;
-    this.#toldAt.set(key, clock.elapsed());
-    const { since, isNew } = toTell;
+    if (!toSend) return;
+    this.#sentAt.set(key, clock.elapsed());
+    const { since, isNew } = toSend;
     const state = isNew ? 'raised' : 'reminded';
     this.#parts.telemetry.report('alert_raised', {
       alert: name,
@@ -162,8 +162,8 @@ export class Alerts {
       state,
       found: message,
     });
-    this.#tell({ ...alertOf({ name, subject, message, since }), state }, async () => {
-      await store.alerts.untold(name, subject);
+    this.#send({ ...alertOf({ name, subject, message, since }), state }, async () => {
+      await store.alerts.markUnsent(name, subject);
     });
   }
 
@@ -195,33 +195,33 @@ export class Alerts {
     telemetry.report('alert_over', { alert: name, ...about(name, subject) });
     if (!ended.isNotified) return;
     const message = `It is over, after ${inWords(Math.max(0, clock.now() - since))}.`;
-    this.#tellEnd(keyOf(alert), { ...alertOf(alert), message, state: 'over' });
+    this.#sendEnd(keyOf(alert), { ...alertOf(alert), message, state: 'over' });
   }
 
-  #tellEnd(key: string, end: Alert): void {
-    this.#tell(end, async () => void this.#untoldEnds.set(key, end));
+  #sendEnd(key: string, end: Alert): void {
+    this.#send(end, async () => void this.#unsentEnds.set(key, end));
   }
 
   /** Skips alerts that are raised again: a late notification would say that they are over. */
-  #tellEndsAgain(raised: readonly Condition[]): void {
-    const untold = [...this.#untoldEnds];
-    this.#untoldEnds.clear();
+  #sendEndsAgain(raised: readonly Condition[]): void {
+    const unsent = [...this.#unsentEnds];
+    this.#unsentEnds.clear();
     const keys = new Set(raised.map(keyOf));
-    for (const [key, end] of untold) if (!keys.has(key)) this.#tellEnd(key, end);
+    for (const [key, end] of unsent) if (!keys.has(key)) this.#sendEnd(key, end);
   }
 
   /** In the background, so that a slow receiver doesn't delay the checks. */
-  #tell(alert: Alert, onFailed: () => Promise<void>): void {
+  #send(alert: Alert, onFailed: () => Promise<void>): void {
     const { notify, telemetry, clock } = this.#parts;
     if (notify === undefined) return;
-    const telling = tell(alert, notify, { now: clock.now(), stop: this.#stop.signal })
+    const sending = sendAlert(alert, notify, { now: clock.now(), stop: this.#stop.signal })
       .catch(async (error: unknown) => {
         telemetry.report('alert_failed', { alert: alert.name, cause: messageOf(error) });
         await onFailed();
       })
       .catch(() => {})
-      .finally(() => this.#telling.delete(telling));
-    this.#telling.add(telling);
+      .finally(() => this.#sending.delete(sending));
+    this.#sending.add(sending);
   }
 }
 

@@ -9,18 +9,18 @@ import { sign } from '../../signature/sign.ts';
 const answerTimeout = 5_000;
 
 /** Notifies somebody of an alert. Rejects if that fails. */
-export async function tell(
+export async function sendAlert(
   alert: Alert,
   notify: Notify,
   { now, stop }: { readonly now: number; readonly stop: AbortSignal },
 ): Promise<void> {
   if (typeof notify !== 'function')
-    return send(alert, typeof notify === 'string' ? { url: notify } : notify, { now, stop });
+    return post(alert, typeof notify === 'string' ? { url: notify } : notify, { now, stop });
   await unlessAborted(stop, () => notify(alert));
 }
 
 /** Slack shows `text`; programs read `alert`. Redirects are refused: only the given address may get the alert. */
-async function send(
+async function post(
   alert: Alert,
   { url, secret }: AlertWebhook,
   { now, stop }: { readonly now: number; readonly stop: AbortSignal },

@@ -65,7 +65,7 @@ export class Changes {
   readonly #streams = new Set<Stream>();
   readonly #listeners = Object.entries(changedBy).map(([name, changed]) => ({
     channel: `ringback.${name}`,
-    listener: () => this.#tell(changed),
+    listener: () => this.#notify(changed),
   }));
   #endObserving = () => {};
 
@@ -97,7 +97,7 @@ export class Changes {
 
   /** Tells of an entry in the audit list. */
   recorded(action: AuditAction): void {
-    this.#tell(['audit', ...(changedByAction[action] ?? [])]);
+    this.#notify(['audit', ...(changedByAction[action] ?? [])]);
   }
 
   /** Ends every stream, so that a server that waits for its connections can close. */
@@ -109,13 +109,13 @@ export class Changes {
     for (const { channel, listener } of this.#listeners) subscribe(channel, listener);
     // Not by the log events of deliveries and runs, whose fields would be computed only for this.
     this.#endObserving = this.#activity.observe({
-      answered: (outcome) => this.#tell(changedByAnswer[outcome] ?? changedOtherwise),
-      ran: () => this.#tell(ofRuns),
+      answered: (outcome) => this.#notify(changedByAnswer[outcome] ?? changedOtherwise),
+      ran: () => this.#notify(ofRuns),
     });
   }
 
-  #tell(changed: readonly Topic[]): void {
-    for (const stream of this.#streams) stream.tell(changed);
+  #notify(changed: readonly Topic[]): void {
+    for (const stream of this.#streams) stream.notify(changed);
   }
 
   #ended(stream: Stream): void {
@@ -145,13 +145,13 @@ class Stream {
       cancel: () => this.#left(),
     });
     this.#after('end', lifetime, () => this.end());
-    this.#after('all', allPause, () => this.#tellAll());
+    this.#after('all', allPause, () => this.#notifyAll());
     // The first bytes show the page and any proxy that the stream is open.
     this.#write(': changes are reported here\n\n');
   }
 
   /** Sends at once, or after the pause together with further changes. */
-  tell(changed: readonly Topic[]): void {
+  notify(changed: readonly Topic[]): void {
     for (const topic of changed) this.#changed.add(topic);
     if (!this.#timers.has('pause')) this.#send();
   }
@@ -162,9 +162,9 @@ class Stream {
     this.#controller = undefined;
   }
 
-  #tellAll(): void {
-    this.tell(topics);
-    this.#after('all', allPause, () => this.#tellAll());
+  #notifyAll(): void {
+    this.notify(topics);
+    this.#after('all', allPause, () => this.#notifyAll());
   }
 
   #send(): void {

@@ -37,7 +37,7 @@ const states: ReadonlyMap<unknown, Pick<KnownCall, 'hasStarted' | 'hasEnded'>> =
 /**
  * Reads an answer about a call. The names of its fields were seen in use; they are not documented.
  *
- * @throws RingbackError `call_unreadable` or `call_differs`: nothing can be told of the call from this answer
+ * @throws RingbackError `call_unreadable` or `call_differs`: nothing can be learned about the call from this answer
  */
 export function knownCallOf(
   { callId, agentId }: { readonly callId: string; readonly agentId: string | undefined },

@@ -116,11 +116,11 @@ export class Ingestion {
 
   #fail(document: KnowledgeDocument, error: unknown): void {
     const { documents, clock, logger } = this.#parts;
-    const isTold = error instanceof DocumentFailure;
-    const { code, message } = isTold ? error : unexpected;
+    const isExpected = error instanceof DocumentFailure;
+    const { code, message } = isExpected ? error : unexpected;
     documents.fail(document, { code, message }, clock.now());
     const fields = { event: 'document_failed', document: document.id, code };
-    if (isTold) logger.warn(fields, 'processing a document failed');
+    if (isExpected) logger.warn(fields, 'processing a document failed');
     else logger.error({ ...fields, error: messageOf(error) }, 'processing a document failed unexpectedly');
   }
 

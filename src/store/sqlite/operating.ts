@@ -11,7 +11,7 @@ import { quarantineRow } from './admin/keep-delivery.ts';
 
 export const alertsOn = (session: Session): AlertStore => ({
   raise: (alert) => session.write('alerts', 'raise', [alert]),
-  untold: (name, subject) => session.write('alerts', 'untold', [name, subject]),
+  markUnsent: (name, subject) => session.write('alerts', 'markUnsent', [name, subject]),
   end: (name, subject) => session.write('alerts', 'end', [name, subject]),
   list: () => session.read(({ alerts }) => alerts.list()),
   deadRuns: (limit) => session.read(({ alerts }) => alerts.deadRuns(limit)),

@@ -42,7 +42,7 @@ export class Cluster {
   /** Over a connection of its own that is not disturbed. */
   async query<Row extends object>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
     const client = new Client({ connectionString: this.#primary.url });
-    // One that is lost meanwhile is told to whoever waits for its answer.
+    // One that is lost meanwhile is reported to whoever waits for its answer.
     client.on('error', () => {});
     await client.connect();
     try {

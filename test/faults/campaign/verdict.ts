@@ -21,8 +21,8 @@ interface SentEvent {
   stored: number;
 }
 
-/** How many violations of a kind are told one by one. */
-const maxTold = 20;
+/** How many violations of a kind are listed one by one. */
+const maxListed = 20;
 
 /** The verdict on a history that was written. */
 export async function judged(file: string): Promise<Verdict> {
@@ -121,9 +121,9 @@ export class Judge {
   }
 
   #violated(kind: string, what: string): void {
-    const told = (this.#violations[kind] ??= []);
-    if (told.length < maxTold) told.push(what);
-    else if (told.length === maxTold) told.push('and others');
+    const listed = (this.#violations[kind] ??= []);
+    if (listed.length < maxListed) listed.push(what);
+    else if (listed.length === maxListed) listed.push('and others');
   }
 }
 

@@ -279,7 +279,7 @@ describe('changing', () => {
 });
 
 test('the audit list shows at once what somebody else does', async () => {
-  // While time stands still, the page is told of nothing else.
+  // While time stands still, the page gets no other notice.
   const { receiver } = await started({ clock: new ManualClock() });
   const { page, goTo } = await open(receiver);
   const following = page.waitForResponse('**/api/changes');

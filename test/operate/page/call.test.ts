@@ -13,7 +13,7 @@ const { callStarted, callEnded, callTransferred, pcaCompleted } = eventNames;
 const callId = 'call-1';
 
 /** Delivers an event of the call. */
-async function tell(
+async function deliverEvent(
   receiver: Receiver,
   eventName: string,
   traceId: string,
@@ -32,8 +32,8 @@ describe('the transcript', () => {
 
   test('is shown on request, turn by turn, by keyboard too, and the audit list has who looked', async () => {
     const { receiver } = await started();
-    await tell(receiver, callEnded, 'trace-ended');
-    await tell(receiver, callTransferred, 'trace-transferred', transfer(greeting));
+    await deliverEvent(receiver, callEnded, 'trace-ended');
+    await deliverEvent(receiver, callTransferred, 'trace-transferred', transfer(greeting));
     const { page, goTo, complaints } = await open(receiver, () => ({ access: 'read', by: 'ann' }));
     await goTo('/calls/call-1');
     const button = page.getByRole('button', { name: 'Show transcript' });
@@ -72,7 +72,7 @@ describe('the transcript', () => {
   test('that is not a list of messages is shown as it is', { tags: 'long' }, async () => {
     const { receiver } = await started();
     const odd = ['only text', { text: 'another field' }, { role: 7, content: 'a role that is no text' }];
-    await tell(receiver, callTransferred, 'trace-1', transfer(odd));
+    await deliverEvent(receiver, callTransferred, 'trace-1', transfer(odd));
     const { page, goTo } = await open(receiver);
     const texts = async () => {
       await goTo('/calls/call-1');
@@ -83,16 +83,16 @@ describe('the transcript', () => {
       return shown.getByRole('listitem').allTextContents();
     };
     expect(await texts()).toEqual(['only text', '{"text":"another field"}', 'a role that is no text']);
-    await tell(receiver, callTransferred, 'trace-2', transfer('agent: hello\nuser: hello'));
+    await deliverEvent(receiver, callTransferred, 'trace-2', transfer('agent: hello\nuser: hello'));
     expect(await texts()).toEqual(['agent: hello\nuser: hello']);
   });
 
   test('is that of the latest transfer that has one', { tags: 'long' }, async () => {
     const { receiver } = await started();
-    await tell(receiver, callTransferred, 'trace-1', transfer(greeting.slice(0, 1)));
-    await tell(receiver, callTransferred, 'trace-2', transfer(greeting));
-    await tell(receiver, callTransferred, 'trace-3', transfer(null));
-    await tell(receiver, callTransferred, 'trace-4', transfer([]));
+    await deliverEvent(receiver, callTransferred, 'trace-1', transfer(greeting.slice(0, 1)));
+    await deliverEvent(receiver, callTransferred, 'trace-2', transfer(greeting));
+    await deliverEvent(receiver, callTransferred, 'trace-3', transfer(null));
+    await deliverEvent(receiver, callTransferred, 'trace-4', transfer([]));
     const { page, goTo } = await open(receiver);
     await goTo('/calls/call-1');
     await page.getByRole('button', { name: 'Show transcript' }).click();
@@ -103,12 +103,12 @@ describe('the transcript', () => {
 
   test('says when there is none', async () => {
     const { receiver } = await started();
-    await tell(receiver, callEnded, 'trace-ended');
+    await deliverEvent(receiver, callEnded, 'trace-ended');
     const { page, goTo } = await open(receiver);
     await goTo('/calls/call-1');
     await page.getByText('No event of this call has a transcript: only a transfer contains one.').waitFor();
     expect(await page.getByRole('button', { name: 'Show transcript' }).count()).toBe(0);
-    await tell(receiver, callTransferred, 'trace-transferred', transfer(undefined));
+    await deliverEvent(receiver, callTransferred, 'trace-transferred', transfer(undefined));
     await page.getByRole('button', { name: 'Show transcript' }).click();
     await page.getByText('No event of this call has a transcript.').waitFor();
     expect(await barriers(page)).toEqual([]);
@@ -116,7 +116,7 @@ describe('the transcript', () => {
 
   test('is not offered to those who may not see bodies', { tags: 'long' }, async () => {
     const { receiver } = await started();
-    await tell(receiver, callTransferred, 'trace-transferred', transfer(greeting));
+    await deliverEvent(receiver, callTransferred, 'trace-transferred', transfer(greeting));
     const { page, goTo } = await open(receiver, () => ['look']);
     await goTo('/calls/call-1');
     await page.getByRole('heading', { name: 'Events' }).waitFor();
@@ -135,7 +135,7 @@ describe('the transcript', () => {
       content: `${place} ${sentence}`.slice(0, 60),
     }));
     const { receiver } = await started();
-    await tell(receiver, callTransferred, 'trace-long', transfer([{ role: 'user', content: long }]));
+    await deliverEvent(receiver, callTransferred, 'trace-long', transfer([{ role: 'user', content: long }]));
     const { page, goTo, complaints } = await open(receiver);
     const shown = page.getByRole('region', { name: 'The transcript' });
     await goTo('/calls/call-1');
@@ -149,7 +149,7 @@ describe('the transcript', () => {
     expect(await page.evaluate(direction)).toBe('rtl');
     await page.getByRole('button', { name: 'Hide transcript' }).click();
 
-    await tell(receiver, callTransferred, 'trace-many', transfer(turns));
+    await deliverEvent(receiver, callTransferred, 'trace-many', transfer(turns));
     await page.getByText('trace-many').waitFor();
     await page.getByRole('button', { name: 'Show transcript' }).click();
     await page.getByText('500 of 9,000 are shown.').waitFor();
@@ -167,8 +167,8 @@ describe('the joins', () => {
       r.onCall({ name: 'has-all', events: [callStarted, callEnded], within: '1h' }, () => {});
       r.onCall({ name: 'was-late', events: [callEnded, pcaCompleted], within: '20ms' }, () => {});
     });
-    await tell(receiver, callStarted, 'trace-started');
-    await tell(receiver, callEnded, 'trace-ended');
+    await deliverEvent(receiver, callStarted, 'trace-started');
+    await deliverEvent(receiver, callEnded, 'trace-ended');
     await logs.until('run_done', 2);
     const { page, goTo, complaints } = await open(receiver);
     await goTo('/calls/call-1');
@@ -205,7 +205,7 @@ describe('the joins', () => {
     });
     expect(await barriers(page)).toEqual([]);
 
-    await tell(receiver, pcaCompleted, 'trace-analysed');
+    await deliverEvent(receiver, pcaCompleted, 'trace-analysed');
     await expect.poll(async () => (await rowOf('waits')).state).toBe('done');
     await expect.poll(async () => (await rowOf('was-late')).called).toMatch(/^completedone .*done /);
     expect(complaints).toEqual([]);
@@ -213,7 +213,7 @@ describe('the joins', () => {
 
   test('are not mentioned in a call that has none', { tags: 'long' }, async () => {
     const { receiver } = await started();
-    await tell(receiver, callEnded, 'trace-ended');
+    await deliverEvent(receiver, callEnded, 'trace-ended');
     const { page, goTo } = await open(receiver);
     await goTo('/calls/call-1');
     await page.getByRole('heading', { name: 'Events' }).waitFor();

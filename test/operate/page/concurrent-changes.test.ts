@@ -300,7 +300,7 @@ test('a stream of changes without events for too long is reconnected', async () 
 });
 
 test.each(['the way to a login', 'the form of a login'])(
-  '%s is told as one, until the session is back',
+  '%s is reported as one, until the session is back',
   async (way) => {
     const { receiver } = await operated();
     const { page } = await open(receiver);

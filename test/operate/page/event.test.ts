@@ -27,7 +27,7 @@ test('a body is shown as it arrived, and indented only if nothing else changes',
   expect(complaints).toEqual([]);
 });
 
-test('what the signature proves is told with its scheme and its time, and is not claimed without', async () => {
+test('what the signature proves is shown with its scheme and its time, and is not claimed without', async () => {
   const database = temporaryDatabase();
   const { receiver } = await started({ database });
   const body = bodyOf({ traceId: 'signed' });

@@ -9,7 +9,7 @@ import { temporaryDatabase } from '../../support/temporary.ts';
 
 const { open } = browserForTests();
 
-test('who is alive is told with its machine, its number there and its start', async () => {
+test('who is alive is shown with its machine, its number there and its start', async () => {
   const database = temporaryDatabase();
   const clock = new ManualClock();
   const { receiver } = await started({ database, clock }, (r) => r.on('*', { name: 'crm' }, () => {}));

@@ -20,14 +20,14 @@ async function restartable(database: string) {
   let apiKey = '';
   return async () => {
     const running = new Running(args);
-    const told = await running.logged('listening');
+    const reported = await running.logged('listening');
     // It is shown only by the first one.
-    if (typeof told['apiKey'] === 'string') apiKey = told['apiKey'];
+    if (typeof reported['apiKey'] === 'string') apiKey = reported['apiKey'];
     const end = (signal: NodeJS.Signals) => {
       running.child.kill(signal);
       return running.ended();
     };
-    return { url: String(told['url']), apiKey, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') };
+    return { url: String(reported['url']), apiKey, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') };
   };
 }
 

@@ -10,7 +10,7 @@ const found = (changes: Partial<FoundAlert> = {}): FoundAlert => ({
   message: '5 have failed.',
   now: 100,
   notifies: true,
-  toldBefore: 0,
+  sentBefore: 0,
   ...changes,
 });
 
@@ -29,7 +29,7 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
     test('lets one of all processes that find an alert send it, and its end', async () => {
       const { alerts } = await opened();
       const raised = await Promise.all(Array.from({ length: 8 }, () => alerts.raise(found())));
-      expect(raised.filter((told) => told !== undefined)).toEqual([{ since: 100, isNew: true }]);
+      expect(raised.filter((reported) => reported !== undefined)).toEqual([{ since: 100, isNew: true }]);
       expect(await alerts.raise(found({ now: 200 }))).toBeUndefined();
       const ended = await Promise.all(Array.from({ length: 8 }, () => alerts.end('handler_failing', 'crm')));
       expect(ended.filter((one) => one !== undefined)).toEqual([{ isNotified: true }]);
@@ -39,22 +39,22 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
     test('lets one process send it again when that was long ago', async () => {
       const { alerts } = await opened();
       await alerts.raise(found());
-      expect(await alerts.raise(found({ now: 200, toldBefore: 100 }))).toBeUndefined();
-      const again = () => alerts.raise(found({ now: 300, toldBefore: 101 }));
-      const told = (await Promise.all([again(), again()])).filter((one) => one !== undefined);
-      expect(told).toEqual([{ since: 100, isNew: false }]);
-      expect(await alerts.raise(found({ now: 400, toldBefore: 300 }))).toBeUndefined();
+      expect(await alerts.raise(found({ now: 200, sentBefore: 100 }))).toBeUndefined();
+      const again = () => alerts.raise(found({ now: 300, sentBefore: 101 }));
+      const reported = (await Promise.all([again(), again()])).filter((one) => one !== undefined);
+      expect(reported).toEqual([{ since: 100, isNew: false }]);
+      expect(await alerts.raise(found({ now: 400, sentBefore: 300 }))).toBeUndefined();
     });
 
     test('lets one process send it again when it was sent by a clock that was far ahead', async () => {
       const { alerts } = await opened();
       const yearAhead = 365 * 86_400_000;
-      await alerts.raise(found({ now: yearAhead, toldBefore: yearAhead - 100 }));
-      expect(await alerts.raise(found({ now: 200, toldBefore: 100 }))).toMatchObject({ isNew: false });
-      expect(await alerts.raise(found({ now: 250, toldBefore: 150 }))).toBeUndefined();
+      await alerts.raise(found({ now: yearAhead, sentBefore: yearAhead - 100 }));
+      expect(await alerts.raise(found({ now: 200, sentBefore: 100 }))).toMatchObject({ isNew: false });
+      expect(await alerts.raise(found({ now: 250, sentBefore: 150 }))).toBeUndefined();
       // That of another process is a moment ahead.
-      expect(await alerts.raise(found({ now: 190, toldBefore: 90 }))).toBeUndefined();
-      expect(await alerts.raise(found({ now: 301, toldBefore: 201 }))).toBeDefined();
+      expect(await alerts.raise(found({ now: 190, sentBefore: 90 }))).toBeUndefined();
+      expect(await alerts.raise(found({ now: 301, sentBefore: 201 }))).toBeDefined();
     });
 
     test('keeps what an alert says up to date, and knows those of one name by their subjects', async () => {
@@ -86,14 +86,14 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
       expect(await alerts.raise(found(logged))).toEqual(toNotify);
       expect(await alerts.raise(found({ ...logged, now: 200 }))).toBeUndefined();
       expect(await alerts.list()).toMatchObject([{ isNotified: false, foundAt: 200 }]);
-      expect(await alerts.raise(found({ now: 300, toldBefore: 1 }))).toEqual(toNotify);
-      expect(await alerts.raise(found({ now: 400, toldBefore: 1 }))).toBeUndefined();
+      expect(await alerts.raise(found({ now: 300, sentBefore: 1 }))).toEqual(toNotify);
+      expect(await alerts.raise(found({ now: 400, sentBefore: 1 }))).toBeUndefined();
       expect(await alerts.list()).toMatchObject([{ isNotified: true }]);
-      expect(await alerts.raise(found({ ...logged, now: 500, toldBefore: 300 }))).toBeUndefined();
-      expect(await alerts.raise(found({ ...logged, now: 500, toldBefore: 301 }))).toMatchObject({
+      expect(await alerts.raise(found({ ...logged, now: 500, sentBefore: 300 }))).toBeUndefined();
+      expect(await alerts.raise(found({ ...logged, now: 500, sentBefore: 301 }))).toMatchObject({
         isNew: false,
       });
-      expect(await alerts.raise(found({ now: 500, toldBefore: 301 }))).toMatchObject({ isNew: false });
+      expect(await alerts.raise(found({ now: 500, sentBefore: 301 }))).toMatchObject({ isNew: false });
       await alerts.end('handler_failing', 'crm');
       await alerts.raise(found(logged));
       expect(await alerts.end('handler_failing', 'crm')).toEqual({ isNotified: false });
@@ -115,9 +115,9 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
     test('has an alert that could not be sent sent again, and its end not before', async () => {
       const { alerts } = await opened();
       await alerts.raise(found());
-      await alerts.untold('handler_failing', 'crm');
-      expect(await alerts.raise(found({ now: 200, toldBefore: 1 }))).toEqual({ since: 100, isNew: true });
-      await alerts.untold('handler_failing', 'crm');
+      await alerts.markUnsent('handler_failing', 'crm');
+      expect(await alerts.raise(found({ now: 200, sentBefore: 1 }))).toEqual({ since: 100, isNew: true });
+      await alerts.markUnsent('handler_failing', 'crm');
       expect(await alerts.end('handler_failing', 'crm')).toEqual({ isNotified: false });
       expect(await alerts.end('handler_failing', 'crm')).toBeUndefined();
     });

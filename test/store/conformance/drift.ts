@@ -52,10 +52,10 @@ export function describeDrift(name: string, opened: () => Promise<Store>): void 
         const rows = Array.from({ length: 5_000 }, (_, place) =>
           rowOf(100, { path: `payload.novel_${place}` }),
         );
-        const told = await store.drift.add(rows);
-        expect(told.length).toBeLessThan(rows.length);
+        const reported = await store.drift.add(rows);
+        expect(reported.length).toBeLessThan(rows.length);
         expect(new Set((await store.drift.list()).map(({ path }) => path))).toEqual(
-          new Set(told.map(({ path }) => path)),
+          new Set(reported.map(({ path }) => path)),
         );
         expect(await store.drift.add(rows)).toEqual([]);
       },

@@ -1,4 +1,4 @@
-/** What every store must do with the duplicates of events, which it counts when it is told of them. */
+/** What every store must do with the duplicates of events, which it counts when they are reported to it. */
 import { describe, expect, test } from 'vitest';
 import type { EventRecord } from '../../../src/store/event-record.ts';
 import type { KeptDuplicates, SeenDuplicates } from '../../../src/store/event-store.ts';

@@ -13,10 +13,10 @@ export function describeQuarantine(name: string, opened: () => Promise<Store>): 
       for (let copy = 0; copy < 3; copy += 1) {
         await store.quarantine.keep({ ...kept, kind: 'unreadable', reason: 'not_json' });
       }
-      const stranger = { ...kept, kind: 'not_authentic', reason: 'signature_mismatch' } as const;
-      await Promise.all(Array.from({ length: 1_003 }, () => store.quarantine.keep(stranger)));
+      const unauthenticated = { ...kept, kind: 'not_authentic', reason: 'signature_mismatch' } as const;
+      await Promise.all(Array.from({ length: 1_003 }, () => store.quarantine.keep(unauthenticated)));
       expect((await store.counts()).quarantine).toEqual({ notAuthentic: 1_000, unreadable: 1, dropped: 3 });
-      const large = { ...stranger, body: Buffer.alloc(20 * 1024 ** 2) };
+      const large = { ...unauthenticated, body: Buffer.alloc(20 * 1024 ** 2) };
       for (let index = 0; index < 3; index += 1) await store.quarantine.keep(large);
       expect((await store.counts()).quarantine.notAuthentic).toBe(2);
     });
@@ -38,7 +38,7 @@ export function describeQuarantine(name: string, opened: () => Promise<Store>): 
     test('lists the latest first, page by page, by kind, reason and time', async () => {
       const store = await opened();
       const keep = async (receivedAt: number, parts: Partial<QuarantineRecord> = {}) =>
-        (await store.quarantine.keep({ ...stranger, receivedAt, ...parts })).id;
+        (await store.quarantine.keep({ ...unauthenticated, receivedAt, ...parts })).id;
       const first = await keep(1_000);
       const second = await keep(2_000, { reason: 'signature_missing' });
       const third = await keep(3_000, { kind: 'unreadable', reason: 'not_json' });
@@ -56,7 +56,7 @@ export function describeQuarantine(name: string, opened: () => Promise<Store>): 
 
     test('releases a delivery as the event that it is, once, and leaves nothing of it', async () => {
       const store = await opened();
-      const [first, copy] = [await store.quarantine.keep(stranger), await store.quarantine.keep(stranger)];
+      const [first, copy] = [await store.quarantine.keep(unauthenticated), await store.quarantine.keep(unauthenticated)];
       expect(await store.quarantine.release(first.id, eventOf('a'))).toBe('new');
       expect(await store.quarantine.release(first.id, eventOf('b'))).toBe('missing');
       expect(await store.quarantine.release(copy.id, eventOf('a'))).toBe('duplicate');
@@ -66,7 +66,7 @@ export function describeQuarantine(name: string, opened: () => Promise<Store>): 
 
     test('marks a delivery as unreadable, and discards it once', async () => {
       const store = await opened();
-      const { id } = await store.quarantine.keep(stranger);
+      const { id } = await store.quarantine.keep(unauthenticated);
       await store.quarantine.markUnreadable(id, 'not_json');
       expect(await store.quarantine.get(id)).toMatchObject({ kind: 'unreadable', reason: 'not_json' });
       expect(await store.quarantine.unauthenticated()).toEqual([]);
@@ -77,7 +77,7 @@ export function describeQuarantine(name: string, opened: () => Promise<Store>): 
   });
 }
 
-const stranger: QuarantineRecord = {
+const unauthenticated: QuarantineRecord = {
   kind: 'not_authentic',
   reason: 'signature_mismatch',
   digest: 'd',

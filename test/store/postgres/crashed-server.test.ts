@@ -43,7 +43,7 @@ describe('a Postgres server that crashes', () => {
   });
 
   test(
-    'may have forgotten what a process has been told: what it still has as claimed is claimed again',
+    'may have forgotten what it has answered a process: what it still has as claimed is claimed again',
     { tags: 'long' },
     async () => {
       const { store, crash } = await opened();

@@ -21,12 +21,12 @@ describe('drift in Postgres', () => {
     async () => {
       const { store, session } = await openedPostgres();
       const rows = Array.from({ length: 50 }, (_, index) => rowOf(`payload.novel_${index}`));
-      const told = await Promise.all(
+      const reported = await Promise.all(
         Array.from({ length: 16 }, (_, index) =>
           driftOn(session).add(index % 2 === 0 ? rows : rows.toReversed()),
         ),
       );
-      expect(told.flat()).toHaveLength(50);
+      expect(reported.flat()).toHaveLength(50);
       const list = await store.drift.list();
       expect(list.map(({ count }) => count)).toEqual(Array.from({ length: 50 }, () => 16));
     },
@@ -39,8 +39,8 @@ describe('drift in Postgres', () => {
       Array.from({ length: count }, (_, index) => rowOf(`p${index}`, { eventName }));
     expect(await store.drift.add(ofEvent('a', rowsOfEvent - 1))).toHaveLength(rowsOfEvent - 1);
     const mixed = [...ofEvent('a', rowsOfEvent + 5), ...ofEvent('b', 3)];
-    const told = await store.drift.add(mixed);
-    expect(told.map(({ eventName, path }) => `${eventName} ${path}`)).toEqual([
+    const reported = await store.drift.add(mixed);
+    expect(reported.map(({ eventName, path }) => `${eventName} ${path}`)).toEqual([
       `a p${rowsOfEvent - 1}`,
       'b p0',
       'b p1',

@@ -57,7 +57,7 @@ test(
     const run = await claimedRun(store, eventOf('a'));
     const gate = Promise.withResolvers<void>();
     const settled = store.settleWith(run, endOf(done), () => gate.promise);
-    loseNextAnswer(pool).tell();
+    loseNextAnswer(pool).lose();
     const callId = 'call-1';
     await expect(store.record(eventOf('b', { callId }), true).written).rejects.toThrow(
       'the connection is lost',
@@ -86,7 +86,7 @@ test(
     const claimed = store.claimEvents(10);
     const looks = `select from "${schema}".claims`;
     await expect.poll(async () => (await pool.query(looks)).rowCount).toBe(1);
-    lose.tell();
+    lose.lose();
     expect(await recording).toBeInstanceOf(Error);
     expect(await claimed).toEqual([]);
     await store.keepAlive();
@@ -97,14 +97,14 @@ test(
 /** Has the answer to the next statement outside of a transaction lost. */
 function loseNextAnswer(pool: Pool) {
   const written = Promise.withResolvers<void>();
-  const told = Promise.withResolvers<void>();
+  const lost = Promise.withResolvers<void>();
   answerNextStatement(pool, async (send) => {
     await send();
     written.resolve();
-    await told.promise;
+    await lost.promise;
     throw new Error('the connection is lost');
   });
-  return { written: written.promise, tell: () => told.resolve() };
+  return { written: written.promise, lose: () => lost.resolve() };
 }
 
 /** The backend that waits for the lock on the table. */

@@ -65,11 +65,11 @@ test(
     );
     await other.open();
     onTestFinished(() => other.close());
-    const [written, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [written, reported] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     answerNextStatement(pool, async (send) => {
       const answer = await send();
       written.resolve();
-      await told.promise;
+      await reported.promise;
       return answer;
     });
     const placed: (string | undefined)[] = [];
@@ -86,7 +86,7 @@ test(
       .then((events) => placed.push(...events.map(({ traceId }) => traceId)));
     await expect.poll(async () => (await pool.query(`select from "${schema}".claims`)).rowCount).toBe(1);
     await pool.query('select 1');
-    told.resolve();
+    reported.resolve();
     await Promise.all([reconciled, claimed]);
     expect(placed).toEqual([reconciledOf('call-1').traceId, 'b']);
   },

@@ -14,17 +14,17 @@ import type { ProcessedDocument, ProcessingJob, ProcessingMessage, ThreadData } 
 const { service } = workerData as ThreadData;
 // An error that a library throws outside of a call is due to the document, too.
 process.on('uncaughtException', (error) =>
-  tell(failureOf(new UnreadableDocument('broken', { cause: error }))),
+  send(failureOf(new UnreadableDocument('broken', { cause: error }))),
 );
 parentPort?.on('message', (job: ProcessingJob) => {
   processed(job).then(
-    ({ document, memory }) => tell({ kind: 'processed', document }, [memory]),
-    (error: unknown) => tell(failureOf(error)),
+    ({ document, memory }) => send({ kind: 'processed', document }, [memory]),
+    (error: unknown) => send(failureOf(error)),
   );
 });
 
 /** @param moved buffers that are transferred to the other thread, not copied */
-function tell(message: ProcessingMessage, moved: readonly ArrayBuffer[] = []): void {
+function send(message: ProcessingMessage, moved: readonly ArrayBuffer[] = []): void {
   parentPort?.postMessage(message, [...moved]);
 }
 
@@ -36,7 +36,7 @@ interface Processed {
 
 async function processed({ materials, chunking, model }: ProcessingJob): Promise<Processed> {
   const texts = await textsOf(materials);
-  tell({ kind: 'read' });
+  send({ kind: 'read' });
   const embedder = embedderFor(model, service);
   const embed = (parts: readonly string[]) => embedder.embed(parts, { purpose: 'document' });
   const chunks = await chunksOf(texts, chunking, await tokenizer(), embed);
@@ -64,8 +64,8 @@ async function textsOf(materials: readonly Material[]): Promise<readonly string[
   for (const material of materials) {
     const text = await readDocument(material).catch((error: unknown) => {
       // A parser may throw anything for an unreadable document.
-      const isTold = error instanceof DocumentFailure || error instanceof ConfigError;
-      throw isTold ? error : new UnreadableDocument('broken', { cause: error });
+      const isExpected = error instanceof DocumentFailure || error instanceof ConfigError;
+      throw isExpected ? error : new UnreadableDocument('broken', { cause: error });
     });
     characters += text.length;
     if (characters > maxCharacters) throw new UnreadableDocument('too_large');

@@ -3,34 +3,34 @@ import type { Session } from '../connection/session.ts';
 
 /** Raised alerts in Postgres. */
 export const alertsOn = (session: Session): AlertStore => ({
-  async raise({ name, subject, message, now, notifies, toldBefore }) {
-    const toldAt = notifies ? 'notified_at' : 'told_at';
+  async raise({ name, subject, message, now, notifies, sentBefore }) {
+    const lastSentAt = notifies ? 'notified_at' : 'sent_at';
     const key = [name, subject];
     return session.write(async (transaction) => {
-      const [before] = await transaction.query<{ told_at: number }>(
-        `select ${toldAt} as told_at from ringback.alerts where name = $1 and subject = $2 for update`,
+      const [before] = await transaction.query<{ sent_at: number }>(
+        `select ${lastSentAt} as sent_at from ringback.alerts where name = $1 and subject = $2 for update`,
         key,
       );
-      const [told] = await transaction.query<{ since: number }>(
-        `insert into ringback.alerts as a (name, subject, since, told_at, notified_at, found_at, message)
+      const [toSend] = await transaction.query<{ since: number }>(
+        `insert into ringback.alerts as a (name, subject, since, sent_at, notified_at, found_at, message)
          values ($1, $2, $3, $3, $4, $3, $5)
-         on conflict (name, subject) do update set told_at = $3, found_at = $3, message = $5,
+         on conflict (name, subject) do update set sent_at = $3, found_at = $3, message = $5,
            notified_at = case when $4 = 0 then a.notified_at else $4 end
          -- A time ahead of now by more than the reminders are apart came from a wrong clock.
-         where a.${toldAt} not between $6::bigint and 2 * $3::bigint - $6::bigint
+         where a.${lastSentAt} not between $6::bigint and 2 * $3::bigint - $6::bigint
          returning since`,
-        [...key, now, notifies ? now : 0, message, toldBefore],
+        [...key, now, notifies ? now : 0, message, sentBefore],
       );
-      if (!told)
+      if (!toSend)
         await transaction.query(
           'update ringback.alerts set found_at = $3, message = $4 where name = $1 and subject = $2',
           [...key, now, message],
         );
-      return told && { since: told.since, isNew: (before?.told_at ?? 0) === 0 };
+      return toSend && { since: toSend.since, isNew: (before?.sent_at ?? 0) === 0 };
     });
   },
 
-  async untold(name, subject) {
+  async markUnsent(name, subject) {
     await session.query('update ringback.alerts set notified_at = 0 where name = $1 and subject = $2', [
       name,
       subject,

@@ -35,7 +35,7 @@ function mark(database: Database.Database, file: string): void {
   // One of a newer version is refused, and left as it is.
   if ((database.pragma('user_version', { simple: true }) as number) > schemaVersion) return;
   const notedWal = prepareNotedWal(database);
-  // A WAL that is missing is still to be told. The present one is removed with this connection.
+  // A WAL that is missing is still to be reported. The present one is removed with this connection.
   if (notedWal.isMissing(new DatabaseFiles(database, file).marks())) refuseOtherName(file);
   else notedWal.forget();
   database.exec('update processes set is_dead = 1');

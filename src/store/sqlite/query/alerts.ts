@@ -1,28 +1,28 @@
 import type Database from 'better-sqlite3';
-import type { DeadRuns, FoundAlert, KeptAlert, ToTell } from '../../alert-store.ts';
+import type { DeadRuns, FoundAlert, KeptAlert, AlertToSend } from '../../alert-store.ts';
 import { asInteger } from '../connection/parameters.ts';
 
 /** Raised alerts. All functions but `list` and `deadRuns` run inside the caller's transaction. */
 export function prepareAlerts(database: Database.Database) {
-  const toldAt = database
+  const lastSentAt = database
     .prepare(
-      `select iif(${asInteger('@notifies')}, notified_at, told_at) from alerts where name = @name and subject = @subject`,
+      `select iif(${asInteger('@notifies')}, notified_at, sent_at) from alerts where name = @name and subject = @subject`,
     )
     .pluck();
   const raise = database
     .prepare(`
-      insert into alerts (name, subject, since, told_at, notified_at, found_at, message)
+      insert into alerts (name, subject, since, sent_at, notified_at, found_at, message)
       values (@name, @subject, @now, @now, iif(${asInteger('@notifies')}, @now, 0), @now, @message)
-      on conflict do update set told_at = @now, notified_at = iif(${asInteger('@notifies')}, @now, notified_at),
+      on conflict do update set sent_at = @now, notified_at = iif(${asInteger('@notifies')}, @now, notified_at),
         found_at = @now, message = @message
       -- A time ahead of now by more than the reminders are apart came from a wrong clock.
-      where iif(${asInteger('@notifies')}, notified_at, told_at) not between @toldBefore and 2 * @now - @toldBefore
+      where iif(${asInteger('@notifies')}, notified_at, sent_at) not between @sentBefore and 2 * @now - @sentBefore
       returning since`)
     .pluck();
   const update = database.prepare(
     'update alerts set found_at = @now, message = @message where name = @name and subject = @subject',
   );
-  const untold = database.prepare('update alerts set notified_at = 0 where name = ? and subject = ?');
+  const markUnsent = database.prepare('update alerts set notified_at = 0 where name = ? and subject = ?');
   const end = database
     .prepare('delete from alerts where name = ? and subject = ? returning notified_at > 0')
     .pluck();
@@ -39,15 +39,15 @@ export function prepareAlerts(database: Database.Database) {
   );
 
   return {
-    raise(alert: FoundAlert): ToTell | undefined {
+    raise(alert: FoundAlert): AlertToSend | undefined {
       const found = { ...alert, notifies: Number(alert.notifies) };
-      const isNew = !toldAt.get(found);
+      const isNew = !lastSentAt.get(found);
       const since = raise.get(found) as number | undefined;
       if (since !== undefined) return { since, isNew };
       update.run(found);
       return undefined;
     },
-    untold: (name: string, subject: string): void => void untold.run(name, subject),
+    markUnsent: (name: string, subject: string): void => void markUnsent.run(name, subject),
     end(name: string, subject: string): Pick<KeptAlert, 'isNotified'> | undefined {
       const isNotified = end.get(name, subject);
       return isNotified === undefined ? undefined : { isNotified: isNotified === 1 };

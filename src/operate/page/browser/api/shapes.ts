@@ -18,7 +18,7 @@ export type Call = Result<'Call'>;
 export type Joins = Result<'Joins'>;
 export type Deliveries = Result<'Deliveries'>;
 export type Delivery = Result<'Delivery'>;
-/** What is told of a signature: of a delivery in quarantine, or of an event. */
+/** What is known about a signature: of a delivery in quarantine, or of an event. */
 export type SignatureCheck = Result<'EventSignature'> | Result<'SignatureCheck'>;
 export type Drift = Result<'Drift'>;
 export type FailureGroup = Failures['groups'][number];

@@ -9,7 +9,7 @@ import { timeScale } from '../parts/time-scale.ts';
 import { useWidth } from '../parts/use-width.ts';
 import { type Area, DrawnLane, laidOut } from './call-lane.tsx';
 import { Legend, type MarkKind, words } from './call-marks.tsx';
-import { type Lane, type Telling, isNamed, storyOf, tellingOf } from './call-story.ts';
+import { type Lane, type StoryEntry, isNamed, storyOf, entriesOf } from './call-story.ts';
 import { handlersOfOthers } from './matching-handlers.ts';
 
 const top = 40;
@@ -39,7 +39,7 @@ export function CallDrawing({ call, events }: { readonly call: Call; readonly ev
         <Table
           label="The call over time, as a table"
           columns={columns}
-          rows={tellingOf(lanes)}
+          rows={entriesOf(lanes)}
           keyOf={({ at, lane, text }) => `${lane} ${at} ${text}`}
         />
       </details>
@@ -166,7 +166,7 @@ function summaryOf(lanes: readonly Lane[]): string {
     .join(' ');
 }
 
-const columns: readonly Column<Telling>[] = [
+const columns: readonly Column<StoryEntry>[] = [
   {
     head: 'When',
     cell: ({ at, isAfter }) => (

@@ -37,14 +37,14 @@ export function storyOf(
   handlers: readonly HandlerState[],
 ): readonly Lane[] {
   const known = new Map(events.map((event) => [event.traceId, event]));
-  const told =
+  const shown =
     call.events.length > maxListed ? call.events.filter(({ traceId }) => known.has(traceId)) : call.events;
-  const kept = told.map(({ traceId }) => known.get(traceId)).filter((event) => event !== undefined);
-  return [callLane(call), happenedLane(told), arrivedLane(told, kept), ...handlerLanes(kept, handlers)];
+  const kept = shown.map(({ traceId }) => known.get(traceId)).filter((event) => event !== undefined);
+  return [callLane(call), happenedLane(shown), arrivedLane(shown, kept), ...handlerLanes(kept, handlers)];
 }
 
 /** What happened when, and in which lane that is. */
-export interface Telling {
+export interface StoryEntry {
   readonly at: number;
   /** Whether it happened at some time after that. */
   readonly isAfter: boolean;
@@ -53,12 +53,12 @@ export interface Telling {
 }
 
 /** Everything in the lanes, in order of time. */
-export function tellingOf(lanes: readonly Lane[]): readonly Telling[] {
-  const told = lanes.flatMap(({ name: lane, marks, spans }): Telling[] => [
+export function entriesOf(lanes: readonly Lane[]): readonly StoryEntry[] {
+  const entries = lanes.flatMap(({ name: lane, marks, spans }): StoryEntry[] => [
     ...spans.filter(isNamed).map(({ from, text }) => ({ at: from, isAfter: false, lane, text })),
     ...marks.map(({ at, kind, text }) => ({ at, isAfter: kind === 'first', lane, text })),
   ]);
-  return told.sort((one, other) => one.at - other.at);
+  return entries.sort((one, other) => one.at - other.at);
 }
 
 /** Whether a span stands for itself: the others join marks. */
@@ -172,8 +172,8 @@ function attemptsOf(word: string, run: Event['runs'][number]): readonly Mark[] {
     kind: outcome === 'dead' ? 'dead' : 'failed',
     text: `${word}: attempt ${attempt} failed (${cause})`,
   }));
-  const isTold = failures.some(({ outcome }) => outcome === 'dead');
-  if (settledAt !== undefined && !(state === 'dead' && isTold)) {
+  const isShown = failures.some(({ outcome }) => outcome === 'dead');
+  if (settledAt !== undefined && !(state === 'dead' && isShown)) {
     const kind = state === 'dead' ? 'dead' : 'done';
     const after = attempts === 1 ? 'at the first attempt' : `after ${counted(attempts, 'attempt')}`;
     const text = `${word}: ${kind === 'dead' ? 'given up' : 'done'} ${after}`;

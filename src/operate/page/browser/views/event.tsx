@@ -113,7 +113,7 @@ const columns: readonly Column<Run>[] = [
   {
     head: 'Why the last one failed',
     cell: ({ reason, replay, failures = [] }) => (
-      <div class={failures.length > 0 ? 'told-below' : undefined}>
+      <div class={failures.length > 0 ? 'more-below' : undefined}>
         <Foreign text={reason} />
         {replay !== undefined && <span class="faint"> (replay {replay})</span>}
       </div>

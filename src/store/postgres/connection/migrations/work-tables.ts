@@ -223,12 +223,12 @@ export const workTables = `
     primary key (resolution, at, name)
   );
 
-  -- Raised alerts: when each was last sent (told_at), last notified somebody (0: never), and was last found to hold.
+  -- Raised alerts: when each was last sent (sent_at), last notified somebody (0: never), and was last found to hold.
   create table ringback.alerts (
     name        text collate "C" not null,
     subject     text collate "C" not null,
     since       bigint not null,
-    told_at     bigint not null,
+    sent_at     bigint not null,
     notified_at bigint not null,
     found_at    bigint not null,
     message     text not null,

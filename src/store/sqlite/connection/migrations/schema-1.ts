@@ -244,12 +244,12 @@ export const schema1 = `
     primary key (resolution, at, name)
   ) without rowid;
 
-  -- Raised alerts: when each was last sent (told_at), last notified somebody (0: never), and was last found to hold.
+  -- Raised alerts: when each was last sent (sent_at), last notified somebody (0: never), and was last found to hold.
   create table alerts (
     name        text not null,
     subject     text not null,
     since       integer not null,
-    told_at     integer not null,
+    sent_at     integer not null,
     notified_at integer not null,
     found_at    integer not null,
     message     text not null,
