@@ -138,8 +138,8 @@ export class Subject {
   async measure(seconds: number): Promise<Omit<Measured, 'bytesPerEvent'>> {
     const since = (await this.#rows?.last()) ?? 0;
     await this.server.begin();
-    const most = Math.ceil(this.#maxRate * seconds);
-    const report = await this.#load.run({ ...this.#order, seconds, most, pace: this.#pace });
+    const max = Math.ceil(this.#maxRate * seconds);
+    const report = await this.#load.run({ ...this.#order, seconds, max, pace: this.#pace });
     const answer = await this.server.report();
     const problem = problemOf(report) ?? (await settled(this.#rows, since, report.accepted, this.server));
     return { ...report, stall: answer?.stall, lag: answer?.lag, problem };
@@ -161,8 +161,8 @@ async function warmedUp(
   wanted: number | undefined,
 ): Promise<Pick<LoadReport, 'rate' | 'accepted'>> {
   const connections = Math.max(order.connections, warmUpConnections);
-  const run = (seconds: number, most: number) =>
-    load.run({ ...order, connections, seconds, most: Math.ceil(most), pace: 0 });
+  const run = (seconds: number, max: number) =>
+    load.run({ ...order, connections, seconds, max: Math.ceil(max), pace: 0 });
 
   if (wanted !== undefined) return run(wanted, shortWarmUp * wanted);
   const begun = await run(shortestWarmUp, warmDeliveries);

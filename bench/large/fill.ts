@@ -44,7 +44,7 @@ async function fillSome(server: Running, load: Load, rows: Rows, count: number):
   const before = rows.last();
   await server.begin();
   const order = { port: server.port, connections: 32, body: '0.4 KB', pace: 0 } as const;
-  const { rate, accepted } = await load.run({ ...order, seconds: 3_600, most: count });
+  const { rate, accepted } = await load.run({ ...order, seconds: 3_600, max: count });
   const report = await server.report();
   const problem =
     accepted < count ? `${count - accepted} refused` : await settled(rows, before, accepted, server);

@@ -36,7 +36,7 @@ async function storeWithoutHandlers(database: string, count: number): Promise<nu
   const server = await mounted(database, { arguments: ['--no-handlers'] });
   const load = new Load();
   const order = { port: server.port, connections: 32, body: '0.4 KB', pace: 0 } as const;
-  await load.run({ ...order, seconds: 3_600, most: count });
+  await load.run({ ...order, seconds: 3_600, max: count });
   await Promise.all([load.end(), server.end()]);
   const rows = new Rows(database);
   try {

@@ -14,6 +14,6 @@ process.on('message', (order: LoadOrder) => {
 });
 
 function send(order: LoadOrder): Promise<LoadReport> {
-  const deliveries = new Deliveries(order.port, order.body, order.most);
+  const deliveries = new Deliveries(order.port, order.body, order.max);
   return order.pace > 0 ? new EvenLoad(order, deliveries).run() : sendByAnswers(order, deliveries);
 }

@@ -9,7 +9,7 @@ export interface LoadOrder {
   /** How long to send, unless all prepared deliveries are sent earlier. */
   readonly seconds: number;
   /** How many deliveries to prepare. */
-  readonly most: number;
+  readonly max: number;
   /** Deliveries per second over all connections, sent whether or not answers come; 0 sends them as answers come. */
   readonly pace: number;
   /** Whether to report the trace ids of the deliveries that were answered with 200, and of those with 503. */

@@ -31,7 +31,7 @@ export async function measureBloat(minutes: number): Promise<void> {
         await holder.query('begin isolation level repeatable read; select from ringback.events limit 1');
       if (minute === minutes) await holder.query('commit');
       const order = { port: server.port, connections, body: '0.4 KB', pace } as const;
-      const report = await load.run({ ...order, seconds: part, most: pace * part });
+      const report = await load.run({ ...order, seconds: part, max: pace * part });
       accepted += report.accepted;
       const isOpen = minute > 1 && minute < minutes;
       const { dead, most, claim } = await look(looker);

@@ -96,7 +96,7 @@ async function measured(start: Start): Promise<Part[]> {
     const order = { port: server.port, connections, body: '0.4 KB', pace, seconds: part } as const;
     for (let count = 1; count <= parts; count += 1) {
       const before = await cpuTime(looker);
-      const { accepted, p99 } = await load.run({ ...order, most: pace * part });
+      const { accepted, p99 } = await load.run({ ...order, max: pace * part });
       const cpu = ((await cpuTime(looker)) - before) / accepted;
       const { rows } = await looker.query<Omit<Part, 'cpu' | 'p99'>>(look);
       if (rows[0]) found.push({ cpu, p99, ...rows[0] });

@@ -82,7 +82,7 @@ async function together({ file, counts }: Measured, count: number): Promise<Toge
   try {
     // The first one makes the tables.
     while (servers.length < count) servers.push(await serverFile(file)(backend.address));
-    const run = (time: number, most: number) =>
+    const run = (time: number, max: number) =>
       Promise.all(
         servers.map(({ port }, place) =>
           (loads[place] as Load).run({
@@ -90,7 +90,7 @@ async function together({ file, counts }: Measured, count: number): Promise<Toge
             connections: connections / count,
             body: '0.4 KB',
             seconds: time,
-            most,
+            max,
             pace: 0,
           }),
         ),

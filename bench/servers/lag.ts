@@ -1,14 +1,14 @@
 import type { RequestHandler } from 'express';
 import type { Lag } from './common.ts';
 
-const most = 2_000_000;
+const maxLags = 2_000_000;
 
 /** Records how long after the answer an event's handler begins. Answers and handlers are matched by trace id. */
 export class LagWatch {
   readonly #answeredAt = new Map<string, number>();
   /** When handlers began whose answer was not given yet: their lag is below zero. */
   readonly #begunAt = new Map<string, number>();
-  readonly #lags = new Float64Array(most);
+  readonly #lags = new Float64Array(maxLags);
   #count = 0;
 
   /** Mounted before the receiver, it records when the receiver ends the response. */
@@ -57,7 +57,7 @@ export class LagWatch {
   }
 
   #note(lag: number): void {
-    if (this.#count === most) return;
+    if (this.#count === maxLags) return;
     this.#lags[this.#count] = lag;
     this.#count += 1;
   }

@@ -70,13 +70,13 @@ async function overload(server: Running, database: string): Promise<Story> {
     const before = residentMemory(server.pid);
     const watch = watchMemory(server.pid);
     const pace = rate * times;
-    const even = { ...order, pace, most: Math.ceil(pace * seconds.overloaded), tellsIds: true };
+    const even = { ...order, pace, max: Math.ceil(pace * seconds.overloaded), tellsIds: true };
     const overloaded = await load.run({ ...even, seconds: seconds.overloaded });
     const recovery = await handled(rows);
     const most = watch.end();
     progress(`overloaded: ${overloaded.accepted} accepted, ${overloaded.putOff} put off`);
 
-    const gentle = { ...order, pace: rate / times, most: Math.ceil(rate * seconds.afterwards) };
+    const gentle = { ...order, pace: rate / times, max: Math.ceil(rate * seconds.afterwards) };
     const afterwards = await load.run({ ...gentle, seconds: seconds.afterwards });
     await handled(rows);
     const lost = rows.missing([...found.acceptedIds, ...overloaded.acceptedIds]).length;

@@ -23,13 +23,13 @@ export interface Sustainable {
  * pace: it only becomes slower, and is refused some too. At most fifteen paces are tried, twice each.
  */
 export async function findSustainable(
-  send: (order: Pick<LoadOrder, 'pace' | 'seconds' | 'most'>) => Promise<LoadReport>,
+  send: (order: Pick<LoadOrder, 'pace' | 'seconds' | 'max'>) => Promise<LoadReport>,
   recover: () => Promise<unknown>,
 ): Promise<Sustainable> {
   const acceptedIds: string[] = [];
   const borne: { readonly pace: number; readonly report: LoadReport }[] = [];
   const isBorne = async (pace: number): Promise<boolean> => {
-    const report = await send({ pace, seconds: tried, most: Math.ceil(pace * tried) });
+    const report = await send({ pace, seconds: tried, max: Math.ceil(pace * tried) });
     await recover();
     const refused = report.answered - report.accepted + report.broken;
     progress(`${Math.round(pace)}/s: ${refused} refused`);

@@ -45,7 +45,7 @@ export interface IntakeParts {
 const share = { ofTurn: 2, maxWait: 30 };
 
 /** Made once: an overload throws it thousands of times a second, and the stack trace of a new error is expensive. */
-const overloaded = new Refusal('unavailable', 'inbox_behind');
+const overloaded = new Refusal('unavailable', 'inbox_overloaded');
 
 /** How many different fixes are logged per reason. Some quote what was sent, and a sender must not fill the log. */
 const maxExplained = 3;

@@ -99,7 +99,7 @@ async function workOf(count: number, work: () => number): Promise<number> {
   joining(receiver);
   const before = work();
   await receiver.start();
-  for (let beat = 0; beat < heartbeats; beat += 1) {
+  for (let heartbeat = 0; heartbeat < heartbeats; heartbeat += 1) {
     await clock.timer(2_000);
     clock.advance(2_000);
   }

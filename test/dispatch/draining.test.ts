@@ -20,10 +20,10 @@ test('a process that drains heartbeats until its runs have ended', async () => {
   const heartbeats = (): number => other.prepare('select heartbeats from processes').pluck().get() as number;
   const stopping = receiver.stop({ drain: '20s' });
   const before = heartbeats();
-  for (let beat = 1; beat <= 3; beat += 1) {
+  for (let heartbeat = 1; heartbeat <= 3; heartbeat += 1) {
     await clock.timer(2_000);
     clock.advance(2_000);
-    while (heartbeats() < before + beat) await turn();
+    while (heartbeats() < before + heartbeat) await turn();
   }
   gate.open();
   await stopping;

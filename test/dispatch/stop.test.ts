@@ -93,7 +93,7 @@ describe('stop', () => {
 
   test('is the end of the heartbeats: one that fails later is neither reported nor followed by another', async () => {
     const clock = new ManualClock();
-    const beating = new Gate();
+    const betweenHeartbeats = new Gate();
     const ended = Promise.withResolvers<void>();
     let heartbeats = 0;
     const database = storeAround(':memory:', clock, (method, work) =>
@@ -101,7 +101,7 @@ describe('stop', () => {
         ? async (...given) => {
             heartbeats += 1;
             if (heartbeats === 1) return work(...given);
-            await beating.pass();
+            await betweenHeartbeats.pass();
             setImmediate(ended.resolve);
             throw new Error('the inbox is closed');
           }
@@ -114,10 +114,10 @@ describe('stop', () => {
     const stopping = receiver.stop({ drain: '10s' });
     await clock.timer(10_000);
     clock.advance(heartbeatInterval);
-    await beating.reached;
+    await betweenHeartbeats.reached;
     gate.open();
     await stopping;
-    beating.open();
+    betweenHeartbeats.open();
     await ended.promise;
     clock.advance(10 * heartbeatInterval);
     expect(logs.of('dispatch_failed')).toEqual([]);

@@ -34,9 +34,9 @@ function isValid(name: KnownEventName, text: string): boolean {
 /** Delivers all bodies with one name in the header, or none. Gives for each body whose handler got it. */
 async function handlersOf(texts: readonly string[], header: string | undefined): Promise<string[]> {
   const receiver = testReceiver();
-  const takers = new Map<string, string>();
-  for (const name of knownEventNames) receiver.on(name, ({ traceId }) => void takers.set(traceId, name));
-  receiver.fallback(({ traceId }) => void takers.set(traceId, 'fallback'));
+  const handled = new Map<string, string>();
+  for (const name of knownEventNames) receiver.on(name, ({ traceId }) => void handled.set(traceId, name));
+  receiver.fallback(({ traceId }) => void handled.set(traceId, 'fallback'));
   onTestFinished(() => receiver.stop());
   await receiver.start();
   const traceIds: string[] = [];
@@ -46,27 +46,27 @@ async function handlersOf(texts: readonly string[], header: string | undefined):
     expect(answer, text).toMatchObject({ status: 200, body: { status: 'accepted' } });
     traceIds[index] = (answer.body as { traceId: string }).traceId;
   });
-  await expect.poll(() => takers.size).toBe(texts.length);
-  return traceIds.map((traceId) => takers.get(traceId) ?? 'none');
+  await expect.poll(() => handled.size).toBe(texts.length);
+  return traceIds.map((traceId) => handled.get(traceId) ?? 'none');
 }
 
 const textsOf = (variations: readonly Variation[]) => variations.map(({ text }) => text);
 
 /** The variations on which schema and handler don't agree, each with who got it. */
-function disagreements(name: KnownEventName, variations: readonly Variation[], takers: readonly string[]) {
+function disagreements(name: KnownEventName, variations: readonly Variation[], handled: readonly string[]) {
   return variations
-    .map(({ what, text }, index) => ({ what, taker: takers[index], valid: isValid(name, text) }))
-    .filter(({ taker, valid }) => valid !== (taker === name));
+    .map(({ what, text }, index) => ({ what, handler: handled[index], valid: isValid(name, text) }))
+    .filter(({ handler, valid }) => valid !== (handler === name));
 }
 
 describe.each(knownEventNames)('the schema of %s takes exactly what its handler gets', (name) => {
   test.each(forms)('of every variation, %s', async (form) => {
     const variations = variationsOf(name, form);
     expect(variations.length).toBeGreaterThan(1_000);
-    const takers = await handlersOf(textsOf(variations), name);
-    expect(disagreements(name, variations, takers)).toEqual([]);
-    expect(takers).toContain('fallback');
-    expect(takers).toContain(name);
+    const handled = await handlersOf(textsOf(variations), name);
+    expect(disagreements(name, variations, handled)).toEqual([]);
+    expect(handled).toContain('fallback');
+    expect(handled).toContain(name);
   });
 
   test('of the fixtures', async () => {
@@ -98,8 +98,8 @@ describe('a body without a name', () => {
     const calls = [{ call_id: 'call-2' }, { payload: { _id: 'call-3' } }];
     for (const body of calls) expect(validFor(body)).toHaveLength(3);
     const texts = [unnamed, ...calls].map((body) => JSON.stringify(body));
-    const takers = ['CallHandler.CallTransferred', 'fallback', 'fallback'];
-    expect(await handlersOf(texts, undefined)).toEqual(takers);
+    const handled = ['CallHandler.CallTransferred', 'fallback', 'fallback'];
+    expect(await handlersOf(texts, undefined)).toEqual(handled);
   });
 });
 

@@ -22,7 +22,7 @@ test('while the inbox is overloaded, deliveries get 503 with Retry-After, and ar
     { error: 'unavailable' },
     '2',
   ]);
-  expect(logs.of('delivery_refused')).toMatchObject([{ code: 'unavailable', reason: 'inbox_behind' }]);
+  expect(logs.of('delivery_refused')).toMatchObject([{ code: 'unavailable', reason: 'inbox_overloaded' }]);
   state.isOverloaded = false;
   expect((await deliver(receiver, body)).json.status).toBe('accepted');
 });

@@ -101,7 +101,7 @@ describe("signature 'auto'", () => {
     const database = temporaryDatabase();
     const [first, second] = [await started({ database }), await started({ database })];
     expect(await statusOf(first.receiver, 'v1-hex-whole')).toBe(200);
-    // The second process has not heard of it: its event counts, but pins nothing.
+    // The second process does not know of it: its event counts, but pins nothing.
     expect(await statusOf(second.receiver, 't-v1-hex-whole')).toBe(200);
     expect(second.logs.of('scheme_pinned')).toMatchObject([{ option: "signature: 'v1-hex-whole'" }]);
     for (const { receiver } of [first, second]) {

@@ -23,14 +23,17 @@ test.each<[string, number, ReceiverOptions]>([
   ['alerts.oldestWaiting', 900, { alerts: { oldestWaiting: 900 } }],
   ['alerts.noDeliveries', 600, { alerts: { noDeliveries: 600 } }],
   ['alerts.remind', 60, { alerts: { remind: 60 } }],
-])('%s: %i is reported at start, as it was probably meant as seconds', async (option, milliseconds, options) => {
-  const { logs } = await started(options);
-  expect(warned(logs)).toEqual([[option, milliseconds]]);
-  expect(logs.of('duration_suspicious')[0]).toMatchObject({
-    level: 40,
-    msg: expect.stringMatching(/'30s'/v) as string,
-  });
-});
+])(
+  '%s: %i is reported at start, as it was probably meant as seconds',
+  async (option, milliseconds, options) => {
+    const { logs } = await started(options);
+    expect(warned(logs)).toEqual([[option, milliseconds]]);
+    expect(logs.of('duration_suspicious')[0]).toMatchObject({
+      level: 40,
+      msg: expect.stringMatching(/'30s'/v) as string,
+    });
+  },
+);
 
 test('it is logged for handlers and joins as well, with their names, and for a stop', async () => {
   const { logs, receiver } = await started({}, (r) =>

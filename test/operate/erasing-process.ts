@@ -9,7 +9,7 @@ import { secret } from '../support/deliveries.ts';
 
 const { database } = JSON.parse(process.argv[2] ?? '{}') as { database: string };
 
-// Patience ends sooner by this clock, but its timers are those that an app has.
+// Timeouts end sooner by this clock, but its timers are those that an app has.
 const clock = { ...systemClock, elapsed: () => systemClock.elapsed() * 20 };
 const receiver = createReceiver({ secrets: secret, database, clock, logger: { level: 'silent' } });
 await receiver.start();

@@ -33,11 +33,11 @@ const load = async (name) => {
 };
 `;
 // A framework is loaded within its test: on a busy machine that may take longer than the five seconds of the runners.
-const patience = '--testTimeout=600000';
-const vitest = ['node_modules/vitest/vitest.mjs', 'run', patience, '--root'];
+const testTimeout = '--testTimeout=600000';
+const vitest = ['node_modules/vitest/vitest.mjs', 'run', testTimeout, '--root'];
 const nodeTest = ['--test', '--test-reporter=tap'];
 const flag = '--experimental-vm-modules';
-const jest = (name: string) => [`node_modules/${name}/bin/jest.js`, patience, '--rootDir'];
+const jest = (name: string) => [`node_modules/${name}/bin/jest.js`, testTimeout, '--rootDir'];
 
 /** The runners, by the names that the documents give them. */
 export const runners: Readonly<Record<string, Runner>> = {

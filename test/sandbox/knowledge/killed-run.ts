@@ -19,7 +19,7 @@ export interface KillableSandbox extends SandboxAddress {
 export interface Kill {
   /** It comes once so many documents are completed or failed. */
   readonly afterSettled: number;
-  /** How many documents are then submitted at once, so that uploads are under way. */
+  /** How many documents are then submitted at once, so that uploads are in flight. */
   readonly burst: number;
   /** Resolves when the process is to be killed, after the burst was sent. */
   readonly moment: (burst: readonly Promise<unknown>[]) => Promise<unknown>;

@@ -11,7 +11,7 @@ import { answerPages, oneChunkEach } from './mixed-documents.ts';
 
 const count = 24;
 
-/** The first of the submissions that are under way was answered; others may be before, in or after their transaction. */
+/** The first of the submissions that are in flight was answered; others may be before, in or after their transaction. */
 const oncePartlyAnswered: Kill['moment'] = (burst) => Promise.race(burst);
 
 /** Starts the sandbox on one file and one port as often as it is asked to. */

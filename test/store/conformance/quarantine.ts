@@ -56,7 +56,10 @@ export function describeQuarantine(name: string, opened: () => Promise<Store>): 
 
     test('releases a delivery as the event that it is, once, and leaves nothing of it', async () => {
       const store = await opened();
-      const [first, copy] = [await store.quarantine.keep(unauthenticated), await store.quarantine.keep(unauthenticated)];
+      const [first, copy] = [
+        await store.quarantine.keep(unauthenticated),
+        await store.quarantine.keep(unauthenticated),
+      ];
       expect(await store.quarantine.release(first.id, eventOf('a'))).toBe('new');
       expect(await store.quarantine.release(first.id, eventOf('b'))).toBe('missing');
       expect(await store.quarantine.release(copy.id, eventOf('a'))).toBe('duplicate');

@@ -64,7 +64,7 @@ test("the user's own pool is used, and stays open when the receiver stops", { ta
   await logs.until('run_done');
   await receiver.stop();
   expect((await pool.query(`select call_id from ${schema}.orders`)).rows).toEqual([{ call_id: 'call-1' }]);
-  // A statement that was under way when it stopped goes on in the pool.
+  // A statement that was in flight when it stopped goes on in the pool.
   await expect.poll(() => pool.totalCount - pool.idleCount).toBe(0);
 });
 

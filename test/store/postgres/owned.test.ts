@@ -43,12 +43,12 @@ test(
     const { store, session } = opened;
     const slow = await store.record(eventOf('slow'), true).claimed;
     if (!slow) throw new Error('It was not claimed.');
-    for (let beat = 1; beat <= 3; beat += 1) {
+    for (let heartbeat = 1; heartbeat <= 3; heartbeat += 1) {
       for (let index = 0; index < 20; index += 1)
-        await recordEnded(store, eventOf(`trace-${beat}-${index}`), done);
+        await recordEnded(store, eventOf(`trace-${heartbeat}-${index}`), done);
       await store.keepAlive();
       await store.keepAlive();
-      expect(await endedUpTo(opened)).toBe(slow.sequence + 20 * beat);
+      expect(await endedUpTo(opened)).toBe(slow.sequence + 20 * heartbeat);
       expect(await session.query('select from ringback.ended')).toEqual([]);
     }
     expect(await session.query('select sequence from ringback.owned')).toEqual([{ sequence: slow.sequence }]);

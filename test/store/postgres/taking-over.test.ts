@@ -186,16 +186,16 @@ describe('what a process had claimed', () => {
         await recordEnded(store, event, dueAt(now + 3_600_000), { decidedAt });
         return only(await claimDue(store, undefined, { now: now + 7_200_000 }));
       };
-      const putBack = await retried(leaving, 'put back', clock.now());
+      const requeued = await retried(leaving, 'requeued', clock.now());
       await retried(leaving, 'left', clock.now());
       await retried(dying, 'taken over', presentTime);
-      await leaving.requeue(putBack);
+      await leaving.requeue(requeued);
       await leaving.close();
       await silence(0);
       await other.keepAlive();
       // The clocks of this machine and of the database may differ a little.
       const due = await claimDue(other, undefined, { now: now + 600_000 });
-      expect(due.map(({ traceId }) => traceId)).toEqual(['put back', 'left', 'taken over']);
+      expect(due.map(({ traceId }) => traceId)).toEqual(['requeued', 'left', 'taken over']);
     },
   );
 

@@ -145,7 +145,7 @@ test(
   },
 );
 
-test('what is claimed arrives in the order of the claims, also if the app hears of several commits at once', async () => {
+test('what is claimed arrives in the order of the claims, also if several commits are reported to the app at once', async () => {
   const file = temporaryDatabase();
   const clock = new ManualClock();
   const store = new SqliteStore(file, clock);

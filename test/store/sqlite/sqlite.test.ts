@@ -94,7 +94,7 @@ describe('opening', () => {
       'cannot modify drift because it is a view',
     ],
     ['that are gone', 'drop table quarantine', 'no such table: quarantine'],
-  ])('an inbox with tables %s is refused in a sentence, and let go of', async (_what, sql, cause) => {
+  ])('an inbox with tables %s is refused in a sentence, and closed', async (_what, sql, cause) => {
     const database = temporaryDatabase();
     const { receiver: before } = await started({ database });
     await before.stop();

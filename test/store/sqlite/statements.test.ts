@@ -36,7 +36,7 @@ test('what a receiver does again and again leaves no statements behind', async (
     await logs.until('run_done', 5 * number);
     await logs.until('run_retry', 5 * number);
     // Time for the looks after other processes and for retries, in each of which something is read or written.
-    for (let heartbeat = 0; heartbeat < 5; heartbeat += 1) {
+    for (let heartbeat = 0; heartheartbeat < 5; heartheartbeat += 1) {
       clock.advance(2_000);
       await turn();
     }

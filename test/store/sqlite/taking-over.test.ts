@@ -14,7 +14,7 @@ function options(): ProcessOptions {
 }
 
 /** How often a process heartbeats, in milliseconds. */
-const beat = 2_000;
+const heartbeat = 2_000;
 
 /** A process in the middle of a run. */
 async function holding(given: ProcessOptions): Promise<ReceiverProcess> {
@@ -36,8 +36,8 @@ async function another({ database }: ProcessOptions) {
 /** How much time passes until it takes something over, in milliseconds. */
 async function takenOverAfter({ clock, logs }: Awaited<ReturnType<typeof another>>): Promise<number> {
   const before = clock.elapsed();
-  for (await clock.timer(beat); logs.of('claims_taken_over').length === 0; await clock.timer(beat))
-    clock.advance(beat);
+  for (await clock.timer(heartbeat); logs.of('claims_taken_over').length === 0; await clock.timer(heartbeat))
+    clock.advance(heartbeat);
   return clock.elapsed() - before;
 }
 

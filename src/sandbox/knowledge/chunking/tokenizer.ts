@@ -38,7 +38,7 @@ export async function tokenizer(): Promise<Tokenizer> {
  * The most characters of a piece: merging its bytes takes quadratic time, and a text without a space may be a megabyte
  * long. No real word comes near.
  */
-const longest = 128;
+const maxLength = 128;
 
 /**
  * Tokens of cl100k_base never cross pieces: a word with the space before it, three digits, a run of punctuation, white
@@ -47,12 +47,12 @@ const longest = 128;
 const piece = new RegExp(
   [
     "'(?:[sS]|[dD]|[mM]|[tT]|[lL][lL]|[vV][eE]|[rR][eE])",
-    String.raw`[^\r\n\p{L}\p{N}]?\p{L}{1,${longest}}`,
+    String.raw`[^\r\n\p{L}\p{N}]?\p{L}{1,${maxLength}}`,
     String.raw`\p{N}{1,3}`,
-    String.raw` ?[^\s\p{L}\p{N}]{1,${longest}}[\r\n]{0,${longest}}`,
-    String.raw`\s{1,${longest}}$`,
-    String.raw`\s{0,${longest}}[\r\n]`,
-    String.raw`\s{1,${longest}}(?!\S)`,
+    String.raw` ?[^\s\p{L}\p{N}]{1,${maxLength}}[\r\n]{0,${maxLength}}`,
+    String.raw`\s{1,${maxLength}}$`,
+    String.raw`\s{0,${maxLength}}[\r\n]`,
+    String.raw`\s{1,${maxLength}}(?!\S)`,
     String.raw`\s`,
   ].join('|'),
   'gu',

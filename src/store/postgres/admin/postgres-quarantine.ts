@@ -31,7 +31,7 @@ export function quarantineOn(session: Session): QuarantineStore {
    * Keeps unauthenticated deliveries one at a time, so that a flood of them leaves connections to others. One whose
    * turn comes after its sender was answered is not kept.
    */
-  const keepInTurn = (record: QuarantineRecord): Promise<Quarantined> => {
+  const keepOneByOne = (record: QuarantineRecord): Promise<Quarantined> => {
     let waiting: QuarantineRecord | undefined = record;
     const kept = keeping.then(() => {
       if (!waiting) throw new Error('too many deliveries wait for the quarantine');
@@ -44,7 +44,7 @@ export function quarantineOn(session: Session): QuarantineStore {
   return {
     keep: (record) =>
       record.kind === 'not_authentic'
-        ? keepInTurn(record)
+        ? keepOneByOne(record)
         : recordedInTime(session.clock, keepDelivery(session.intake, record)),
 
     async list(filter) {

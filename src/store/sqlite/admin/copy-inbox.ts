@@ -21,7 +21,7 @@ export const temporaryFix = 'Set TMPDIR to a folder that you may write to, and t
  * @throws RingbackError `backup_failed`
  */
 export function copyInbox(file: string, to: string, fix?: string): void {
-  // Of this copy alone: another one to the same name may be under way.
+  // Of this copy alone: another one to the same name may be in progress.
   const partial = `${to}.${randomUUID()}.partial`;
   try {
     refuseTaken(to);

@@ -25,7 +25,7 @@ export class Liveness {
     const isPrompt = await this.#heartbeat(processes, askedAt);
     // While the database was locked no process could write a heartbeat, so counting missed ones starts again.
     if (!isPrompt) processes.forgiveMissedHeartbeats();
-    const dead = [...processes.dead(), ...(isPrompt ? processes.lookAtSilent() : [])];
+    const dead = [...processes.dead(), ...(isPrompt ? processes.withoutHeartbeats() : [])];
     return dead.length === 0 ? 0 : this.#session.write('membership', 'takeOver', [dead]);
   }
 

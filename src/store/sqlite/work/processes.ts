@@ -133,7 +133,7 @@ export class Processes implements Holder {
    * Looks at the heartbeats of the other processes. Returns those silent for so long that they count as dead. Call it
    * only when this process can write, so that the others could have written too.
    */
-  lookAtSilent(): number[] {
+  withoutHeartbeats(): number[] {
     return this.#others().flatMap(({ id, heartbeats }) => {
       const last = this.#looks.get(id);
       const missedHeartbeats = last?.heartbeats === heartbeats ? last.missedHeartbeats + 1 : 0;

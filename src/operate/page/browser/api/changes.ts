@@ -62,14 +62,14 @@ function listen(): Listener {
     restart();
     changed();
   };
-  let silence: ReturnType<typeof setTimeout> | undefined;
-  const heard = () => {
-    clearTimeout(silence);
-    silence = setTimeout(lost, maxSilence);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const restartTimer = () => {
+    clearTimeout(timer);
+    timer = setTimeout(lost, maxSilence);
   };
-  heard();
+  restartTimer();
   source.addEventListener('changed', ({ data }: MessageEvent<string>) => {
-    heard();
+    restartTimer();
     changed((JSON.parse(data) as { readonly topics: readonly string[] }).topics);
   });
   source.addEventListener('error', () => {
@@ -80,12 +80,12 @@ function listen(): Listener {
     changed();
   });
   source.addEventListener('open', () => {
-    heard();
+    restartTimer();
     if (isLost) changed();
     isLost = false;
   });
   return () => {
-    clearTimeout(silence);
+    clearTimeout(timer);
     source.close();
     stopPolling?.();
   };

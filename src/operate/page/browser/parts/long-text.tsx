@@ -1,5 +1,5 @@
-/** The longest piece, in characters. */
-const longest = 2_000;
+/** The maximum length of a piece, in characters. */
+const maxLength = 2_000;
 
 /** Foreign text of any length, in a region of its own. */
 export function LongText({ text, label }: { readonly text: string; readonly label: string }) {
@@ -27,8 +27,8 @@ export function Pieces({ text }: { readonly text: string }) {
 function piecesOf(text: string): readonly string[] {
   const pieces: string[] = [];
   for (let at = 0; at < text.length;) {
-    const piece = text.slice(at, at + longest + 1);
-    const length = piece.length <= longest ? piece.length : endIn(piece);
+    const piece = text.slice(at, at + maxLength + 1);
+    const length = piece.length <= maxLength ? piece.length : endIn(piece);
     pieces.push(text.slice(at, at + length));
     at += length;
   }
@@ -37,8 +37,8 @@ function piecesOf(text: string): readonly string[] {
 
 /** Where to end a piece that is one character too long. */
 function endIn(piece: string): number {
-  const [line, word] = [piece.lastIndexOf('\n', longest - 1), piece.lastIndexOf(' ', longest - 1)];
+  const [line, word] = [piece.lastIndexOf('\n', maxLength - 1), piece.lastIndexOf(' ', maxLength - 1)];
   const end = [line, word].find((place) => place > 0);
   if (end !== undefined) return end + 1;
-  return (piece.codePointAt(longest - 1) ?? 0) > 0xff_ff ? longest - 1 : longest;
+  return (piece.codePointAt(maxLength - 1) ?? 0) > 0xff_ff ? maxLength - 1 : maxLength;
 }

@@ -142,10 +142,10 @@ function LaneName({
   readonly at: readonly [x: number, y: number];
   readonly isWide: boolean;
 }) {
-  const longest = isWide ? 15 : 40;
+  const maxLength = isWide ? 15 : 40;
   return (
     <text class="lane-name" x={x} y={y} text-anchor={isWide ? 'end' : 'start'}>
-      {name.length > longest ? `${name.slice(0, longest - 1)}…` : name}
+      {name.length > maxLength ? `${name.slice(0, maxLength - 1)}…` : name}
       <title>{name}</title>
     </text>
   );

@@ -29,7 +29,7 @@ const markRoom = 34;
 const rowHeight = 15;
 /** Of more marks close together, not all have a label. The legend names their shapes, and the table says the rest. */
 const maxRows = 8;
-const longestLabel = 30;
+const maxLabel = 30;
 /** Rather too wide than too narrow: texts must not overlap. */
 const letterWidth = 7;
 
@@ -64,7 +64,7 @@ function textsOf({ spans, marks }: Lane, area: Area): { readonly at: number; rea
 }
 
 function cut(label: string): string {
-  return label.length > longestLabel ? `${label.slice(0, longestLabel - 1)}…` : label;
+  return label.length > maxLabel ? `${label.slice(0, maxLabel - 1)}…` : label;
 }
 
 export function DrawnLane({
