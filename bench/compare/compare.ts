@@ -18,7 +18,7 @@ export async function compare({ isQuick }: { isQuick: boolean }): Promise<void> 
   };
   const run = async (comparisons: readonly Comparison[]): Promise<Results[]> => {
     const all = await runRounds(comparisons, rounds);
-    for (const [place, results] of all.entries()) tell(comparisons[place]?.title ?? '', results);
+    for (const [index, results] of all.entries()) tell(comparisons[index]?.title ?? '', results);
     return all;
   };
   const common = { seconds, ...(isQuick && { warmUpSeconds: 1 }) };

@@ -61,8 +61,8 @@ export async function comparePeers(sitting: Sitting, { isQuick }: { isQuick: boo
     ...(isQuick && { warmUpSeconds: 1 }),
   }));
   const all = await runRounds(comparisons, rounds);
-  const compared = comparisons.map((comparison, place) =>
-    partOf(sitting, comparison, all[place] ?? new Map()),
+  const compared = comparisons.map((comparison, index) =>
+    partOf(sitting, comparison, all[index] ?? new Map()),
   );
   const parts = [...compared, ...(isQuick ? [] : ((await more?.(rounds)) ?? []))];
 

@@ -84,8 +84,8 @@ async function together({ file, counts }: Measured, count: number): Promise<Toge
     while (servers.length < count) servers.push(await serverFile(file)(backend.address));
     const run = (time: number, max: number) =>
       Promise.all(
-        servers.map(({ port }, place) =>
-          (loads[place] as Load).run({
+        servers.map(({ port }, index) =>
+          (loads[index] as Load).run({
             port,
             connections: connections / count,
             body: '0.4 KB',

@@ -11,6 +11,6 @@ export function withoutControls(text: string): string {
 }
 
 export function escaped(found: string): string {
-  const units = Array.from({ length: found.length }, (_, place) => found.charCodeAt(place));
+  const units = Array.from({ length: found.length }, (_, index) => found.charCodeAt(index));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }

@@ -18,12 +18,13 @@ const maxReadingCrashes = 5;
 export function conclude({ claimed, handler }: Run, outcome: Outcome, now: number): Conclusion {
   const attempts = claimed.attempts + 1;
   if (outcome.kind === 'done') return { state: { kind: 'done' }, attempts, cause: undefined };
-  const { cause, place } = outcome;
+  const { cause, location } = outcome;
   const reason = outcome.reason.slice(0, maxReason);
-  if (outcome.kind === 'dead') return { state: { kind: 'dead', reason }, attempts, cause, place };
+  if (outcome.kind === 'dead') return { state: { kind: 'dead', reason }, attempts, cause, location };
   if (!outcome.counts) return { state: { kind: 'due', at: 0, reason }, attempts: claimed.attempts, cause };
-  if (attempts >= handler.retry.attempts) return { state: { kind: 'dead', reason }, attempts, cause, place };
-  return { state: { kind: 'due', at: now + outcome.delay, reason }, attempts, cause, place };
+  if (attempts >= handler.retry.attempts)
+    return { state: { kind: 'dead', reason }, attempts, cause, location };
+  return { state: { kind: 'due', at: now + outcome.delay, reason }, attempts, cause, location };
 }
 
 /** How a run ends without an attempt: none is left, or reading its event kills processes. Undefined if it may begin. */
@@ -70,10 +71,10 @@ export function failureOf(
 ): Failure | undefined {
   if (state.kind === 'done' || (state.kind === 'due' && attempts === before)) return undefined;
   const cause = conclusion.cause ?? 'event_unreadable';
-  const { place } = conclusion;
+  const { location } = conclusion;
   const message = withoutVariables(state.reason);
-  const group = fingerprintOf(handler, cause, place, message);
-  return { group, cause, place, reason: state.reason, message, duration: Math.round(duration) };
+  const group = fingerprintOf(handler, cause, location, message);
+  return { group, cause, location, reason: state.reason, message, duration: Math.round(duration) };
 }
 
 function deadFor(reason: string): RunState {

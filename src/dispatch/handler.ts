@@ -19,13 +19,13 @@ export type Outcome =
       readonly reason: string;
       readonly cause: string;
       /** Where in the user's own files the error was thrown. */
-      readonly place?: string | undefined;
+      readonly location?: string | undefined;
     }
   | {
       readonly kind: 'dead';
       readonly reason: string;
       readonly cause: string;
-      readonly place?: string | undefined;
+      readonly location?: string | undefined;
     };
 
 /** How a handler's failed runs are retried. Times in milliseconds. */

@@ -1,7 +1,7 @@
 /** The errors by which a handler decides what happens to its run, and the outcome of an attempt that threw. */
 import { RingbackError, configError } from '../errors/errors.ts';
 import { describe } from '../errors/option-problems.ts';
-import { placeThrownAt } from '../kit/error-location.ts';
+import { locationThrownAt } from '../kit/error-location.ts';
 import { classOf, reasonOf } from '../kit/error-text.ts';
 import type { Outcome } from './handler.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
@@ -100,10 +100,10 @@ export function missedDeadline(timeout: number, delay: number): Outcome {
 export function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
   const reason = reasonOf(thrown);
   try {
-    const place = placeThrownAt(thrown);
-    if (Discard.is(thrown)) return { kind: 'dead', reason, cause: 'Discard', place };
-    if (RetryLater.is(thrown)) return failed('RetryLater', reason, delayOf(thrown) ?? backoff(), place);
-    return failed(causeOf(thrown), reason, backoff(), place);
+    const location = locationThrownAt(thrown);
+    if (Discard.is(thrown)) return { kind: 'dead', reason, cause: 'Discard', location };
+    if (RetryLater.is(thrown)) return failed('RetryLater', reason, delayOf(thrown) ?? backoff(), location);
+    return failed(causeOf(thrown), reason, backoff(), location);
   } catch {
     return failed('unknown', reason, backoff());
   }
@@ -119,6 +119,6 @@ export function causeOf(thrown: unknown): string {
   return thrown instanceof RingbackError ? thrown.code : classOf(thrown);
 }
 
-function failed(cause: string, reason: string, delay: number, place?: string): Outcome {
-  return { kind: 'retry', delay, counts: true, reason, cause, place };
+function failed(cause: string, reason: string, delay: number, location?: string): Outcome {
+  return { kind: 'retry', delay, counts: true, reason, cause, location };
 }

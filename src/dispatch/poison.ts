@@ -73,8 +73,8 @@ export class PoisonRuns<Lanes> {
   mayRead({ readingCrashes }: CrashCounts): Promise<(() => void) | undefined> {
     return new Promise((begin) => {
       if (this.#isStopped) return begin(undefined);
-      const place = this.#readings.findIndex((other) => other.readingCrashes > readingCrashes);
-      this.#readings.splice(place < 0 ? this.#readings.length : place, 0, { readingCrashes, begin });
+      const index = this.#readings.findIndex((other) => other.readingCrashes > readingCrashes);
+      this.#readings.splice(index < 0 ? this.#readings.length : index, 0, { readingCrashes, begin });
       // Not at once: events that were claimed with it may go first.
       queueMicrotask(() => this.#alone === undefined && this.#readNext());
     });

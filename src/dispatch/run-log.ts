@@ -7,7 +7,7 @@ import type { Conclusion, Run } from './run.ts';
 export function report(
   telemetry: Telemetry,
   { claimed }: Run,
-  { state, attempts, cause, place, unreadable: reason }: Conclusion,
+  { state, attempts, cause, location, unreadable: reason }: Conclusion,
   duration: number,
 ): void {
   const { traceId, callId, eventName, handler, replay } = claimed;
@@ -21,7 +21,7 @@ export function report(
     replay: replay?.id,
     duration: Math.round(duration),
     cause,
-    place,
+    location,
   });
   if (state.kind === 'done') telemetry.report('run_done', fields);
   if (state.kind === 'dead') telemetry.report('run_dead', fields);
@@ -60,17 +60,17 @@ export function reportBlocking(telemetry: Telemetry, { claimed }: Run, duration:
 export function reportFailedCommit(telemetry: Telemetry, { claimed }: Run, failure: Outcome): void {
   if (failure.kind === 'done') return;
   const { traceId, handler } = claimed;
-  const { cause, place } = failure;
-  telemetry.report('commit_failed', { traceId, handler, cause, place });
+  const { cause, location } = failure;
+  telemetry.report('commit_failed', { traceId, handler, cause, location });
 }
 
 /** Logs that a handler failed after its commit: what it left undone is not retried, so a person has to know. */
 export function reportAfterCommit(
   telemetry: Telemetry,
   { claimed: { traceId, handler } }: Run,
-  { cause, place }: Exclude<Outcome, { kind: 'done' }>,
+  { cause, location }: Exclude<Outcome, { kind: 'done' }>,
 ): void {
-  telemetry.report('run_failed_after_commit', { traceId, handler, cause, place });
+  telemetry.report('run_failed_after_commit', { traceId, handler, cause, location });
 }
 
 /** Logs that the claim on a run has passed to another process. */

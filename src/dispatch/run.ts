@@ -25,7 +25,7 @@ export interface Conclusion {
   /** Why the run isn't done, as one word that is safe to log. */
   readonly cause: string | undefined;
   /** Where in the user's own files the error was thrown. */
-  readonly place?: string | undefined;
+  readonly location?: string | undefined;
   /** Why the stored event can't be read, as one word. */
   readonly unreadable?: string | undefined;
 }

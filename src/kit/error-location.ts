@@ -4,7 +4,7 @@ import { isError } from './error-text.ts';
 import { isBundled, ownFile } from './own-files.ts';
 
 /**
- * The folder of Ringback's own files, which are skipped: users look for the place in their code. In a bundle, both are
+ * The folder of Ringback's own files, which are skipped: users look for the location in their code. In a bundle, both are
  * one file.
  */
 const ownFolder = isBundled() ? undefined : fileURLToPath(ownFile('../', import.meta.url));
@@ -13,16 +13,16 @@ const ownFolder = isBundled() ? undefined : fileURLToPath(ownFile('../', import.
  * Where in the user's own files an error was thrown, as `file:line:column`; undefined if its stack doesn't show that.
  * Paths below the working directory are relative to it.
  */
-export function placeOf(error: unknown): string | undefined {
-  return isError(error) ? firstPlaceIn((error.stack ?? '').split('\n')) : undefined;
+export function locationOf(error: unknown): string | undefined {
+  return isError(error) ? firstLocationIn((error.stack ?? '').split('\n')) : undefined;
 }
 
 /**
  * The same for what a handler has thrown, for the log. It doesn't search the message, which may hold anything, even
- * text that looks like a place. Undefined if the message was changed after the stack was written: nobody knows where
+ * text that looks like a location. Undefined if the message was changed after the stack was written: nobody knows where
  * the old one ends. Never throws, whatever it is given.
  */
-export function placeThrownAt(error: unknown): string | undefined {
+export function locationThrownAt(error: unknown): string | undefined {
   try {
     if (!isError(error)) return undefined;
     const { stack = '', message } = error;
@@ -33,18 +33,18 @@ export function placeThrownAt(error: unknown): string | undefined {
     const [, ...frames] = stack.slice(at + message.length).split('\n');
     const end = frames.findIndex((line) => !/^\s+at /.test(line));
     // Text after the frames may be another error's message, with anything in it.
-    return firstPlaceIn(end === -1 ? frames : frames.slice(0, end));
+    return firstLocationIn(end === -1 ? frames : frames.slice(0, end));
   } catch {
     return undefined;
   }
 }
 
-function firstPlaceIn(lines: readonly string[]): string | undefined {
+function firstLocationIn(lines: readonly string[]): string | undefined {
   for (const line of lines) {
-    const [, file, place] = /(?:^|[ (])((?:file:\/\/)?\/[^()]*?)((?::\d+){1,2})\)?$/.exec(line) ?? [];
-    if (file === undefined || place === undefined) continue;
+    const [, file, location] = /(?:^|[ (])((?:file:\/\/)?\/[^()]*?)((?::\d+){1,2})\)?$/.exec(line) ?? [];
+    if (file === undefined || location === undefined) continue;
     const path = file.startsWith('file:') ? fileURLToPath(file) : file;
-    if (isUsers(path)) return fromHere(path) + place;
+    if (isUsers(path)) return fromHere(path) + location;
   }
   return undefined;
 }

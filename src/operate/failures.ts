@@ -7,7 +7,7 @@ import type { HistoryStore } from '../store/history-store.ts';
 import { type Account, type Audit, accountSchema } from './audit.ts';
 
 /**
- * A group of similar failures: same handler, cause and place, with messages that differ only in ids, quoted text and
+ * A group of similar failures: same handler, cause and location, with messages that differ only in ids, quoted text and
  * numbers.
  */
 export interface FailureGroup extends Omit<KeptGroup, 'firstSeenAt' | 'lastSeenAt' | 'mutedAt'> {
@@ -110,6 +110,6 @@ export class Failures {
     const rows = await history.list('hour', first, present + hour);
     const counts = new Map(rows.map(({ name, at, count }) => [`${name} ${at}`, count]));
     return (id) =>
-      Array.from({ length: hours }, (_, place) => counts.get(`group:${id} ${first + place * hour}`) ?? 0);
+      Array.from({ length: hours }, (_, index) => counts.get(`group:${id} ${first + index * hour}`) ?? 0);
   }
 }

@@ -2,7 +2,7 @@
 import { statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Clock } from '../kit/clock.ts';
-import { placeName, readPlace, wrongPlace } from '../store/postgres/connection/place.ts';
+import { targetName, readTarget, wrongTarget } from '../store/postgres/connection/target.ts';
 import { PostgresStore } from '../store/postgres/postgres-store.ts';
 import { SqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store, StoreFactory } from '../store/store.ts';
@@ -14,11 +14,11 @@ export type Database = string | StoreFactory | Store;
 const noFile = /^\w[\w+.-]*:\/\/|^postgres(ql)?:|\bpassword=/i;
 
 export function isDatabaseName(text: string): boolean {
-  return readPlace(text) !== undefined || (text !== '' && !noFile.test(text));
+  return readTarget(text) !== undefined || (text !== '' && !noFile.test(text));
 }
 
 /** What is wrong with a text that names no database. */
-export const wrongDatabase = wrongPlace;
+export const wrongDatabase = wrongTarget;
 
 /** Whether another process can open the same inbox. */
 export function isSharable(database: Database): boolean {
@@ -30,7 +30,7 @@ export function isSharable(database: Database): boolean {
  * path is resolved against the current folder at the time of this call.
  */
 export function freeDiskOf(database: Database): () => Promise<number | undefined> {
-  if (typeof database !== 'string' || database === ':memory:' || readPlace(database))
+  if (typeof database !== 'string' || database === ':memory:' || readTarget(database))
     return () => Promise.resolve(undefined);
   const folder = dirname(resolve(database));
   return () =>
@@ -42,16 +42,16 @@ export function freeDiskOf(database: Database): () => Promise<number | undefined
 
 /** The name of the database in messages: a file as it was given, a URL without its credentials. */
 export function databaseName(database: string): string {
-  const place = readPlace(database);
-  if (place) return placeName(place);
+  const target = readTarget(database);
+  if (target) return targetName(target);
   return noFile.test(database) ? 'a URL' : database;
 }
 
 /** The store of a database. Opens nothing. */
 export function storeOf(database: Database, clock: Clock): Store {
   if (typeof database !== 'string') return 'createStore' in database ? database.createStore(clock) : database;
-  const place = readPlace(database);
-  if (place === undefined) return new SqliteStore(database, clock);
+  const target = readTarget(database);
+  if (target === undefined) return new SqliteStore(database, clock);
   // The type of what it passes to `ctx.commit` matters only to the user, who wrote the URL.
-  return new PostgresStore(place, clock) as unknown as Store;
+  return new PostgresStore(target, clock) as unknown as Store;
 }

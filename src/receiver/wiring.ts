@@ -140,7 +140,7 @@ function report(
   { store, telemetry, hooks }: Pick<Common, 'store' | 'telemetry' | 'hooks'>,
 ): void {
   const database = store.name;
-  if (notice.kind === 'transaction_left_open') telemetry.report(notice.kind, { place: notice.place });
+  if (notice.kind === 'transaction_left_open') telemetry.report(notice.kind, { location: notice.location });
   if (notice.kind === 'wal_missing') telemetry.report(notice.kind, { database });
   if (notice.kind !== 'replaced') return;
   telemetry.report('database_replaced', { database, found: notice.found });

@@ -1,7 +1,7 @@
 import { RingbackError, configError } from '../errors/errors.ts';
 import { isError, messageOf } from '../kit/error-text.ts';
 import { type Clock, inTime, pause } from '../kit/clock.ts';
-import { placeThrownAt } from '../kit/error-location.ts';
+import { locationThrownAt } from '../kit/error-location.ts';
 import { type PreparedSecret, type Secrets, prepareSecrets } from './secrets.ts';
 
 /** The user's function that returns the secrets. */
@@ -144,8 +144,8 @@ function kindOf(error: unknown): string {
   if (!isError(error)) return `it threw something of type ${typeof error}`;
   // fetch puts the reason for a failed connection into the error's cause.
   const code = codeOf(error) ?? codeOf(error.cause);
-  const place = placeThrownAt(error);
-  return [error.name, code, place && `(${place})`].filter((part) => part !== undefined).join(' ');
+  const location = locationThrownAt(error);
+  return [error.name, code, location && `(${location})`].filter((part) => part !== undefined).join(' ');
 }
 
 /** An error's code if it has the form of ECONNREFUSED. Any other may hold anything. */

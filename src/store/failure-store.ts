@@ -19,7 +19,7 @@ export interface Failure {
   /** The error's class or code. */
   readonly cause: string;
   /** Where in the user's files the error was thrown. */
-  readonly place: string | undefined;
+  readonly location: string | undefined;
   readonly reason: string;
   /** The reason without its variable parts. */
   readonly message: string;
@@ -40,7 +40,7 @@ export interface FailureGroup {
   readonly id: string;
   readonly handler: string;
   readonly cause: string;
-  readonly place: string | undefined;
+  readonly location: string | undefined;
   readonly message: string;
   /** How many of the runs are dead letters, counted up to 10,000. */
   readonly dead: number;

@@ -238,5 +238,5 @@ export type StoreNotice =
   | { readonly kind: 'replaced'; readonly found: string }
   /** The last process crashed, and the write-ahead log that it left behind is missing. */
   | { readonly kind: 'wal_missing' }
-  /** User code began a transaction at this place in its files and left it open. The store rolled it back. */
-  | { readonly kind: 'transaction_left_open'; readonly place: string | undefined };
+  /** User code began a transaction at this location in its files and left it open. The store rolled it back. */
+  | { readonly kind: 'transaction_left_open'; readonly location: string | undefined };

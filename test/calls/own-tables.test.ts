@@ -62,7 +62,7 @@ describe('receiver.database', () => {
     ['in a file', temporaryDatabase],
   ])('%s, a transaction that is begun by hand', (_where, database) => {
     test.each(['begin', 'begin immediate', 'savepoint mine'])(
-      'with %s and left open is rolled back and its place is reported, and all else goes on',
+      'with %s and left open is rolled back and its location is reported, and all else goes on',
       async (begin) => {
         const { receiver, logs } = made({ database: database() });
         const users = receiver.database;
@@ -73,8 +73,8 @@ describe('receiver.database', () => {
         users.prepare(begin).run();
         users.prepare('insert into orders values (?)').run('left open');
         expect((await deliver(receiver)).status).toBe(200);
-        const place = expect.stringMatching(/^test\/calls\/own-tables\.test\.ts:\d+:\d+$/) as string;
-        expect(logs.of('transaction_left_open')).toMatchObject([{ place }, { place }]);
+        const location = expect.stringMatching(/^test\/calls\/own-tables\.test\.ts:\d+:\d+$/) as string;
+        expect(logs.of('transaction_left_open')).toMatchObject([{ location }, { location }]);
         expect(users.prepare('select * from orders').all()).toEqual([]);
       },
     );

@@ -76,7 +76,7 @@ describe('ringback backtest', () => {
       const [error] = reports[0]?.errors ?? [];
       expect(error).toMatchObject({ ending: 'failed', cause: 'TypeError', message: 'no account for …' });
       expect(error?.traceId).toBe('t-well');
-      expect(error?.place).toMatch(/^app\.ts:\d+:\d+$/v);
+      expect(error?.location).toMatch(/^app\.ts:\d+:\d+$/v);
     },
   );
 

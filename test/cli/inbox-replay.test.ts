@@ -37,7 +37,7 @@ describe('ringback inbox replay', () => {
       const collecting = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db'), clock });
       await collecting.start();
       // So many that a handler would run before the last of them is looked at.
-      const waiting = Array.from({ length: 300 }, (_, place) => `t-${place}`);
+      const waiting = Array.from({ length: 300 }, (_, index) => `t-${index}`);
       await concurrently(waiting, 50, async (traceId) => {
         const delivery = buildDelivery('call-ended', { secret, traceId });
         expect(await deliver(collecting, delivery)).toMatchObject({ status: 200 });

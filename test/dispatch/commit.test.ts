@@ -40,7 +40,7 @@ describe('ctx.commit', () => {
     await deliver(receiver, bodyOf({ callId: 'call-1' }));
     await logs.until('run_done');
     expect(logs.of('run_failed_after_commit')).toMatchObject([
-      { cause: 'Error', place: expect.stringMatching(/commit\.test\.ts:\d+/) },
+      { cause: 'Error', location: expect.stringMatching(/commit\.test\.ts:\d+/) },
     ]);
     expect(await ordersIn(database, receiver)).toEqual(['call-1']);
   });
@@ -57,7 +57,7 @@ describe('ctx.commit', () => {
     await logs.until('run_done');
     expect(logs.of('commit_failed')).toMatchObject([{ cause: 'commit_repeated' }]);
     expect(logs.of('run_failed_after_commit')).toMatchObject([
-      { cause: 'commit_repeated', place: expect.stringMatching(/commit\.test\.ts:\d+/) },
+      { cause: 'commit_repeated', location: expect.stringMatching(/commit\.test\.ts:\d+/) },
     ]);
     expect(await ordersIn(database, receiver)).toEqual(['call-1']);
   });
@@ -217,11 +217,11 @@ describe('ctx.commit', () => {
     const script = new Script(unawaited, '');
     expect(await script.line('effects')).toEqual({ effects: 1 });
     expect(await script.exit()).toBe(0);
-    const place = expect.stringMatching(/unawaited-process\.ts:\d+/);
+    const location = expect.stringMatching(/unawaited-process\.ts:\d+/);
     expect(script.lines('event', 'commit_failed')).toMatchObject([
-      { traceId: 'repeated', handler: 'careless', cause: 'commit_repeated', place },
-      { traceId: 'late', handler: 'careless', cause: 'commit_too_late', place },
-      { traceId: 'hidden', handler: 'careless', cause: 'RangeError', place },
+      { traceId: 'repeated', handler: 'careless', cause: 'commit_repeated', location },
+      { traceId: 'late', handler: 'careless', cause: 'commit_too_late', location },
+      { traceId: 'hidden', handler: 'careless', cause: 'RangeError', location },
     ]);
     expect(script.lines('event', 'run_retry')).toMatchObject([
       { traceId: 'throwing', cause: 'RangeError' },

@@ -123,7 +123,7 @@ test.skipIf(isOnPostgres)(
   },
 );
 
-test('the place of a failure is that of its own frames, whatever follows them', async () => {
+test('the location of a failure is that of its own frames, whatever follows them', async () => {
   const { logs, receiver } = await started({}, (r) =>
     r.on('*', () => {
       const cause = new Error('said:\n    at /srv/+15551234567:3:4');
@@ -138,7 +138,7 @@ test('the place of a failure is that of its own frames, whatever follows them', 
 });
 
 test.each(['not saved', 'Error', '', 'said:', '4'])(
-  'no place of a failure comes from what its message was before: %j',
+  'no location of a failure comes from what its message was before: %j',
   async (message) => {
     const { logs, receiver } = await started({}, (r) =>
       r.on('*', () => {

@@ -18,8 +18,8 @@ const maxFollowing = { call: 2_000, strict: 250 };
 
 async function fill(receiver: Receiver, { calls, each }: { calls: number; each: number }): Promise<void> {
   for (let call = 0; call < calls; call += 1) {
-    const bodies = Array.from({ length: each }, (_, place) =>
-      bodyOf({ traceId: `trace-${call}-${place}`, callId: `call-${call}` }),
+    const bodies = Array.from({ length: each }, (_, index) =>
+      bodyOf({ traceId: `trace-${call}-${index}`, callId: `call-${call}` }),
     );
     await deliverAll(receiver, bodies);
   }
@@ -48,8 +48,8 @@ test('a call has no more in memory than its bound, however large its events are'
   );
   const size = 1_000_000;
   const payload = { filler: 'x'.repeat(size) };
-  for (let place = 0; place < 60; place += 1)
-    await deliver(receiver, bodyOf({ traceId: `trace-${place}`, callId: 'call-1', payload }));
+  for (let index = 0; index < 60; index += 1)
+    await deliver(receiver, bodyOf({ traceId: `trace-${index}`, callId: 'call-1', payload }));
   const count = async (from: string) => (await rowsIn(database, `select 1 from ${from}`)).length;
   await logs.until('run_done', 60);
   for (let turns = 0; turns < 300; turns += 1) await turn();
@@ -65,17 +65,17 @@ test('many handlers together claim no more than the bound in memory, however muc
   let isBroken = true;
   const { receiver, logs } = await started({ clock, database, random: () => 0.5 }, (r) => {
     const options = { timeout: '1h', concurrency: 1, retry: { base: 60_000, cap: 60_000 } } as const;
-    for (let place = 0; place < 12; place += 1)
-      r.on('*', { ...options, name: `handler-${place}` }, async () => {
+    for (let index = 0; index < 12; index += 1)
+      r.on('*', { ...options, name: `handler-${index}` }, async () => {
         if (isBroken) throw new Error('not yet');
         await gate.pass();
       });
   });
   const payload = { filler: 'x'.repeat(1_000_000) };
-  for (let place = 0; place < 9; place += 1) {
-    const body = bodyOf({ traceId: `trace-${place}`, callId: `call-${place}`, payload });
+  for (let index = 0; index < 9; index += 1) {
+    const body = bodyOf({ traceId: `trace-${index}`, callId: `call-${index}`, payload });
     await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
-    await logs.until('run_retry', 12 * (place + 1));
+    await logs.until('run_retry', 12 * (index + 1));
   }
   await expect.poll(async () => (await receiver.counts()).runs.due).toBe(9 * 12);
   isBroken = false;
@@ -107,7 +107,7 @@ test('a strict run is tried again when it is due, however many wait behind it', 
   await gate.reached;
   await deliverAll(
     receiver,
-    Array.from({ length: 270 }, (_, place) => bodyOf({ traceId: `behind-${place}`, callId: 'call-1' })),
+    Array.from({ length: 270 }, (_, index) => bodyOf({ traceId: `behind-${index}`, callId: 'call-1' })),
   );
   gate.open();
   for (const count of [1, 2]) {
@@ -132,7 +132,7 @@ test.each(['call', 'strict'] as const)(
         seen.push(traceId);
       }),
     );
-    const expected = Array.from({ length: count }, (_, place) => `trace-${place}`);
+    const expected = Array.from({ length: count }, (_, index) => `trace-${index}`);
     const [first, ...others] = expected.map((traceId) => bodyOf({ traceId, callId: 'call-1' }));
     await deliver(receiver, first);
     await gate.reached;
@@ -172,9 +172,9 @@ test('a delivery of a call that fills the memory does not scan all waiting event
   await deliverAll(receiver, full);
   await untilWaiting(1);
   const before = looks;
-  for (let place = 0; place < 20; place += 1) {
+  for (let index = 0; index < 20; index += 1) {
     await send();
-    await untilWaiting(2 + place);
+    await untilWaiting(2 + index);
   }
   expect(looks - before).toBeLessThan(5);
   gate.open();
@@ -218,8 +218,8 @@ test('a delivery of a call that another process works on does not scan all due r
   );
   await expect.poll(() => looks).toBeGreaterThan(0);
   const before = looks;
-  for (let place = 0; place < 20; place += 1) {
-    expect((await send(second.receiver, `trace-${place}`)).status).toBe(200);
+  for (let index = 0; index < 20; index += 1) {
+    expect((await send(second.receiver, `trace-${index}`)).status).toBe(200);
     for (let turns = 0; turns < 20; turns += 1) await turn();
   }
   expect(looks - before).toBeLessThan(5);

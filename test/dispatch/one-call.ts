@@ -17,7 +17,7 @@ export const eventOf = (traceId: string, payload: EventParts['payload'] = {}): s
 
 /** Delivers events of `count` other calls, one after the other. */
 export async function deliverOthers(receiver: Receiver, count: number): Promise<void> {
-  for (let place = 0; place < count; place += 1) {
-    await deliver(receiver, bodyOf({ traceId: `other-${place}`, callId: `other-${place}` }));
+  for (let index = 0; index < count; index += 1) {
+    await deliver(receiver, bodyOf({ traceId: `other-${index}`, callId: `other-${index}` }));
   }
 }

@@ -19,14 +19,14 @@ test.each(counts)('order %s: %i events of a call, most of which were in memory',
   const [database, clock] = [temporaryDatabase(), new ManualClock()];
   const gate = new Gate();
   const seen: number[] = [];
-  const places = Array.from({ length: count }, (_, place) => place);
+  const places = Array.from({ length: count }, (_, index) => index);
   const one = await started({ database, clock }, (r) =>
     r.on('*', { name: 'seeing', order }, async ({ traceId }) => {
       await gate.pass();
       seen.push(Number(traceId));
     }),
   );
-  const [first, ...others] = places.map((place) => eventOf(String(place)));
+  const [first, ...others] = places.map((index) => eventOf(String(index)));
   await deliver(one.receiver, first);
   await gate.reached;
   await deliverAll(one.receiver, others);

@@ -10,7 +10,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 
 const bodies = (count: number) => Array.from({ length: count }, (_, n) => bodyOf({ traceId: `t-${n}` }));
 /** From each to the next. */
-const gaps = (times: readonly number[]) => times.slice(1).map((time, place) => time - (times[place] ?? 0));
+const gaps = (times: readonly number[]) => times.slice(1).map((time, index) => time - (times[index] ?? 0));
 const hour = 3_600_000;
 
 /**

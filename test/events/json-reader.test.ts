@@ -97,8 +97,8 @@ const token = fc.constantFrom(
 const broken = fc
   .tuple(json, fc.nat(), fc.nat({ max: 2 }), fc.oneof(token, fc.constant('')))
   .map(([text, at, left, added]) => {
-    const place = at % (text.length + 1);
-    return text.slice(0, place) + added + text.slice(place + left);
+    const index = at % (text.length + 1);
+    return text.slice(0, index) + added + text.slice(index + left);
   });
 const soup = fc.array(token, { maxLength: 8 }).map((tokens) => tokens.join(''));
 

@@ -16,7 +16,7 @@ class Receiver {
 
   /** Deliveries come in. Those that may be taken in this turn are. */
   comes(count: number): void {
-    for (let place = 0; place < count; place += 1) {
+    for (let index = 0; index < count; index += 1) {
       this.#came += 1;
       void this.#take(this.#came);
     }

@@ -8,9 +8,9 @@ import { Gate } from '../support/gate.ts';
 
 /** An item of its own class, so that those that are still in memory can be counted. */
 class Item {
-  readonly place: number;
-  constructor(place: number) {
-    this.place = place;
+  readonly index: number;
+  constructor(index: number) {
+    this.index = index;
   }
 }
 
@@ -25,13 +25,13 @@ describe('eachAtOnce', () => {
     const inMemory: number[] = [];
     const endings = new Set<AbortSignal>();
     async function* items() {
-      for (let place = 0; place < itemCount; place += 1) yield new Item(place);
+      for (let index = 0; index < itemCount; index += 1) yield new Item(index);
       inMemory.push(queryObjects(Item, { format: 'count' }));
       longest.open();
     }
-    await eachAtOnce(items(), { max: 4, signal }, async ({ place }, ending) => {
+    await eachAtOnce(items(), { max: 4, signal }, async ({ index }, ending) => {
       endings.add(ending);
-      if (place === 0) await longest.pass();
+      if (index === 0) await longest.pass();
       expect(listenersOf(ending)).toBeLessThanOrEqual(1);
     });
     expect(inMemory[0]).toBeLessThan(10);

@@ -21,8 +21,8 @@ function giving(options: ReceiverOptions = {}) {
 }
 
 async function deliverMany(receiver: Receiver, clock: ManualClock, count: number): Promise<void> {
-  for (let place = 0; place < count; place += 1) {
-    const body = bodyOf({ traceId: `t-${place}` });
+  for (let index = 0; index < count; index += 1) {
+    const body = bodyOf({ traceId: `t-${index}` });
     await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
   }
 }

@@ -102,7 +102,7 @@ test('many of them cost one write, and what could not be written is written late
     };
   });
   const { receiver } = await started({ clock, database: store });
-  const bodies = Array.from({ length: 10 }, (_, place) => bodyOf({ traceId: `trace-${place}` }));
+  const bodies = Array.from({ length: 10 }, (_, index) => bodyOf({ traceId: `trace-${index}` }));
   for (let copies = 0; copies < 4; copies += 1) for (const body of bodies) await take(receiver, clock, body);
   expect(writes).toBe(0);
   await expect.poll(clock.passing(() => duplicatesOf(receiver, 'trace-9'))).toMatchObject({ count: 3 });

@@ -26,8 +26,8 @@ describe('failed attempts', () => {
       clock.advance(10_000);
     }
     await logs.until('run_dead');
-    const place = expect.stringContaining('failures.test.ts');
-    const common = { duration: 7, place };
+    const location = expect.stringContaining('failures.test.ts');
+    const common = { duration: 7, location };
     const early = { ...common, outcome: 'retry', cause: 'TypeError' };
     expect(await failuresOf(receiver, 'a')).toMatchObject([
       { ...common, attempt: 3, outcome: 'dead', cause: 'Discard', reason: 'the customer is gone' },

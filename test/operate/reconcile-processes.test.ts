@@ -12,7 +12,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 
 const script = fileURLToPath(new URL('./reconcile-process.ts', import.meta.url));
 const names = ['CallHandler.CallStarted', 'CallHandler.CallEnded', 'callAnalysis.pcaCompleted'];
-const callIds = Array.from({ length: 30 }, (_, place) => `call-${place}`);
+const callIds = Array.from({ length: 30 }, (_, index) => `call-${index}`);
 const everyEvent = callIds.flatMap((callId) => names.map((eventName) => `${eventName} ${callId}`)).toSorted();
 
 /** A receiver in this process, with what its handler was given. */

@@ -255,15 +255,15 @@ describe('an error', () => {
     expect(JSON.stringify(lines)).not.toContain('stack');
   });
 
-  test("is logged with the place in the app's own files", async () => {
+  test("is logged with the location in the app's own files", async () => {
     lines.length = 0;
     const run = () => {
       throw new RangeError('at (/+49 30 1234.ts:1:1)');
     };
     const { call } = await served([doing(run)], { logger });
     await call('/', '{}');
-    const place = expect.stringMatching(/^test\/platform\/tools-middleware\.test\.ts:\d+:\d+$/) as string;
-    expect(lines).toMatchObject([{ event: 'tool_failed', cause: 'RangeError', place }]);
+    const location = expect.stringMatching(/^test\/platform\/tools-middleware\.test\.ts:\d+:\d+$/) as string;
+    expect(lines).toMatchObject([{ event: 'tool_failed', cause: 'RangeError', location }]);
   });
 
   test('of arguments leaves none of them in the log', async () => {

@@ -65,7 +65,7 @@ export function endOf(state: RunState, parts: Partial<RunEnd> = {}): RunEnd {
 
 /** A failed attempt, of the only group, whose error said this. */
 export function failureOf(message: string): Failure {
-  return { group: 'g', cause: 'Error', place: undefined, reason: 'r', message, duration: 1 };
+  return { group: 'g', cause: 'Error', location: undefined, reason: 'r', message, duration: 1 };
 }
 
 /** Claims the handler's due runs, by default up to ten that are due by the present. */

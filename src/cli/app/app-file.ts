@@ -4,7 +4,7 @@ import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { RingbackError, configError } from '../../errors/errors.ts';
 import { isObject } from '../../kit/values.ts';
-import { placeOf } from '../../kit/error-location.ts';
+import { locationOf } from '../../kit/error-location.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import type { AppOptions } from '../../receiver/options.ts';
 import type { Receiver } from '../../receiver/receiver.ts';
@@ -54,13 +54,13 @@ async function register(receiver: Receiver, app: RegisterHandlers, file: string)
   try {
     await app(receiver);
   } catch (error) {
-    throw isRingbackError(error) ? withPlace(error) : unloadable(file, error);
+    throw isRingbackError(error) ? withLocation(error) : unloadable(file, error);
   } finally {
     allowStart();
   }
 }
 
-/** Refuses a start() in the app file, which would make our own start() fail without a place in the user's files. */
+/** Refuses a start() in the app file, which would make our own start() fail without a location in the user's files. */
 function refuseStart(receiver: Receiver, file: string): () => void {
   receiver.start = () => {
     throw configError('receiver_started', { app: file });
@@ -75,7 +75,7 @@ async function loadModule(file: string): Promise<unknown> {
   try {
     return await importNatively(path);
   } catch (error) {
-    throw isRingbackError(error) ? withPlace(error) : unloadable(file, error);
+    throw isRingbackError(error) ? withLocation(error) : unloadable(file, error);
   }
 }
 
@@ -124,21 +124,21 @@ function exportOf(module: unknown, name: string): unknown {
   return isObject(outer) && 'default' in outer ? outer[name] : module[name];
 }
 
-/** Adds the place in the app file to the message. */
-function withPlace(error: RingbackError): RingbackError {
-  const place = placeOf(error);
-  if (place === undefined) return error;
-  return new RingbackError(error.code, `${error.message} (${place})`, { cause: error });
+/** Adds the location in the app file to the message. */
+function withLocation(error: RingbackError): RingbackError {
+  const location = locationOf(error);
+  if (location === undefined) return error;
+  return new RingbackError(error.code, `${error.message} (${location})`, { cause: error });
 }
 
-/** The first line of the message, and the place. Translators append excerpts of the source. */
+/** The first line of the message, and the location. Translators append excerpts of the source. */
 function unloadable(file: string, error: unknown): RingbackError {
   const lines = messageOf(error)
     .split('\n')
     .map((line) => line.trim());
   const cause = lines.find((line) => line !== '') ?? 'it failed without a message';
-  const place = placeOf(error);
-  const where = place === undefined ? '' : ` (${place})`;
+  const location = locationOf(error);
+  const where = location === undefined ? '' : ` (${location})`;
   const problem = configError('app_unloadable', { file, cause: cause.replace(/\.$/, '') + where });
   // Its stack is printed at the log level debug.
   problem.cause = error;

@@ -28,7 +28,7 @@ const errorColumns: readonly Column<ErrorGroup & { readonly handler: string }>[]
   ['worse', ({ worse }) => worse],
   ['now', ({ ending }) => ending],
   ['cause', ({ cause }) => cause],
-  ['place', ({ place }) => place],
+  ['location', ({ location }) => location],
   ['trace id', ({ traceId }) => traceId],
   ['message', ({ message }) => message],
 ];

@@ -8,7 +8,7 @@ export interface ErrorGroup {
   readonly ending: Ending;
   readonly cause: string;
   /** Where in the user's own files it was thrown. */
-  readonly place: string | undefined;
+  readonly location: string | undefined;
   /** Without its variable parts. */
   readonly message: string;
   runs: number;
@@ -71,10 +71,10 @@ export class Tally {
       sum.deleted += deleted;
     }
     if (!failure) return;
-    const { group: id, cause, place, message } = failure;
+    const { group: id, cause, location, message } = failure;
     const known = this.#groups.get(id);
     if (!known && this.#groups.size >= maxGroups) return;
-    const group = known ?? { id, ending, cause, place, message, runs: 0, worse: 0, traceId };
+    const group = known ?? { id, ending, cause, location, message, runs: 0, worse: 0, traceId };
     this.#groups.set(id, group);
     group.runs += 1;
     if (isWorse) group.worse += 1;

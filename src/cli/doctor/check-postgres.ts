@@ -8,7 +8,7 @@ import {
 } from '../../store/postgres/connection/examination.ts';
 import { isSuitable, keepsAllTexts } from '../../store/postgres/connection/suitable-database.ts';
 import { schemaVersion } from '../../store/postgres/connection/migrations/index.ts';
-import type { PostgresPlace } from '../../store/postgres/connection/place.ts';
+import type { PostgresTarget } from '../../store/postgres/connection/target.ts';
 import { inboxFinding } from './check-database.ts';
 import { type Finding, finding } from './findings.ts';
 
@@ -20,9 +20,9 @@ const longOpen = 300;
 const clockTolerance = 2_000;
 
 /** Whether an inbox in Postgres is usable, what is in it, and what will become a problem. */
-export async function checkPostgres(place: PostgresPlace, clock: Clock): Promise<readonly Finding[]> {
+export async function checkPostgres(target: PostgresTarget, clock: Clock): Promise<readonly Finding[]> {
   try {
-    const found = await examinePostgres(place, clock);
+    const found = await examinePostgres(target, clock);
     return [
       databaseFinding(found),
       ...(found.counts ? [inboxFinding(found.counts)] : []),

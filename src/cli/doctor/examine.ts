@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import { createPlatform } from '../../platform/platform.ts';
-import { readPlace } from '../../store/postgres/connection/place.ts';
+import { readTarget } from '../../store/postgres/connection/target.ts';
 import type { Environment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
 import { hasSecrets } from '../secrets.ts';
@@ -66,8 +66,8 @@ async function checkSize(
 }
 
 async function checkInbox(database: string, clock: Clock): Promise<readonly Finding[]> {
-  const place = readPlace(database);
-  return place ? checkPostgres(place, clock) : [...checkDatabase(database), checkDisk(database)];
+  const target = readTarget(database);
+  return target ? checkPostgres(target, clock) : [...checkDatabase(database), checkDisk(database)];
 }
 
 /** Prefers the platform's clock, which signs. The answer from our own address often comes from this very machine. */

@@ -6,7 +6,7 @@ import { systemClock } from '../../kit/clock.ts';
 import { databaseName, storeOf } from '../../receiver/database.ts';
 import { type Receiver, createReceiver, internalsOf } from '../../receiver/receiver.ts';
 import { holdsInbox } from '../../store/postgres/connection/examination.ts';
-import { readPlace } from '../../store/postgres/connection/place.ts';
+import { readTarget } from '../../store/postgres/connection/target.ts';
 import { whyNoInbox } from '../../store/sqlite/connection/why-no-inbox.ts';
 import type { Store } from '../../store/store.ts';
 import { type Environment, databaseOf, readEnvironment } from '../environment.ts';
@@ -35,7 +35,7 @@ export async function existingInbox(
  */
 export function requireSqlite(database: string, option: string, fix: string): void {
   asUsage(() => {
-    if (readPlace(database) === undefined) return;
+    if (readTarget(database) === undefined) return;
     const expected = 'the file of an inbox in SQLite';
     throw configError('option_invalid', { option, expected, found: 'a URL', fix });
   });
@@ -44,16 +44,16 @@ export function requireSqlite(database: string, option: string, fix: string): vo
 
 /** Refuses a database without an inbox. */
 export async function requireInbox(database: string): Promise<void> {
-  const place = readPlace(database);
-  if (place === undefined) return requireFile(database);
-  if (await holdsInbox(place, systemClock)) return;
+  const target = readTarget(database);
+  if (target === undefined) return requireFile(database);
+  if (await holdsInbox(target, systemClock)) return;
   throw ringbackError('inbox_missing', { database: databaseName(database) });
 }
 
 /** Whether a database holds an inbox. Creates nothing in it. */
 export async function isExistingInbox(database: string): Promise<boolean> {
-  const place = readPlace(database);
-  if (place) return holdsInbox(place, systemClock);
+  const target = readTarget(database);
+  if (target) return holdsInbox(target, systemClock);
   return existsSync(database) && whyNoInbox(database) === undefined;
 }
 

@@ -4,7 +4,7 @@ import { systemClock } from '../../kit/clock.ts';
 import { databaseName } from '../../receiver/database.ts';
 import { type Movable, move, requireEmpty } from '../../store/shared/move.ts';
 import { PostgresMove } from '../../store/postgres/admin/postgres-move.ts';
-import { readPlace } from '../../store/postgres/connection/place.ts';
+import { readTarget } from '../../store/postgres/connection/target.ts';
 import { SqliteMove } from '../../store/sqlite/admin/sqlite-move.ts';
 import { RingbackError, configError } from '../../errors/errors.ts';
 import { readDatabase } from '../environment.ts';
@@ -37,7 +37,7 @@ export function addMove(inbox: Command): void {
     )
     .action(async (flags: MoveFlags) => {
       const from = asUsage(() => readDatabase(flags.from, '--from'));
-      const to = asUsage(() => readTarget(flags.to, from));
+      const to = asUsage(() => readDestination(flags.to, from));
       await requireInbox(from);
       if (flags.yes === true) return moveInbox(from, to);
       await requireRoom(from, to);
@@ -74,7 +74,7 @@ async function moveInbox(from: string, to: string): Promise<void> {
 }
 
 /** @throws ConfigError `option_invalid` */
-function readTarget(text: string, from: string): string {
+function readDestination(text: string, from: string): string {
   const to = readDatabase(text, '--to');
   if (to !== ':memory:' && nameOf(to) !== nameOf(from)) return to;
   const [expected, found] = ['another database than --from, which outlives the command', databaseName(to)];
@@ -83,11 +83,11 @@ function readTarget(text: string, from: string): string {
 
 /** One name for all spellings of a database. */
 function nameOf(database: string): string {
-  return readPlace(database) ? databaseName(database) : resolve(database);
+  return readTarget(database) ? databaseName(database) : resolve(database);
 }
 
 /** A database that can be moved from or to. */
 export function movable(database: string): Movable {
-  const place = readPlace(database);
-  return place ? new PostgresMove(place, systemClock) : new SqliteMove(resolve(database), systemClock);
+  const target = readTarget(database);
+  return target ? new PostgresMove(target, systemClock) : new SqliteMove(resolve(database), systemClock);
 }

@@ -22,15 +22,15 @@ export function tableLines<Item>(
   const width = terminalWidth || usualWidth;
   const rows = items.map((item) => columns.map(([, cellOf]) => textOf(cellOf(item))));
   const head = columns.map(([heading]) => heading.toUpperCase());
-  const widths = head.map((heading, place) =>
-    Math.max(heading.length, ...rows.map((row) => lengthOf(row[place] ?? ''))),
+  const widths = head.map((heading, index) =>
+    Math.max(heading.length, ...rows.map((row) => lengthOf(row[index] ?? ''))),
   );
   return [head, ...rows].map((row) => lineOf(row, widths, width));
 }
 
 function lineOf(row: readonly string[], widths: readonly number[], width: number): string {
-  const cells = row.map((cell, place) =>
-    place === row.length - 1 ? cell : padded(cell, widths[place] ?? 0),
+  const cells = row.map((cell, index) =>
+    index === row.length - 1 ? cell : padded(cell, widths[index] ?? 0),
   );
   const line = cells.join(gap).trimEnd();
   const characters = charactersOf(line);

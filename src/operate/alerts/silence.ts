@@ -29,7 +29,7 @@ export function longestPause(hours: readonly HistoryRow[], now: number): number 
   const times = timesOf(hours);
   const first = times[0];
   if (first === undefined || times.length < 2 || now - first < known) return undefined;
-  const pauses = times.slice(1).map((at, place) => at - (times[place] ?? at) - hour);
+  const pauses = times.slice(1).map((at, index) => at - (times[index] ?? at) - hour);
   return Math.max(0, ...pauses);
 }
 

@@ -1,6 +1,6 @@
 /** Who may do what over the API: the app that mounts it decides for every request. */
 import { RingbackError, configError } from '../../errors/errors.ts';
-import { placeThrownAt } from '../../kit/error-location.ts';
+import { locationThrownAt } from '../../kit/error-location.ts';
 import { classOf } from '../../kit/error-text.ts';
 
 /** What a request can be allowed to do. */
@@ -51,7 +51,7 @@ const reading: readonly Action[] = ['look', 'bodies'];
 /**
  * Asks the app what a request may do; undefined if it may do nothing.
  *
- * @throws Error with the place where `authorize` failed, for the log, and without its message, which may quote a header, such as
+ * @throws Error with the location where `authorize` failed, for the log, and without its message, which may quote a header, such as
  * a token that it could not read
  */
 export async function askedPermission(
@@ -65,8 +65,8 @@ export async function askedPermission(
   } catch (error) {
     const { aborted, reason } = request.signal;
     if (error instanceof RingbackError || (aborted && error === reason)) throw error;
-    const place = placeThrownAt(error);
-    const found = place === undefined ? classOf(error) : `${classOf(error)} (${place})`;
+    const location = locationThrownAt(error);
+    const found = location === undefined ? classOf(error) : `${classOf(error)} (${location})`;
     throw new Error(`authorize failed: ${found}`, { cause: error });
   }
   return permissionOf(allowed);

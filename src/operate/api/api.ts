@@ -100,7 +100,7 @@ function routeOf(method: string, path: string): { readonly route: Route; readonl
     const wanted = candidate.path.split('/');
     return (
       wanted.length === segments.length &&
-      wanted.every((segment, place) => segment.startsWith('{') || segment === segments[place])
+      wanted.every((segment, index) => segment.startsWith('{') || segment === segments[index])
     );
   });
   const allowed = matching.filter((candidate) => candidate.method === method);
@@ -149,7 +149,7 @@ function requireOwnOrigin(request: Request): void {
 
 function checkedQuery(route: Route, parameters: URLSearchParams): Readonly<Record<string, unknown>> {
   const names = [...parameters.keys()];
-  const repeated = names.find((name, place) => names.indexOf(name) !== place);
+  const repeated = names.find((name, index) => names.indexOf(name) !== index);
   if (repeated !== undefined)
     throw new ApiProblem(400, 'query_invalid', `${repeated} should be given only once.`);
   return checked(route, route.query ?? z.strictObject({}), Object.fromEntries(parameters), 'query');
@@ -159,13 +159,13 @@ function checked(
   route: Route,
   schema: z.ZodObject,
   value: unknown,
-  place: 'query' | 'body',
+  part: 'query' | 'body',
 ): Readonly<Record<string, unknown>> {
   try {
-    return parseStrictly(schema, value, `${route.method} ${route.path}`, place);
+    return parseStrictly(schema, value, `${route.method} ${route.path}`, part);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    throw new ApiProblem(400, `${place}_invalid`, error.message);
+    throw new ApiProblem(400, `${part}_invalid`, error.message);
   }
 }
 

@@ -27,7 +27,7 @@ const failure = z.strictObject({
   duration: count.describe('In milliseconds.'),
   outcome: z.enum(['retry', 'dead']),
   cause: z.string().describe("The error's class or code."),
-  place: z.string().optional().describe('Where it was thrown, in files of the app.'),
+  location: z.string().optional().describe('Where it was thrown, in files of the app.'),
   reason: z.string().describe('It may hold personal data.'),
 });
 
@@ -200,7 +200,7 @@ export const results = {
         id: z.string().describe('For the filter `failure` of events.'),
         handler: z.string(),
         cause: z.string().describe("The error's class or code."),
-        place: z.string().optional(),
+        location: z.string().optional(),
         message: z.string().describe('The reason without the parts that vary.'),
         dead: count.describe('Dead letters with this failure.'),
         retrying: count.describe('Runs with this failure that will be retried.'),

@@ -221,7 +221,7 @@ function partsOf(
   rate: number | undefined,
 ): readonly { readonly part: readonly StoredEvent[]; readonly upTo: Sequence }[] {
   const size = rate === undefined ? events.length : Math.ceil(rate / stepsPerSecond);
-  const starts = events.map((_, place) => place).filter((place) => place % size === 0);
+  const starts = events.map((_, index) => index).filter((index) => index % size === 0);
   return starts.map((start) => {
     const part = events.slice(start, start + size);
     return { part, upTo: start + size >= events.length ? reached : (part.at(-1)?.sequence ?? reached) };

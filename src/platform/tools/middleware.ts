@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { unlessAborted } from '../../kit/aborting.ts';
 import { closeAfterLingering } from '../../kit/http-bodies.ts';
-import { placeThrownAt } from '../../kit/error-location.ts';
+import { locationThrownAt } from '../../kit/error-location.ts';
 import { classOf } from '../../kit/error-text.ts';
 import type { Tool } from './define-tool.ts';
 import {
@@ -76,7 +76,7 @@ async function answerCall(
       tool: tool.name,
       code,
       cause: classOf(error),
-      place: placeThrownAt(error),
+      location: locationThrownAt(error),
     });
     return refusalAnswer(code);
   }

@@ -179,8 +179,8 @@ export class Documents {
   ): readonly number[] | undefined {
     return this.#connection.transaction(() => {
       if (!this.#isProcessing.get(position)) return undefined;
-      return chunks.map((text, place) => {
-        const vector = vectors[place] ?? new Float32Array();
+      return chunks.map((text, index) => {
+        const vector = vectors[index] ?? new Float32Array();
         const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
         return Number(this.#insertChunk.run(position, text, bytes).lastInsertRowid);
       });

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { blameCaller } from '../../errors/errors.ts';
 import { checked, hasMethods, parseStrictly } from '../../errors/option-problems.ts';
 import type { StoreFactory } from '../store.ts';
-import { defaultSchema, isSchemaName, readPlace, wrongPlace } from './connection/place.ts';
+import { defaultSchema, isSchemaName, readTarget, wrongTarget } from './connection/target.ts';
 import { PostgresStore } from './postgres-store.ts';
 
 /** What `ctx.commit` passes to its function on Postgres: a connection of the package `pg`, inside the transaction. */
@@ -39,7 +39,7 @@ const expected = {
   pool: 'a pool of the package pg',
   schema:
     'a name of lower-case letters, digits and _, of at most 63 characters, that does not begin with pg_',
-  place: 'a URL that begins with postgres:// or postgresql://, unless pool is set',
+  target: 'a URL that begins with postgres:// or postgresql://, unless pool is set',
   onePlace: 'left out where connectionString is set',
 };
 
@@ -47,15 +47,15 @@ const optionsSchema = z
   .strictObject({
     connectionString: checked(
       expected.url,
-      (value) => (typeof value === 'string' ? readPlace(value) : undefined),
-      wrongPlace,
+      (value) => (typeof value === 'string' ? readTarget(value) : undefined),
+      wrongTarget,
     ).optional(),
     pool: z.custom<Pool>((value) => hasMethods(value, ['connect', 'query', 'end']), expected.pool).optional(),
     schema: checked(expected.schema, (value) => (isSchemaName(value) ? value : undefined)).optional(),
   })
   .refine(({ connectionString, pool }) => connectionString !== undefined || pool !== undefined, {
     path: ['connectionString'],
-    message: expected.place,
+    message: expected.target,
   })
   .refine(({ connectionString, pool }) => connectionString === undefined || pool === undefined, {
     path: ['pool'],
@@ -78,7 +78,7 @@ const optionsSchema = z
  */
 export function postgres(options: PostgresOptions): StoreFactory<PostgresTransaction> {
   const {
-    connectionString: place,
+    connectionString: target,
     pool,
     schema,
   } = blameCaller({ postgres }, 'postgres', () => parseStrictly(optionsSchema, options, 'postgres'));
@@ -86,9 +86,9 @@ export function postgres(options: PostgresOptions): StoreFactory<PostgresTransac
     createStore: (clock) =>
       new PostgresStore(
         {
-          connectionString: place?.connectionString,
+          connectionString: target?.connectionString,
           pool,
-          schema: schema ?? place?.schema ?? defaultSchema,
+          schema: schema ?? target?.schema ?? defaultSchema,
         },
         clock,
       ),

@@ -9,7 +9,7 @@ import { getPinned, pin, unpin } from './admin/pinned-scheme.ts';
 import { driftOn } from './admin/postgres-drift.ts';
 import { quarantineOn } from './admin/postgres-quarantine.ts';
 import { retentionOn } from './admin/postgres-retention.ts';
-import type { PostgresPlace } from './connection/place.ts';
+import type { PostgresTarget } from './connection/target.ts';
 import { Session } from './connection/session.ts';
 import { inboxDatabase } from './connection/user-database.ts';
 import { counts, waitingHandlers } from './query/overview.ts';
@@ -44,9 +44,9 @@ export class PostgresStore implements Store<PoolClient> {
   readonly #clock: Clock;
 
   /** `mayBePart`: whether the schema may be the target of an unfinished move. */
-  constructor(place: PostgresPlace, clock: Clock, { mayBePart = false } = {}) {
+  constructor(target: PostgresTarget, clock: Clock, { mayBePart = false } = {}) {
     this.#clock = clock;
-    this.#session = new Session(place, clock);
+    this.#session = new Session(target, clock);
     this.name = this.#session.name;
     this.#work = new Work(this.#session, clock, mayBePart);
     this.calls = callsOn(this.#session, clock);

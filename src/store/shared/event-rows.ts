@@ -71,14 +71,14 @@ export interface KeptRunRow {
   readonly replay: number | null;
 }
 
-export interface FailureRow extends Omit<KeptFailure, 'place'> {
+export interface FailureRow extends Omit<KeptFailure, 'location'> {
   readonly handler: string;
-  readonly place: string | null;
+  readonly location: string | null;
 }
 
-export interface FailureGroupRow extends Omit<FailureGroup, 'place' | 'traceId' | 'mutedAt'> {
+export interface FailureGroupRow extends Omit<FailureGroup, 'location' | 'traceId' | 'mutedAt'> {
   readonly mutedAt: number | null;
-  readonly place: string | null;
+  readonly location: string | null;
   readonly traceId: string | null;
 }
 
@@ -179,14 +179,14 @@ export function withFailures(
   }));
 }
 
-function failureOf({ handler: _handler, place, ...row }: FailureRow): KeptFailure {
-  return { ...row, place: place ?? undefined };
+function failureOf({ handler: _handler, location, ...row }: FailureRow): KeptFailure {
+  return { ...row, location: location ?? undefined };
 }
 
 export function failureGroupOf(row: FailureGroupRow): FailureGroup {
   return {
     ...row,
-    place: row.place ?? undefined,
+    location: row.location ?? undefined,
     traceId: row.traceId ?? undefined,
     mutedAt: row.mutedAt ?? undefined,
   };

@@ -130,9 +130,9 @@ describe('the transcript', () => {
     };
     const sentence = body.transcript.map(({ content }) => content).join(' ');
     const long = `${sentence} `.repeat(Math.ceil(1_048_576 / Buffer.byteLength(sentence)));
-    const turns = Array.from({ length: 9_000 }, (_, place) => ({
-      role: place % 2 === 0 ? 'agent' : 'user',
-      content: `${place} ${sentence}`.slice(0, 60),
+    const turns = Array.from({ length: 9_000 }, (_, index) => ({
+      role: index % 2 === 0 ? 'agent' : 'user',
+      content: `${index} ${sentence}`.slice(0, 60),
     }));
     const { receiver } = await started();
     await deliverEvent(receiver, callTransferred, 'trace-long', transfer([{ role: 'user', content: long }]));

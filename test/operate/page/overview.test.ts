@@ -29,9 +29,9 @@ async function afterOneMinute() {
     );
   };
   await receiver.handlers.pause('crm');
-  for (const [place, traceId] of ['a', 'b', 'c'].entries()) {
+  for (const [index, traceId] of ['a', 'b', 'c'].entries()) {
     await send(traceId);
-    await logs.until('run_done', place + 1);
+    await logs.until('run_done', index + 1);
   }
   await send('c');
   await send('forged', otherSecret);

@@ -42,8 +42,8 @@ test('of a call with many events, the latest are listed, and older ones that hav
   );
   await deliver(receiver, bodyOf({ traceId: 'oldest', callId: 'call-1' }));
   await logs.until('run_dead');
-  const others = Array.from({ length: 203 }, (_, place) =>
-    bodyOf({ traceId: `later-${place}`, callId: 'call-1' }),
+  const others = Array.from({ length: 203 }, (_, index) =>
+    bodyOf({ traceId: `later-${index}`, callId: 'call-1' }),
   );
   await deliverAll(receiver, others);
   const { page, goTo } = await open(receiver);

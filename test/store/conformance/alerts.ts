@@ -17,7 +17,7 @@ const found = (changes: Partial<FoundAlert> = {}): FoundAlert => ({
 const failureOf = (group: string) => ({
   group,
   cause: 'Error',
-  place: undefined,
+  location: undefined,
   reason: 'no',
   message: 'no',
   duration: 1,

@@ -32,7 +32,7 @@ export function describeDrift(name: string, opened: () => Promise<Store>): void 
       expect(await store.drift.list()).toMatchObject([{ count: 2, firstSeenAt: 100, lastSeenAt: 200 }]);
     });
 
-    test('another event, place or kind makes another difference; the one first seen last comes first', async () => {
+    test('another event, path or kind makes another difference; the one first seen last comes first', async () => {
       const store = await opened();
       const rows = [
         rowOf(200),
@@ -49,8 +49,8 @@ export function describeDrift(name: string, opened: () => Promise<Store>): void 
       { tags: 'long' },
       async () => {
         const store = await opened();
-        const rows = Array.from({ length: 5_000 }, (_, place) =>
-          rowOf(100, { path: `payload.novel_${place}` }),
+        const rows = Array.from({ length: 5_000 }, (_, index) =>
+          rowOf(100, { path: `payload.novel_${index}` }),
         );
         const reported = await store.drift.add(rows);
         expect(reported.length).toBeLessThan(rows.length);

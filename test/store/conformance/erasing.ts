@@ -64,8 +64,8 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
 
     test('looks from one to the next until it has seen everything', async () => {
       const store = await opened();
-      const records = Array.from({ length: 450 }, (_, place) =>
-        eventOf(`trace-${place}`, { callId: place % 9 === 0 ? undefined : 'call-1' }),
+      const records = Array.from({ length: 450 }, (_, index) =>
+        eventOf(`trace-${index}`, { callId: index % 9 === 0 ? undefined : 'call-1' }),
       );
       await Promise.all(records.map((event) => record(store, event)));
       expect(await lookAt(store, 'events')).toHaveLength(450);
@@ -77,8 +77,8 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       { tags: 'long' },
       async () => {
         const store = await opened();
-        const records = Array.from({ length: 450 }, (_, place) =>
-          eventOf(`trace-${place}`, callOf('call-1')),
+        const records = Array.from({ length: 450 }, (_, index) =>
+          eventOf(`trace-${index}`, callOf('call-1')),
         );
         const [first, second] = await claimedOf(store, ...records, eventOf('other', callOf('call-2')));
         if (!first || !second) throw new Error('nothing was claimed');
@@ -100,10 +100,10 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
     test.each([1, 199, 200, 449])(
       'erases the event by which a call was found in the last step, also if it is number %i',
       { tags: 'long' },
-      async (place) => {
+      async (index) => {
         const store = await opened();
         const records = Array.from({ length: 450 }, (_, n) => eventOf(`trace-${n}`, callOf('call-1')));
-        const sequence = (await claimedOf(store, ...records))[place]?.sequence ?? 0;
+        const sequence = (await claimedOf(store, ...records))[index]?.sequence ?? 0;
         const left: number[] = [];
         for (let hasMore = true; hasMore;) {
           ({ hasMore } = await store.retention.eraseCall('call-1', traceIdsUntil, sequence));

@@ -70,11 +70,11 @@ export function describeReconciling(name: string, opened: () => Promise<Store>):
 
     test('of a delivery and a reconciled event at once, exactly one is new', async () => {
       const store = await opened();
-      const calls = Array.from({ length: 20 }, (_, place) => `call-${place}`);
+      const calls = Array.from({ length: 20 }, (_, index) => `call-${index}`);
       const both = await Promise.all(
-        calls.map((callId, place) => {
-          const records = [reconciledOf(callId), eventOf(`delivered-${place}`, { callId })];
-          const ordered = place % 2 === 0 ? records : records.toReversed();
+        calls.map((callId, index) => {
+          const records = [reconciledOf(callId), eventOf(`delivered-${index}`, { callId })];
+          const ordered = index % 2 === 0 ? records : records.toReversed();
           return Promise.all(ordered.map((one) => record(store, one)));
         }),
       );
@@ -84,8 +84,8 @@ export function describeReconciling(name: string, opened: () => Promise<Store>):
 
     test('many reconciled events and many deliveries of one call at once: one is new, or the deliveries are', async () => {
       const store = await opened();
-      const copies = Array.from({ length: 30 }, (_, place) =>
-        place % 3 === 0 ? reconciledOf() : eventOf('delivered', ofCall),
+      const copies = Array.from({ length: 30 }, (_, index) =>
+        index % 3 === 0 ? reconciledOf() : eventOf('delivered', ofCall),
       );
       const results = await Promise.all(copies.map((one) => record(store, one)));
       expect(results.filter((result) => result === 'new')).toHaveLength(1);

@@ -233,10 +233,10 @@ async function endedIn(
 ): Promise<ReplayCandidate[]> {
   const runs = await claimedRuns(
     store,
-    states.map((_, place) => eventOf(`trace-${place}`)),
+    states.map((_, index) => eventOf(`trace-${index}`)),
   );
-  for (const [place, run] of runs.entries()) {
-    const state = states[place];
+  for (const [index, run] of runs.entries()) {
+    const state = states[index];
     if (state) await store.settle(run, endOf(state));
   }
   return runs.map(({ sequence, callId, handler }) => ({

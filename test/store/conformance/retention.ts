@@ -118,7 +118,7 @@ export function describeRetention(name: string, opened: () => Promise<Store>): v
 
     test('works in steps until everything is removed, past what must stay', { tags: 'long' }, async () => {
       const store = await opened();
-      const records = Array.from({ length: 600 }, (_, place) => eventOf(`trace-${place}`));
+      const records = Array.from({ length: 600 }, (_, index) => eventOf(`trace-${index}`));
       await Promise.all(records.map((event) => record(store, event)));
       const events = await store.claimEvents(600);
       const stays = events.slice(0, 250);

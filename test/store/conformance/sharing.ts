@@ -69,12 +69,12 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
     test('a delivery in one process and a reconciled event in another at once: exactly one is new', async () => {
       const under = makeStore();
       const stores = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
-      const calls = Array.from({ length: 20 }, (_, place) => `call-${place}`);
+      const calls = Array.from({ length: 20 }, (_, index) => `call-${index}`);
       const both = await Promise.all(
-        calls.map((callId, place) => {
-          const records = [reconciledOf(callId), eventOf(`delivered-${place}`, { callId })];
+        calls.map((callId, index) => {
+          const records = [reconciledOf(callId), eventOf(`delivered-${index}`, { callId })];
           return Promise.all(
-            stores.map((store, at) => record(store, records[(at + place) % 2] ?? eventOf('none'))),
+            stores.map((store, at) => record(store, records[(at + index) % 2] ?? eventOf('none'))),
           );
         }),
       );
@@ -84,9 +84,9 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
     test('duplicates that several processes count at once add up', async () => {
       const under = makeStore();
       const stores = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
-      const events = Array.from({ length: 20 }, (_, place) => eventOf(`trace-${place}`));
+      const events = Array.from({ length: 20 }, (_, index) => eventOf(`trace-${index}`));
       for (const event of events) await record(stores[0] ?? expect.unreachable(), event);
-      const seen = events.map((event, place) => seenOf(event, 5_000 + place));
+      const seen = events.map((event, index) => seenOf(event, 5_000 + index));
       await Promise.all(
         stores.flatMap(({ events: kept }) => [
           kept.addDuplicates(seen),

@@ -1,7 +1,7 @@
 // @module-tag long
 import { describe, expect, test } from 'vitest';
 import { quarantineOn } from '../../../src/store/postgres/admin/postgres-quarantine.ts';
-import { workConnections } from '../../../src/store/postgres/connection/place.ts';
+import { workConnections } from '../../../src/store/postgres/connection/target.ts';
 import { isLockTimeout } from '../../../src/store/postgres/connection/statement.ts';
 import { retentionOn } from '../../../src/store/postgres/admin/postgres-retention.ts';
 import { storable } from '../../../src/kit/values.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import { workConnections } from '../../../src/store/postgres/connection/place.ts';
+import { workConnections } from '../../../src/store/postgres/connection/target.ts';
 import { claimDue, claimedRun, done, dueAt, endOf, eventOf, handlerOf, only, runOf } from '../parts.ts';
 import { sharedInbox } from './shared-inbox.ts';
 

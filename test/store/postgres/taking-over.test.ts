@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { workConnections } from '../../../src/store/postgres/connection/place.ts';
+import { workConnections } from '../../../src/store/postgres/connection/target.ts';
 import { deadAfter } from '../../../src/store/postgres/work/processes.ts';
 import { heartbeatInterval } from '../../../src/store/timeouts.ts';
 import { testDatabase } from '../../support/postgres.ts';

@@ -51,16 +51,16 @@ test.each(full)(
   async ({ most, body }) => {
     const store = await opened();
     const outcomes: string[] = [];
-    const recordOne = async (place: number): Promise<void> => {
-      outcomes[place] = 'waiting';
-      outcomes[place] = await record(store, eventOf(`trace-${place}`, { body })).catch(
+    const recordOne = async (index: number): Promise<void> => {
+      outcomes[index] = 'waiting';
+      outcomes[index] = await record(store, eventOf(`trace-${index}`, { body })).catch(
         ({ message }) => message,
       );
     };
     const recording: Promise<void>[] = [];
     // The writer waits while the app has its lock.
     store.database.transaction(() => {
-      for (let place = 0; place < most + 2; place += 1) recording.push(recordOne(place));
+      for (let index = 0; index < most + 2; index += 1) recording.push(recordOne(index));
       expect(store.isOverloaded()).toBe(true);
     });
     await Promise.all(recording);
@@ -75,7 +75,7 @@ test.each(full)(
 test('what was given up may be written later, and is then a duplicate when it comes again', async () => {
   const { clock, store, unlock } = await openedAndLocked();
   const recordAll = () =>
-    Array.from({ length: 100 }, (_, place) => store.record(eventOf(`trace-${place}`), true));
+    Array.from({ length: 100 }, (_, index) => store.record(eventOf(`trace-${index}`), true));
   const outcomes = (recordings: readonly Recording[]) =>
     Promise.all(recordings.map(({ written }) => written.catch(() => 'given up')));
   const claims = (recordings: readonly Recording[]) =>
@@ -100,8 +100,8 @@ test(
     const { store, unlock } = await openedAndLocked();
     const recordAll = () =>
       Promise.all(
-        Array.from({ length: 2_000 }, (_, place) =>
-          record(store, eventOf(`trace-${place}`)).catch(({ message }) => message),
+        Array.from({ length: 2_000 }, (_, index) =>
+          record(store, eventOf(`trace-${index}`)).catch(({ message }) => message),
         ),
       );
     expect(new Set(await recordAll())).toEqual(new Set(['database is locked']));

@@ -31,12 +31,12 @@ test('what a receiver does again and again leaves no statements behind', async (
     r.database.exec('create table orders (trace_id text)');
   });
   const round = async (number: number) => {
-    for (let place = 0; place < 5; place += 1)
-      await deliver(receiver, bodyOf({ traceId: `trace-${number}-${place}` }));
+    for (let index = 0; index < 5; index += 1)
+      await deliver(receiver, bodyOf({ traceId: `trace-${number}-${index}` }));
     await logs.until('run_done', 5 * number);
     await logs.until('run_retry', 5 * number);
     // Time for the looks after other processes and for retries, in each of which something is read or written.
-    for (let heartbeat = 0; heartheartbeat < 5; heartheartbeat += 1) {
+    for (let heartbeat = 0; heartbeat < 5; heartbeat += 1) {
       clock.advance(2_000);
       await turn();
     }

@@ -24,7 +24,7 @@ function slowQueue() {
   const queue = new WriteQueue({ clock: new ManualClock(), send, receiveAll: () => {} });
   const outcome = { written: 0, refused: 0 };
   const record = (count: number, bytes = 400) => {
-    for (let place = 0; place < count; place += 1) {
+    for (let index = 0; index < count; index += 1) {
       queue.add(
         { item: delivery(bytes) },
         { onWritten: () => void (outcome.written += 1), onFailed: () => void (outcome.refused += 1) },

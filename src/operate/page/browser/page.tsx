@@ -6,11 +6,11 @@ import { OpenDialog } from './parts/change-button.tsx';
 import { Navigation } from './parts/navigation.tsx';
 import { Notice } from './parts/notice.tsx';
 import { Empty, Refused } from './parts/standing.tsx';
-import { usePlace } from './router.ts';
+import { useRoute } from './router.ts';
 import { viewAt } from './views/views.tsx';
 
 export function Page() {
-  const place = usePlace();
+  const route = useRoute();
   const [access, setAccess] = useState<Access>();
   const [refusal, setRefusal] = useState<Refusal>();
   const load = async () => {
@@ -26,7 +26,7 @@ export function Page() {
   useEffect(() => void load(), []);
   useEffect(followKeys, []);
   useEffect(keepFocus, []);
-  useTitle(place.path.join(' '));
+  useTitle(route.path.join(' '));
 
   if (refusal)
     return (
@@ -41,7 +41,7 @@ export function Page() {
         <h1 class="loading">Ringback</h1>
       </main>
     );
-  const view = viewAt(place);
+  const view = viewAt(route);
   return (
     <AccessContext.Provider value={access}>
       <a
@@ -55,7 +55,7 @@ export function Page() {
       >
         Skip to the content
       </a>
-      <Navigation view={place.path[0] ?? ''} />
+      <Navigation view={route.path[0] ?? ''} />
       <main id="main">
         <Notice />
         {view ?? (

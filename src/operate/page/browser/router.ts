@@ -1,7 +1,7 @@
 /** The view and its filter are in the address after `#`, so that any mount path works. */
 import { useEffect, useState } from 'preact/hooks';
 
-export interface Place {
+export interface Route {
   /** The segments of the path, decoded. */
   readonly path: readonly string[];
   readonly query: Readonly<Record<string, string>>;
@@ -24,23 +24,23 @@ export function goTo(
   location.hash = linkTo(path, query);
 }
 
-/** Replaces this place by another one: going back here would only lead forward again. */
+/** Replaces this route by another one: going back here would only lead forward again. */
 export function goOn(path: readonly (string | number)[]): void {
   location.replace(linkTo(path));
 }
 
-/** The place that the address names; the overview if it can't be decoded. */
-export function usePlace(): Place {
+/** The route that the address names; the overview if it can't be decoded. */
+export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
     const follow = () => setHash(location.hash);
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
   }, []);
-  return placeOf(hash);
+  return routeOf(hash);
 }
 
-function placeOf(hash: string): Place {
+function routeOf(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s);
   try {
     const segments = path.split('/').filter((segment) => segment !== '');

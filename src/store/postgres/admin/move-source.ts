@@ -64,10 +64,10 @@ async function pageOf(transaction: Transaction, table: KeptTable, after: After |
   const keys = keptKeys[table];
   const columns = columnsOf(table);
   const selectedKeys = keys.map(
-    (key, place) => `${key === bytesKey ? `encode(${key}, 'hex')` : key} as key_${place}`,
+    (key, index) => `${key === bytesKey ? `encode(${key}, 'hex')` : key} as key_${index}`,
   );
-  const keyParameters = keys.map((key, place) =>
-    key === bytesKey ? `decode($${place + 1}, 'hex')` : `$${place + 1}`,
+  const keyParameters = keys.map((key, index) =>
+    key === bytesKey ? `decode($${index + 1}, 'hex')` : `$${index + 1}`,
   );
   const text = `
     select ${[...columnNames(table), ...selectedKeys].join(', ')} from ${derivedRows[table] ?? `ringback.${table}`} kept
@@ -78,7 +78,7 @@ async function pageOf(transaction: Transaction, table: KeptTable, after: After |
   const last = rows.at(-1);
   return {
     rows: rows.map((row) => columns.map(([column]) => row[column] ?? null)),
-    next: last && keys.map((_, place) => last[`key_${place}`] as string | number),
+    next: last && keys.map((_, index) => last[`key_${index}`] as string | number),
   };
 }
 

@@ -77,7 +77,7 @@ type WriteRows = (transaction: Transaction, rows: readonly KeptRow[]) => Promise
 const inserting =
   (table: KeptTable): WriteRows =>
   (transaction, rows) => {
-    const lists = columnsOf(table).map(([, kind], place) => `$${place + 1}::${types[kind]}`);
+    const lists = columnsOf(table).map(([, kind], index) => `$${index + 1}::${types[kind]}`);
     return transaction.query(
       `insert into ringback.${table} (${columnNames(table).join(', ')}) overriding system value
        select * from unnest(${lists.join(', ')}) on conflict do nothing`,
@@ -97,7 +97,7 @@ const otherWriters: Readonly<Partial<Record<KeptTable, WriteRows>>> = {
 
 /** A list for each column. */
 function listsOf(table: KeptTable, rows: readonly KeptRow[]): unknown[] {
-  return columnsOf(table).map((_, place) => rows.map((row) => row[place] ?? null));
+  return columnsOf(table).map((_, index) => rows.map((row) => row[index] ?? null));
 }
 
 async function finish(transaction: Transaction, { events, ...numbers }: LastNumbers): Promise<void> {

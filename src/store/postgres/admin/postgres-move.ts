@@ -2,7 +2,7 @@ import { ringbackError } from '../../../errors/errors.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { type Movable, type MoveSource, type MoveTarget, takeOverIn } from '../../shared/move.ts';
 import { isOfConnection, toProblem } from '../connection/opening-cause.ts';
-import { type PostgresPlace, placeName } from '../connection/place.ts';
+import { type PostgresTarget, targetName } from '../connection/target.ts';
 import { Session } from '../connection/session.ts';
 import { codeOf } from '../../../kit/error-text.ts';
 import type { Transaction } from '../connection/transaction.ts';
@@ -13,12 +13,12 @@ import { targetOn } from './move-target.ts';
 /** An inbox in Postgres that can be moved from or to. */
 export class PostgresMove implements Movable {
   readonly name: string;
-  readonly #place: PostgresPlace;
+  readonly #target: PostgresTarget;
   readonly #clock: Clock;
 
-  constructor(place: PostgresPlace, clock: Clock) {
-    this.name = placeName(place);
-    this.#place = place;
+  constructor(target: PostgresTarget, clock: Clock) {
+    this.name = targetName(target);
+    this.#target = target;
     this.#clock = clock;
   }
 
@@ -54,8 +54,8 @@ export class PostgresMove implements Movable {
     work: (session: Session) => Promise<T>,
     options?: { readonly mayBePart: boolean },
   ): Promise<T> {
-    await takeOverIn(new PostgresStore(this.#place, this.#clock, options));
-    const session = new Session(this.#place, this.#clock);
+    await takeOverIn(new PostgresStore(this.#target, this.#clock, options));
+    const session = new Session(this.#target, this.#clock);
     try {
       return await work(session);
     } catch (error) {

@@ -3,7 +3,7 @@ import type { StoreCounts } from '../../store.ts';
 import { counts } from '../query/overview.ts';
 import { schemaVersion } from './migrations/index.ts';
 import { toProblem } from './opening-cause.ts';
-import { type PostgresPlace, heartbeatConnections, intakeConnections, workConnections } from './place.ts';
+import { type PostgresTarget, heartbeatConnections, intakeConnections, workConnections } from './target.ts';
 import { Session } from './session.ts';
 import { oneRow } from './transaction.ts';
 
@@ -50,18 +50,18 @@ export const connectionsOfProcess = intakeConnections.max + heartbeatConnections
  *
  * @throws RingbackError `database_unreachable`
  */
-export function examinePostgres(place: PostgresPlace, clock: Clock): Promise<PostgresExamination> {
-  return asking(place, clock, async (session) => {
+export function examinePostgres(target: PostgresTarget, clock: Clock): Promise<PostgresExamination> {
+  return asking(target, clock, async (session) => {
     const server = await oneRow<Server>(session, askServer);
-    const schema = await schemaOf(session, place.schema);
-    const missingPermissions = await missingIn(session, place.schema, schema);
+    const schema = await schemaOf(session, target.schema);
+    const missingPermissions = await missingIn(session, target.schema, schema);
     const isKnown = schema === schemaVersion && missingPermissions.length === 0;
     return {
       name: session.name,
       server,
       schema,
       missingPermissions,
-      tuples: await oneRow(session, askTuples, [place.schema]),
+      tuples: await oneRow(session, askTuples, [target.schema]),
       clock: await compareClocks(session, clock),
       counts: isKnown ? await counts(session) : undefined,
     };
@@ -73,8 +73,8 @@ export function examinePostgres(place: PostgresPlace, clock: Clock): Promise<Pos
  *
  * @throws RingbackError `database_unreachable`
  */
-export function holdsInbox(place: PostgresPlace, clock: Clock): Promise<boolean> {
-  return asking(place, clock, async (session) => {
+export function holdsInbox(target: PostgresTarget, clock: Clock): Promise<boolean> {
+  return asking(target, clock, async (session) => {
     const tables = ['schema_version', 'events'].map((table) => `${session.statements.schema}.${table}`);
     const { holds } = await oneRow<{ holds: boolean }>(
       session,
@@ -86,11 +86,11 @@ export function holdsInbox(place: PostgresPlace, clock: Clock): Promise<boolean>
 }
 
 async function asking<T>(
-  place: PostgresPlace,
+  target: PostgresTarget,
   clock: Clock,
   ask: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const session = new Session(place, clock);
+  const session = new Session(target, clock);
   try {
     return await ask(session);
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { type PoolLimits, poolOptions } from './place.ts';
+import { type PoolLimits, poolOptions } from './target.ts';
 import { driver } from './statement.ts';
 
 /** Makes a pool of the store's own connections. */

@@ -2,12 +2,12 @@ import type { Pool, PoolClient } from 'pg';
 import { type Clock, inTime } from '../../../kit/clock.ts';
 import {
   type PoolLimits,
-  type PostgresPlace,
+  type PostgresTarget,
   heartbeatConnections,
   intakeConnections,
-  placeName,
+  targetName,
   workConnections,
-} from './place.ts';
+} from './target.ts';
 import { namedProblem } from './opening-cause.ts';
 import { type Limit, TakenConnection, makePool } from './pool.ts';
 import { Statements, isConflict } from './statement.ts';
@@ -25,9 +25,9 @@ export const closeTimeout = 3_000;
 /** How many times a transaction is tried at most if the database ends it because of others. */
 const maxConflicts = 10;
 
-function newStore(place: PostgresPlace, clock: Clock) {
+function newStore(target: PostgresTarget, clock: Clock) {
   const stop = new AbortController();
-  const unanswered = new Unanswered(place, clock, stop.signal);
+  const unanswered = new Unanswered(target, clock, stop.signal);
   return { stop, unanswered, incarnation: undefined as string | undefined };
 }
 
@@ -38,7 +38,7 @@ export class Session implements Connections {
   readonly name: string;
   readonly clock: Clock;
   readonly statements: Statements;
-  readonly #place: PostgresPlace;
+  readonly #target: PostgresTarget;
   readonly #limits: PoolLimits;
   /** What all sessions of a store share. */
   readonly #store: ReturnType<typeof newStore>;
@@ -46,23 +46,28 @@ export class Session implements Connections {
   #intake: Session | undefined;
   #heartbeats: Session | undefined;
 
-  constructor(place: PostgresPlace, clock: Clock, limits = workConnections, store = newStore(place, clock)) {
-    this.#place = place;
+  constructor(
+    target: PostgresTarget,
+    clock: Clock,
+    limits = workConnections,
+    store = newStore(target, clock),
+  ) {
+    this.#target = target;
     this.#limits = limits;
     this.#store = store;
-    this.name = placeName(place);
+    this.name = targetName(target);
     this.clock = clock;
-    this.statements = new Statements(place.schema);
+    this.statements = new Statements(target.schema);
   }
 
   get pool(): Pool {
-    this.#pool ??= this.#place.pool ?? makePool(this.#place.connectionString, this.#limits);
+    this.#pool ??= this.#target.pool ?? makePool(this.#target.connectionString, this.#limits);
     return this.#pool;
   }
 
   /** For deliveries. Has connections of its own, because handlers that commit slowly could keep all others. */
   get intake(): Session {
-    this.#intake ??= new Session(this.#place, this.clock, intakeConnections, this.#store);
+    this.#intake ??= new Session(this.#target, this.clock, intakeConnections, this.#store);
     return this.#intake;
   }
 
@@ -71,7 +76,7 @@ export class Session implements Connections {
    * others would take over what this process works on.
    */
   get heartbeats(): Session {
-    this.#heartbeats ??= new Session(this.#place, this.clock, heartbeatConnections, this.#store);
+    this.#heartbeats ??= new Session(this.#target, this.clock, heartbeatConnections, this.#store);
     return this.#heartbeats;
   }
 
@@ -136,7 +141,7 @@ export class Session implements Connections {
   /** Ends the store's own connections; those of the user stay. */
   async close(): Promise<void> {
     this.abandon();
-    const pool = this.#place.pool ? undefined : this.#pool;
+    const pool = this.#target.pool ? undefined : this.#pool;
     const parts = [this.#intake, this.#heartbeats, this.#store.unanswered];
     [this.#pool, this.#intake, this.#heartbeats] = [undefined, undefined, undefined];
     const ended = [Promise.resolve(pool?.end()), ...parts.map(async (part) => part?.close())];
@@ -154,7 +159,7 @@ export class Session implements Connections {
 
   /** On connections of the user's pool, only statements that have a timeout of their own have one. */
   send(client: PoolClient, text: string, values: readonly unknown[] = [], timeout?: number) {
-    const usual = this.#place.pool ? 0 : this.#limits.timeout;
+    const usual = this.#target.pool ? 0 : this.#limits.timeout;
     return client.query(this.statements.of(text, values, timeout ?? usual));
   }
 

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { type Clock, pause } from '../../../kit/clock.ts';
 import { storePause } from '../../timeouts.ts';
-import type { PoolLimits, PostgresPlace } from './place.ts';
+import type { PoolLimits, PostgresTarget } from './target.ts';
 import { type TakenConnection, makePool } from './pool.ts';
 import { isAnswer } from './statement.ts';
 
@@ -24,14 +24,14 @@ const askingConnections: PoolLimits = { max: 1, timeout: 2_000 };
  * connections.
  */
 export class Unanswered {
-  readonly #place: PostgresPlace;
+  readonly #target: PostgresTarget;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   #ownPool: Pool | undefined;
 
   /** `signal`: aborted when connections need not be held any longer. */
-  constructor(place: PostgresPlace, clock: Clock, signal: AbortSignal) {
-    this.#place = place;
+  constructor(target: PostgresTarget, clock: Clock, signal: AbortSignal) {
+    this.#target = target;
     this.#clock = clock;
     this.#signal = signal;
   }
@@ -40,7 +40,7 @@ export class Unanswered {
   giveBack(connection: TakenConnection, error: Error, backend: Backend | undefined): void {
     const discard = (): void => connection.discard(error);
     if (isAnswer(error) || connection.lostBy || !backend) return discard();
-    const { pool } = this.#place;
+    const { pool } = this.#target;
     if (!pool) {
       // If the database can't be asked, it can't be connected to either.
       this.#ended(backend).then(discard, discard);
@@ -60,7 +60,7 @@ export class Unanswered {
 
   /** Resolves when the backend no longer runs what it ran. */
   async #ended(backend: Backend): Promise<void> {
-    this.#ownPool ??= makePool(this.#place.connectionString, askingConnections);
+    this.#ownPool ??= makePool(this.#target.connectionString, askingConnections);
     while (!this.#signal.aborted && (await end(this.#ownPool, backend, askingConnections.timeout)))
       await pause(this.#clock, storePause, this.#signal);
   }

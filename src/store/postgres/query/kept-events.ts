@@ -43,7 +43,7 @@ export async function eventWithTraceId(
   );
   if (!row) return undefined;
   const failures = await session.query<FailureRow>(
-    `select handler, attempt, at, duration, outcome, cause, place, reason from ringback.failures
+    `select handler, attempt, at, duration, outcome, cause, location, reason from ringback.failures
      where sequence = $1 order by handler, number desc`,
     [row.sequence],
   );

@@ -28,7 +28,7 @@ const runsOfGroup = `
 export const failuresOn = (session: Session): FailureStore => ({
   async groups({ handler, limit }) {
     const rows = await session.query<FailureGroupRow>(
-      `select fingerprint as id, g.handler, cause, place, message, dead, retrying, first_seen_at as "firstSeenAt",
+      `select fingerprint as id, g.handler, cause, location, message, dead, retrying, first_seen_at as "firstSeenAt",
          greatest(first_seen_at, last_seen_at) as "lastSeenAt", trace_id as "traceId", muted_at as "mutedAt"
        from ringback.failure_groups g cross join lateral (${runsOfGroup}) runs
        left join ringback.events using (sequence)

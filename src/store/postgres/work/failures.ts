@@ -9,22 +9,22 @@ export async function keepFailure(
   failure: Failure,
 ): Promise<void> {
   const { sequence, handler, attempts, now, state } = row;
-  const { cause, place = null, reason, message, duration, group } = failure;
+  const { cause, location = null, reason, message, duration, group } = failure;
   const outcome = state.kind === 'dead' ? 'dead' : 'retry';
   const { number } = await oneRow<{ number: number }>(
     transaction,
-    `insert into ringback.failures (sequence, handler, number, attempt, at, duration, outcome, cause, place, reason)
+    `insert into ringback.failures (sequence, handler, number, attempt, at, duration, outcome, cause, location, reason)
      values ($1, $2,
        (select coalesce(max(number), 0) + 1 from ringback.failures where sequence = $1 and handler = $2),
        $3, $4, $5, $6, $7, $8, $9) returning number`,
-    [sequence, handler, attempts, now, duration, outcome, cause, place, reason],
+    [sequence, handler, attempts, now, duration, outcome, cause, location, reason],
   );
   if (number > maxFailures)
     await transaction.query(
       'delete from ringback.failures where sequence = $1 and handler = $2 and number <= $3',
       [sequence, handler, number - maxFailures],
     );
-  await keepGroup(transaction, [group, handler, cause, place, message, now]);
+  await keepGroup(transaction, [group, handler, cause, location, message, now]);
 }
 
 /** A group that has its message already is only read, because many processes settle runs of it at the same time. */
@@ -36,7 +36,7 @@ async function keepGroup(transaction: Transaction, values: readonly unknown[]): 
   );
   if (known.length > 0) return;
   await transaction.query(
-    `insert into ringback.failure_groups (fingerprint, handler, cause, place, message, first_seen_at)
+    `insert into ringback.failure_groups (fingerprint, handler, cause, location, message, first_seen_at)
      values ($1, $2, $3, $4, $5, $6) on conflict (fingerprint) do update set message = excluded.message`,
     values,
   );

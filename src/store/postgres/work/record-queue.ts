@@ -163,8 +163,8 @@ export class RecordQueue {
   async #write(group: readonly WaitingEvent[]): Promise<void> {
     try {
       const recorded = await this.#parts.record(group);
-      for (const [place, event] of group.entries())
-        event.onRecorded(recorded[place] ?? { sequence: undefined, claimedBy: undefined });
+      for (const [index, event] of group.entries())
+        event.onRecorded(recorded[index] ?? { sequence: undefined, claimedBy: undefined });
     } catch (error) {
       if (group.length > 1 && this.#parts.isInvalidData(error))
         for (const event of group) await this.#write([event]);

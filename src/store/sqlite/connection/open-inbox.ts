@@ -60,8 +60,8 @@ function preparedInbox(
     isWalMissing,
     statements,
     userStatements: new UserStatements(database),
-    transactionWatch: new TransactionWatch(database, (place) =>
-      report({ kind: 'transaction_left_open', place }),
+    transactionWatch: new TransactionWatch(database, (location) =>
+      report({ kind: 'transaction_left_open', location }),
     ),
   };
 }

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { placeOf } from '../../../kit/error-location.ts';
+import { locationOf } from '../../../kit/error-location.ts';
 
 /** How many frames of the stack are searched for the user's own: more than Ringback's part of it. */
 const stackDepth = 50;
@@ -10,12 +10,12 @@ const stackDepth = 50;
  */
 export class TransactionWatch {
   readonly #database: Database.Database;
-  readonly #onLeftOpen: (place: string | undefined) => void;
-  #place: string | undefined;
+  readonly #onLeftOpen: (location: string | undefined) => void;
+  #location: string | undefined;
   #isScheduled = false;
 
-  /** `onLeftOpen` gets the place in the user's files that began the transaction. */
-  constructor(database: Database.Database, onLeftOpen: (place: string | undefined) => void) {
+  /** `onLeftOpen` gets the location in the user's files that began the transaction. */
+  constructor(database: Database.Database, onLeftOpen: (location: string | undefined) => void) {
     this.#database = database;
     this.#onLeftOpen = onLeftOpen;
   }
@@ -31,7 +31,7 @@ export class TransactionWatch {
   }
 
   #begun(): void {
-    this.#place = callersPlace();
+    this.#location = callersLocation();
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     // After the user's synchronous code, and before anything else can run: a transaction across an await would include
@@ -47,15 +47,15 @@ export class TransactionWatch {
     } catch {
       // The disk refuses. `inTransaction` then refuses to write inside this transaction.
     }
-    this.#onLeftOpen(this.#place);
+    this.#onLeftOpen(this.#location);
   }
 }
 
-function callersPlace(): string | undefined {
+function callersLocation(): string | undefined {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = stackDepth;
   try {
-    return placeOf(new Error('a transaction was begun'));
+    return locationOf(new Error('a transaction was begun'));
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }

@@ -14,7 +14,7 @@ interface Arrival {
 }
 
 /** Where a list stands. */
-export interface ListPlace {
+export interface ListPosition {
   /** Calls whose first event has this sequence or a later one are done. */
   readonly before: Sequence;
   /** Whether no event that arrived before the filter's `until` has been found yet. */
@@ -26,7 +26,7 @@ export interface ListPlace {
 /** What one look found, and where the next one begins once other work has run; undefined at the end. */
 export interface ListLook {
   readonly calls: readonly ListedCall[];
-  readonly next: ListPlace | undefined;
+  readonly next: ListPosition | undefined;
 }
 
 /**
@@ -40,7 +40,7 @@ const countedAtOnce = 400;
 const arrivalsAtOnce = 20_000;
 
 /** Where a list begins: at its cursor, or at the end of the inbox. */
-export function listPlaceOf({ since, until, cursor }: CallFilter): ListPlace {
+export function listPositionOf({ since, until, cursor }: CallFilter): ListPosition {
   return {
     before: numberIn('calls', cursor) ?? Number.MAX_SAFE_INTEGER,
     isAboveUntil: until !== undefined && cursor === undefined,
@@ -83,13 +83,15 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
   /**
    * Skips events that arrived at `until` or later: a call whose first event is among them doesn't match.
    */
-  const goBelowUntil = (place: ListPlace, to: Sequence, until: number): ListPlace => {
+  const goBelowUntil = (position: ListPosition, to: Sequence, until: number): ListPosition => {
     const from = to - arrivalsAtOnce + 1;
     const found = lastBelowUntil.get(from, to, until) as Sequence | null;
-    return found === null ? { ...place, before: from } : { ...place, before: found + 1, isAboveUntil: false };
+    return found === null
+      ? { ...position, before: from }
+      : { ...position, before: found + 1, isAboveUntil: false };
   };
 
-  const walk = (filter: CallFilter, place: ListPlace, to: Sequence, wanted: number): ListLook => {
+  const walk = (filter: CallFilter, position: ListPosition, to: Sequence, wanted: number): ListLook => {
     const eras = eraCount();
     const from = to - Math.min(eventsAtOnce, Math.ceil(erasAtOnce / eras)) + 1;
     const range = { from, to, since: filter.since ?? null, agentId: filter.agentId ?? null };
@@ -102,24 +104,24 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
       if (matchesCall(call, filter)) calls.push({ sequence, call });
       counted += events.length + eras;
       const isEnough = calls.length === wanted || counted >= countedAtOnce;
-      if (isEnough) return { calls, next: { ...place, before: sequence } };
+      if (isEnough) return { calls, next: { ...position, before: sequence } };
     }
-    return { calls, next: { ...place, before: from } };
+    return { calls, next: { ...position, before: from } };
   };
 
-  return (filter: CallFilter, place: ListPlace, wanted: number): ListLook => {
-    const { before, isAboveUntil, arrival } = place;
+  return (filter: CallFilter, position: ListPosition, wanted: number): ListLook => {
+    const { before, isAboveUntil, arrival } = position;
     const to = lastBefore.get(before) as Sequence | null;
     if (to === null) return { calls: [], next: undefined };
     if (isAboveUntil && filter.until !== undefined) {
-      return { calls: [], next: goBelowUntil(place, to, filter.until) };
+      return { calls: [], next: goBelowUntil(position, to, filter.until) };
     }
-    if (!arrival) return walk(filter, place, to, wanted);
+    if (!arrival) return walk(filter, position, to, wanted);
     // The orders of sequences and times of arrival differ if a delivery came out of quarantine or a clock was set. So
     // the list ends only when all that arrived since `since` is done.
     const earlier = arrivalBefore.get({ ...arrival, before }) as Arrival | undefined;
-    if (earlier) return walk(filter, { ...place, arrival: earlier }, to, wanted);
+    if (earlier) return walk(filter, { ...position, arrival: earlier }, to, wanted);
     const rest = arrivalAfterThose.get(arrival) as Arrival | undefined;
-    return { calls: [], next: rest && { ...place, arrival: rest } };
+    return { calls: [], next: rest && { ...position, arrival: rest } };
   };
 }

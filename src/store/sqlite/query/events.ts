@@ -39,7 +39,7 @@ export function prepareEvents(database: Database.Database) {
     select handler, state, attempts, due_at, reason, settled_at, replay from runs where sequence = ${asInteger('?')}
     order by handler`);
   const selectFailures = database.prepare(`
-    select handler, attempt, at, duration, outcome, cause, place, reason from failures
+    select handler, attempt, at, duration, outcome, cause, location, reason from failures
     where sequence = ${asInteger('?')} order by handler, number desc`);
   // Searches the identities, because trace ids have no index. Two events may have the same trace id, in one's body and
   // in the other's header: then one that is not done is preferred.

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type ListedCall, callPageOf, namesAmong } from '../../shared/call-rows.ts';
 import type { CallStore } from '../../call-store.ts';
-import { type ListPlace, listPlaceOf } from './call-list.ts';
+import { type ListPosition, listPositionOf } from './call-list.ts';
 import type { Session } from '../connection/session.ts';
 
 /** Calls and joins in SQLite. */
@@ -14,13 +14,13 @@ export const callsOn = (session: Session): CallStore => ({
     // One more than asked for shows whether there is another page.
     const wanted = filter.limit + 1;
     const found: ListedCall[] = [];
-    let place: ListPlace | undefined = listPlaceOf(filter);
-    while (place && found.length < wanted) {
+    let position: ListPosition | undefined = listPositionOf(filter);
+    while (position && found.length < wanted) {
       filter.signal?.throwIfAborted();
-      const from: ListPlace = place;
+      const from: ListPosition = position;
       const look = await session.read(({ listCalls }) => listCalls(filter, from, wanted - found.length));
       found.push(...look.calls);
-      place = look.next;
+      position = look.next;
       await turn();
     }
     return callPageOf(found, filter.limit);

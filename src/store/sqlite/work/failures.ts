@@ -15,16 +15,16 @@ import type { EndedRun } from '../../shared/run-to-write.ts';
 /** Keeps failed attempts. `keep` runs inside the transaction that settles the run. */
 export function prepareFailures(database: Database.Database) {
   const insert = database.prepare(`
-    insert into failures (sequence, handler, number, attempt, at, duration, outcome, cause, place, reason)
+    insert into failures (sequence, handler, number, attempt, at, duration, outcome, cause, location, reason)
     values (@sequence, @handler,
       (select coalesce(max(number), 0) + 1 from failures where sequence = @sequence and handler = @handler),
-      @attempt, @at, @duration, @outcome, @cause, @place, @reason) returning number`);
+      @attempt, @at, @duration, @outcome, @cause, @location, @reason) returning number`);
   const removeEarlier = database.prepare(
     'delete from failures where sequence = ? and handler = ? and number <= ?',
   );
   const insertGroup = database.prepare(`
-    insert into failure_groups (fingerprint, handler, cause, place, message, first_seen_at)
-    values (@group, @handler, @cause, @place, @message, @at)
+    insert into failure_groups (fingerprint, handler, cause, location, message, first_seen_at)
+    values (@group, @handler, @cause, @location, @message, @at)
     on conflict do update set message = excluded.message where message = ''`);
   const removeGroups = database.prepare(`
     delete from failure_groups where id in (
@@ -46,9 +46,9 @@ export function prepareFailures(database: Database.Database) {
   // By group and state, each counted up to a bound: a million runs may have failed alike, and the page asks again and
   // again.
   const select = database.prepare(`
-    select id, handler, cause, place, message, dead, retrying, firstSeenAt, lastSeenAt, mutedAt, trace_id as traceId
+    select id, handler, cause, location, message, dead, retrying, firstSeenAt, lastSeenAt, mutedAt, trace_id as traceId
     from (
-      select fingerprint as id, handler, cause, place, message, ${countOf("'dead'")} as dead,
+      select fingerprint as id, handler, cause, location, message, ${countOf("'dead'")} as dead,
         ${countOf("'due', 'claimed', 'blocked'")} as retrying, first_seen_at as firstSeenAt,
         max(first_seen_at, coalesce(${latestOf('settled_at')}, 0)) as lastSeenAt,
         muted_at as mutedAt, ${latestOf('sequence')} as sequence
@@ -68,7 +68,7 @@ export function prepareFailures(database: Database.Database) {
   return {
     keep({ sequence, handler, attempts, now, state }: EndedRun, failure: Failure): void {
       const { cause, reason, duration, group, message } = failure;
-      const own = { sequence, handler, cause, place: failure.place ?? null, at: now };
+      const own = { sequence, handler, cause, location: failure.location ?? null, at: now };
       const outcome = state.kind === 'dead' ? 'dead' : 'retry';
       const { number } = insert.get({ ...own, attempt: attempts, duration, outcome, reason }) as {
         readonly number: number;

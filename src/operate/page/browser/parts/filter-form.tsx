@@ -76,10 +76,10 @@ export function FilterFields({
 }) {
   return (
     <>
-      {fields.map((field, place) => (
+      {fields.map((field, index) => (
         <label key={field.name}>
           {field.label}
-          <Input field={field} isFirst={place === 0} value={values[field.name] ?? ''} set={set} />
+          <Input field={field} isFirst={index === 0} value={values[field.name] ?? ''} set={set} />
         </label>
       ))}
     </>

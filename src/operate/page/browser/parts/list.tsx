@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { withQuery } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
-import { type Place, linkTo } from '../router.ts';
+import { type Route, linkTo } from '../router.ts';
 import { type Field, FilterForm } from './filter-form.tsx';
 import { Loaded } from './standing.tsx';
 import { type Column, Table } from './table.tsx';
@@ -12,7 +12,7 @@ const pageSize = 100;
 interface ListProps<Found, Row> {
   /** Its name in the address and in the API. */
   readonly view: string;
-  readonly query: Place['query'];
+  readonly query: Route['query'];
   readonly fields: readonly Field[];
   /** The topics that change it. */
   readonly topics: readonly string[];

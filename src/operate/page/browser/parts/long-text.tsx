@@ -16,8 +16,8 @@ export function LongText({ text, label }: { readonly text: string; readonly labe
  * that are laid out when they are visible. Copying yields the original text.
  */
 export function Pieces({ text }: { readonly text: string }) {
-  return piecesOf(text).map((piece, place) => (
-    <span key={place} dir="auto">
+  return piecesOf(text).map((piece, index) => (
+    <span key={index} dir="auto">
       {piece}
     </span>
   ));
@@ -38,7 +38,7 @@ function piecesOf(text: string): readonly string[] {
 /** Where to end a piece that is one character too long. */
 function endIn(piece: string): number {
   const [line, word] = [piece.lastIndexOf('\n', maxLength - 1), piece.lastIndexOf(' ', maxLength - 1)];
-  const end = [line, word].find((place) => place > 0);
+  const end = [line, word].find((index) => index > 0);
   if (end !== undefined) return end + 1;
   return (piece.codePointAt(maxLength - 1) ?? 0) > 0xff_ff ? maxLength - 1 : maxLength;
 }

@@ -3,9 +3,9 @@ import { useEffect, useState } from 'preact/hooks';
 
 let show: (text: string) => void = () => {};
 
-const nothing = { text: '', place: '' };
+const nothing = { text: '', route: '' };
 
-/** Shows a text until the viewer leaves this place or another text comes. */
+/** Shows a text until the viewer leaves this route or another text comes. */
 export function say(text: string): void {
   show(text);
 }
@@ -13,9 +13,9 @@ export function say(text: string): void {
 export function Notice() {
   const [{ text }, setSaid] = useState(nothing);
   useEffect(() => {
-    show = (said) => setSaid({ text: said, place: location.hash });
-    // The event of going to the place where the text was shown comes afterwards, and must not clear it.
-    const clear = () => setSaid((said) => (said.place === location.hash ? said : nothing));
+    show = (said) => setSaid({ text: said, route: location.hash });
+    // The event of going to the route where the text was shown comes afterwards, and must not clear it.
+    const clear = () => setSaid((said) => (said.route === location.hash ? said : nothing));
     addEventListener('hashchange', clear);
     return () => removeEventListener('hashchange', clear);
   }, []);

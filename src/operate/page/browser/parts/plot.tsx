@@ -35,10 +35,10 @@ export function Plot({ title, unit, since, until, series, format, axis }: PlotPr
           <strong>{title}</strong> <span class="faint">{unit}</span>
         </span>
         <span class="legend">
-          {series.map(({ name, tone, values }, place) => (
+          {series.map(({ name, tone, values }, index) => (
             <span key={name} class={`tone-${tone}`}>
               <svg class="swatch" viewBox="0 0 22 4" aria-hidden="true">
-                <path class={`line dash-${place}`} d="M1 2h20" />
+                <path class={`line dash-${index}`} d="M1 2h20" />
               </svg>
               {name} <b>{summary(values, format)}</b>
             </span>
@@ -49,8 +49,8 @@ export function Plot({ title, unit, since, until, series, format, axis }: PlotPr
         {[0, 0.5, 1].map((part) => (
           <line key={part} class="grid" x1="0" x2={width} y1={yOf(part)} y2={yOf(part)} />
         ))}
-        {series.map(({ name, tone, values }, place) => (
-          <path key={name} class={`line tone-${tone} dash-${place}`} d={lineOf(values, greatest)} />
+        {series.map(({ name, tone, values }, index) => (
+          <path key={name} class={`line tone-${tone} dash-${index}`} d={lineOf(values, greatest)} />
         ))}
       </svg>
       <div class="axis">
@@ -78,12 +78,12 @@ function yOf(part: number): number {
 function lineOf(values: Series['values'], greatest: number): string {
   let path = '';
   let isDrawing = false;
-  for (const [place, value] of values.entries()) {
+  for (const [index, value] of values.entries()) {
     if (value !== undefined) {
-      const x = values.length < 2 ? 0 : (place / (values.length - 1)) * width;
+      const x = values.length < 2 ? 0 : (index / (values.length - 1)) * width;
       path += `${isDrawing ? 'L' : 'M'}${x.toFixed(1)} ${yOf(value / greatest).toFixed(1)}`;
       // A single point is drawn as a dot: a line without length, with round ends.
-      if (!isDrawing && values[place + 1] === undefined) path += 'h0.1';
+      if (!isDrawing && values[index + 1] === undefined) path += 'h0.1';
     }
     isDrawing = value !== undefined;
   }

@@ -6,14 +6,14 @@ import { List } from '../parts/list.tsx';
 import { Empty } from '../parts/standing.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Foreign, Terms, Time } from '../parts/text.tsx';
-import type { Place } from '../router.ts';
+import type { Route } from '../router.ts';
 
 const fields: readonly Field[] = [
   { name: 'since', label: 'Since', isTime: true },
   { name: 'until', label: 'Before', isTime: true },
 ];
 
-export function AuditView({ query }: Place) {
+export function AuditView({ query }: Route) {
   return (
     <>
       <h1 tabIndex={-1}>Audit</h1>

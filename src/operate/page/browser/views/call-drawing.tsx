@@ -56,8 +56,8 @@ function Drawing({ lanes }: { readonly lanes: readonly Lane[] }) {
     ...marks.map(({ at }) => at),
     ...spans.flatMap(({ from, to }) => [from, to]),
   ]);
-  const { placeOf, breaks, ticks } = timeScale(times, tickWidth / (right - left));
-  const area: Area = { left, right, xOf: (time) => left + placeOf(time) * (right - left) };
+  const { positionOf, breaks, ticks } = timeScale(times, tickWidth / (right - left));
+  const area: Area = { left, right, xOf: (time) => left + positionOf(time) * (right - left) };
   let reached = top;
   let yAbove = top;
   const placed = lanes.map((lane) => {
@@ -82,7 +82,7 @@ function Drawing({ lanes }: { readonly lanes: readonly Lane[] }) {
         <title id={`${id}-title`}>The call over time; the table below says the same</title>
         <desc id={`${id}-desc`}>{summaryOf(lanes)}</desc>
         {ticks.map((time) => (
-          <Tick key={time} time={time} x={area.xOf(time)} isLast={placeOf(time) > 0.95} height={height} />
+          <Tick key={time} time={time} x={area.xOf(time)} isLast={positionOf(time) > 0.95} height={height} />
         ))}
         {breaks.map((place) => (
           <Break key={place} x={left + place * (right - left)} height={height} />

@@ -43,7 +43,7 @@ export function laidOut(lane: Lane, area: Area): LaidLane {
     const from = isLast ? Math.max(area.left, x + 6 - width) : x - 6;
     const isFree = (row: number) =>
       (taken[row] ?? []).every(([start, end]) => from > end || from + width < start);
-    const row = Array.from({ length: maxRows }, (_, place) => place).find(isFree);
+    const row = Array.from({ length: maxRows }, (_, index) => index).find(isFree);
     if (row === undefined) continue;
     (taken[row] ??= []).push([from, from + width]);
     labels.push({ text, row, x: isLast ? from + width : from, anchor: isLast ? 'end' : 'start' });

@@ -65,8 +65,8 @@ function Shown({ traceId, turns }: Transcript) {
       </p>
       <div class="transcript" role="region" aria-label="The transcript" tabIndex={0}>
         <ol>
-          {turns.slice(0, most).map(({ role, text }, place) => (
-            <li key={place}>
+          {turns.slice(0, most).map(({ role, text }, index) => (
+            <li key={index}>
               {role !== undefined && (
                 <strong class="long">
                   <Pieces text={visible(role)} />

@@ -6,7 +6,7 @@ import { List } from '../parts/list.tsx';
 import { Empty } from '../parts/standing.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
-import { type Place, goOn, linkTo } from '../router.ts';
+import { type Route, goOn, linkTo } from '../router.ts';
 
 const fields: readonly Field[] = [
   { name: 'callId', label: 'Call' },
@@ -16,7 +16,7 @@ const fields: readonly Field[] = [
   { name: 'until', label: 'First seen before', isTime: true },
 ];
 
-export function CallsView({ query: { callId, ...query } }: Place) {
+export function CallsView({ query: { callId, ...query } }: Route) {
   // A call is found only by its whole id, so it is opened instead of listed.
   useEffect(() => {
     if (callId) goOn(['calls', callId]);

@@ -150,9 +150,9 @@ function Failures({ run: { handler, failures = [] } }: { readonly run: Run }) {
               <Foreign text={failure.cause} isCode />
             </div>
             <Foreign text={failure.reason} />
-            {failure.place !== undefined && (
+            {failure.location !== undefined && (
               <div class="faint">
-                <Foreign text={failure.place} isCode />
+                <Foreign text={failure.location} isCode />
               </div>
             )}
           </li>

@@ -4,7 +4,7 @@ import { List } from '../parts/list.tsx';
 import { Empty } from '../parts/standing.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
-import { type Place, linkTo } from '../router.ts';
+import { type Route, linkTo } from '../router.ts';
 
 /** The known names; there may be others. */
 const eventNames = [
@@ -26,11 +26,11 @@ const fields: readonly Field[] = [
 ];
 
 /** The fields of the filter. The id of a group of failures has a field only if a link from there sets it. */
-export function eventFields({ failure }: Place['query']): readonly Field[] {
+export function eventFields({ failure }: Route['query']): readonly Field[] {
   return failure ? [...fields, { name: 'failure', label: 'Group of failures' }] : fields;
 }
 
-export function EventsView({ query }: Place) {
+export function EventsView({ query }: Route) {
   const isFiltered = Object.keys(query).length > 0;
   return (
     <>

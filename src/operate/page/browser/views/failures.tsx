@@ -9,12 +9,12 @@ import { counted, number } from '../parts/format.ts';
 import { Dismiss, type Filter, Replay } from '../parts/run-changes.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { Foreign, Time } from '../parts/text.tsx';
-import { type Place, linkTo } from '../router.ts';
+import { type Route, linkTo } from '../router.ts';
 
 /** Up to where the receiver counts the dead letters of a group. */
 const maxCounted = 10_000;
 
-export function FailuresView({ query }: Place) {
+export function FailuresView({ query }: Route) {
   const resource = useResource<Failures>(withQuery('/failures', query), ['failures', 'events']);
   return (
     <>
@@ -46,7 +46,7 @@ function GroupList({ groups }: Failures) {
 }
 
 function Group({ group }: { readonly group: FailureGroup }) {
-  const { id, handler, cause, place, message, dead, retrying, traceId, mutedAt } = group;
+  const { id, handler, cause, location, message, dead, retrying, traceId, mutedAt } = group;
   const mayReplay = useAccess().mayDo('replay');
   const filter: Filter = { handler, failure: id };
   const deadOnes = { ...filter, state: 'dead' };
@@ -78,9 +78,9 @@ function Group({ group }: { readonly group: FailureGroup }) {
         <Foreign text={message} />
       </p>
       <p class="faint">
-        {place !== undefined && (
+        {location !== undefined && (
           <>
-            at <Foreign text={place} isCode /> ·{' '}
+            at <Foreign text={location} isCode /> ·{' '}
           </>
         )}
         <Time at={group.firstSeenAt} /> to <Time at={group.lastSeenAt} /> ·{' '}

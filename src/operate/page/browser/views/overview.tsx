@@ -1,10 +1,10 @@
 import { RunningActions } from '../parts/running-actions.tsx';
-import type { Place } from '../router.ts';
+import type { Route } from '../router.ts';
 import { AlertList } from './alerts.tsx';
 import { Figures } from './figures.tsx';
 import { Plots } from './plots.tsx';
 
-export function OverviewView({ query }: Place) {
+export function OverviewView({ query }: Route) {
   return (
     <>
       <h1 tabIndex={-1}>Overview</h1>

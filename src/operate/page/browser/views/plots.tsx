@@ -76,7 +76,7 @@ export function Plots({ range: asked }: { readonly range: string }) {
 /** The points of the steps in order; undefined for a step in which nothing was counted. */
 function stepsOf({ points, since, until }: Counted, step: number): readonly (HistoryPoint | undefined)[] {
   const byStart = new Map(points.map((point) => [Date.parse(point.at), point]));
-  return Array.from({ length: (until - since) / step }, (_, place) => byStart.get(since + place * step));
+  return Array.from({ length: (until - since) / step }, (_, index) => byStart.get(since + index * step));
 }
 
 function plotsOf(counted: Counted, { step, span }: (typeof ranges)[Range]) {
@@ -109,8 +109,8 @@ function plotsOf(counted: Counted, { step, span }: (typeof ranges)[Range]) {
       unit: `in ${span}`,
       format: number,
       axis: shortNumber,
-      series: refusalsIn(counted.points).map(({ name, countOf }, place) =>
-        sums(name, tonesOfCodes[place] ?? 'text', countOf),
+      series: refusalsIn(counted.points).map(({ name, countOf }, index) =>
+        sums(name, tonesOfCodes[index] ?? 'text', countOf),
       ),
     },
     {

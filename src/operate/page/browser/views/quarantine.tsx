@@ -8,7 +8,7 @@ import { List } from '../parts/list.tsx';
 import { Empty } from '../parts/standing.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
-import { type Place, linkTo } from '../router.ts';
+import { type Route, linkTo } from '../router.ts';
 import { reasons, whyOf } from './quarantine-reasons.ts';
 
 const fields: readonly Field[] = [
@@ -19,7 +19,7 @@ const fields: readonly Field[] = [
   { name: 'until', label: 'Arrived before', isTime: true },
 ];
 
-export function QuarantineView({ query }: Place) {
+export function QuarantineView({ query }: Route) {
   return (
     <>
       <div class="title">

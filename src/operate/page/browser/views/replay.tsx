@@ -8,7 +8,7 @@ import { counted, duration, number } from '../parts/format.ts';
 import { type ReplayOptions, Replay, previewReplay } from '../parts/run-changes.tsx';
 import { RunningActions } from '../parts/running-actions.tsx';
 import { Empty, Refused } from '../parts/standing.tsx';
-import type { Place } from '../router.ts';
+import type { Route } from '../router.ts';
 import { eventFields } from './events.tsx';
 
 type Values = Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ interface Asked {
   readonly refusal?: Refusal;
 }
 
-export function ReplayView({ query }: Place) {
+export function ReplayView({ query }: Route) {
   const [values, setValues] = useState<Values>(query);
   const [latest, setLatest] = useState<Asked>();
   if (!useAccess().mayDo('replay'))

@@ -1,5 +1,5 @@
 import type { ComponentChild } from 'preact';
-import type { Place } from '../router.ts';
+import type { Route } from '../router.ts';
 import { AuditView } from './audit.tsx';
 import { CallView } from './call.tsx';
 import { CallsView } from './calls.tsx';
@@ -13,16 +13,16 @@ import { OverviewView } from './overview.tsx';
 import { QuarantineView } from './quarantine.tsx';
 import { ReplayView } from './replay.tsx';
 
-const lists: Readonly<Record<string, (place: Place) => ComponentChild>> = {
-  events: (place) => <EventsView {...place} />,
-  calls: (place) => <CallsView {...place} />,
-  failures: (place) => <FailuresView {...place} />,
+const lists: Readonly<Record<string, (route: Route) => ComponentChild>> = {
+  events: (route) => <EventsView {...route} />,
+  calls: (route) => <CallsView {...route} />,
+  failures: (route) => <FailuresView {...route} />,
   // Another address is a new replay: the key resets the form and its preview.
-  replay: (place) => <ReplayView key={JSON.stringify(place.query)} {...place} />,
-  quarantine: (place) => <QuarantineView {...place} />,
+  replay: (route) => <ReplayView key={JSON.stringify(route.query)} {...route} />,
+  quarantine: (route) => <QuarantineView {...route} />,
   handlers: () => <HandlersView />,
   drift: () => <DriftView />,
-  audit: (place) => <AuditView {...place} />,
+  audit: (route) => <AuditView {...route} />,
 };
 
 /** The key makes a new view for each id, so that an opened body isn't shown for the next. */
@@ -32,9 +32,9 @@ const ones: Readonly<Record<string, (id: string) => ComponentChild>> = {
   quarantine: (id) => <DeliveryView key={id} id={id} />,
 };
 
-export function viewAt(place: Place): ComponentChild {
-  const [view, id] = place.path;
-  if (view === undefined) return <OverviewView {...place} />;
+export function viewAt(route: Route): ComponentChild {
+  const [view, id] = route.path;
+  if (view === undefined) return <OverviewView {...route} />;
   if (id !== undefined) return Object.hasOwn(ones, view) ? ones[view]?.(id) : undefined;
-  return Object.hasOwn(lists, view) ? lists[view]?.(place) : undefined;
+  return Object.hasOwn(lists, view) ? lists[view]?.(route) : undefined;
 }

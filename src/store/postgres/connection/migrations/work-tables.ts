@@ -184,7 +184,7 @@ export const workTables = `
     duration integer not null,
     outcome  text not null check (outcome in ('retry', 'dead')),
     cause    text not null,
-    place    text,
+    location text,
     reason   text not null,
     primary key (sequence, handler, number)
   );
@@ -195,7 +195,7 @@ export const workTables = `
     fingerprint   text collate "C" not null unique,
     handler       text not null,
     cause         text not null,
-    place         text,
+    location      text,
     message       text not null,
     first_seen_at bigint not null,
     muted_at      bigint

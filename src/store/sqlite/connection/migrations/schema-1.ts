@@ -129,7 +129,7 @@ export const schema1 = `
     duration integer not null,
     outcome  text not null check (outcome in ('retry', 'dead')),
     cause    text not null,
-    place    text,
+    location text,
     reason   text not null,
     primary key (sequence, handler, number)
   ) without rowid;
@@ -140,7 +140,7 @@ export const schema1 = `
     fingerprint   text not null unique,
     handler       text not null,
     cause         text not null,
-    place         text,
+    location      text,
     message       text not null,
     first_seen_at integer not null,
     muted_at      integer

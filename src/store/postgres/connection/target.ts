@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { closest } from '../../../kit/closest-name.ts';
 
 /** Where an inbox in Postgres is. */
-export interface PostgresPlace {
+export interface PostgresTarget {
   /** The database, if the store is to make its own connections. */
   readonly connectionString: string | undefined;
   /** The user's own connections, if these are to be used. */
@@ -49,8 +49,8 @@ export function isSchemaName(text: unknown): text is string {
   return typeof text === 'string' && schemaName.test(text);
 }
 
-/** The place that a URL such as `postgres://user@host/app?schema=ringback` names, or undefined if it names none. */
-export function readPlace(url: string): PostgresPlace | undefined {
+/** The target that a URL such as `postgres://user@host/app?schema=ringback` names, or undefined if it names none. */
+export function readTarget(url: string): PostgresTarget | undefined {
   if (!isPostgresUrl(url) || !URL.canParse(url)) return undefined;
   const parsed = new URL(url);
   if ([...parsed.searchParams.keys()].some(isMisspelledSchema)) return undefined;
@@ -62,7 +62,7 @@ export function readPlace(url: string): PostgresPlace | undefined {
 }
 
 /** Why a Postgres URL is invalid, without its user, password and host. Undefined for other values. */
-export function wrongPlace(url: unknown): string | undefined {
+export function wrongTarget(url: unknown): string | undefined {
   if (typeof url !== 'string' || !isPostgresUrl(url)) return undefined;
   if (!URL.canParse(url))
     return "a postgres:// URL that can't be read: its port is no number, or a character of the user or the password, such as '#', '/' or '?', is not percent-encoded";
@@ -82,7 +82,7 @@ function isMisspelledSchema(parameter: string): boolean {
 }
 
 /** How messages to a person name the inbox: without the user, the password and the query of the URL. */
-export function placeName({ connectionString, schema }: PostgresPlace): string {
+export function targetName({ connectionString, schema }: PostgresTarget): string {
   if (connectionString === undefined) return `the schema ${schema}`;
   if (!URL.canParse(connectionString)) return `Postgres, schema ${schema}`;
   const { host, pathname } = new URL(connectionString);
