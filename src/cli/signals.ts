@@ -1,4 +1,5 @@
 /** The signals that end the command. */
+import { systemClock } from '../kit/clock.ts';
 
 /**
  * How long after the first signal a SIGINT counts as a copy of it, in milliseconds. A terminal sends Ctrl-C to all of
@@ -14,7 +15,7 @@ export function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let first: number | undefined;
     const onSignal = (signal: NodeJS.Signals) => {
-      const now = performance.now();
+      const now = systemClock.elapsed();
       first ??= now;
       if (first === now) return resolve(signal);
       if (signal === 'SIGTERM' || now - first > echo) process.exit(1);

@@ -1,4 +1,8 @@
-import { setImmediate } from 'node:timers';
+import {
+  clearTimeout as clearRuntimeTimeout,
+  setImmediate,
+  setTimeout as setRuntimeTimeout,
+} from 'node:timers';
 
 /**
  * Time as an input. Code reads the time and waits through a clock, so that tests advance time by hand and no test
@@ -32,6 +36,15 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/**
+ * Calls `action` after `ms` milliseconds of the runtime, also while a clock is advanced by hand or a user's tests fake
+ * the global timers. Keeps the process alive until then. Returns a function that cancels it.
+ */
+export function runtimeTimer(ms: number, action: () => void): () => void {
+  const timer = setRuntimeTimeout(action, ms);
+  return () => clearRuntimeTimeout(timer);
+}
 
 /**
  * The same clock with a wall time of whole milliseconds, as times are stored: a user's clock made of

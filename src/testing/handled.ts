@@ -1,8 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { clearTimeout, setTimeout } from 'node:timers';
 import { z } from 'zod';
 import { ringbackError } from '../errors/errors.ts';
-import { systemClock } from '../kit/clock.ts';
+import { runtimeTimer, systemClock } from '../kit/clock.ts';
 import type { Duration } from '../kit/duration.ts';
 import { checked, hasMethods, parseStrictly } from '../errors/option-problems.ts';
 import { duration } from '../receiver/option-values.ts';
@@ -171,11 +170,11 @@ async function moveOn(
 function hintWithin(milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
-      clearTimeout(timer);
+      cancel();
       for (const hint of hints) unsubscribe(hint, end);
       resolve();
     };
-    const timer = setTimeout(end, milliseconds);
+    const cancel = runtimeTimer(milliseconds, end);
     for (const hint of hints) subscribe(hint, end);
   });
 }

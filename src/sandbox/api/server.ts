@@ -8,6 +8,7 @@ import {
 import type { Duplex } from 'node:stream';
 import Router, { type NextFunction, type Request, type Response } from 'router';
 import { listen, urlOf } from '../../http/listening.ts';
+import { systemClock } from '../../kit/clock.ts';
 import { answerJson } from '../../kit/http-bodies.ts';
 import { Answering, type AnsweringParts } from './answering.ts';
 import type { Route } from './route.ts';
@@ -49,11 +50,11 @@ export class ApiServer {
   /** Accepts no more requests, and resolves when those in flight are answered, or cut after `closeTimeout`. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
-    const timer = setTimeout(() => this.#server.closeAllConnections(), closeTimeout);
+    const cancel = systemClock.after(closeTimeout, () => this.#server.closeAllConnections());
     await new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
     });
-    clearTimeout(timer);
+    cancel();
   }
 }
 

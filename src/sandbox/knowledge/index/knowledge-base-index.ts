@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { systemClock } from '../../../kit/clock.ts';
 import { Frequencies } from '../embedding/frequencies.ts';
 import { VectorIndex } from './vector-index.ts';
 
@@ -52,15 +53,15 @@ export class KnowledgeBaseIndex {
   }
 
   async #read({ next, chunks }: StoredDocuments): Promise<void> {
-    let begunAt = performance.now();
+    let begunAt = systemClock.elapsed();
     for (let document = next(0); document; document = next(this.#position)) {
       this.#position = document.position;
       this.frequencies.merge(document.frequencies);
       for (let some = chunks(document.position, 0); some.length > 0;) {
         for (const { id, vector } of some) this.vectors.add(id, vectorOf(vector));
-        if (performance.now() - begunAt > share) {
+        if (systemClock.elapsed() - begunAt > share) {
           await setImmediate();
-          begunAt = performance.now();
+          begunAt = systemClock.elapsed();
         }
         some = chunks(document.position, some.at(-1)?.id ?? 0);
       }

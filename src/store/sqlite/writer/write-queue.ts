@@ -1,5 +1,5 @@
-import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
-import type { Clock } from '../../../kit/clock.ts';
+import { setImmediate } from 'node:timers';
+import { type Clock, runtimeTimer } from '../../../kit/clock.ts';
 import { recordTimeout } from '../../timeouts.ts';
 import { groupBytes, groupWrites } from './received-writes.ts';
 import {
@@ -57,7 +57,7 @@ export class WriteQueue {
   #sentAwaited = 0;
   #bytes = 0;
   #isScheduled = false;
-  #endsTimer: NodeJS.Timeout | undefined;
+  #cancelEnds: (() => void) | undefined;
   /** The size of the last commit, in writes. */
   #lastWritten = 0;
   /** How long each of the last four commits with changes took, in milliseconds. */
@@ -139,7 +139,8 @@ export class WriteQueue {
     // The end of a claim, which nobody waits for, goes along with the next event if one comes soon. Sent alone, it
     // would have a commit of its own, for which the next event would have to wait.
     if (isEndOfClaim(added)) {
-      this.#endsTimer ??= setTimeout(() => this.#send(), endsDelay);
+      // Not by the clock, which a test may have stopped: until the ends are sent, events look unhandled.
+      this.#cancelEnds ??= runtimeTimer(endsDelay, () => this.#send());
       return;
     }
     // All writes of a turn are sent together: each message wakes the writer thread, which costs as much as an event.
@@ -152,8 +153,8 @@ export class WriteQueue {
   }
 
   #send(): void {
-    clearTimeout(this.#endsTimer);
-    this.#endsTimer = undefined;
+    this.#cancelEnds?.();
+    this.#cancelEnds = undefined;
     const writes = this.#unsent;
     if (writes.length === 0) return;
     this.#unsent = [];
