@@ -1,5 +1,6 @@
 import type { Clock } from '../kit/clock.ts';
 import { Refusal } from '../errors/refusals.ts';
+import { uncountedBytes } from '../receiver/options.ts';
 
 /** How many bytes may be in flight. */
 export interface InflightLimits {
@@ -8,12 +9,6 @@ export interface InflightLimits {
   /** Bytes of one body. */
   readonly body: number;
 }
-
-/**
- * The first bytes of each body, which don't count: small genuine bodies must get through even while unauthenticated
- * senders use up `inflight` with large bodies that stall.
- */
-const uncountedBytes = 64 * 1024;
 
 /** A sender with at least one counted body. */
 interface Sender {

@@ -179,6 +179,27 @@ const retentionSchema = z.strictObject({
   traceIds: keepingTime.default(180 * day),
 });
 
+/**
+ * The first bytes of each body, which don't count as in flight: small genuine bodies must get through even while
+ * unauthenticated senders use up `inflight` with large bodies that stall.
+ */
+export const uncountedBytes = 64 * 1024;
+
+/** Refuses a size of all bodies in flight that has no room for the largest allowed body. */
+function refuseSmallInflight(
+  { body, inflight }: { readonly body: number; readonly inflight: number },
+  context: z.core.$RefinementCtx,
+): void {
+  const needed = body - uncountedBytes;
+  if (inflight >= needed) return;
+  context.addIssue({
+    code: 'custom',
+    path: ['inflight'],
+    message: `at least ${needed} bytes, which a body of the size limits.body takes beyond its first 64 KB`,
+    params: { found: `${inflight} bytes` },
+  });
+}
+
 const optionsSchema = z.strictObject({
   secrets: z.unknown().optional(),
   headers: headersOption
@@ -203,6 +224,7 @@ const optionsSchema = z.strictObject({
       fields: count.default(20_000),
       depth: count.default(1_000),
     })
+    .superRefine(refuseSmallInflight)
     .prefault({}),
   alerts: alertsSchema.prefault({}),
   retention: retentionSchema.prefault({}),

@@ -43,7 +43,7 @@ async function receiving({ limits, ...options }: ReceiverOptions = {}) {
 
 describe('what is in flight', () => {
   test('is counted as it comes: bodies below 64 KB are free, in whatever pieces they come', async () => {
-    const { begin } = await receiving({ limits: { inflight: 1 } });
+    const { begin } = await receiving({ limits: { body: free, inflight: 1 } });
     const filler = free - 1 - bodyOf({ traceId: '0', callId: 'c', payload: { filler: '' } }).length;
     for (let index = 0; index < 5; index += 1) {
       const body = bodyOf({ traceId: `${index}`, callId: 'c', payload: { filler: 'x'.repeat(filler) } });
@@ -67,7 +67,9 @@ describe('what is in flight', () => {
   });
 
   test('makes room: the unfinished body with the least progress is refused, the newest is taken', async () => {
-    const { begin, clock, logs } = await receiving({ limits: { inflight: 300 * kilobyte } });
+    const { begin, clock, logs } = await receiving({
+      limits: { body: 300 * kilobyte, inflight: 300 * kilobyte },
+    });
     const body = large(free + 140 * kilobyte);
     const fast = await begin(body);
     const slow = await begin(body);
@@ -83,7 +85,9 @@ describe('what is in flight', () => {
   });
 
   test('makes no room for the slowest itself', async () => {
-    const { begin, clock, logs } = await receiving({ limits: { inflight: 200 * kilobyte } });
+    const { begin, clock, logs } = await receiving({
+      limits: { body: 250 * kilobyte, inflight: 200 * kilobyte },
+    });
     const body = large(free + 140 * kilobyte);
     const slow = await begin(body);
     await slow.send(0, free);

@@ -64,6 +64,14 @@ describe('a wrong option gives a sentence', () => {
       { limits: 5 },
       /limits should be an object with body, inflight, bodyTimeout, values, fields and so on, but is 5/,
     ],
+    [
+      { limits: { inflight: '1mb' } },
+      /limits\.inflight should be at least 5177344 bytes, which .* limits\.body .*, but is 1048576 bytes/,
+    ],
+    [
+      { limits: { body: '100mb' } },
+      /limits\.inflight should be at least 104792064 bytes, .* but is 67108864/,
+    ],
     [{ retention: '30d' }, /retention should be an object with done, .*, traceIds, but is "30d"/],
     [{ database: '' }, /database should be a file, ':memory:', .* or a store, but is ""/],
     [{ headers: ['a'] }, /headers should be an object of header names and values, but is a list/],

@@ -152,16 +152,17 @@ describe('503 with Retry-After', () => {
   });
 
   test('when a body finds no room among those in flight, and a small one needs none', async () => {
-    const { receiver } = await started({ limits: { inflight: 20_000 } });
-    const large = bodyOf({ payload: { filler: 'x'.repeat(90_000) } });
-    const small = bodyOf({ payload: { filler: 'x'.repeat(10_000) } });
-    expectUnavailable(await take(receiver, { body: large }));
-    expectUnavailable(
-      await take(receiver, {
-        body: large,
-        source: { kind: 'stream', stream: Readable.from([Buffer.from(large)]) },
-      }),
+    const { receiver } = await started({ limits: { body: 85_000, inflight: 20_000 } });
+    const [first, large] = ['trace-1', 'trace-2'].map((traceId) =>
+      bodyOf({ traceId, payload: { filler: 'x'.repeat(84_000) } }),
     );
+    const small = bodyOf({ payload: { filler: 'x'.repeat(10_000) } });
+    const streamed = () => ({ kind: 'stream', stream: Readable.from([Buffer.from(large ?? '')]) }) as const;
+    for (const source of [{}, { source: streamed() }]) {
+      const inFlight = take(receiver, { body: first });
+      expectUnavailable(await take(receiver, { body: large, ...source }));
+      expect((await inFlight).status).toBe(200);
+    }
     expect((await take(receiver, { body: small })).status).toBe(200);
   });
 
