@@ -154,8 +154,9 @@ export class Receiver<Transaction = UserDatabase> {
    * @example receiver.fallback(async (event, { isKnown, log }) => log.warn({ isKnown }, event.eventName));
    */
   fallback(handler: (event: CallEvent, context: FallbackContext<Transaction>) => unknown): this {
+    // Not a copy, which would make all that the context makes on first use.
     const withIsKnown = (event: CallEvent, context: RunContext<Transaction>) =>
-      handler(event, { ...context, isKnown: isKnownEventName(event.eventName) });
+      handler(event, Object.assign(context, { isKnown: isKnownEventName(event.eventName) }));
     const handle = (typeof handler === 'function' ? withIsKnown : handler) as Handler['handle'];
     blameCaller(this, 'fallback', () => this.#parts.registry.setFallback(handle));
     return this;

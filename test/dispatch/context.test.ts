@@ -16,6 +16,17 @@ test('a context that is copied into another object keeps its logger and its sign
   expect(line).toMatchObject({ traceId: 'trace-1', callId: 'call-1', handler: 'copying' });
 });
 
+test("the fallback's context makes its logger on first use, as others do", async () => {
+  const made = Promise.withResolvers<boolean>();
+  const { receiver } = await started({}, (r) =>
+    r.fallback((_event, context) => {
+      made.resolve(Object.getOwnPropertyDescriptor(context, 'log')?.get === undefined);
+    }),
+  );
+  await deliver(receiver, bodyOf());
+  expect(await made.promise).toBe(false);
+});
+
 test('a signal that is first asked for after the deadline has been reached is aborted', async () => {
   const signal = Promise.withResolvers<AbortSignal>();
   const deadline = Promise.withResolvers<void>();
