@@ -13,7 +13,11 @@ export const problems = {
     `The option ${d.option} should be ${d.expected}, but is ${d.found}.${d.fix === undefined ? '' : ` ${d.fix}`}`,
   option_unknown: (d: { option: string; where: string; meant: string | undefined; known: string }) =>
     `There is no option ${d.option} in ${d.where}.` +
-    (d.meant === undefined ? ` The options are: ${d.known}.` : ` Did you mean ${d.meant}?`),
+    (d.meant !== undefined
+      ? ` Did you mean ${d.meant}?`
+      : d.known === ''
+        ? ' It has no options.'
+        : ` The options are: ${d.known}.`),
   credentials_missing: (d: { hasUndefinedSecrets: boolean; hasEmptyHeaders: boolean }) =>
     "A receiver needs a way to recognize the platform's deliveries, but " +
     (d.hasEmptyHeaders

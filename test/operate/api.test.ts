@@ -479,6 +479,14 @@ describe('what is wrong with a request', () => {
     });
   });
 
+  test('a parameter of a path that has none is refused in a sentence', async () => {
+    const { ask } = await inbox();
+    expect(await ask('GET', '/counts?state=dead')).toMatchObject({
+      status: 400,
+      json: { error: { message: 'There is no option state in GET /counts. It has no options.' } },
+    });
+  });
+
   test.each(['0x1', '1e0', '01', '%201', '+1', '9'.repeat(20)])(
     'what is no number in decimal digits is the id of nothing: %j',
     async (id) => {
