@@ -1,4 +1,5 @@
 import type { Clock } from '../kit/clock.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 import type { EventRecord } from '../store/event-record.ts';
 import type { EventStore, SeenDuplicates } from '../store/event-store.ts';
 import { reconciledIdentity } from '../store/identity.ts';
@@ -8,11 +9,12 @@ import { SeenCounts } from './seen-counts.ts';
 export class DuplicateLedger {
   readonly #counts: SeenCounts<SeenDuplicates>;
 
-  constructor(store: Pick<EventStore, 'addDuplicates'>, clock: Clock) {
+  constructor(store: Pick<EventStore, 'addDuplicates'>, telemetry: Telemetry, clock: Clock) {
     this.#counts = new SeenCounts<SeenDuplicates>({
       clock,
       keyOf: ({ identity }) => identity,
       write: (seen) => store.addDuplicates(seen),
+      onFailed: (cause) => telemetry.report('duplicates_failed', { cause }),
     });
   }
 

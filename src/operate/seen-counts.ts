@@ -21,7 +21,7 @@ interface SeenCountsParts<Row> {
   /** Adds the counts to those in the inbox. */
   readonly write: (rows: readonly Row[]) => Promise<void>;
   /** Called when counts could not be written; they are written later. */
-  readonly onFailed?: (cause: string) => void;
+  readonly onFailed: (cause: string) => void;
 }
 
 /**
@@ -58,7 +58,7 @@ export class SeenCounts<Row extends Seen> {
     try {
       await this.#parts.write(rows);
     } catch (error) {
-      this.#parts.onFailed?.(messageOf(error));
+      this.#parts.onFailed(messageOf(error));
       for (const row of rows) this.add(row);
     }
   }

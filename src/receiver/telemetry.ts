@@ -40,6 +40,7 @@ const logEvents = {
       'inbox reverify --yes, or receiver.quarantine.reverify()',
   ],
   drift_seen: ['warn', 'the platform sends something that differs from its documentation'],
+  duplicates_failed: ['warn', 'counts of duplicates could not be written and will be tried again'],
   drift_failed: ['warn', 'drift could not be written and will be tried again'],
   database_replaced: [
     'error',

@@ -94,7 +94,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
     logger,
     observe,
   });
-  const duplicates = new DuplicateLedger(asked.events, clock);
+  const duplicates = new DuplicateLedger(asked.events, telemetry, clock);
   const intake = buildIntake(common, authenticator, dispatcher, duplicates, () => health.failed());
   const backlog = () => dispatcher.backlog(asked.history);
   const alerts = buildAlerts(common, backlog, () => intake.takeSuspicion());

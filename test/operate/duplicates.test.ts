@@ -101,10 +101,11 @@ test('many of them cost one write, and what could not be written is written late
       return writes === 1 ? Promise.reject(new Error('the disk is full')) : work(...given);
     };
   });
-  const { receiver } = await started({ clock, database: store });
+  const { receiver, logs } = await started({ clock, database: store });
   const bodies = Array.from({ length: 10 }, (_, index) => bodyOf({ traceId: `trace-${index}` }));
   for (let copies = 0; copies < 4; copies += 1) for (const body of bodies) await take(receiver, clock, body);
   expect(writes).toBe(0);
   await expect.poll(clock.passing(() => duplicatesOf(receiver, 'trace-9'))).toMatchObject({ count: 3 });
   expect(writes).toBe(2);
+  expect(logs.of('duplicates_failed')).toMatchObject([{ cause: 'the disk is full' }]);
 });
