@@ -102,3 +102,13 @@ test.each([
     expect(await captionOf('Time to answer').textContent()).toContain(`Time to answer ${quantiles}`);
   },
 );
+
+test('what the menu and the overview count is asked for once', async () => {
+  const { receiver } = await started();
+  const { page, goTo } = await open(receiver);
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await goTo('/');
+  await page.locator('.figures').waitFor();
+  expect(asked.filter((path) => path.endsWith('/api/counts'))).toHaveLength(1);
+});

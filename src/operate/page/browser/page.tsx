@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { AccessContext, type Access, loadAccess } from './api/access.ts';
 import { followChanges } from './api/changes.ts';
 import { type Refusal, refusalOf } from './api/client.ts';
+import { CountsProvider } from './api/counts.tsx';
 import { OpenDialog } from './parts/change-button.tsx';
 import { Navigation } from './parts/navigation.tsx';
 import { Notice } from './parts/notice.tsx';
@@ -55,17 +56,19 @@ export function Page() {
       >
         Skip to the content
       </a>
-      <Navigation view={route.path[0] ?? ''} />
-      <main id="main">
-        <Notice />
-        {view ?? (
-          <>
-            <h1 tabIndex={-1}>There is no such view</h1>
-            <Empty title="This address belongs to no view.">Choose a view from the menu.</Empty>
-          </>
-        )}
-        <OpenDialog />
-      </main>
+      <CountsProvider>
+        <Navigation view={route.path[0] ?? ''} />
+        <main id="main">
+          <Notice />
+          {view ?? (
+            <>
+              <h1 tabIndex={-1}>There is no such view</h1>
+              <Empty title="This address belongs to no view.">Choose a view from the menu.</Empty>
+            </>
+          )}
+          <OpenDialog />
+        </main>
+      </CountsProvider>
     </AccessContext.Provider>
   );
 }

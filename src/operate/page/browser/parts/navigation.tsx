@@ -1,6 +1,6 @@
 import { useAccess } from '../api/access.ts';
+import { useCounts } from '../api/counts.tsx';
 import type { Counts } from '../api/shapes.ts';
-import { useResource } from '../api/use-resource.ts';
 import { linkTo } from '../router.ts';
 import { number } from './format.ts';
 
@@ -31,7 +31,7 @@ const changes = ['replay', 'dismiss', 'quarantine', 'erase', 'pause'] as const;
 
 export function Navigation({ view }: { readonly view: string }) {
   const { mayDo, by } = useAccess();
-  const { data: counts } = useResource<Counts>('/counts', ['events', 'quarantine', 'failures', 'handlers']);
+  const { data: counts } = useCounts();
   const shown = entries.filter(({ action }) => !action || mayDo(action));
   return (
     <header class="side">

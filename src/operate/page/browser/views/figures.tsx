@@ -1,4 +1,5 @@
 /** What happens at present, and what is stored, in figures. */
+import { useCounts } from '../api/counts.tsx';
 import type { Backlog, Counts, HistoryPoint } from '../api/shapes.ts';
 import { type Counted, minute, useHistory } from '../api/use-history.ts';
 import { useResource } from '../api/use-resource.ts';
@@ -13,7 +14,7 @@ const during = `in the last ${minutes} minutes`;
 const lastMinutes = { length: minutes * minute, step: minutes * minute, resolution: 'minute' } as const;
 
 export function Figures() {
-  const counts = useResource<Counts>('/counts', ['events', 'quarantine', 'failures', 'handlers']);
+  const counts = useCounts();
   const backlog = useResource<Backlog>('/backlog', ['history']);
   const counted = useHistory(lastMinutes);
   return (
