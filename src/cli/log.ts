@@ -1,3 +1,8 @@
+/**
+ * Writes the command's log. Not by pino's own destination, sonic-boom: while a write is in flight its `flush` does
+ * nothing, so that a warning waits for the next one, and its `flushSync` repeats a write that fails with EPIPE for ever,
+ * so that a command whose reader has left never ends.
+ */
 import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { type Clock, block, systemClock } from '../kit/clock.ts';
