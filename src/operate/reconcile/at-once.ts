@@ -19,34 +19,26 @@ export function eachAtOnce<Item>(
   return underSignals([given], async (ending) => {
     const { signal } = ending;
     const iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
-    // Not `Promise.race` of the work in flight: each race would add a reaction to the longest-running promise.
-    const room = new Semaphore(max);
-    const begin = async (item: Item, leave: () => void): Promise<void> => {
-      try {
-        await work(item, signal);
-      } catch (error) {
-        ending.abort(error);
-      } finally {
+    const one = new Semaphore(1);
+    let isDone = false;
+    // The iterator may never answer, and must not delay the abort.
+    const next = async () => {
+      if (isDone) return undefined;
+      const result = await unlessAborted(signal, () => iterator.next());
+      isDone = result.done === true;
+      return result.done === true ? undefined : result;
+    };
+    const goThrough = async (): Promise<void> => {
+      for (let item = await one.run(next); item; item = await one.run(next)) {
+        await work(item.value, signal);
         // Work that never waits would otherwise starve the event loop, and with it whatever aborts the signal.
         await setImmediate();
-        leave();
       }
     };
-    let leave = await room.acquire();
-    try {
-      for (;;) {
-        // The iterator may never answer, and must not delay the abort.
-        const next = await unlessAborted(signal, () => iterator.next());
-        if (next.done === true) break;
-        void begin(next.value, leave);
-        leave = await room.acquire();
-      }
-    } catch (error) {
-      ending.abort(error);
-    }
-    leave();
-    // All places are free only when all work has ended.
-    await Promise.all(Array.from({ length: max }, () => room.acquire()));
+    const begun = Array.from({ length: max }, () =>
+      goThrough().catch((error: unknown) => ending.abort(error)),
+    );
+    await Promise.all(begun);
     if (!signal.aborted) return;
     // Neither a slow `return` nor what it throws matters any more.
     void (async () => iterator.return?.())().catch(() => {});
