@@ -26,8 +26,8 @@ export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' |
   readonly store: Store;
   readonly decoder: BodyDecoder;
   readonly registry: Registry;
-  /** Called with each new event after its answer and before its handlers, which may change the event. */
-  readonly observe: (event: CallEvent, receivedAt: number) => void;
+  /** Observes each new event after its answer and before its handlers, which may change the event. */
+  readonly drift: { observe(event: CallEvent, receivedAt: number): void };
 }
 
 /** Takes events from the inbox to the handlers: claim → route → run → settle. */
@@ -173,7 +173,7 @@ export class Dispatcher {
   ): Promise<void> {
     // A rebuilt event says nothing about what the platform sends.
     const observe = (): void => {
-      if (source === 'delivered') this.#parts.observe(event, receivedAt);
+      if (source === 'delivered') this.#parts.drift.observe(event, receivedAt);
     };
     // Awaited before anything else, so that events are placed in the order in which they were claimed.
     const found = await claimed;

@@ -19,6 +19,7 @@ import type { Recorded, Recorder } from './record.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
 import { RotationWatch } from './rotation-watch.ts';
+import type { Store } from '../store/store.ts';
 
 export interface IntakeParts {
   readonly limits: BodyLimits & InflightLimits;
@@ -26,6 +27,7 @@ export interface IntakeParts {
   readonly authenticator: Authenticator;
   readonly decoder: BodyDecoder;
   readonly recorder: Recorder;
+  readonly store: Pick<Store, 'isOverloaded'>;
   readonly telemetry: Telemetry;
   readonly activity: Activity;
   readonly tracing: Tracing;
@@ -34,8 +36,6 @@ export interface IntakeParts {
   readonly intakeState: () => 'open' | 'closed' | 'unstarted';
   /** Called when recording a delivery has failed or was given up. */
   readonly onNotRecorded: () => void;
-  /** Whether an event that arrived now could not be written within the second that its sender waits. */
-  readonly isOverloaded: () => boolean;
 }
 
 /**
@@ -87,10 +87,15 @@ export class Intake {
   async take(delivery: Delivery): Promise<Reply> {
     const inflight = this.#bodies.begin(() => senderOf(delivery, this.#parts.admission.trustProxy));
     this.#unanswered.add(inflight);
-    const { activity, clock } = this.#parts;
+    const { activity, tracing, clock } = this.#parts;
     const begunAt = clock.elapsed();
     try {
-      const { status, traceId } = await this.#traced(delivery, inflight);
+      const { tracer } = tracing;
+      const { status, traceId } = tracer
+        ? await tracer.receive(headerOf(delivery.headers, 'traceparent'), () =>
+            this.#throughStages(delivery, inflight),
+          )
+        : await this.#throughStages(delivery, inflight);
       activity.answered(status, clock.elapsed() - begunAt);
       return replyRecorded(status, traceId);
     } catch (problem) {
@@ -123,16 +128,8 @@ export class Intake {
     this.#refusals.flush();
   }
 
-  #traced(delivery: Delivery, inflight: InflightBody): Promise<Recorded> {
-    const { tracer } = this.#parts.tracing;
-    if (!tracer) return this.#throughStages(delivery, inflight);
-    return tracer.receive(headerOf(delivery.headers, 'traceparent'), () =>
-      this.#throughStages(delivery, inflight),
-    );
-  }
-
   async #throughStages(delivery: Delivery, inflight: InflightBody): Promise<Recorded> {
-    const { limits, admission, authenticator, decoder, recorder, telemetry, clock } = this.#parts;
+    const { limits, admission, authenticator, decoder, recorder, store, telemetry, clock } = this.#parts;
     const receivedAt = clock.now();
     this.#requireOpen();
     accept(delivery, limits.body);
@@ -144,7 +141,7 @@ export class Intake {
     if (wait) await wait;
     // Checked before verifying, which in an overload would take the time that the answers need, but after reading the
     // body: leaving it unread might cost the connection.
-    if (this.#parts.isOverloaded()) throw overloaded;
+    if (store.isOverloaded?.()) throw overloaded;
     const proof = await this.#authenticate(bytes, delivery, receivedAt);
     const headers = withoutUnsignedId(delivery.headers, proof.scheme);
     const read = readBytes(decoder, { body: bytes, headers, receivedAt });

@@ -4,6 +4,7 @@ import { headOf, sha256 } from '../kit/bytes.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Reading } from '../events/read-bytes.ts';
 import type { Clock } from '../kit/clock.ts';
+import type { Tracing } from '../kit/tracing.ts';
 import type { CallEvent, Headers } from '../events/model.ts';
 import { type EventRecord, recordOf } from '../store/event-record.ts';
 import type { Store } from '../store/store.ts';
@@ -46,20 +47,20 @@ const keptHeaders = /^(x-webhook-|webhook-|content-type$|user-agent$)/;
 
 export interface RecorderParts {
   /** Records an event, and dispatches it if it is new. */
-  readonly recordAndDispatch: (record: EventRecord, event: CallEvent) => Promise<'new' | 'duplicate'>;
-  /** Called with each duplicate of an event. */
-  readonly onDuplicate: (record: EventRecord) => void;
+  readonly dispatcher: { record(record: EventRecord, event: CallEvent): Promise<'new' | 'duplicate'> };
+  /** Observes each duplicate of an event. */
+  readonly duplicates: { observe(record: EventRecord): void };
   readonly quarantine: Pick<Store['quarantine'], 'keep'>;
+  readonly telemetry: Telemetry;
+  readonly tracing: Tracing;
+  readonly clock: Clock;
 }
 
 /** Writes deliveries to the inbox. */
 export class Recorder {
   readonly #parts: RecorderParts;
-  readonly #telemetry: Telemetry;
-  readonly #clock: Clock;
   readonly #signatureHeaders: readonly string[];
   readonly #credentials: ReadonlyMap<string, string>;
-  readonly #traceparent: () => string | undefined;
   readonly #count: Allowance;
   readonly #largeBytes: Allowance;
   /** How many were dropped since the last one that was kept. Written with the next one, to save a write for each. */
@@ -67,34 +68,26 @@ export class Recorder {
   #unreported = 0;
   #reportedAt = -Infinity;
 
-  /**
-   * `signatureHeaders` are kept besides the platform's own; `credentials` never are. `traceparent` replaces the header
-   * that came, so that later attempts are linked to it.
-   */
+  /** `signatureHeaders` are kept besides the platform's own; `credentials` never are. */
   constructor(
     parts: RecorderParts,
-    telemetry: Telemetry,
-    clock: Clock,
     headers: {
       readonly signatureHeaders: readonly string[];
       readonly credentials: ReadonlyMap<string, string>;
-      /** The trace context of the delivery that is being taken. */
-      readonly traceparent: () => string | undefined;
     },
   ) {
     this.#parts = parts;
-    this.#telemetry = telemetry;
-    this.#clock = clock;
-    this.#count = new Allowance(clock, countLimits);
-    this.#largeBytes = new Allowance(clock, largeLimits);
+    this.#count = new Allowance(parts.clock, countLimits);
+    this.#largeBytes = new Allowance(parts.clock, largeLimits);
     this.#signatureHeaders = headers.signatureHeaders;
     this.#credentials = headers.credentials;
-    this.#traceparent = headers.traceparent;
   }
 
   /** Writes an authentic delivery. It may be answered with success only when it is on disk. */
   async record(reading: Reading, { bytes, headers, receivedAt, isIdSigned }: Received): Promise<Recorded> {
-    const traceparent = this.#traceparent();
+    const { dispatcher, duplicates, quarantine, telemetry, tracing } = this.#parts;
+    // That of the delivery that is being taken replaces the header that came, so that later attempts are linked to it.
+    const traceparent = tracing.tracer?.current();
     const own = this.#headersToKeep(headers);
     const kept = {
       headers: traceparent === undefined ? own : { ...own, traceparent },
@@ -103,7 +96,7 @@ export class Recorder {
     };
     try {
       if (!reading.ok) {
-        const { id } = await this.#parts.quarantine.keep({
+        const { id } = await quarantine.keep({
           kind: 'unreadable',
           reason: reading.reason,
           digest: reading.digest(),
@@ -113,11 +106,11 @@ export class Recorder {
         return { status: 'quarantined', traceId: `sha256:${reading.digest()}`, quarantineId: id };
       }
       const record = recordOf(reading.event, reading.digest, kept, isIdSigned);
-      const status = await this.#parts.recordAndDispatch(record, reading.event);
-      if (status === 'duplicate') this.#parts.onDuplicate(record);
+      const status = await dispatcher.record(record, reading.event);
+      if (status === 'duplicate') duplicates.observe(record);
       return { status: status === 'new' ? 'accepted' : 'duplicate', traceId: reading.event.traceId };
     } catch (error) {
-      this.#telemetry.report('delivery_failed', { cause: messageOf(error) });
+      telemetry.report('delivery_failed', { cause: messageOf(error) });
       throw new Refusal('unavailable', 'not_recorded');
     }
   }
@@ -147,7 +140,7 @@ export class Recorder {
       return id;
     } catch (error) {
       this.#skipped += skipped;
-      this.#telemetry.report('delivery_failed', { cause: messageOf(error) });
+      this.#parts.telemetry.report('delivery_failed', { cause: messageOf(error) });
       return undefined;
     }
   }
@@ -167,11 +160,12 @@ export class Recorder {
   }
 
   #reportDropped(dropped: number): void {
+    const { telemetry, clock } = this.#parts;
     this.#unreported += dropped;
-    if (this.#unreported === 0 || this.#clock.elapsed() - this.#reportedAt < dropsReportPeriod) return;
-    this.#telemetry.report('quarantine_dropped', { count: this.#unreported });
+    if (this.#unreported === 0 || clock.elapsed() - this.#reportedAt < dropsReportPeriod) return;
+    telemetry.report('quarantine_dropped', { count: this.#unreported });
     this.#unreported = 0;
-    this.#reportedAt = this.#clock.elapsed();
+    this.#reportedAt = clock.elapsed();
   }
 
   #headersToKeep(headers: Headers): Headers {

@@ -34,16 +34,8 @@ export interface Tracer {
 }
 
 /** Holds the tracer, if there is one. */
-export class Tracing {
-  #tracer: Tracer | undefined;
-
-  get tracer(): Tracer | undefined {
-    return this.#tracer;
-  }
-
-  use(tracer: Tracer): void {
-    this.#tracer = tracer;
-  }
+export interface Tracing {
+  tracer: Tracer | undefined;
 }
 
 /** A span that records nothing. */

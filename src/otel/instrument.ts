@@ -30,6 +30,6 @@ export function instrument<Transaction>(
 ): void {
   const plain = receiver as unknown as Receiver;
   const { activity, tracing } = internalsOf(plain).parts;
-  tracing.use(tracerOf((tracerProvider ?? trace.getTracerProvider()).getTracer(scope)));
+  tracing.tracer = tracerOf((tracerProvider ?? trace.getTracerProvider()).getTracer(scope));
   activity.observe(measure(plain, (meterProvider ?? metrics.getMeterProvider()).getMeter(scope)));
 }

@@ -13,7 +13,7 @@ import { DuplicateLedger } from '../operate/duplicates.ts';
 import { Erasure } from '../operate/erasure.ts';
 import { Failures } from '../operate/failures.ts';
 import { Activity } from '../kit/activity.ts';
-import { Tracing } from '../kit/tracing.ts';
+import type { Tracing } from '../kit/tracing.ts';
 import { History } from '../operate/history.ts';
 import { InboxHandlers } from '../operate/handlers.ts';
 import { InboxHealth } from '../operate/health.ts';
@@ -23,7 +23,7 @@ import { Reconciliation } from '../operate/reconcile/reconciliation.ts';
 import { Retention } from '../operate/retention.ts';
 import { Authenticator } from '../intake/authenticate.ts';
 import { Intake, type IntakeParts } from '../intake/intake.ts';
-import { Recorder, type RecorderParts } from '../intake/record.ts';
+import { Recorder } from '../intake/record.ts';
 import { RequiredHeaders } from '../kit/header-fields.ts';
 import type { CallEvent } from '../events/model.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -71,7 +71,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
   const health = new InboxHealth(store, clock);
   const decoder = new BodyDecoder(options.limits);
   const activity = new Activity();
-  const tracing = new Tracing();
+  const tracing: Tracing = { tracer: undefined };
   const asked = askedStore(store, requireStarted);
   const changes = new Changes(clock, activity, requireStarted);
   const onRecorded = (action: AuditAction) => changes.recorded(action);
@@ -81,7 +81,6 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
   const authenticator = buildAuthenticator(common);
   const drift = new DriftLedger({ store: asked.drift, telemetry, clock, requireStarted });
   const { random, logger } = options;
-  const observe = (event: CallEvent, receivedAt: number) => drift.observe(event, receivedAt);
   const dispatcher = new Dispatcher({
     store,
     telemetry,
@@ -92,7 +91,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
     clock,
     random,
     logger,
-    observe,
+    drift,
   });
   const duplicates = new DuplicateLedger(asked.events, telemetry, clock);
   const intake = buildIntake(common, authenticator, dispatcher, duplicates, () => health.failed());
@@ -123,7 +122,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
     failures: new Failures({ store: asked.failures, history: asked.history, audit, clock, requireStarted }),
     handlers: buildHandlers(common, registry, dispatcher),
     quarantine: buildQuarantine(common, authenticator, (event, receivedAt) => {
-      observe(event, receivedAt);
+      drift.observe(event, receivedAt);
       dispatcher.wake();
     }),
     drift,
@@ -164,24 +163,15 @@ function buildIntake(
 ): Intake {
   const { limits, https, headers, schemes, clock } = options;
   const signatureHeaders = [...new Set(schemes.map(({ scheme }) => scheme.header))];
-  const parts: RecorderParts = {
-    recordAndDispatch: (record, event) => dispatcher.record(record, event),
-    onDuplicate: (record) => duplicates.observe(record),
-    quarantine: store.quarantine,
-  };
-  const recorder = new Recorder(parts, telemetry, clock, {
-    signatureHeaders,
-    credentials: headers,
-    traceparent: () => tracing.tracer?.current(),
-  });
+  const recording = { dispatcher, duplicates, quarantine: store.quarantine, telemetry, tracing, clock };
+  const recorder = new Recorder(recording, { signatureHeaders, credentials: headers });
   const { required, trustProxy, hosts } = https;
   const admission = { isHttpsRequired: required, trustProxy, hosts, headers: new RequiredHeaders(headers) };
   const { intakeState } = hooks;
   // A decoder of its own: a large body that arrives must not wait behind one that is read for a handler.
   const decoder = new BodyDecoder(limits);
   const common = { limits, admission, authenticator, decoder, recorder, telemetry, activity, tracing, clock };
-  const isOverloaded = () => store.isOverloaded?.() ?? false;
-  return new Intake({ ...common, intakeState, isOverloaded, onNotRecorded });
+  return new Intake({ ...common, store, intakeState, onNotRecorded });
 }
 
 function buildAlerts(

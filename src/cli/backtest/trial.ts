@@ -6,7 +6,6 @@ import type { Handler, JoinTerms } from '../../dispatch/handler.ts';
 import type { BodyDecoder } from '../../events/decoding.ts';
 import { Activity } from '../../kit/activity.ts';
 import { systemClock } from '../../kit/clock.ts';
-import { Tracing } from '../../kit/tracing.ts';
 import { Telemetry } from '../../receiver/telemetry.ts';
 import type { StoredEvent } from '../../store/event-store.ts';
 import type { Failure } from '../../store/failure-store.ts';
@@ -68,7 +67,7 @@ export async function tryRun(handler: Handler, stored: StoredEvent, parts: Trial
     settler,
     telemetry,
     activity: new Activity(),
-    tracing: new Tracing(),
+    tracing: { tracer: undefined },
     logger,
     clock: systemClock,
     random: Math.random,
