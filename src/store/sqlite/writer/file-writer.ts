@@ -44,8 +44,7 @@ export class FileWriter extends Writer {
     this.#notices = notices;
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    const receiveAll = () => this.#receiveAll();
-    this.#queue = new WriteQueue({ clock, send: (...given) => this.#sendWrites(...given), receiveAll });
+    this.#queue = new WriteQueue({ clock, send: this.#sendWrites, receiveAll: this.#receiveAll });
     const workerData: WriterData = { ...data, lock: this.#lock.memory, port: port2 };
     this.#worker = new Worker(threadFile('writer-worker', import.meta.url), {
       workerData,
@@ -63,7 +62,7 @@ export class FileWriter extends Writer {
     this.#readiness.catch(() => {});
     void this.#exited.then(() => this.#gone(hasEnded));
     this.#lock.writerBegins(() => this.#send('grant'));
-    port1.on('message', (message: FromWriter) => this.#received(message));
+    port1.on('message', this.#received);
     port1.unref();
   }
 
@@ -100,29 +99,29 @@ export class FileWriter extends Writer {
     this.#queue.add(write, callbacks);
   }
 
-  #sendWrites(items: readonly WriteItem[], transfer: ArrayBuffer[]): void {
+  readonly #sendWrites = (items: readonly WriteItem[], transfer: ArrayBuffer[]): void => {
     this.#port.ref();
     const message = packed(items);
     this.#send(message, [message.bodies, ...transfer]);
-  }
+  };
 
   #send(message: ToWriter, transfer: ArrayBuffer[] = []): void {
     this.#port.postMessage(message, transfer);
   }
 
-  #receiveAll(): void {
+  readonly #receiveAll = (): void => {
     for (let more = receiveMessageOnPort(this.#port); more; more = receiveMessageOnPort(this.#port)) {
       this.#received(more.message as FromWriter);
     }
-  }
+  };
 
-  #received(message: FromWriter): void {
+  readonly #received = (message: FromWriter): void => {
     if (message === 'granted') return this.#lock.onGranted();
     if (message === 'ready') return this.#onReady();
     if ('replaced' in message) return this.#notices.onReplaced(message.replaced);
     this.#queue.written(message);
     this.#whenIdle();
-  }
+  };
 
   #gone(failure: WriteFailure): void {
     if (this.#isGone) return;
