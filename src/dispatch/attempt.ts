@@ -89,7 +89,7 @@ export class Attempts {
     let tried: Tried | undefined;
     try {
       const over = concludedBefore(run);
-      if (over) tried = unsettled(run, over);
+      if (over) tried = { run, conclusion: over, isSettled: false };
       else if (mayBePoison(run.claimed)) tried = await this.#tryCounted(run, span, onInvoked);
       else tried = await this.#tryUncounted(run, span);
     } finally {
@@ -192,7 +192,7 @@ export class Attempts {
     const conclusion = subject
       ? unreadable(subject.unreadable, run.claimed.attempts)
       : conclude(run, { kind: 'done' }, this.#parts.clock.now());
-    return unsettled(run, conclusion);
+    return { run, conclusion, isSettled: false };
   }
 
   async #runHandler(run: Run, subject: Subject, span: AttemptSpan, onInvoked?: () => void): Promise<Tried> {
@@ -265,7 +265,7 @@ export class Attempts {
     const real = outcome.kind === 'done' ? (failure ?? outcome) : outcome;
     // If the handler fails for another reason, its outcome hides that the commit, which it didn't await, failed too.
     if (failure && reasonIn(failure) !== reasonIn(real)) reportFailedCommit(telemetry, run, failure);
-    return unsettled(run, conclude(run, real, clock.now()));
+    return { run, conclusion: conclude(run, real, clock.now()), isSettled: false };
   }
 
   /** The record of the run's call, computed from its events so far. */
@@ -290,10 +290,6 @@ export class Attempts {
       reportBlocking(telemetry, run, clock.elapsed() - calledAt);
     }
   }
-}
-
-function unsettled(run: Run, conclusion: Conclusion): Tried {
-  return { run, conclusion, isSettled: false };
 }
 
 function isSubject(subject: OwnEvent | Subject | undefined): subject is Subject {

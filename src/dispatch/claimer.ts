@@ -40,8 +40,8 @@ export class Claimer {
 
   /** Reserves a slot for an event that is about to be recorded; false if there is none. */
   reserve(): boolean {
-    const { placer } = this.#parts;
-    const lanes = this.#lanes;
+    const { placer, registry } = this.#parts;
+    const { lanes } = registry;
     const room = Math.min(...lanes.map((one) => one.room)) - placer.unplaced;
     if (lanes.length === 0 || this.#reserved >= room || lanes.some((one) => !one.hasBytes)) return false;
     this.#reserved += 1;
@@ -126,8 +126,9 @@ export class Claimer {
   async #claimNew(): Promise<boolean> {
     // Without handlers nothing is claimed: a program that only looks into the inbox must not take events from the
     // process that has the handlers.
-    const limit = Math.max(0, ...this.#lanes.map((one) => this.#roomIn(one)));
-    if (limit === 0 || this.#parts.placer.unplacedBytes > maxUnplacedBytes) {
+    const { placer, registry } = this.#parts;
+    const limit = Math.max(0, ...registry.lanes.map((one) => this.#roomIn(one)));
+    if (limit === 0 || placer.unplacedBytes > maxUnplacedBytes) {
       this.#mayBeMore = true;
       return false;
     }
@@ -155,17 +156,12 @@ export class Claimer {
   }
 
   #hasRoom(): boolean {
-    return (
-      this.#parts.placer.unplacedBytes <= maxUnplacedBytes / 2 && this.#lanes.some((one) => one.isHalfEmpty)
-    );
-  }
-
-  get #lanes(): readonly Lanes[] {
-    return this.#parts.registry.lanes;
+    const { placer, registry } = this.#parts;
+    return placer.unplacedBytes <= maxUnplacedBytes / 2 && registry.lanes.some((one) => one.isHalfEmpty);
   }
 
   /** The lanes of handlers that are not paused. Due runs of paused handlers stay in the inbox. */
   get #unpaused(): readonly Lanes[] {
-    return this.#lanes.filter(({ isPaused }) => !isPaused);
+    return this.#parts.registry.lanes.filter(({ isPaused }) => !isPaused);
   }
 }

@@ -244,7 +244,6 @@ export class Dispatcher {
       if (isWaiting || isStrict) this.wake();
     } finally {
       this.#poison.ended(run);
-      this.#placer.ended(run);
       lanes.finish(run);
       this.#goOn();
       if (this.#claimer.isNoLongerCrowded(lanes)) this.#look();

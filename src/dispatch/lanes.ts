@@ -117,12 +117,12 @@ export class Lanes {
     this.#following += 1;
   }
 
-  /** Counts the memory of a run's body until `release`. */
+  /** Counts the memory of a run's body until `finish`, or `release` for a run that is not added. */
   hold({ claimed }: Run): void {
     this.#memory.take(claimed.body.byteLength);
   }
 
-  /** Call it when the run is no longer in flight. */
+  /** Call it for a run that was held and not added, or taken out, when it is in the inbox. */
   release({ claimed }: Run): void {
     this.#memory.take(-claimed.body.byteLength);
   }
@@ -143,8 +143,9 @@ export class Lanes {
     this.#size -= 1;
   }
 
-  /** Removes a run after `leave`, and makes the next run of its call ready. */
+  /** Removes a run after `leave`, with the memory of its body, and makes the next run of its call ready. */
   finish(run: Run): void {
+    this.release(run);
     const call = laneOf(run);
     if (call === undefined) return;
     const following = this.#lanes.get(call)?.shift();

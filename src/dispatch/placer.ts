@@ -65,7 +65,7 @@ export class Placer {
   /** Puts a run that has not begun back into the inbox. */
   requeue(run: Run): void {
     const { follow, settler, wake } = this.#parts;
-    const written = settler.requeue(run).finally(() => this.ended(run));
+    const written = settler.requeue(run).finally(() => this.#lanesOf(run.handler.name)?.release(run));
     const forget = this.#requeues.add(written);
     written.then(forget, forget);
     follow(written.then(wake));
@@ -74,11 +74,6 @@ export class Placer {
   /** Resolves when every requeued run is in the inbox. Otherwise a claim could find runs that must wait for it. */
   async requeued(): Promise<void> {
     await Promise.allSettled(this.#requeues.items);
-  }
-
-  /** Call it when a run is no longer in flight. */
-  ended(run: Run): void {
-    this.#lanesOf(run.handler.name)?.release(run);
   }
 
   /** From now on nothing is placed: what was claimed goes back with all other claims of this process. */
@@ -137,12 +132,8 @@ export class Placer {
  */
 class PlacingOrder {
   readonly #lastOf = new Map<string, Promise<void>>();
-  #size = 0;
-
   /** How many events and runs have not been placed yet. */
-  get size(): number {
-    return this.#size;
-  }
+  size = 0;
 
   /** Whether anything of the call is not placed yet. */
   isPlacing(callId: string | undefined): boolean {
@@ -154,9 +145,9 @@ class PlacingOrder {
     const before = callId === undefined ? undefined : this.#lastOf.get(callId);
     const placing = before ? before.then(place, place) : place();
     if (!placing) return undefined;
-    this.#size += 1;
+    this.size += 1;
     const placed = placing.finally(() => {
-      this.#size -= 1;
+      this.size -= 1;
       if (callId !== undefined && this.#lastOf.get(callId) === placed) this.#lastOf.delete(callId);
     });
     if (callId !== undefined) this.#lastOf.set(callId, placed);
