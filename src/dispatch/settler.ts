@@ -1,11 +1,16 @@
 import { type Clock, pause } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import type { ClaimedEvent, ClaimedRun, HandlerTerms, Settled } from '../store/claims.ts';
+import {
+  type ClaimedEvent,
+  type ClaimedRun,
+  type HandlerTerms,
+  type Settled,
+  Unconfirmed,
+} from '../store/claims.ts';
 import type { Failure } from '../store/failure-store.ts';
 import { storePause } from '../store/timeouts.ts';
 import type { Store } from '../store/store.ts';
-import { Unconfirmed } from '../store/unconfirmed.ts';
 import { failureOf } from './conclude.ts';
 import type { UserDatabase } from './handler.ts';
 import type { Conclusion, Run } from './run.ts';

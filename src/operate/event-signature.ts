@@ -4,7 +4,7 @@ import { dateOf } from '../kit/time.ts';
 import type { Scheme } from '../events/model.ts';
 import { prepareScheme } from '../signature/content.ts';
 import { describeScheme } from '../signature/schemes.ts';
-import { signedTimeOf } from '../signature/signed-time.ts';
+import { signedTimeOf } from '../signature/verify.ts';
 import type { KeptEventWithBytes } from '../store/event-store.ts';
 import type { Authentication } from './release.ts';
 

@@ -4,7 +4,7 @@ import { parseDuration } from '../kit/duration.ts';
 import type { Duration } from '../kit/duration.ts';
 import { type Instant, parseInstant } from '../kit/time.ts';
 import type { Headers, Scheme } from '../events/model.ts';
-import { bodyBytes } from './content.ts';
+import { bodyBytes, prepareScheme } from './content.ts';
 import type { PreparedScheme, Values } from './content.ts';
 import { headerText, lowerCase } from './headers.ts';
 import type { AnyHeaders } from './headers.ts';
@@ -15,6 +15,7 @@ import { matchSignature, signatureReasons } from './match.ts';
 import type { Digests, SignatureReason } from './match.ts';
 import { prepareSecrets } from './secrets.ts';
 import type { PreparedSecret, Secrets } from './secrets.ts';
+import { readSignatures } from './syntax.ts';
 
 /** Whether a delivery is authentic. `reason` is for your log, never for the sender: a forger would learn from it. */
 export type Verification =
@@ -98,6 +99,18 @@ function isWithin(instant: Instant | undefined, { now, tolerance }: Timing): boo
   if (instant === undefined) return true;
   const distance = (instant.milliseconds - Math.round(now)) * 1e6 + instant.nanoseconds;
   return Math.abs(distance) <= tolerance * 1e6;
+}
+
+/**
+ * The time that the signature of a delivery covers, in milliseconds since 1970, once it has verified in this scheme.
+ * Undefined if the scheme signs no time.
+ */
+export function signedTimeOf(headers: Headers, scheme: Scheme): number | undefined {
+  const { signs, timestampHeader } = prepareScheme(scheme);
+  if (signs.timestamp) return parseInstant(headerText(headers, timestampHeader))?.milliseconds;
+  if (!signs.t) return undefined;
+  const signatures = readSignatures(headerText(headers, scheme.header) ?? '', scheme.syntax);
+  return parseInstant(signatures?.t)?.milliseconds;
 }
 
 /** Options of `verify`. */

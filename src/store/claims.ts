@@ -1,4 +1,5 @@
-/** What a process claims from a store: events, and stored runs. */
+/** What a process claims from a store, events and stored runs, and what becomes of the writes about a claim. */
+import { messageOf } from '../kit/error-text.ts';
 import type { JoinTerms, Order, RunReplay } from '../dispatch/handler.ts';
 import type { StoredEvent } from './event-store.ts';
 
@@ -63,3 +64,18 @@ export interface ClaimedRun extends StoredEvent, CrashCounts {
 
 /** Whether a write about a claim took effect: `lost` when another process had taken over the claim. */
 export type Settled = 'settled' | 'lost';
+
+/**
+ * The error of `settleWith` when the write is committed and visible to everybody, but the disk has not confirmed that
+ * it would survive a power cut. The write has not failed and must not be repeated: call `confirm` to ask the disk
+ * again.
+ */
+export class Unconfirmed extends Error {
+  /** Resolves when the write is on disk; rejects when the disk refuses once more. */
+  readonly confirm: () => Promise<void>;
+
+  constructor(cause: unknown, confirm: () => Promise<void>) {
+    super(messageOf(cause), { cause });
+    this.confirm = confirm;
+  }
+}

@@ -75,5 +75,5 @@ export type {
 export type { HandlerPause, HandlerRuns, HandlerStore, LivingProcess, StartSlots } from './handler-store.ts';
 export type { AlertStore, DeadRuns, FoundAlert, KeptAlert, AlertToSend } from './alert-store.ts';
 export type { Backlog, HistoryRow, HistoryStore, Resolution } from './history-store.ts';
-export { Unconfirmed } from './unconfirmed.ts';
+export { Unconfirmed } from './claims.ts';
 export type { CallPage } from './call-store.ts';

@@ -1,6 +1,6 @@
 /** A disk that takes a commit but doesn't confirm it, as a full or broken disk does. */
 import { describe, expect, test } from 'vitest';
-import { Unconfirmed } from '../../src/store/unconfirmed.ts';
+import { Unconfirmed } from '../../src/store/claims.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import type { Store } from '../support/public.ts';

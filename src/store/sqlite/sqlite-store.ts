@@ -3,10 +3,16 @@ import type { InboxDatabase, JoinTerms, UserDatabase } from '../../dispatch/hand
 import type { Clock } from '../../kit/clock.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored, readingKeyOf } from '../shared/claimed-work.ts';
 import { endedRun, isOrdinary, runToWrite } from '../shared/run-to-write.ts';
-import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
+import {
+  type ClaimedEvent,
+  type ClaimedRun,
+  type HandlerTerms,
+  type RunSelection,
+  type Settled,
+  Unconfirmed,
+} from '../claims.ts';
 import type { EventRecord, Sequence } from '../event-record.ts';
 import type { Recording, RunEnd, Store, StoreCounts, StoreNotice } from '../store.ts';
-import { Unconfirmed } from '../unconfirmed.ts';
 import { retentionOn } from './admin/sqlite-retention.ts';
 import { Session } from './connection/session.ts';
 import { alertsOn, auditOn, driftOn, failuresOn, handlersOn, historyOn, quarantineOn } from './operating.ts';

@@ -3,8 +3,7 @@ import type { Session } from '../session.ts';
 import { oneRow } from '../transaction.ts';
 import { adminTables } from './admin-tables.ts';
 import { callsView } from './calls-view.ts';
-import { claimFunction } from './claim-function.ts';
-import { processFunctions } from './process-functions.ts';
+import { claimFunctions } from './claim-functions.ts';
 import { recordFunction } from './record-function.ts';
 import { workTables } from './work-tables.ts';
 
@@ -13,7 +12,7 @@ import { workTables } from './work-tables.ts';
  * databases in the field have been through it; only add new ones.
  */
 export const migrations: readonly string[] = [
-  workTables + processFunctions + recordFunction + claimFunction + callsView + adminTables,
+  workTables + claimFunctions + recordFunction + callsView + adminTables,
 ];
 
 /** The schema version of this version of Ringback. */
