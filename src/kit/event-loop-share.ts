@@ -57,13 +57,12 @@ export class EventLoopShare {
    */
   whenFree(name = ''): Promise<void> | undefined {
     const now = this.#clock.elapsed();
-    const line = this.#lineOf(name);
+    const line = this.#lines.get(name) ?? { waiting: [], taken: 0 };
+    this.#lines.set(name, line);
     this.#count(now);
-    this.#charge(now);
-    if (this.#waiting === 0 && now < this.#until) {
-      this.#begin(line, now);
-      return undefined;
-    }
+    const mayBegin = this.#waiting === 0 && now < this.#until;
+    this.#charge(now, mayBegin ? line : undefined);
+    if (mayBegin) return undefined;
     this.#waiting += 1;
     return new Promise((go) => line.waiting.push({ cameAt: now, go }));
   }
@@ -84,7 +83,7 @@ export class EventLoopShare {
     this.#count(this.#clock.elapsed());
     let line = this.#next();
     while (line) {
-      this.#begin(line, this.#clock.elapsed());
+      this.#charge(this.#clock.elapsed(), line);
       line.waiting[0]?.go();
       // The work is done now, with all its microtasks. Until then it counts as waiting: otherwise something that comes
       // in between could overtake it.
@@ -103,14 +102,6 @@ export class EventLoopShare {
     return now < this.#until || now - cameAt >= this.#maxWait ? line : undefined;
   }
 
-  #lineOf(name: string): Line {
-    const known = this.#lines.get(name);
-    if (known) return known;
-    const line = { waiting: [], taken: 0 };
-    this.#lines.set(name, line);
-    return line;
-  }
-
   /** The waiting line that has taken the least time. All lines' `taken` becomes relative to it. */
   #next(): Line | undefined {
     let next: Line | undefined;
@@ -124,14 +115,10 @@ export class EventLoopShare {
     return next;
   }
 
-  #begin(line: Line, now: number): void {
-    this.#busy = line;
-    this.#busySince = now;
-  }
-
-  /** Charges the work that was begun last to its line. */
-  #charge(now: number): void {
+  /** Charges the work that was begun last to its line. `next` is the line of the work that begins now, if any does. */
+  #charge(now: number, next?: Line): void {
     if (this.#busy) this.#busy.taken += now - this.#busySince;
-    this.#busy = undefined;
+    this.#busy = next;
+    this.#busySince = now;
   }
 }
