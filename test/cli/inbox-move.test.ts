@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { bodyOf, deliver } from '../support/deliveries.ts';
@@ -43,7 +44,11 @@ describe('ringback inbox move', () => {
       duplicates: 1,
       quarantine: 3,
       audit: 3,
+      failures: 3,
+      failureGroups: 2,
+      pausedHandlers: 1,
       pinnedSchemes: 1,
+      reconciled: 1,
     });
     expect(await moved(database.url, back)).toEqual(there);
     expect(await keptIn(back)).toEqual(await keptIn(file));
@@ -102,6 +107,46 @@ describe('ringback inbox move', () => {
         const { events } = await receiver.events.list({ callId: 'call-reconciled' });
         expect(events.map(({ source }) => source)).toEqual(['reconciled', 'reconciled', 'reconciled']);
         await receiver.stop();
+      }
+    },
+  );
+
+  it(
+    'refuses to end when the target lacks any of what it moves, and says how much, there and back',
+    { tags: 'long' },
+    async () => {
+      const file = temporaryDatabase();
+      await filledFile(file);
+      const [whole, lacking] = [await commandsDatabase(), await commandsDatabase()];
+      await moved(file, whole.url);
+      const lackingFile = temporaryDatabase();
+      for (const database of [lacking.url, lackingFile]) await (await started({ database })).receiver.stop();
+      // As if rows were lost on the way.
+      const tables = ['failures', 'failure_groups', 'paused_handlers'];
+      const client = await clientOf(lacking);
+      await client.query(
+        `create function "${lacking.schema}".lose() returns trigger language plpgsql as 'begin return null; end'`,
+      );
+      for (const table of tables)
+        await client.query(
+          `create trigger lost before insert on "${lacking.schema}".${table}
+           for each row execute function "${lacking.schema}".lose()`,
+        );
+      const database = new Database(lackingFile);
+      for (const table of tables)
+        database.exec(
+          `create trigger lost_${table} before insert on ${table} begin select raise(ignore); end`,
+        );
+      database.close();
+      for (const [from, to] of [
+        [file, lacking.url],
+        [whole.url, lackingFile],
+      ] as const) {
+        const { code, stderr } = await moving(from, to, '--yes');
+        expect([code, stderr]).toEqual([
+          1,
+          expect.stringContaining('failures 3 and 0, failureGroups 2 and 0, pausedHandlers 1 and 0'),
+        ]);
       }
     },
   );

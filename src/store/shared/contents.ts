@@ -22,8 +22,9 @@ export async function contentsBy({ table, identity, count }: Counting): Promise<
     runsBlocked: `count(*) from ${table('runs')} where state = 'blocked'`,
     runsDone: `count(*) from ${table('runs')} where state = 'done'`,
     runsDead: `count(*) from ${table('runs')} where state = 'dead'`,
-    // A retry that fails changes nothing else that is counted here.
     attempts: `cast(coalesce(sum(attempts), 0) as bigint) from ${table('runs')}`,
+    failures: `count(*) from ${table('failures')}`,
+    failureGroups: `count(*) from ${table('failure_groups')}`,
     joins: `count(*) from ${table('joins')}`,
     crashCounts: `count(*) from ${table('crash_counts')}`,
     duplicates: `cast(coalesce(sum(count), 0) as bigint) from ${table('duplicates')}`,
@@ -31,12 +32,14 @@ export async function contentsBy({ table, identity, count }: Counting): Promise<
     quarantineDropped: `cast(coalesce(sum(dropped), 0) as bigint) from ${table('quarantine_totals')}`,
     drift: `count(*) from ${table('drift')}`,
     audit: `count(*) from ${table('audit')}`,
+    pausedHandlers: `count(*) from ${table('paused_handlers')}`,
     // Shows that events came even if as many were removed. Not the last number given: after a crash, Postgres skips
     // some.
     lastEvent: `coalesce(max(sequence), 0) from ${table('events')}`,
     lastInQuarantine: `coalesce(max(id), 0) from ${table('quarantine')}`,
     lastInAudit: `coalesce(max(id), 0) from ${table('audit')}`,
     pinnedSchemes: `count(*) from ${table('settings')} where name = 'scheme'`,
+    reconciled: `count(*) from ${table('settings')} where name = 'reconciled'`,
   };
   const contents: Record<string, number> = {};
   for (const [kind, statement] of Object.entries(statements))
