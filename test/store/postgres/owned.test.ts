@@ -49,7 +49,6 @@ test(
       await store.keepAlive();
       await store.keepAlive();
       expect(await endedUpTo(opened)).toBe(slow.sequence + 20 * heartbeat);
-      expect(await session.query('select from ringback.ended')).toEqual([]);
     }
     expect(await session.query('select sequence from ringback.owned')).toEqual([{ sequence: slow.sequence }]);
     expect(await session.query('select sequence from ringback.all_owned')).toEqual([
@@ -59,10 +58,90 @@ test(
     expect(await store.settle(runOf(store, slow), endOf(done))).toBe('settled');
     expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 61 });
     await store.keepAlive();
-    expect(await session.query('select from ringback.ended')).toEqual([]);
     expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 61 });
   },
 );
+
+/** As if as many events of this process had ended one by one. */
+async function endMany({ session }: Opened, count: number): Promise<void> {
+  await session.query(
+    `insert into ringback.ended select p.id, nextval('ringback.sequences'), currval('ringback.sequences')
+     from ringback.processes p, generate_series(1, $1)`,
+    [count],
+  );
+}
+
+async function keepAliveForAMinute({ store }: Opened): Promise<void> {
+  for (let beats = 0; beats < 30; beats += 1) await store.keepAlive();
+}
+
+const rangesIn = ({ session }: Opened) =>
+  session.query<{ process: number; first: number; last: number }>(
+    'select process, first, last from ringback.ended order by process, first',
+  );
+
+test('ranges of ended events go away without dead tuples, but for those that are needed', async () => {
+  const opened = await openedPostgres();
+  const { store, session } = opened;
+  const slow = await store.record(eventOf('slow'), true).claimed;
+  if (!slow) throw new Error('It was not claimed.');
+  await endMany(opened, 2_000);
+  // A transaction that stays open meanwhile.
+  await session.write(async () => {
+    const [other] = await session.query<{ id: number }>(
+      `insert into ringback.processes (host, pid, ended_up_to, still_owned) values ('other', 1, 100, array[50])
+       returning id`,
+    );
+    if (!other) throw new Error('It was not added.');
+    await session.query(
+      `insert into ringback.ended values ($1, 49, 49), ($1, 50, 51), ($1, 90, 101), ($1, 102, 102), ($1 + 1, 200, 200)`,
+      [other.id],
+    );
+    await keepAliveForAMinute(opened);
+    expect(await rangesIn(opened)).toEqual([
+      { process: other.id, first: 50, last: 51 },
+      { process: other.id, first: 90, last: 101 },
+      { process: other.id, first: 102, last: 102 },
+    ]);
+    // No dead tuples are left in its file, as a delete would leave them.
+    const size = await session.query<{ pages: number }>(
+      "select pg_relation_size('ringback.ended') / current_setting('block_size')::integer as pages",
+    );
+    expect(size).toEqual([{ pages: 1 }]);
+  });
+  expect(await session.query('select sequence from ringback.owned')).toEqual([{ sequence: slow.sequence }]);
+  expect(await store.settle(runOf(store, slow), endOf(done))).toBe('settled');
+  expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
+});
+
+test('while a backup reads them, the ranges of ended events stay, and events are recorded and end', async () => {
+  const opened = await openedPostgres();
+  const { store, session } = opened;
+  await session.write(async (backup) => {
+    await backup.query('lock table ringback.ended in access share mode');
+    await endMany(opened, 2_000);
+    await keepAliveForAMinute(opened);
+    const event = await store.record(eventOf('a'), true).claimed;
+    if (!event) throw new Error('It was not claimed.');
+    expect(await store.settle(runOf(store, event), endOf(done))).toBe('settled');
+    expect(await rangesIn(opened)).toHaveLength(2_001);
+  });
+  await keepAliveForAMinute(opened);
+  expect(await rangesIn(opened)).toEqual([]);
+  expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
+});
+
+test('claims on more events in a row than a range has end at once', async () => {
+  const { store } = await openedPostgres();
+  const events = await Promise.all(
+    Array.from({ length: 300 }, (_, index) => store.record(eventOf(`trace-${index}`), true).claimed),
+  );
+  const settled = await Promise.all(
+    events.map((event) => store.settle(runOf(store, event ?? expect.unreachable()), endOf(done))),
+  );
+  expect(new Set(settled)).toEqual(new Set(['settled']));
+  expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 300 });
+});
 
 test('a heartbeat takes nothing from a process while it records', async () => {
   const opened = await openedPostgres();

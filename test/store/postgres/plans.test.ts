@@ -8,7 +8,7 @@ import { openedOnPool } from './opened-postgres.ts';
 /** How many rows and entries of indexes have been read of a table. */
 async function readOf(
   { pool, clients, schema }: { pool: Pool; clients: ReadonlySet<PoolClient>; schema: string },
-  table: 'identities' | 'runs' | 'events' | 'joins' | 'bodies',
+  table: 'identities' | 'runs' | 'events' | 'joins' | 'bodies' | 'ended',
 ): Promise<number> {
   for (const client of clients) await client.query('select pg_stat_force_next_flush()');
   const { rows } = await pool.query<{ read: string }>(
@@ -117,6 +117,23 @@ test('of many events that a process has ended, few are read when it is taken ove
   expect((await readOf(opened, 'events')) - before).toBeLessThan(1_000);
   const waiting = await pool.query(`select sequence from ${schema}.waiting where sequence > 100 order by 1`);
   expect(waiting.rows.map(({ sequence }) => Number(sequence))).toEqual([150, 8096, 8097, 8098, 8099, 8100]);
+});
+
+test('of many events that another process has ended, a claim reads those near what it still owns', async () => {
+  const opened = await openedOnPool();
+  const { store, pool, schema } = opened;
+  await record(store, eventOf('a', { callId: 'call-0' }));
+  const { rows } = await pool.query<{ id: number }>(
+    `insert into ${schema}.processes (host, pid, ended_up_to) values ('host', 1, 8000) returning id`,
+  );
+  const other = Number(rows[0]?.id);
+  await addEvents(opened, other);
+  await pool.query(
+    `insert into ${schema}.ended select ${other}, n, n from generate_series(101, 8099) as s (n)`,
+  );
+  const before = await readOf(opened, 'ended');
+  expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
+  expect((await readOf(opened, 'ended')) - before).toBeLessThan(2_000);
 });
 
 test('of many joins, those of the events that a look back looks at are read, also without statistics', async () => {

@@ -4,9 +4,10 @@ import type { Settled } from '../../claims.ts';
 import type { Session } from '../connection/session.ts';
 import { isInvalidData } from '../connection/statement.ts';
 import type { Recorded, RecordedGroup } from './record.ts';
-import { type ClaimsToEnd, type Ranges, endClaims } from './holding.ts';
+import { type ClaimsToEnd, endClaims } from './holding.ts';
 import type { OwnedEvents } from './owned-events.ts';
 import type { Processes } from './processes.ts';
+import { type Ranges, rangesOf } from './ranges.ts';
 
 interface WaitingEnd {
   readonly sequence: Sequence;
@@ -129,15 +130,4 @@ export class ClaimEnds {
       inClaims: sequences.filter((sequence) => !this.#owned.has(sequence)),
     };
   }
-}
-
-/** Joins consecutive sequences to ranges. */
-function rangesOf(sequences: readonly Sequence[]): [Sequence, Sequence][] {
-  const ranges: [Sequence, Sequence][] = [];
-  for (const sequence of sequences) {
-    const range = ranges.at(-1);
-    if (range?.[1] === sequence - 1) range[1] = sequence;
-    else ranges.push([sequence, sequence]);
-  }
-  return ranges;
 }

@@ -1,5 +1,6 @@
 /** Claims on events and runs: whether they hold, and how they end. */
 import { type Transaction, oneRow } from '../connection/transaction.ts';
+import { type Ranges, firstsAndLasts } from './ranges.ts';
 import type { RunRow } from './run-row.ts';
 
 type EventClaim = Pick<RunRow, 'process' | 'sequence'>;
@@ -65,18 +66,18 @@ export async function lockEventsOf(
   );
 }
 
-/** Ranges of sequences: all events that the process owns from the first to the last. */
-export type Ranges = readonly (readonly [first: number, last: number])[];
+/**
+ * Keeps `ended` from being cleared until the transaction ends: a statement that has begun before would find nothing in
+ * it, and take ended claims for open ones.
+ */
+export async function keepEnded(transaction: Transaction): Promise<void> {
+  await transaction.query('lock table ringback.ended in access share mode');
+}
 
 /** Claims to end, by their form. */
 export interface ClaimsToEnd {
   readonly owned: Ranges;
   readonly inClaims: readonly number[];
-}
-
-/** Ranges as two arguments of a statement. */
-export function firstsAndLasts(ranges: Ranges): readonly (readonly number[])[] {
-  return [ranges.map(([first]) => first), ranges.map(([, last]) => last)];
 }
 
 /**

@@ -9,6 +9,9 @@ import type { RecordQueue } from './record-queue.ts';
 /** How long this process may be without a heartbeat before it doubts its own view, in milliseconds: one missed. */
 const silentAfter = 2 * heartbeatInterval;
 
+/** After how many looks for work `ended` is cleared: about once a minute. */
+const clearedEvery = 30;
+
 export interface LivenessParts {
   readonly session: Session;
   readonly clock: Clock;
@@ -28,6 +31,7 @@ export class Liveness {
   #firstDueAt: number | null = null;
   /** When this process wrote its last heartbeat, by its monotonic clock. */
   #heartbeatAt: number | undefined;
+  #looks = 0;
   /** From when on this process may take others for dead, by the same clock. */
   #judgesFrom = 0;
 
@@ -47,6 +51,7 @@ export class Liveness {
         return await this.#parts.processes.takeOver({ onlyLeaving: !this.#mayJudge });
       } finally {
         await this.#announceWork();
+        await this.#clearEnded();
       }
     });
   }
@@ -103,6 +108,11 @@ export class Liveness {
 
   async #announceWork(): Promise<void> {
     if (await this.#lookForWork()) for (const onWork of this.#subscribers) onWork();
+  }
+
+  async #clearEnded(): Promise<void> {
+    this.#looks += 1;
+    if (this.#looks % clearedEvery === 0) await this.#parts.processes.clearEnded();
   }
 
   /** Writes heartbeats while `act` runs, which may wait for others longer than a process may be silent. */

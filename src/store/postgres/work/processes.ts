@@ -4,7 +4,7 @@ import type { Sequence } from '../../event-record.ts';
 import { heartbeatInterval } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
-import { lockEventsOf } from './holding.ts';
+import { keepEnded, lockEventsOf } from './holding.ts';
 import { dueAsBefore } from './run-row.ts';
 
 /** After how many seconds without a heartbeat a process is taken for dead, by the database's clock: four missed ones. */
@@ -92,6 +92,11 @@ export class Processes {
     return row?.last;
   }
 
+  /** Removes what `ended` no longer has to say. If the table is in use, such as by a backup, a later call does. */
+  async clearEnded(): Promise<void> {
+    await this.#session.query('select ringback.clear_ended()');
+  }
+
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
     return this.#session.write(async (transaction) => {
       await transaction.query('update ringback.processes set handlers = $2 where id = $1', [
@@ -158,12 +163,12 @@ export class Processes {
           [id, deadAfter],
         );
         if (!gone) return 0;
+        await keepEnded(transaction);
         // First, because the crash count of an event that is being removed would stay for ever.
         await lockEventsOf(transaction, id, { withRuns: true });
         if (!gone.isLeaving) await transaction.query(countCrash, [id]);
         const events = await transaction.query(requeueEvents, [id]);
         const runs = await transaction.query(requeueRuns, [id]);
-        await transaction.query('delete from ringback.ended where process = $1', [id]);
         await transaction.query('delete from ringback.processes where id = $1', [id]);
         return events.length + runs.length;
       });
@@ -197,10 +202,7 @@ const writeHeartbeat = `
     update ringback.processes set heartbeat_at = clock_timestamp(), heartbeats = $2,
       ended_up_to = greatest(ended_up_to, $3::bigint), still_owned = coalesce($4::bigint[], still_owned)
     where id = $1 and heartbeats < $2 and (select i.id from ringback.incarnation i) = $5
-    returning id, ended_up_to, still_owned
-  ), removed as (
-    delete from ringback.ended using heartbeat where process = heartbeat.id and last <= heartbeat.ended_up_to
-      and not exists (select from unnest(heartbeat.still_owned) as s (sequence) where s.sequence between first and last)
+    returning id
   )
   select ${lastSequence} as last from heartbeat`;
 

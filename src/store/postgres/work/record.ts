@@ -3,7 +3,7 @@ import { identityKey } from '../../shared/identity-key.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { type ListType, type ListValue, listOf } from '../connection/lists.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
-import { type Ranges, firstsAndLasts } from './holding.ts';
+import { type Ranges, firstsAndLasts } from './ranges.ts';
 
 /** The outcome of recording an event. */
 export interface Recorded {

@@ -32,6 +32,7 @@
  *
  *   PostgresStore.keepAlive, every two seconds: liveness.ts
  *   → processes.ts: heartbeat ───────────────────────────────────► processes: heartbeat_at, ended_up_to
+ *   → processes.ts: clearEnded, once a minute ───────────────────► ended: without what ended_up_to says as well
  *   → owned-events.ts: recover, after an answer was lost ────────► events it owns without knowing it, and claims it may not
  *                                                                    work on: from owned and claims into waiting
  *   → processes.ts: takeOver ────────────────────────────────────► of a process that is dead or leaving: claims and owned

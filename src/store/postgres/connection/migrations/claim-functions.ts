@@ -1,3 +1,7 @@
+const isNeeded = `exists (
+      select from ringback.processes p where p.id = x.process and (x.last > p.ended_up_to
+        or exists (select from unnest(p.still_owned) as s (sequence) where s.sequence between x.first and x.last)))`;
+
 /** SQL functions by which a process claims events. Every write about a claim uses the first of them. */
 export const claimFunctions = `
   -- Whether a process still has its row: it hasn't left, or been taken over. The shared advisory lock keeps others from
@@ -63,5 +67,27 @@ export const claimFunctions = `
       insert into ringback.claims (sequence, process, call_id)
       select begun.sequence, claimer, begun.call_id from begun
       returning claims.sequence;
+  end $function$;
+
+  -- Removes from ended what ended_up_to says as well, and what processes have added that are gone, once it is the larger
+  -- part. Not by delete: the dead tuples would stay for as long as some older transaction does. Nothing is added
+  -- meanwhile, and what is still needed is added again. Waits for the table at most 20 ms, because deliveries queue behind
+  -- the waiter. It runs as the owner of the table, who alone may truncate it.
+  create function ringback.clear_ended() returns void
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '20ms' as $function$
+  declare
+    needed ringback.ended[];
+  begin
+    if (select greatest(1000, 2 * count(*) filter (where ${isNeeded})) >= count(*) from ringback.ended x) then
+      return;
+    end if;
+    begin
+      lock table ringback.ended in access exclusive mode;
+    exception when lock_not_available then
+      return;
+    end;
+    needed := array(select x from ringback.ended x where ${isNeeded});
+    truncate ringback.ended;
+    insert into ringback.ended select * from unnest(needed);
   end $function$;
 `;

@@ -73,12 +73,14 @@ export const workTables = `
     id  uuid not null default gen_random_uuid()
   );
 
-  -- Ranges of sequences in which the claims of a process on owned events have ended. Its heartbeats remove those up to
-  -- ended_up_to that contain nothing of still_owned.
+  -- Ranges of sequences in which the claims of a process on owned events have ended, until clear_ended() removes those
+  -- that ended_up_to says as well. However many there are, a search for an event reads only the nearest before it: a
+  -- range is short, and "order by" and "offset" keep the planner from comparing all events that a process owns with all
+  -- its ranges.
   create table ringback.ended (
     process bigint not null,
     first   bigint not null,
-    last    bigint not null
+    last    bigint not null check (last - first < 256)
   );
   create index ended_of_process on ringback.ended (process, first);
 
@@ -89,7 +91,8 @@ export const workTables = `
       on e.owner = p.id and (e.sequence > p.ended_up_to or e.sequence = any (p.still_owned))
     where not exists (
       select from ringback.ended x
-      where x.process = p.id and x.first <= e.sequence and x.last >= e.sequence);
+      where x.process = p.id and x.first <= e.sequence and x.first > e.sequence - 256 and x.last >= e.sequence
+      order by x.first desc offset 0);
 
   -- The same, for reading all of them, or those of one process. With the view above, the planner would go through all
   -- events, of which there may be ten million. "offset 0" makes it go process by process, and the upper bound, which is
@@ -103,7 +106,8 @@ export const workTables = `
       where owner = p.id and sequence = any (p.still_owned) and sequence <= p.ended_up_to offset 0) e
     where not exists (
       select from ringback.ended x
-      where x.process = p.id and x.first <= e.sequence and x.last >= e.sequence);
+      where x.process = p.id and x.first <= e.sequence and x.first > e.sequence - 256 and x.last >= e.sequence
+      order by x.first desc offset 0);
 
   -- Events that a process held when it died, to find out which one killed it; most events have no row.
   create table ringback.crash_counts (
