@@ -94,7 +94,7 @@ export type {
 } from './operate/handlers.ts';
 export type { Alerts, RaisedAlert } from './operate/alerts/alerts.ts';
 export type { Alert, AlertName, AlertOptions, AlertWebhook, Notify } from './receiver/alert-options.ts';
-export type { History, HistoryPoint, HistoryQuery } from './operate/history.ts';
+export type { HandlerHistoryPoint, History, HistoryPoint, HistoryQuery } from './operate/history.ts';
 export type { FailureGroup, Failures } from './operate/failures.ts';
 export type { Account, Audit, AuditEntry, AuditQuery } from './operate/audit.ts';
 export type { AuditAction } from './store/audit-store.ts';

@@ -13,12 +13,21 @@ export interface ActivityObserver {
   ran(handler: string, outcome: RunOutcome, milliseconds: number): void;
 }
 
+/** What was counted: by the receiver as a whole, and by each handler alone. */
+export interface Counted {
+  readonly counts: Counts;
+  readonly handlers: ReadonlyMap<string, Counts>;
+}
+
 /** How many groups of failures are counted per `take`. */
 const maxGroups = 50;
+/** How many handlers are counted alone per `take`. */
+const maxHandlers = 100;
 
 /** Counts what this process has done since the last `take`. It must be cheap: every delivery and run is counted. */
 export class Activity {
   #counts = new Map<string, number>();
+  #handlers = new Map<string, Map<string, number>>();
   readonly #groups = new Set<string>();
   readonly #observers = new Set<ActivityObserver>();
 
@@ -31,42 +40,62 @@ export class Activity {
   /** A delivery was answered. */
   answered(outcome: AnswerOutcome, milliseconds: number): void {
     for (const observer of this.#observers) observer.answered(outcome, milliseconds);
-    this.#add(outcome, 1);
-    this.#add(`answer:${bucketOf(milliseconds)}`, 1);
+    add(this.#counts, outcome, 1);
+    add(this.#counts, `answer:${bucketOf(milliseconds)}`, 1);
   }
 
   /** An attempt of a run has ended. `group`: the group of its failure, if it failed. */
   ran(handler: string, outcome: RunOutcome, milliseconds: number, group?: string): void {
     for (const observer of this.#observers) observer.ran(handler, outcome, milliseconds);
-    this.#add(outcome, 1);
-    this.#add(`${outcome === 'done' ? 'done' : 'failed'}:${handler}`, 1);
-    this.#add(`run:${bucketOf(milliseconds)}`, 1);
+    const bucket = `run:${bucketOf(milliseconds)}`;
+    add(this.#counts, outcome, 1);
+    add(this.#counts, `${outcome === 'done' ? 'done' : 'failed'}:${handler}`, 1);
+    add(this.#counts, bucket, 1);
+    const own = this.#countsOf(handler);
+    if (own) {
+      add(own, outcome, 1);
+      add(own, bucket, 1);
+    }
     if (group !== undefined) this.#addToGroup(`group:${group}`);
   }
 
   /** Returns the counts and resets them. */
-  take(): Counts {
-    const counts = this.#counts;
+  take(): Counted {
+    const [counts, handlers] = [this.#counts, this.#handlers];
     this.#counts = new Map();
+    this.#handlers = new Map();
     this.#groups.clear();
-    return counts;
+    return { counts, handlers };
   }
 
   /** Adds counts that were taken and could not be written. */
-  restore(counts: Counts): void {
-    for (const [name, count] of counts) this.#add(name, count);
+  restore({ counts, handlers }: Counted): void {
+    for (const [name, count] of counts) add(this.#counts, name, count);
+    for (const [handler, taken] of handlers) {
+      const own = this.#countsOf(handler);
+      if (own) for (const [name, count] of taken) add(own, name, count);
+    }
+  }
+
+  /** The counts of a handler alone; undefined for those beyond the first `maxHandlers`. */
+  #countsOf(handler: string): Map<string, number> | undefined {
+    const known = this.#handlers.get(handler);
+    if (known || this.#handlers.size >= maxHandlers) return known;
+    const own = new Map<string, number>();
+    this.#handlers.set(handler, own);
+    return own;
   }
 
   /** Counts a group, up to `maxGroups` groups: more are mostly one problem with many messages. */
   #addToGroup(name: string): void {
     if (!this.#groups.has(name) && this.#groups.size >= maxGroups) return;
     this.#groups.add(name);
-    this.#add(name, 1);
+    add(this.#counts, name, 1);
   }
+}
 
-  #add(name: string, count: number): void {
-    this.#counts.set(name, (this.#counts.get(name) ?? 0) + count);
-  }
+function add(counts: Map<string, number>, name: string, count: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + count);
 }
 
 /**

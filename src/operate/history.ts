@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Instant, checked, listOptions, parseStrictly } from '../errors/option-problems.ts';
+import { type Instant, checked, givenText, listOptions, parseStrictly } from '../errors/option-problems.ts';
 import { type Activity, type Counts, quantile } from '../kit/activity.ts';
 import type { Clock } from '../kit/clock.ts';
 import { type Duration, parsePositiveDuration } from '../kit/duration.ts';
@@ -38,6 +38,12 @@ export interface HistoryPoint {
   readonly oldestWaiting: number | undefined;
 }
 
+/** What a handler did in a minute, an hour or a step, in all processes of the inbox. */
+export type HandlerHistoryPoint = Pick<
+  HistoryPoint,
+  'at' | 'done' | 'retried' | 'dead' | 'handlerP50' | 'handlerP99'
+>;
+
 /** Which part of the history to list. */
 export interface HistoryQuery {
   /** @default 'minute' */
@@ -67,6 +73,9 @@ export const historyQuerySchema = z.strictObject({
   step: checked("milliseconds or a duration such as '10m', above zero", parsePositiveDuration).optional(),
 });
 
+const handlerQuerySchema = historyQuerySchema.extend({ handler: givenText });
+type HistoryAsked = z.infer<typeof historyQuerySchema> & { readonly handler?: string };
+
 const minute = resolutions.minute.length;
 
 /** Numbers of deliveries, answers and runs: by minute for two days, and by hour for 90 days. */
@@ -91,13 +100,22 @@ export class History {
    * @example const hours = await receiver.history.list({ resolution: 'hour', since: '2026-03-01T00:00:00Z' });
    */
   async list(query: HistoryQuery = {}): Promise<readonly HistoryPoint[]> {
-    const { store, requireStarted } = this.#parts;
-    requireStarted('history.list()');
     const asked = parseStrictly(historyQuerySchema, query, 'history.list', 'query');
-    const { resolution, since = 0, until = Number.MAX_SAFE_INTEGER, step } = asked;
-    const startOf = (at: number) => (step === undefined ? at : at - ((at - since) % step));
-    const byStart = Map.groupBy(await store.list(resolution, since, until), ({ at }) => startOf(at));
-    return [...byStart].map(([start, rows]) => pointOf(start, rows));
+    return (await this.#steps('history.list()', asked)).map(([start, rows]) => pointOf(start, rows));
+  }
+
+  /**
+   * Lists what one handler did, by minutes, hours or steps, oldest first; nothing for a handler that did nothing.
+   *
+   * @throws ConfigError for an invalid query; RingbackError `receiver_not_started`
+   * @example const hours = await receiver.history.ofHandler('crm-sync', { resolution: 'hour' });
+   */
+  async ofHandler(handler: string, query: HistoryQuery = {}): Promise<readonly HandlerHistoryPoint[]> {
+    const asked = parseStrictly(handlerQuerySchema, { ...query, handler }, 'history.ofHandler', 'query');
+    return (await this.#steps('history.ofHandler()', asked)).map(([start, rows]) => ({
+      at: new Date(start),
+      ...runsIn(merged(rows)),
+    }));
   }
 
   /** @internal How many events and runs wait, and how long the oldest has waited, in milliseconds. */
@@ -129,6 +147,18 @@ export class History {
     await this.#write(this.#parts.clock.now());
   }
 
+  /** The rows of each minute, hour or step, by when it begins. */
+  async #steps(
+    method: string,
+    { resolution, since = 0, until = Number.MAX_SAFE_INTEGER, step, handler }: HistoryAsked,
+  ): Promise<readonly (readonly [start: number, rows: readonly HistoryRow[]])[]> {
+    const { store, requireStarted } = this.#parts;
+    requireStarted(method);
+    const startOf = (at: number) => (step === undefined ? at : at - ((at - since) % step));
+    const rows = await store.list(resolution, since, until, handler);
+    return [...Map.groupBy(rows, ({ at }) => startOf(at))];
+  }
+
   async #backlog(): Promise<{
     readonly waiting: number;
     readonly held: number;
@@ -143,18 +173,18 @@ export class History {
   /** Never rejects: counts that can't be written are written with the next minute. */
   async #write(at: number): Promise<void> {
     const { store, activity } = this.#parts;
-    const counts = activity.take();
+    const counted = activity.take();
     // Asked even if nothing will be written, so that every change of the clock is noticed.
     const mayRemove = this.#clockWatch.mayRemove();
     try {
       const { waiting, held, oldestWaiting } = await this.#backlog();
-      const all = new Map(counts);
+      const all = new Map(counted.counts);
       if (waiting > 0) all.set('waiting', waiting - held).set('held', held);
       if (oldestWaiting !== undefined) all.set('oldest_waiting', oldestWaiting);
       // An idle inbox isn't written to.
-      if (all.size > 0) await store.add(at, all, mayRemove);
+      if (all.size > 0) await store.add(at, all, mayRemove, counted.handlers);
     } catch {
-      activity.restore(counts);
+      activity.restore(counted);
     }
   }
 }
@@ -162,22 +192,29 @@ export class History {
 function pointOf(at: number, rows: readonly HistoryRow[]): HistoryPoint {
   const counts = merged(rows);
   const count = (name: string): number => counts.get(name) ?? 0;
-  const [answers, runs] = [below(counts, 'answer:'), below(counts, 'run:')];
+  const answers = byEnd(below(counts, 'answer:'));
   return {
     at: new Date(at),
     accepted: count('accepted'),
     duplicate: count('duplicate'),
     quarantined: count('quarantined'),
     refused: Object.fromEntries(below(counts, 'refused:')),
-    answerP50: quantile(byEnd(answers), 0.5),
-    answerP99: quantile(byEnd(answers), 0.99),
-    done: count('done'),
-    retried: count('retried'),
-    dead: count('dead'),
-    handlerP50: quantile(byEnd(runs), 0.5),
-    handlerP99: quantile(byEnd(runs), 0.99),
+    answerP50: quantile(answers, 0.5),
+    answerP99: quantile(answers, 0.99),
+    ...runsIn(counts),
     waiting: mostThatWaited(rows),
     oldestWaiting: counts.get('oldest_waiting'),
+  };
+}
+
+function runsIn(counts: Counts): Omit<HandlerHistoryPoint, 'at'> {
+  const durations = byEnd(below(counts, 'run:'));
+  return {
+    done: counts.get('done') ?? 0,
+    retried: counts.get('retried') ?? 0,
+    dead: counts.get('dead') ?? 0,
+    handlerP50: quantile(durations, 0.5),
+    handlerP99: quantile(durations, 0.99),
   };
 }
 

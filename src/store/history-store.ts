@@ -1,4 +1,5 @@
 /** The part of the store that keeps counts by minute and by hour: names and numbers only. */
+import type { Counts } from '../kit/activity.ts';
 
 export type Resolution = 'minute' | 'hour';
 
@@ -17,11 +18,14 @@ export const gauges: ReadonlySet<string> = new Set(['waiting', 'oldest_waiting']
  *
  * @param waitedThen `waiting` and `held` of the minute, of all processes that have written them
  */
-export function countsOfHour(counts: ReadonlyMap<string, number>, waitedThen: number): Map<string, number> {
+export function countsOfHour(counts: Counts, waitedThen: number): Map<string, number> {
   const hour = new Map(counts);
   if (hour.delete('held')) hour.set('waiting', waitedThen);
   return hour;
 }
+
+/** In the place of a handler's name, where counts are those of the receiver as a whole. No handler has an empty name. */
+export const wholeReceiver = '';
 
 /** A count in a minute or an hour. */
 export interface HistoryRow {
@@ -47,10 +51,16 @@ export interface HistoryStore {
   /**
    * Adds counts to the minute and the hour of `at`; with `mayRemove`, also removes those kept long enough. Of `waiting` and
    * `oldest_waiting`, the largest is kept. `held` is added up in the minute; the hour has none, but as its `waiting` the
-   * most of `waiting` and `held` together in one of its minutes.
+   * most of `waiting` and `held` together in one of its minutes. `handlers`: the counts of each handler alone, which are
+   * added up.
    */
-  add(at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean): Promise<void>;
-  /** Ordered by time. `until` is exclusive. */
-  list(resolution: Resolution, since: number, until: number): Promise<readonly HistoryRow[]>;
+  add(at: number, counts: Counts, mayRemove: boolean, handlers?: ReadonlyMap<string, Counts>): Promise<void>;
+  /** The counts of the receiver, or those of one handler alone, ordered by time. `until` is exclusive. */
+  list(
+    resolution: Resolution,
+    since: number,
+    until: number,
+    handler?: string,
+  ): Promise<readonly HistoryRow[]>;
   backlog(now: number): Promise<Backlog>;
 }

@@ -133,6 +133,9 @@ describe('ringback inbox', () => {
     const [minute] = await linesOf(cwd, 'history');
     expect(minute).toMatchObject({ accepted: 2, done: 1, dead: 1 });
     expect(await linesOf(cwd, 'history', '--resolution', 'hour')).toMatchObject([{ accepted: 2 }]);
+    const [own] = await linesOf(cwd, 'history', '--handler', 'journal');
+    expect(own).toMatchObject({ done: expect.any(Number), handlerP99: expect.any(Number) });
+    expect(own).not.toHaveProperty('accepted');
     const { stdout, stderr } = await ringback(['inbox', 'history', '--until', '2020-01-01'], {
       env: {},
       cwd,

@@ -230,6 +230,23 @@ describe('looking', () => {
     expect(await ask('GET', '/history?step=often')).toMatchObject({ status: 400 });
   });
 
+  test('says what one handler did over time, and how long that took', async () => {
+    const database = temporaryDatabase();
+    const former = await started({ database }, (r) => r.on('*', { name: 'crm/sync' }, () => {}));
+    await deliver(former.receiver, bodyOf());
+    await former.logs.until('run_done');
+    // Counts are written when a minute is over or the receiver stops.
+    await former.receiver.stop();
+    const { receiver } = await started({ database });
+    const ask = asking(receiver.api({ authorize: () => ['look'] }));
+    const point = { done: 1, retried: 0, dead: 0, handlerP50: expect.any(Number) };
+    expect(await ask('GET', '/handlers/crm%2Fsync/history?resolution=hour')).toMatchObject({
+      json: { resolution: 'hour', points: [point] },
+    });
+    expect(await ask('GET', '/handlers/other/history')).toMatchObject({ json: { points: [] } });
+    expect(await ask('GET', '/handlers/crm/history?step=often')).toMatchObject({ status: 400 });
+  });
+
   test('no answer may be cached', async () => {
     const { ask } = await inbox();
     const { headers } = await ask('GET', '/counts');

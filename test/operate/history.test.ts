@@ -118,6 +118,42 @@ describe('the history', () => {
     await expect(receiver.history.list({ step: 0 })).rejects.toThrow('step in history.list');
   });
 
+  test('says of each handler what it did and how long that took, in all processes', async () => {
+    const clock = new ManualClock(Math.floor(Date.now() / minute) * minute);
+    const database = temporaryDatabase();
+    const start = (name: string, milliseconds: number) =>
+      started({ clock, database }, (r) =>
+        r.on('*', { name, retry: { attempts: 1 } }, ({ traceId }) => {
+          clock.advance(milliseconds);
+          if (traceId === 'bad') throw new Error('no');
+        }),
+      );
+    const [slow, quick] = [await start('slow', 1_000), await start('quick', 7)];
+    const sent = async ({ receiver, logs }: typeof slow, traceId: string, name: 'run_done' | 'run_dead') => {
+      const body = bodyOf({ traceId });
+      await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+      await logs.until(name, logs.of(name).length + 1);
+    };
+    await sent(slow, 'a', 'run_done');
+    await sent(quick, 'b', 'run_done');
+    await sent(quick, 'c', 'run_done');
+    await sent(quick, 'bad', 'run_dead');
+    await goToNextMinute(clock);
+    const of = (handler: string) => quick.receiver.history.ofHandler(handler);
+    await expect
+      .poll(() => of('slow'))
+      .toEqual([
+        { at: expect.any(Date), done: 1, retried: 0, dead: 0, handlerP50: 1_200, handlerP99: 1_200 },
+      ]);
+    await expect
+      .poll(() => of('quick'))
+      .toEqual([{ at: expect.any(Date), done: 2, retried: 0, dead: 1, handlerP50: 8, handlerP99: 8 }]);
+    expect(await of('other')).toEqual([]);
+    const hours = { resolution: 'hour', step: '6h' } as const;
+    expect(await quick.receiver.history.ofHandler('quick', hours)).toMatchObject([{ done: 2, dead: 1 }]);
+    await expect(of('')).rejects.toThrow('handler in history.ofHandler');
+  });
+
   test('says how much waits, and for how long', async () => {
     const clock = new ManualClock();
     const { receiver, send } = await working(clock);

@@ -182,6 +182,7 @@ const goingOn: typeof asked = [
   ['handlers.pause()', (r) => r.handlers.pause('handler')],
   ['failures.list()', (r) => r.failures.list()],
   ['history.list()', (r) => r.history.list()],
+  ['history.ofHandler()', (r) => r.history.ofHandler('crm')],
   ['alerts.list()', (r) => r.alerts.list()],
   ['audit.list()', (r) => r.audit.list()],
 ];

@@ -1,5 +1,10 @@
 import type { Command } from 'commander';
-import { type HistoryPoint, type HistoryQuery, historyQuerySchema } from '../../operate/history.ts';
+import {
+  type HandlerHistoryPoint,
+  type HistoryPoint,
+  type HistoryQuery,
+  historyQuerySchema,
+} from '../../operate/history.ts';
 import { oneOf } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { withReceiver } from './existing-inbox.ts';
@@ -9,11 +14,21 @@ import type { Column } from './table.ts';
 
 interface HistoryFlags extends HistoryQuery {
   readonly database?: string;
+  readonly handler?: string;
 }
 
 const resolutions = historyQuerySchema.shape.resolution.unwrap().options;
 
 /** Durations in milliseconds. */
+const handlerColumns: readonly Column<HandlerHistoryPoint>[] = [
+  ['from', ({ at }) => at],
+  ['done', ({ done }) => done],
+  ['retried', ({ retried }) => retried],
+  ['dead', ({ dead }) => dead],
+  ['handler p50', ({ handlerP50 }) => handlerP50],
+  ['handler p99', ({ handlerP99 }) => handlerP99],
+];
+
 const columns: readonly Column<HistoryPoint>[] = [
   ['from', ({ at }) => at],
   ['accepted', ({ accepted }) => accepted],
@@ -37,13 +52,16 @@ export function addHistory(inbox: Command): void {
       oneOf(resolutions),
       'minute',
     )
+    .option('--handler <name>', 'only the attempts of one handler')
     .option(...databaseOption)
     .description(
       'print numbers of deliveries and runs over time, oldest first, durations in milliseconds (in a pipe, as lines of JSON)',
     )
-    .action(async ({ database, ...query }: HistoryFlags) => {
+    .action(async ({ database, handler, ...query }: HistoryFlags) => {
       await withReceiver({ ...(database !== undefined && { database }) }, async ({ history }) => {
-        await printAll(await history.list(query), { nothing: 'nothing has happened then', columns });
+        const nothing = 'nothing has happened then';
+        if (handler === undefined) await printAll(await history.list(query), { nothing, columns });
+        else await printAll(await history.ofHandler(handler, query), { nothing, columns: handlerColumns });
       });
     });
 }

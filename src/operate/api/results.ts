@@ -167,6 +167,18 @@ const entry = z.strictObject({
     .describe('Only for replays and dismissals.'),
 });
 
+const resolutions = ['minute', 'hour'] as const;
+const start = time.describe(
+  'The start of the minute, hour or step. Those in which nothing happened are left out.',
+);
+const attempts = {
+  done: count,
+  retried: count,
+  dead: count,
+  handlerP50: count.optional().describe('In milliseconds.'),
+  handlerP99: count.optional().describe('In milliseconds.'),
+};
+
 /** By their names in the OpenAPI document. */
 export const results = {
   Access: z.strictObject({ by: z.string().optional(), actions: z.array(z.enum(actions)) }),
@@ -256,26 +268,24 @@ export const results = {
       }),
     ),
   }),
+  HandlerHistory: z.strictObject({
+    resolution: z.enum(resolutions),
+    points: z.array(z.strictObject({ at: start, ...attempts })),
+  }),
   History: z.strictObject({
-    resolution: z.enum(['minute', 'hour']),
+    resolution: z.enum(resolutions),
     points: z.array(
       z.strictObject({
-        at: time.describe(
-          'The start of the minute, hour or step. Those in which nothing happened are left out.',
-        ),
+        at: start,
         accepted: count,
         duplicate: count,
         quarantined: count,
         refused: z.record(z.string(), count).describe('By the refusal code.'),
-        answerP50: count.optional().describe('In milliseconds, like all of the following.'),
-        answerP99: count.optional(),
-        done: count,
-        retried: count,
-        dead: count,
-        handlerP50: count.optional(),
-        handlerP99: count.optional(),
+        answerP50: count.optional().describe('In milliseconds.'),
+        answerP99: count.optional().describe('In milliseconds.'),
+        ...attempts,
         waiting: count.describe('The most events and due runs that waited.'),
-        oldestWaiting: count.optional(),
+        oldestWaiting: count.optional().describe('In milliseconds.'),
       }),
     ),
   }),

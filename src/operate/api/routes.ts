@@ -45,6 +45,13 @@ const withBody = z.strictObject({
     .describe('Whether to return the body and the headers, too.'),
 });
 
+const historyQuery = historyQuerySchema.extend({
+  ...times,
+  step: givenText
+    .optional()
+    .describe('Merges those of each step of this length, such as 10m. Steps are counted from `since`.'),
+});
+
 /** Why something is done. `authorize` says who does it. */
 const whySchema = accountSchema.omit({ by: true });
 
@@ -216,6 +223,18 @@ export const routes: readonly Route[] = [
     act: ({ handlers }) => handlers.list(),
   },
   {
+    method: 'GET',
+    path: '/handlers/{name}/history',
+    action: 'look',
+    summary: 'Counts and durations of the attempts of one handler over time',
+    query: historyQuery,
+    result: 'HandlerHistory',
+    act: async ({ history }, { id, query }) => ({
+      resolution: query['resolution'],
+      points: await history.ofHandler(id, query),
+    }),
+  },
+  {
     method: 'POST',
     path: '/handlers/{name}/pause',
     action: 'pause',
@@ -311,17 +330,12 @@ export const routes: readonly Route[] = [
     path: '/history',
     action: 'look',
     summary: 'Counts and durations over time, by minute for two days or by hour for 90 days',
-    query: historyQuerySchema.extend({
-      ...times,
-      step: givenText
-        .optional()
-        .describe('Merges those of each step of this length, such as 10m. Steps are counted from `since`.'),
-    }),
+    query: historyQuery,
     result: 'History',
-    act: async ({ history }, { query }) => {
-      const { resolution } = query as { readonly resolution: 'minute' | 'hour' };
-      return { resolution, points: await history.list(query) };
-    },
+    act: async ({ history }, { query }) => ({
+      resolution: query['resolution'],
+      points: await history.list(query),
+    }),
   },
   {
     method: 'GET',

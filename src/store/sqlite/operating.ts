@@ -50,8 +50,8 @@ export const handlersOn = (session: Session): HandlerStore => ({
 });
 
 export const historyOn = (session: Session): HistoryStore => ({
-  add: (at, counts, mayRemove) => session.write('history', 'add', [at, counts, mayRemove]),
-  list: (resolution, since, until) => session.read(({ history }) => history.list(resolution, since, until)),
+  add: (...counted) => session.write('history', 'add', counted),
+  list: (...asked) => session.read(({ history }) => history.list(...asked)),
   backlog: (now) => session.read(({ history }) => history.backlog(now)),
 });
 

@@ -1,13 +1,65 @@
-/** Which processes the page shows as alive, in a real browser. */
+/** What the page shows of handlers over time, and which processes are alive, in a real browser. */
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
+import { barriers } from '../../support/barriers.ts';
 import { browserForTests } from '../../support/browser.ts';
 import { ManualClock } from '../../support/clock.ts';
+import { bodyOf, deliver, signedHeaders } from '../../support/deliveries.ts';
 import { isOnPostgres } from '../../support/inbox.ts';
-import { started } from '../../support/receiver.ts';
+import type { Receiver } from '../../support/public.ts';
+import { started, stopped } from '../../support/receiver.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 
 const { open } = browserForTests();
+
+test('a handler shows over an hour, a day or 30 days what it did and how long that took, and no other', async () => {
+  const minute = 60_000;
+  const database = temporaryDatabase();
+  const clock = new ManualClock(Math.floor(Date.now() / minute) * minute - 30 * minute);
+  const register = (r: Receiver) =>
+    r
+      .on('*', { name: 'crm/sync', retry: { attempts: 1 } }, ({ traceId }) => {
+        clock.advance(1_000);
+        if (traceId === 'bad') throw new Error('no');
+      })
+      .on('*', { name: 'mail' }, () => {});
+  const former = await started({ clock, database }, register);
+  for (const traceId of ['good', 'bad']) {
+    const body = bodyOf({ traceId });
+    await deliver(former.receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    await former.logs.until(traceId === 'bad' ? 'run_dead' : 'run_done');
+  }
+  await former.logs.until('run_done', 3);
+  // Counts are written when a minute is over or the receiver stops.
+  await stopped(former.receiver, clock);
+
+  const { receiver } = await started({ database }, register);
+  const { page, goTo, complaints } = await open(receiver);
+  await goTo('/handlers');
+  await page.getByRole('region', { name: 'Handlers' }).getByRole('link', { name: 'crm/sync' }).click();
+  await page.getByRole('heading', { name: 'crm/sync' }).waitFor();
+  const legendOf = (title: string) => page.locator('.plot', { hasText: title }).locator('.legend');
+  for (const [range, step] of [
+    ['Last day', '10 minutes'],
+    ['Last 30 days', '6 hours'],
+    ['Last hour', 'a minute'],
+  ] as const) {
+    await page.getByRole('link', { name: range }).click();
+    await page.getByText(`of ${step}`).waitFor();
+    // The last six hours are shown when their last hour is over.
+    if (step === '6 hours') continue;
+    await expect
+      .poll(() => legendOf('Runs').textContent())
+      .toMatch(/done \d, at most 1.*dead \d, at most 1/v);
+    expect(await legendOf('Time of an attempt').textContent()).toMatch(
+      /p50 .*at most 1.2 s.*p99 .*at most 1.2 s/v,
+    );
+  }
+  expect(await barriers(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+  await page.getByRole('link', { name: 'its events' }).click();
+  expect(await page.getByLabel('Handler', { exact: true }).inputValue()).toBe('crm/sync');
+});
 
 test('who is alive is shown with its machine, its number there and its start', async () => {
   const database = temporaryDatabase();

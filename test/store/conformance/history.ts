@@ -67,6 +67,34 @@ export function describeHistory(name: string, opened: () => Promise<Store>): voi
       expect(await all(store, 'hour')).toEqual([{ at: hour, name: 'waiting', count: 8 }]);
     });
 
+    test('keeps the counts of each handler apart from those of the receiver, and as long', async () => {
+      const store = await opened();
+      const ofHandlers = (done: number) =>
+        new Map([
+          ['crm', new Map([['done', done]])],
+          ['mail', new Map([['dead', 1]])],
+        ]);
+      const whole = new Map([['done', 1]]);
+      await Promise.all([1, 2].map((done) => store.history.add(hour, whole, true, ofHandlers(done))));
+      await store.history.add(hour + minute, whole, true, ofHandlers(4));
+      const of = (handler: string, resolution: 'minute' | 'hour') =>
+        store.history.list(resolution, 0, Number.MAX_SAFE_INTEGER, handler);
+      expect(await of('crm', 'minute')).toEqual([
+        { at: hour, name: 'done', count: 3 },
+        { at: hour + minute, name: 'done', count: 4 },
+      ]);
+      expect(await of('crm', 'hour')).toEqual([{ at: hour, name: 'done', count: 7 }]);
+      expect(await of('mail', 'hour')).toEqual([{ at: hour, name: 'dead', count: 3 }]);
+      expect(await of('other', 'hour')).toEqual([]);
+      expect(await all(store, 'hour')).toEqual([{ at: hour, name: 'done', count: 3 }]);
+
+      await store.history.add(hour + 2 * day + minute, whole, true);
+      expect((await of('crm', 'minute')).map(({ at }) => at)).toEqual([hour + minute]);
+      expect((await of('mail', 'hour')).map(({ at }) => at)).toEqual([hour]);
+      await store.history.add(hour + 91 * day, whole, true);
+      expect([...(await of('crm', 'hour')), ...(await of('mail', 'minute'))]).toEqual([]);
+    });
+
     test('keeps minutes for two days and hours for 90', async () => {
       const store = await opened();
       await store.history.add(0, new Map([['done', 1]]), true);

@@ -1,3 +1,4 @@
+import type { Counts } from '../../../kit/activity.ts';
 import {
   type HistoryRow,
   type HistoryStore,
@@ -5,6 +6,7 @@ import {
   countsOfHour,
   gauges,
   resolutions,
+  wholeReceiver,
 } from '../../history-store.ts';
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
@@ -13,31 +15,35 @@ import { withDueHandlers } from './overview.ts';
 
 /** Counts by minute and hour in Postgres. */
 export const historyOn = (session: Session): HistoryStore => ({
-  async add(at, counts, mayRemove) {
+  async add(at, counts, mayRemove, handlers = new Map()) {
     await session.write(async (transaction) => {
-      const minute = await addTo(transaction, 'minute', at, counts);
+      const minute = await addTo(transaction, 'minute', at, new Map([...handlers, [wholeReceiver, counts]]));
       const { waited } = await oneRow<{ waited: number | null }>(
         transaction,
         `select sum(count)::bigint as waited from ringback.history
-         where resolution = 'minute' and at = $1 and name in ('waiting', 'held')`,
-        [minute],
+         where resolution = 'minute' and handler = $1 and at = $2 and name in ('waiting', 'held')`,
+        [wholeReceiver, minute],
       );
-      await addTo(transaction, 'hour', at, countsOfHour(counts, waited ?? 0));
+      const ofHour = countsOfHour(counts, waited ?? 0);
+      await addTo(transaction, 'hour', at, new Map([...handlers, [wholeReceiver, ofHour]]));
       if (!mayRemove) return;
       for (const [resolution, { kept }] of Object.entries(resolutions))
         await transaction.query(
-          `delete from ringback.history where (resolution, at, name) in (
-             select resolution, at, name from ringback.history where resolution = $1 and at < $2
+          `${withHandlers}
+           delete from ringback.history where (resolution, handler, at, name) in (
+             select resolution, handler, at, name from ringback.history
+             where resolution = $1 and handler in (select handler from handlers) and at < $2
              for update skip locked)`,
           [resolution, at - kept],
         );
     });
   },
 
-  list: (resolution, since, until) =>
+  list: (resolution, since, until, handler = wholeReceiver) =>
     session.query<HistoryRow>(
-      `select at, name, count from ringback.history where resolution = $1 and at >= $2 and at < $3 order by at, name`,
-      [resolution, since, until],
+      `select at, name, count from ringback.history
+       where resolution = $1 and handler = $2 and at >= $3 and at < $4 order by at, name`,
+      [resolution, handler, since, until],
     ),
 
   async backlog(now) {
@@ -70,6 +76,14 @@ export const historyOn = (session: Session): HistoryStore => ({
  */
 const due = "from ringback.runs where state = 'due' and handler = h.handler";
 
+/** Begins a statement that reads `handlers`, from name to name along the key: what stays is not gone through. */
+const withHandlers = `
+  with recursive names (handler) as (
+    select min(handler) from ringback.history where resolution = $1 union all
+    select (select min(handler) from ringback.history where resolution = $1 and handler > names.handler) from names
+    where handler is not null),
+  handlers as (select handler from names where handler is not null)`;
+
 /**
  * Adds counts to a minute or an hour, and resolves to when that begins. Writes names in one order, because two processes
  * that add to the same minute could otherwise deadlock.
@@ -78,18 +92,27 @@ async function addTo(
   transaction: Transaction,
   resolution: Resolution,
   at: number,
-  counts: ReadonlyMap<string, number>,
+  counts: ReadonlyMap<string, Counts>,
 ): Promise<number> {
   const { length } = resolutions[resolution];
   const start = Math.floor(at / length) * length;
-  const names = [...counts.keys()].toSorted();
-  const values = names.map((name) => counts.get(name));
+  const rows = [...counts].flatMap(([handler, own]) =>
+    [...own].map(([name, count]) => ({ handler, name, count })),
+  );
   await transaction.query(
-    `insert into ringback.history as h (resolution, at, name, count)
-     select $1, $2, n.name, n.count from unnest($3::text[], $4::bigint[]) as n (name, count) order by n.name
-     on conflict (resolution, at, name) do update set count =
-       case when h.name = any ($5) then greatest(h.count, excluded.count) else h.count + excluded.count end`,
-    [resolution, start, names, values, [...gauges]],
+    `insert into ringback.history as h (resolution, handler, at, name, count)
+     select $1, n.handler, $2, n.name, n.count
+     from unnest($3::text[], $4::text[], $5::bigint[]) as n (handler, name, count) order by n.handler, n.name
+     on conflict (resolution, handler, at, name) do update set count =
+       case when h.name = any ($6) then greatest(h.count, excluded.count) else h.count + excluded.count end`,
+    [
+      resolution,
+      start,
+      rows.map(({ handler }) => handler),
+      rows.map(({ name }) => name),
+      rows.map(({ count }) => count),
+      [...gauges],
+    ],
   );
   return start;
 }

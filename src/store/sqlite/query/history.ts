@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import type { Counts } from '../../../kit/activity.ts';
 import {
   type Backlog,
   type HistoryRow,
@@ -6,6 +7,7 @@ import {
   countsOfHour,
   gauges,
   resolutions,
+  wholeReceiver,
 } from '../../history-store.ts';
 import { maxCounted, maxLookedUp } from '../../shared/bounds.ts';
 import { dueHandlers } from './overview.ts';
@@ -22,19 +24,27 @@ interface Waiting {
 export function prepareHistory(database: Database.Database) {
   const upsert = (sum: string) =>
     database.prepare(`
-      insert into history (resolution, at, name, count) values (?, ?, ?, ?)
+      insert into history (resolution, handler, at, name, count) values (?, ?, ?, ?, ?)
       on conflict do update set count = ${sum}`);
   const addCount = upsert('count + excluded.count');
   const keepLargest = upsert('max(count, excluded.count)');
   const selectWaited = database
     .prepare<[number], number>(
-      "select sum(count) from history where resolution = 'minute' and at = ? and name in ('waiting', 'held')",
+      `select sum(count) from history
+       where resolution = 'minute' and handler = '${wholeReceiver}' and at = ? and name in ('waiting', 'held')`,
     )
     .pluck();
-  const remove = database.prepare('delete from history where resolution = ? and at < ?');
-  const select = database.prepare(
-    'select at, name, count from history where resolution = ? and at >= ? and at < ? order by at, name',
-  );
+  // From name to name along the key: what stays is not gone through.
+  const remove = database.prepare(`
+    with recursive handlers (handler) as (
+      select min(handler) from history where resolution = @resolution union all
+      select (select min(handler) from history where resolution = @resolution and handler > handlers.handler)
+      from handlers where handler is not null)
+    delete from history where resolution = @resolution and at < @before
+      and handler in (select handler from handlers where handler is not null)`);
+  const select = database.prepare(`
+    select at, name, count from history
+    where resolution = ? and handler = ? and at >= ? and at < ? order by at, name`);
   // Each is counted up to a bound, and all but `maxLookedUp` runs by the index alone: after an outage there may be
   // millions, and this is asked every minute on the app's thread.
   const selectWaiting = database.prepare<[], Waiting>(`
@@ -57,23 +67,33 @@ export function prepareHistory(database: Database.Database) {
     Math.min(selectReceived.get(sequence) ?? Infinity, replayedAt ?? Infinity, dueAt ?? Infinity);
 
   /** Returns when the minute or the hour begins. */
-  const addTo = (resolution: Resolution, at: number, counts: ReadonlyMap<string, number>): number => {
+  const addTo = (resolution: Resolution, handler: string, at: number, counts: Counts): number => {
     const { length } = resolutions[resolution];
     const start = Math.floor(at / length) * length;
     for (const [name, count] of counts)
-      (gauges.has(name) ? keepLargest : addCount).run(resolution, start, name, count);
+      (gauges.has(name) ? keepLargest : addCount).run(resolution, handler, start, name, count);
     return start;
   };
 
   return {
-    add(at: number, counts: ReadonlyMap<string, number>, mayRemove: boolean): void {
-      const minute = addTo('minute', at, counts);
-      addTo('hour', at, countsOfHour(counts, selectWaited.get(minute) ?? 0));
+    add(
+      at: number,
+      counts: Counts,
+      mayRemove: boolean,
+      handlers: ReadonlyMap<string, Counts> = new Map(),
+    ): void {
+      const minute = addTo('minute', wholeReceiver, at, counts);
+      addTo('hour', wholeReceiver, at, countsOfHour(counts, selectWaited.get(minute) ?? 0));
+      for (const [handler, own] of handlers) {
+        addTo('minute', handler, at, own);
+        addTo('hour', handler, at, own);
+      }
       if (!mayRemove) return;
-      for (const [resolution, { kept }] of Object.entries(resolutions)) remove.run(resolution, at - kept);
+      for (const [resolution, { kept }] of Object.entries(resolutions))
+        remove.run({ resolution, before: at - kept });
     },
-    list: (resolution: Resolution, since: number, until: number) =>
-      select.all(resolution, since, until) as HistoryRow[],
+    list: (resolution: Resolution, since: number, until: number, handler = wholeReceiver) =>
+      select.all(resolution, handler, since, until) as HistoryRow[],
     backlog(now: number): Backlog {
       const handlers = selectDueHandlers.all();
       const found = [

@@ -30,6 +30,8 @@ export type AuditEntry = Audit['entries'][number];
 export type Running = Result<'Running'>;
 export type Alerts = Result<'Alerts'>;
 export type History = Result<'History'>;
+export type HandlerHistory = Result<'HandlerHistory'>;
+export type HandlerHistoryPoint = HandlerHistory['points'][number];
 export type Backlog = Result<'Backlog'>;
 export type HistoryPoint = History['points'][number];
 /** The answer to a replay or dismissal. */

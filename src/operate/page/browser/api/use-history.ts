@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { watch } from './changes.ts';
 import { withQuery } from './client.ts';
-import type { History } from './shapes.ts';
+import type { HandlerHistory, History } from './shapes.ts';
 import { type Resource, useResource } from './use-resource.ts';
 
 export const minute = 60_000;
@@ -20,26 +20,32 @@ export interface Stretch {
 }
 
 /** The counts of a stretch, a point for each step in which something was counted, and when it begins and ends. */
-export interface Counted {
+export interface Counted<Found extends HandlerHistory = History> {
   readonly since: number;
   readonly until: number;
-  readonly points: History['points'];
+  readonly points: Found['points'];
 }
 
-/** The counts of a stretch that ends with the last minute, or the last hour, that is over. */
-export function useHistory({ length, step, resolution }: Stretch): Resource<Counted> {
+/**
+ * The counts of a stretch that ends with the last minute, or the last hour, that is over; by their address in the API,
+ * which must stay the same.
+ */
+export function useHistory<Found extends HandlerHistory = History>(
+  { length, step, resolution }: Stretch,
+  address = '/history',
+): Resource<Counted<Found>> {
   const minuteEnd = useMinuteEnd();
   const until = resolution === 'minute' ? minuteEnd : minuteEnd - (minuteEnd % (60 * minute));
   const since = until - length;
-  const path = withQuery('/history', {
+  const path = withQuery(address, {
     resolution,
     since: new Date(since).toISOString(),
     until: new Date(until).toISOString(),
     step: `${step}ms`,
   });
-  const { data, ...resource } = useResource<History>(path, ['history']);
+  const { data, ...resource } = useResource<Found>(path, ['history']);
   // Each minute changes the request: until its answer arrives, the counts of the minute before stay.
-  const kept = useRef<Counted | undefined>(undefined);
+  const kept = useRef<Counted<Found> | undefined>(undefined);
   if (data) kept.current = { since, until, points: data.points };
   else if (kept.current && kept.current.until - kept.current.since !== length) kept.current = undefined;
   return { ...resource, data: kept.current };

@@ -33,7 +33,7 @@ export function HandlersView() {
   );
 }
 
-function HandlerTable({ handlers }: Pick<Handlers, 'handlers'>) {
+export function HandlerTable({ handlers }: Pick<Handlers, 'handlers'>) {
   const mayPause = useAccess().mayDo('pause');
   const shown = mayPause ? columns : columns.filter(({ head }) => head !== 'Change');
   return <Table label="Handlers" columns={shown} rows={handlers} keyOf={({ name }) => name} />;
@@ -43,7 +43,7 @@ const columns: readonly Column<HandlerState>[] = [
   {
     head: 'Handler',
     cell: ({ name }) => (
-      <a href={linkTo(['events'], { handler: name })}>
+      <a href={linkTo(['handlers', name])}>
         <Foreign text={name} />
       </a>
     ),

@@ -11,7 +11,7 @@ export function OverviewView({ query }: Route) {
       <AlertList />
       <RunningActions />
       <Figures />
-      <Plots range={query['range'] ?? 'hour'} />
+      <Plots range={query['range']} />
     </>
   );
 }

@@ -8,6 +8,7 @@ import { DriftView } from './drift.tsx';
 import { EventView } from './event.tsx';
 import { EventsView } from './events.tsx';
 import { FailuresView } from './failures.tsx';
+import { HandlerView } from './handler.tsx';
 import { HandlersView } from './handlers.tsx';
 import { OverviewView } from './overview.tsx';
 import { QuarantineView } from './quarantine.tsx';
@@ -26,15 +27,16 @@ const lists: Readonly<Record<string, (route: Route) => ComponentChild>> = {
 };
 
 /** The key makes a new view for each id, so that an opened body isn't shown for the next. */
-const ones: Readonly<Record<string, (id: string) => ComponentChild>> = {
+const ones: Readonly<Record<string, (id: string, query: Route['query']) => ComponentChild>> = {
   events: (id) => <EventView key={id} traceId={id} />,
   calls: (id) => <CallView key={id} callId={id} />,
   quarantine: (id) => <DeliveryView key={id} id={id} />,
+  handlers: (id, { range }) => <HandlerView key={id} name={id} range={range} />,
 };
 
 export function viewAt(route: Route): ComponentChild {
   const [view, id] = route.path;
   if (view === undefined) return <OverviewView {...route} />;
-  if (id !== undefined) return Object.hasOwn(ones, view) ? ones[view]?.(id) : undefined;
+  if (id !== undefined) return Object.hasOwn(ones, view) ? ones[view]?.(id, route.query) : undefined;
   return Object.hasOwn(lists, view) ? lists[view]?.(route) : undefined;
 }

@@ -218,13 +218,15 @@ export const workTables = `
   );
   create index joins_of_call on ringback.joins (call_id);
 
-  -- Counts by minute and by hour, of all processes: names and numbers only.
+  -- Counts by minute and by hour, of all processes: names and numbers only. Without a handler's name (''), they are
+  -- those of the receiver as a whole. By handler first: whoever reads the one kind passes none of the other.
   create table ringback.history (
     resolution text collate "C" not null,
+    handler    text collate "C" not null,
     at         bigint not null,
     name       text collate "C" not null,
     count      bigint not null,
-    primary key (resolution, at, name)
+    primary key (resolution, handler, at, name)
   );
 
   -- Raised alerts: when each was last sent (sent_at), last notified somebody (0: never), and was last found to hold.

@@ -235,13 +235,15 @@ export const schema1 = `
   );
   create index audit_running on audit (id) where up_to is not null and finished_at is null;
 
-  -- Counts by minute and by hour, of all processes: names and numbers only.
+  -- Counts by minute and by hour, of all processes: names and numbers only. Without a handler's name (''), they are
+  -- those of the receiver as a whole. By handler first: whoever reads the one kind passes none of the other.
   create table history (
     resolution text not null,
+    handler    text not null,
     at         integer not null,
     name       text not null,
     count      integer not null,
-    primary key (resolution, at, name)
+    primary key (resolution, handler, at, name)
   ) without rowid;
 
   -- Raised alerts: when each was last sent (sent_at), last notified somebody (0: never), and was last found to hold.
