@@ -124,7 +124,7 @@ export function quantile(counts: ReadonlyMap<number, number>, part: number): num
   return ends.find((end) => (below += counts.get(end) ?? 0) >= all * part && below > 0);
 }
 
-/** The metrics of a receiver for any client: descriptions and buckets. Durations are in seconds. */
+/** The metrics of what a process does, for any client: descriptions and buckets. Durations are in seconds. */
 export const measures = {
   deliveries: { help: 'Deliveries, by how they were answered, and by the code of a refusal.' },
   answerDuration: {
@@ -138,6 +138,4 @@ export const measures = {
     // An attempt may take 30 seconds by default.
     buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
   },
-  waiting: { help: 'Events and due runs that wait, in the inbox and in this process.' },
-  oldestWaiting: { help: 'How long the oldest of them has waited.' },
 } as const;

@@ -1,5 +1,6 @@
-import type { Meter, ObservableGauge } from '@opentelemetry/api';
+import type { BatchObservableResult, Meter } from '@opentelemetry/api';
 import { type ActivityObserver, measures } from '../kit/activity.ts';
+import { inboxGauges, readInbox } from '../operate/gauges.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 import { withoutThrowing } from './without-throwing.ts';
 
@@ -21,7 +22,7 @@ export function measure(receiver: Receiver, meter: Meter): ActivityObserver {
     unit: 's',
     advice: { explicitBucketBoundaries: [...measures.runDuration.buckets] },
   });
-  observeBacklog(receiver, meter);
+  observeInbox(receiver, meter);
   return {
     answered(outcome, milliseconds) {
       const [kind = '', code] = outcome.split(':');
@@ -39,20 +40,20 @@ export function measure(receiver: Receiver, meter: Meter): ActivityObserver {
   };
 }
 
-/** The part that waits in the inbox is the same in all processes that share it. */
-function observeBacklog(receiver: Receiver, meter: Meter): void {
-  const waiting = meter.createObservableGauge('ringback.waiting', {
-    description: measures.waiting.help,
-  });
-  const oldest = meter.createObservableGauge('ringback.oldest_waiting', {
-    description: measures.oldestWaiting.help,
-    unit: 's',
-  });
-  const observe = async (result: { observe(gauge: ObservableGauge, value: number): void }) => {
-    const backlog = await receiver.history.backlog().catch(() => undefined);
-    if (!backlog) return;
-    result.observe(waiting, backlog.waiting);
-    result.observe(oldest, backlog.oldestWaiting / 1_000);
+/** What is in the inbox is the same in all processes that share it. */
+function observeInbox(receiver: Receiver, meter: Meter): void {
+  const gauges = inboxGauges.map(({ name, help, unit, valuesIn }) => ({
+    gauge: meter.createObservableGauge(`ringback.${name}`, { description: help, ...(unit && { unit }) }),
+    valuesIn,
+  }));
+  const observe = async (result: BatchObservableResult) => {
+    const found = await readInbox(receiver).catch(() => undefined);
+    if (!found) return;
+    for (const { gauge, valuesIn } of gauges)
+      for (const { value, labels } of valuesIn(found)) result.observe(gauge, value, labels);
   };
-  meter.addBatchObservableCallback(observe, [waiting, oldest]);
+  meter.addBatchObservableCallback(
+    observe,
+    gauges.map(({ gauge }) => gauge),
+  );
 }

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import { type AnswerOutcome, type RunOutcome, measures } from '../kit/activity.ts';
+import { inboxGauges, readInbox } from '../operate/gauges.ts';
 import { type Receiver, internalsOf } from '../receiver/receiver.ts';
 
 /**
@@ -64,51 +65,23 @@ function counters(registry: Registry) {
 
 /** The metrics of the inbox. */
 function addGauges(receiver: Receiver, registry: Registry): void {
-  const look = sharedWhileReading(async () => {
-    const [counts, backlog, pauses] = await Promise.all([
-      receiver.counts(),
-      receiver.history.backlog(),
-      receiver.handlers.whichArePaused(),
-    ]);
-    return { counts, backlog, pauses };
-  });
-  /** Sets a gauge each time it is read. */
-  const gauge = (
-    name: string,
-    help: string,
-    labelNames: readonly string[],
-    set: (gauge: Gauge<string>, found: Awaited<ReturnType<typeof look>>) => void,
-  ): void => {
-    const own = new Gauge({
-      name,
+  const look = sharedWhileReading(() => readInbox(receiver));
+  for (const { name, help, unit, label, valuesIn } of inboxGauges) {
+    const gauge = new Gauge({
+      name: `ringback_${name}${unit === 's' ? '_seconds' : ''}`,
       help,
-      labelNames,
+      labelNames: label === undefined ? [] : [label],
       registers: [],
       async collect() {
         const found = await look().catch(() => undefined);
         // Without a reading nothing is reported: the last value would look as if all were well.
         this.reset();
-        if (found) set(this, found);
-        else if (labelNames.length === 0) this.set(Number.NaN);
+        if (found) for (const { value, labels } of valuesIn(found)) this.set(labels, value);
+        else if (label === undefined) this.set(Number.NaN);
       },
     });
-    registry.registerMetric(own);
-  };
-  gauge('ringback_waiting', measures.waiting.help, [], (own, found) => own.set(found.backlog.waiting));
-  gauge('ringback_oldest_waiting_seconds', measures.oldestWaiting.help, [], (own, found) =>
-    own.set(found.backlog.oldestWaiting / 1_000),
-  );
-  gauge('ringback_stored_runs', 'Runs that are not done, by their state.', ['state'], (own, found) => {
-    for (const [state, count] of Object.entries(found.counts.runs)) own.set({ state }, count);
-  });
-  gauge('ringback_quarantined', 'Deliveries in quarantine, by why.', ['kind'], (own, found) => {
-    const { notAuthentic, unreadable } = found.counts.quarantine;
-    own.set({ kind: 'not_authentic' }, notAuthentic);
-    own.set({ kind: 'unreadable' }, unreadable);
-  });
-  gauge('ringback_handler_paused', 'Whether a person has paused the handler.', ['handler'], (own, found) => {
-    for (const [handler, isPaused] of found.pauses) own.set({ handler }, isPaused ? 1 : 0);
-  });
+    registry.registerMetric(gauge);
+  }
 }
 
 /** All gauges are read at the same time, and share one look at the inbox. */

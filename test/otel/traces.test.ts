@@ -344,6 +344,8 @@ describe('metrics of OpenTelemetry', () => {
     await Promise.all([logs.until('run_done'), logs.until('run_dead')]);
     const forged = bodyOf();
     await deliver(receiver, forged, signedHeaders(forged, { secrets: otherSecret }));
+    await expect.poll(async () => (await receiver.counts()).quarantine.notAuthentic).toBe(1);
+    await receiver.handlers.pause('crm');
     await meterProvider.forceFlush();
     const points = exporter
       .getMetrics()
@@ -366,6 +368,11 @@ describe('metrics of OpenTelemetry', () => {
         ['ringback.run.duration', { handler: 'crm' }, 2],
         ['ringback.waiting', {}, 0],
         ['ringback.oldest_waiting', {}, 0],
+        ['ringback.stored_runs', { state: 'dead' }, 1],
+        ['ringback.stored_runs', { state: 'due' }, 0],
+        ['ringback.quarantined', { kind: 'not_authentic' }, 1],
+        ['ringback.quarantined', { kind: 'unreadable' }, 0],
+        ['ringback.handler_paused', { handler: 'crm' }, 1],
       ]),
     );
   });
