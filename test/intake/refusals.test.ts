@@ -153,11 +153,10 @@ describe('503 with Retry-After', () => {
 
   test('when a body finds no room among those in flight, and a small one needs none', async () => {
     const { receiver } = await started({ limits: { body: 85_000, inflight: 20_000 } });
-    const [first, large] = ['trace-1', 'trace-2'].map((traceId) =>
-      bodyOf({ traceId, payload: { filler: 'x'.repeat(84_000) } }),
-    );
+    const largeBody = (traceId: string) => bodyOf({ traceId, payload: { filler: 'x'.repeat(84_000) } });
+    const [first, large] = [largeBody('trace-1'), largeBody('trace-2')];
     const small = bodyOf({ payload: { filler: 'x'.repeat(10_000) } });
-    const streamed = () => ({ kind: 'stream', stream: Readable.from([Buffer.from(large ?? '')]) }) as const;
+    const streamed = () => ({ kind: 'stream', stream: Readable.from([Buffer.from(large)]) }) as const;
     for (const source of [{}, { source: streamed() }]) {
       const inFlight = take(receiver, { body: first });
       expectUnavailable(await take(receiver, { body: large, ...source }));

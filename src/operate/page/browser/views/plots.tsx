@@ -65,7 +65,7 @@ function refusalsIn(points: readonly HistoryPoint[]): readonly Refusals[] {
     .sort()
     .sort((one, other) => (totals.get(other) ?? 0) - (totals.get(one) ?? 0));
   const shown = byCount.slice(0, tonesOfCodes.length).sort();
-  const all = shown.map((code, place): Refusals => [
+  const all = shown.map((code, index): Refusals => [
     code,
     tonesOfCodes[index] ?? 'text',
     ({ refused }) => refused[code] ?? 0,
