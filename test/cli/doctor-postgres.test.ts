@@ -2,8 +2,10 @@ import { Client } from 'pg';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { examine } from '../../src/cli/doctor/examine.ts';
 import { systemClock } from '../../src/kit/clock.ts';
+import { patientClock } from '../support/patient-clock.ts';
 import { needPrograms, ownPostgres } from '../support/postgres.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { started } from '../support/receiver.ts';
 import { ringback } from './command.ts';
 import { type Found, commanded, examined } from './doctor-support.ts';
 import { env, makeTrouble } from './inbox-support.ts';
@@ -160,6 +162,22 @@ describe('doctor, on an inbox in Postgres', () => {
       });
     },
   );
+
+  it('shows how far the clock of each process is from the one of the database', { tags: 'long' }, async () => {
+    const { url } = await ownDatabase();
+    const startedWith = (offset: number) =>
+      started({ database: url, clock: { ...patientClock, now: () => patientClock.now() + offset } });
+    const inTime = await startedWith(0);
+    const clocks = async () => (await found(url))['process clocks'];
+    // Half of the time that a heartbeat takes counts.
+    const agreeing = /^ok: ahead of the database's: \S+ \(pid \d+\) -?[01]\.\d s$/;
+    await expect.poll(clocks, { interval: 500 }).toMatch(agreeing);
+    await Promise.all([startedWith(60_000), startedWith(-300_000)]);
+    await expect
+      .poll(clocks, { interval: 500 })
+      .toMatch(/^warning: (?=.* (59|60)\.\d s)(?=.* -30[01]\.\d s).*synchronize the clocks with NTP\.$/);
+    await inTime.receiver.stop();
+  });
 
   it('says that nothing listens', async () => {
     const url = 'postgres://ada:hunter2@127.0.0.1:1/app';

@@ -1,6 +1,7 @@
 import { RingbackError } from '../../errors/errors.ts';
 import type { Clock } from '../../kit/clock.ts';
 import {
+  type ExaminedProcess,
   type PostgresExamination,
   connectionsOfProcess,
   examinePostgres,
@@ -34,6 +35,7 @@ export async function checkPostgres(target: PostgresTarget, clock: Clock): Promi
       ...(found.schema > 0 ? [tuplesFinding(found)] : []),
       transactionFinding(found),
       clockFinding(found),
+      ...(found.processes ? [processesFinding(found.processes)] : []),
       connectionsFinding(found),
     ];
   } catch (error) {
@@ -155,6 +157,26 @@ function clockFinding({ clock: { ahead, roundTrip } }: PostgresExamination): Fin
     `this machine's clock is ${seconds} s ${ahead < 0 ? 'behind' : 'ahead of'} the database's: with several machines, ` +
       'retries run too early or too late. Synchronize both clocks with NTP.',
   );
+}
+
+/** The clocks of all live processes: the one that is wrong may be on a machine without a doctor. */
+function processesFinding(processes: readonly ExaminedProcess[]): Finding {
+  const check = 'process clocks';
+  const known = processes.filter(({ ahead }) => ahead !== null);
+  if (known.length === 0) return finding(check, 'ok', 'no process works on the inbox');
+  const differences = known.map(({ host, pid, ahead }) => `${host} (pid ${pid}) ${secondsAhead(ahead ?? 0)}`);
+  const found = `ahead of the database's: ${differences.join(', ')}`;
+  return known.some(({ ahead }) => Math.abs(ahead ?? 0) > clockTolerance)
+    ? finding(
+        check,
+        'warning',
+        `${found}. Retries run too early or too late: synchronize the clocks with NTP.`,
+      )
+    : finding(check, 'ok', found);
+}
+
+function secondsAhead(milliseconds: number): string {
+  return `${(milliseconds / 1_000).toFixed(1)} s`;
 }
 
 function connectionsFinding({ server: { connectionsLeft: left } }: PostgresExamination): Finding {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../kit/clock.ts';
 import type { StoreCounts } from '../../store.ts';
 import { counts } from '../query/overview.ts';
+import { deadAfter } from '../work/processes.ts';
 import { schemaVersion } from './migrations/index.ts';
 import { toProblem } from './opening-cause.ts';
 import { type PostgresTarget, heartbeatConnections, intakeConnections, workConnections } from './target.ts';
@@ -18,8 +19,17 @@ export interface PostgresExamination {
   readonly tuples: { readonly dead: number; readonly live: number };
   /** How far this machine's clock is ahead of the database's, and how long asking took, in milliseconds. */
   readonly clock: { readonly ahead: number; readonly roundTrip: number };
-  /** Undefined unless the schema is that of this version, and no permission is missing. */
+  /** These two are undefined unless the schema is that of this version, and no permission is missing. */
+  readonly processes: readonly ExaminedProcess[] | undefined;
   readonly counts: StoreCounts | undefined;
+}
+
+/** A process that works on the inbox. */
+export interface ExaminedProcess {
+  readonly host: string;
+  readonly pid: number;
+  /** How far its clock was ahead of the database's at its last heartbeat, in milliseconds; null before the first. */
+  readonly ahead: number | null;
 }
 
 interface Server {
@@ -63,6 +73,7 @@ export function examinePostgres(target: PostgresTarget, clock: Clock): Promise<P
       missingPermissions,
       tuples: await oneRow(session, askTuples, [target.schema]),
       clock: await compareClocks(session, clock),
+      processes: isKnown ? await session.query(askProcesses, [deadAfter]) : undefined,
       counts: isKnown ? await counts(session) : undefined,
     };
   });
@@ -117,6 +128,10 @@ const askServer = `
       - coalesce(current_setting('reserved_connections', true)::integer, 0)
       - (select count(*)::integer from pg_stat_activity where backend_type = 'client backend')
       as "connectionsLeft"`;
+
+const askProcesses = `
+  select host, pid, clock_ahead as ahead from ringback.processes
+  where not is_leaving and heartbeat_at > clock_timestamp() - make_interval(secs => $1) order by host, pid`;
 
 const askTuples = `
   select coalesce(sum(n_dead_tup), 0)::bigint as dead, coalesce(sum(n_live_tup), 0)::bigint as live

@@ -87,7 +87,8 @@ export class Processes {
 
   async #sendHeartbeat(ended: EndedEvents | undefined): Promise<Sequence | undefined> {
     this.#heartbeats += 1;
-    const values = [this.id, this.#heartbeats, ended?.upTo, ended?.except, this.#session.incarnation];
+    const { incarnation, clock } = this.#session;
+    const values = [this.id, this.#heartbeats, ended?.upTo, ended?.except, incarnation, clock.now()];
     const [row] = await this.#session.query<{ last: Sequence }>(writeHeartbeat, values, heartbeatTimeout);
     return row?.last;
   }
@@ -200,6 +201,7 @@ export class Processes {
 const writeHeartbeat = `
   with heartbeat as (
     update ringback.processes set heartbeat_at = clock_timestamp(), heartbeats = $2,
+      clock_ahead = $6::bigint - (extract(epoch from clock_timestamp()) * 1000)::bigint,
       ended_up_to = greatest(ended_up_to, $3::bigint), still_owned = coalesce($4::bigint[], still_owned)
     where id = $1 and heartbeats < $2 and (select i.id from ringback.incarnation i) = $5
     returning id

@@ -55,6 +55,8 @@ export const workTables = `
     pid          bigint not null,
     entered_at   timestamptz not null default clock_timestamp(),
     heartbeat_at timestamptz not null default clock_timestamp(),
+    -- How far its clock was ahead of the database's at its last heartbeat, in milliseconds.
+    clock_ahead  bigint,
     handlers     text,
     ended_up_to  bigint not null default 0,
     still_owned  bigint[] not null default '{}',
