@@ -117,7 +117,7 @@ describe('a failed run', () => {
 
   test.each<[string, Error]>([
     ['an error', new Error('no answer')],
-    ['a place that only its message names', new Error('of\n    at caller (/+15550100:1:2)')],
+    ['a location that only its message names', new Error('of\n    at caller (/+15550100:1:2)')],
     ['a message that was changed', Object.assign(new Error('a'), { message: 'b' })],
   ])('the log says where it was thrown: %s', async (_what, error) => {
     const { receiver, logs } = await started({}, (r) =>
@@ -127,7 +127,7 @@ describe('a failed run', () => {
     );
     await deliver(receiver);
     const [dead] = await logs.until('run_dead');
-    expect(dead?.['place']).toMatch(/^test\/dispatch\/retry\.test\.ts:\d+:\d+$/);
+    expect(dead?.['location']).toMatch(/^test\/dispatch\/retry\.test\.ts:\d+:\d+$/);
   });
 
   test('is retried after the time that RetryLater gives', async () => {
