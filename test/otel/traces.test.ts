@@ -1,5 +1,3 @@
-import { json } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { context, diag, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import {
@@ -20,52 +18,15 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { followLinks, instrument } from '../../src/otel/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
-import { testDatabase } from '../support/postgres.ts';
 import { Script } from '../support/process.ts';
 import { Discard, type Receiver } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
-import { listening } from '../support/servers.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
+import { type Collected, attributesOf, handlingProcess, startedCollector, urlOfInbox } from './collector.ts';
 
-const handlingProcess = fileURLToPath(new URL('./handling-process.ts', import.meta.url));
-
-/** The URL of an inbox in an empty schema. */
-async function urlOfInbox(): Promise<string> {
-  const { connectionString, schema } = await testDatabase();
-  const url = new URL(connectionString);
-  url.searchParams.set('schema', schema);
-  return url.href;
-}
-
-/** A span as a collector gets it. */
-interface Collected {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly kind: number;
-  readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[];
-  readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
-  readonly status: { readonly code?: number; readonly message?: string };
-}
-
-interface Export {
-  readonly resourceSpans: readonly {
-    readonly scopeSpans: readonly { readonly spans: readonly Collected[] }[];
-  }[];
-}
-
-/** A collector that takes OTLP over HTTP, and a real SDK that sends to it. */
+/** A collector, and a real SDK of this process that sends to it. */
 async function collector(sampler?: Sampler) {
-  const spans: Collected[] = [];
-  const port = await listening((request, response) => {
-    void json(request).then((body) => {
-      for (const { scopeSpans } of (body as Export).resourceSpans)
-        for (const scope of scopeSpans) spans.push(...scope.spans);
-      return response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-    });
-  });
-  const url = `http://127.0.0.1:${port}/v1/traces`;
+  const { url, ...collected } = await startedCollector();
   // Each span is sent by itself, and without these, what comes while thirty are on their way is dropped.
   const exporter = new OTLPTraceExporter({ url, concurrencyLimit: Infinity, timeoutMillis: 600_000 });
   const tracerProvider = new NodeTracerProvider({
@@ -74,15 +35,7 @@ async function collector(sampler?: Sampler) {
   });
   tracerProvider.register();
   onTestFinished(async () => tracerProvider.shutdown());
-  const named = async (name: string, count = 1) => {
-    await expect.poll(() => spans.filter((span) => span.name === name).length).toBeGreaterThanOrEqual(count);
-    return spans.filter((span) => span.name === name);
-  };
-  return { url, spans, named, tracerProvider, flushed: () => tracerProvider.forceFlush() };
-}
-
-function attributesOf({ attributes }: Collected): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+  return { url, ...collected, tracerProvider, flushed: () => tracerProvider.forceFlush() };
 }
 
 function broken(): never {
