@@ -21,18 +21,14 @@ import { isSampled } from './sampling.ts';
 export function tracerOf(tracer: OtelTracer): Tracer {
   return {
     async receive(traceparent, take) {
-      const span = beginSpan(
-        tracer,
-        'receive',
-        { kind: SpanKind.CONSUMER, attributes: { ...system, ...operation('receive') } },
-        parentOf(traceparent),
-      );
+      const span = beginSpan(tracer, 'receive', receiveOptions, parentOf(traceparent));
       try {
         const taken = await context.with(trace.setSpan(context.active(), span), take);
         const { traceId, status } = taken;
-        withoutThrowing(() =>
-          span.setAttributes({ 'messaging.message.id': traceId, 'ringback.outcome': status }),
-        );
+        withoutThrowing(() => {
+          if (!span.isRecording()) return;
+          span.setAttributes({ 'messaging.message.id': traceId, 'ringback.outcome': status });
+        });
         return taken;
       } catch (error) {
         fail(span, codeOf(error) || classOf(error));
@@ -66,12 +62,7 @@ function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAtte
   return {
     handle: (work) => context.with(within, work),
     async settle(work) {
-      const settling = beginSpan(
-        tracer,
-        'settle',
-        { attributes: { ...system, ...operation('settle') } },
-        within,
-      );
+      const settling = beginSpan(tracer, 'settle', settleOptions, within);
       try {
         return await work();
       } catch (error) {
@@ -95,10 +86,13 @@ function operation(name: 'receive' | 'process' | 'settle') {
   return { 'messaging.operation.name': name, 'messaging.operation.type': name };
 }
 
+const receiveOptions = { kind: SpanKind.CONSUMER, attributes: { ...system, ...operation('receive') } };
+const settleOptions = { attributes: { ...system, ...operation('settle') } };
+const processAttributes = { ...system, ...operation('process') };
+
 function attributesOf({ traceId, callId, eventName, handler, attempt }: Omit<TracedAttempt, 'traceparent'>) {
   return {
-    ...system,
-    ...operation('process'),
+    ...processAttributes,
     'messaging.message.id': traceId,
     ...(callId !== undefined && { 'messaging.message.conversation_id': callId }),
     'messaging.consumer.group.name': handler,
@@ -130,8 +124,13 @@ function textOf(spanContext: SpanContext | undefined): string | undefined {
 }
 
 function spanContextOf(traceparent: string | undefined): SpanContext | undefined {
-  const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(traceparent ?? '');
-  const [, traceId = '', spanId = '', flags = ''] = match ?? [];
-  const found = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
-  return match && isSpanContextValid(found) ? found : undefined;
+  if (traceparent === undefined || !/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent))
+    return undefined;
+  const found = {
+    traceId: traceparent.slice(3, 35),
+    spanId: traceparent.slice(36, 52),
+    traceFlags: Number.parseInt(traceparent.slice(53), 16),
+    isRemote: true,
+  };
+  return isSpanContextValid(found) ? found : undefined;
 }

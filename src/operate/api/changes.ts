@@ -20,7 +20,7 @@ const topics = [
 ] as const;
 type Topic = (typeof topics)[number];
 
-const ofRuns = ['events', 'calls', 'failures', 'handlers'] as const;
+const ofRuns: readonly Topic[] = ['events', 'calls', 'failures', 'handlers'];
 /** What an answer to a delivery changes; a refused delivery may be in quarantine. */
 const changedByAnswer: Readonly<Record<string, readonly Topic[]>> = {
   accepted: ['events', 'calls'],
@@ -133,7 +133,8 @@ class Stream {
   readonly body: ReadableStream<Uint8Array>;
   readonly #clock: Clock;
   readonly #onEnd: () => void;
-  readonly #changed = new Set<Topic>();
+  /** Lists of topics that are the same ones for each delivery: adding their topics one by one would cost more. */
+  readonly #changed = new Set<readonly Topic[]>();
   readonly #timers = new Map<string, () => void>();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
@@ -152,7 +153,7 @@ class Stream {
 
   /** Sends at once, or after the pause together with further changes. */
   notify(changed: readonly Topic[]): void {
-    for (const topic of changed) this.#changed.add(topic);
+    this.#changed.add(changed);
     if (!this.#timers.has('pause')) this.#send();
   }
 
@@ -169,10 +170,11 @@ class Stream {
 
   #send(): void {
     this.#timers.delete('pause');
-    if (this.#changed.size === 0) return;
+    const changed = new Set([...this.#changed].flat());
+    if (changed.size === 0) return;
     // Messages for a page that doesn't read must not pile up.
     if ((this.#controller?.desiredSize ?? 0) > -maxUnread) {
-      this.#write(`event: changed\ndata: ${JSON.stringify({ topics: [...this.#changed] })}\n\n`);
+      this.#write(`event: changed\ndata: ${JSON.stringify({ topics: [...changed] })}\n\n`);
       this.#changed.clear();
     }
     this.#after('pause', pause, () => this.#send());

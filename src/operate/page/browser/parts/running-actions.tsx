@@ -1,4 +1,5 @@
 /** The running replays and dismissals with their progress, and a button to stop each. */
+import { useEffect, useState } from 'preact/hooks';
 import { useAccess } from '../api/access.ts';
 import { change } from '../api/client.ts';
 import type { AuditEntry, Running, Stopped } from '../api/shapes.ts';
@@ -10,8 +11,12 @@ import { Foreign, Terms, Time } from './text.tsx';
 const names: Readonly<Record<string, string>> = { replay: 'Replay', dismiss: 'Dismissal' };
 
 export function RunningActions() {
-  const { data } = useResource<Running>('/audit/running', ['audit', 'events']);
-  if (!data || data.entries.length === 0) return null;
+  const [isAnyRunning, setAnyRunning] = useState(false);
+  // Events change the progress of what is running, and nothing else here.
+  const { data } = useResource<Running>('/audit/running', isAnyRunning ? ['audit', 'events'] : ['audit']);
+  const isAnyListed = data !== undefined && data.entries.length > 0;
+  useEffect(() => setAnyRunning(isAnyListed), [isAnyListed]);
+  if (!isAnyListed) return null;
   return (
     <section class="outcome going-on" aria-label="Going on">
       <h2>Going on</h2>
