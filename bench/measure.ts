@@ -31,6 +31,8 @@ export interface Setting {
 export interface Measured extends LoadReport {
   /** In milliseconds; undefined for a server that can't be asked. */
   readonly stall: number | undefined;
+  /** The CPU time of the server, in microseconds per delivery; undefined for a server that can't be asked. */
+  readonly serverCpu: number | undefined;
   readonly lag: Lag | undefined;
   readonly bytesPerEvent: number | undefined;
   /** Why the run is not valid. */
@@ -142,7 +144,8 @@ export class Subject {
     const report = await this.#load.run({ ...this.#order, seconds, max, pace: this.#pace });
     const answer = await this.server.report();
     const problem = problemOf(report) ?? (await settled(this.#rows, since, report.accepted, this.server));
-    return { ...report, stall: answer?.stall, lag: answer?.lag, problem };
+    const serverCpu = answer && answer.cpu / report.answered;
+    return { ...report, stall: answer?.stall, serverCpu, lag: answer?.lag, problem };
   }
 
   end(): Promise<unknown> {

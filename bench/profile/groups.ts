@@ -6,7 +6,8 @@ export type Group =
   | 'SQLite and the inbox'
   | 'dispatch'
   | 'log'
-  | 'traces'
+  | 'spans'
+  | 'OpenTelemetry'
   | 'the rest of the receiver'
   | 'the rest of Node'
   | 'garbage collection'
@@ -21,7 +22,8 @@ export const groups: readonly Group[] = [
   'SQLite and the inbox',
   'dispatch',
   'log',
-  'traces',
+  'spans',
+  'OpenTelemetry',
   'the rest of the receiver',
   'the rest of Node',
   'outside JavaScript',
@@ -39,7 +41,8 @@ const scripts: readonly (readonly [RegExp, Group])[] = [
     /\/(src|dist)\/receiver\/telemetry|\/(pino|sonic-boom|thread-stream|pino-[a-z-]+|safe-stable-stringify)\//,
     'log',
   ],
-  [/\/(src|dist)\/otel\/|\/@opentelemetry\//, 'traces'],
+  [/\/(src|dist)\/otel\//, 'spans'],
+  [/\/@opentelemetry\//, 'OpenTelemetry'],
   [/\/(src|dist)\/(http|cli)\/|\/intake\/(accept|admit|assemble|reply)/, 'HTTP and Express'],
   [
     /node_modules\/|node:(_http|net|http|events|internal\/(streams|stream_base|http|async_hooks))|node:_?stream/,

@@ -29,6 +29,8 @@ export interface ServerReport {
   readonly turn: number | undefined;
   /** Resident memory, in megabytes. */
   readonly memory: number;
+  /** The CPU time of all its threads since the measurement began, in microseconds. */
+  readonly cpu: number;
   readonly lag: Lag | undefined;
 }
 
@@ -68,11 +70,17 @@ export function databaseFile(): string {
 export function serve(server: Server, extras: Extras = {}): void {
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
+  let cpuBefore = process.cpuUsage();
+  const cpuSince = () => {
+    const { user, system } = process.cpuUsage(cpuBefore);
+    return user + system;
+  };
   const report = (): ServerReport => ({
     // The histogram records the time between two samples; their interval is no stall.
     stall: Math.max(0, delay.max / 1e6 - resolution),
     turn: extras.turn?.(),
     memory: process.memoryUsage.rss() / 2 ** 20,
+    cpu: cpuSince(),
     lag: extras.lag?.(),
   });
   const end = async () => {
@@ -82,6 +90,7 @@ export function serve(server: Server, extras: Extras = {}): void {
   const answers: Record<Question, () => void> = {
     begin: () => {
       delay.reset();
+      cpuBefore = process.cpuUsage();
       extras.begin?.();
       process.send?.('begun');
     },
