@@ -163,21 +163,25 @@ describe('doctor, on an inbox in Postgres', () => {
     },
   );
 
-  it('shows how far the clock of each process is from the one of the database', { tags: 'long' }, async () => {
-    const { url } = await ownDatabase();
-    const startedWith = (offset: number) =>
-      started({ database: url, clock: { ...patientClock, now: () => patientClock.now() + offset } });
-    const inTime = await startedWith(0);
-    const clocks = async () => (await found(url))['process clocks'];
-    // Half of the time that a heartbeat takes counts.
-    const agreeing = /^ok: ahead of the database's: \S+ \(pid \d+\) -?[01]\.\d s$/;
-    await expect.poll(clocks, { interval: 500 }).toMatch(agreeing);
-    await Promise.all([startedWith(60_000), startedWith(-300_000)]);
-    await expect
-      .poll(clocks, { interval: 500 })
-      .toMatch(/^warning: (?=.* (59|60)\.\d s)(?=.* -30[01]\.\d s).*synchronize the clocks with NTP\.$/);
-    await inTime.receiver.stop();
-  });
+  it(
+    'shows how far the clock of each process is from the one of the database',
+    { tags: 'long' },
+    async () => {
+      const { url } = await ownDatabase();
+      const startedWith = (offset: number) =>
+        started({ database: url, clock: { ...patientClock, now: () => patientClock.now() + offset } });
+      const inTime = await startedWith(0);
+      const clocks = async () => (await found(url))['process clocks'];
+      // Half of the time that a heartbeat takes counts.
+      const agreeing = /^ok: ahead of the database's: \S+ \(pid \d+\) -?[01]\.\d s$/;
+      await expect.poll(clocks, { interval: 500 }).toMatch(agreeing);
+      await Promise.all([startedWith(60_000), startedWith(-300_000)]);
+      await expect
+        .poll(clocks, { interval: 500 })
+        .toMatch(/^warning: (?=.* (59|60)\.\d s)(?=.* -30[01]\.\d s).*synchronize the clocks with NTP\.$/);
+      await inTime.receiver.stop();
+    },
+  );
 
   it('says that nothing listens', async () => {
     const url = 'postgres://ada:hunter2@127.0.0.1:1/app';
