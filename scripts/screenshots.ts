@@ -38,6 +38,7 @@ const otherViews = {
   quarantine: 'quarantine',
   delivery: 'quarantine/1',
   drift: 'drift',
+  handler: `handlers/${failing}?range=day`,
 } as const;
 
 const asked = process.argv[2];
