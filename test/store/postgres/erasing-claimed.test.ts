@@ -108,7 +108,7 @@ test('a removal sees an event that a process which leaves has just given back', 
   const { store, session, connectionString, schema } = opened;
   await record(store, eventOf('a', { callId }));
   expect(only(await store.claimEvents(1))).toMatchObject({ traceId: 'a' });
-  const other = await lockedTable(connectionString, `"${schema}".ended in exclusive mode`);
+  const other = await lockedTable(connectionString, `"${schema}".runs in share row exclusive mode`);
   const leaving = store.close();
   await waitsForLock(session);
   const removing = session.write(async (transaction) =>
