@@ -112,7 +112,9 @@ export class Liveness {
 
   async #clearEnded(): Promise<void> {
     this.#looks += 1;
-    if (this.#looks % clearedEvery === 0) await this.#parts.processes.clearEnded();
+    if (this.#looks % clearedEvery !== 0) return;
+    // What was taken over is to be known all the same, and a later one removes as much.
+    await this.#parts.processes.clearEnded().catch(() => {});
   }
 
   /** Writes heartbeats while `act` runs, which may wait for others longer than a process may be silent. */

@@ -93,7 +93,7 @@ export class Processes {
     return row?.last;
   }
 
-  /** Removes what `ended` no longer has to say. If the table is in use, such as by a backup, a later call does. */
+  /** Removes what `ended` no longer has to say, or a part of it. */
   async clearEnded(): Promise<void> {
     await this.#session.query('select ringback.clear_ended()');
   }

@@ -70,24 +70,35 @@ export const claimFunctions = `
   end $function$;
 
   -- Removes from ended what ended_up_to says as well, and what processes have added that are gone, once it is the larger
-  -- part. Not by delete: the dead tuples would stay for as long as some older transaction does. Nothing is added
-  -- meanwhile, and what is still needed is added again. Waits for the table at most 20 ms, because deliveries queue behind
-  -- the waiter. It runs as the owner of the table, who alone may truncate it.
+  -- part. If the table is free, by truncating it and adding again what is still needed, with nothing added meanwhile: the
+  -- dead tuples of a delete would stay for as long as some older transaction does. A table that is in use for long, such as
+  -- by a backup or by many commits of users, is not waited for, because deliveries queue behind the waiter, and a large one
+  -- would keep them out for too long: of those, some rows are deleted. It runs as the owner, who alone may truncate.
   create function ringback.clear_ended() returns void
   language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '20ms' as $function$
   declare
+    max_rows constant integer := 40000;
+    found_rows bigint;
+    needed_rows bigint;
     needed ringback.ended[];
   begin
-    if (select greatest(1000, 2 * count(*) filter (where ${isNeeded})) >= count(*) from ringback.ended x) then
-      return;
+    -- Two at once would each wait for the other's look at the table.
+    if not pg_try_advisory_xact_lock(hashtextextended('ringback.clear_ended', 0)) then return; end if;
+    select count(*), count(*) filter (where ${isNeeded}) into found_rows, needed_rows
+    from (select process, first, last from ringback.ended limit max_rows) x;
+    if greatest(1000, 2 * needed_rows) >= found_rows then return; end if;
+    if found_rows < max_rows then
+      begin
+        lock table ringback.ended in access exclusive mode;
+        needed := array(select x from ringback.ended x where ${isNeeded});
+        truncate ringback.ended;
+        insert into ringback.ended select * from unnest(needed);
+        return;
+      exception when lock_not_available then
+        null;
+      end;
     end if;
-    begin
-      lock table ringback.ended in access exclusive mode;
-    exception when lock_not_available then
-      return;
-    end;
-    needed := array(select x from ringback.ended x where ${isNeeded});
-    truncate ringback.ended;
-    insert into ringback.ended select * from unnest(needed);
+    delete from ringback.ended e where e.ctid = any (array(
+      select x.ctid from ringback.ended x where not ${isNeeded} limit max_rows));
   end $function$;
 `;
