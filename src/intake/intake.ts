@@ -6,6 +6,7 @@ import { headerOf } from '../events/ids.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-bytes.ts';
+import { Slots } from '../kit/churn.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
@@ -67,7 +68,7 @@ export class Intake {
   /** The fixes that have been logged, by reason, so that a flood for one reason leaves room for the others. */
   readonly #explained = new Map<string, Set<string>>();
   /** The deliveries that have not been answered. */
-  readonly #unanswered = new Set<InflightBody>();
+  readonly #unanswered = new Slots<InflightBody>();
   #onDrained: (() => void)[] = [];
 
   constructor(parts: IntakeParts) {
@@ -86,7 +87,7 @@ export class Intake {
   /** Takes a delivery and resolves to the answer. Never rejects. */
   async take(delivery: Delivery): Promise<Reply> {
     const inflight = this.#bodies.begin(() => senderOf(delivery, this.#parts.admission.trustProxy));
-    this.#unanswered.add(inflight);
+    const leave = this.#unanswered.add(inflight);
     const { activity, tracing, clock } = this.#parts;
     const begunAt = clock.elapsed();
     try {
@@ -104,7 +105,8 @@ export class Intake {
       return this.#refuse(problem);
     } finally {
       inflight.release();
-      this.#leave(inflight);
+      leave();
+      this.#tellDrained();
     }
   }
 
@@ -115,7 +117,7 @@ export class Intake {
   async drained(timeout: number): Promise<void> {
     if (this.#unanswered.size === 0) return;
     const refuse = (): void => {
-      for (const body of this.#unanswered) body.displace?.(new Refusal('unavailable', 'not_open'));
+      for (const body of this.#unanswered.items) body.displace?.(new Refusal('unavailable', 'not_open'));
     };
     // A timeout of 0 uses no timer: a manual clock may never be advanced again.
     const cancel = timeout > 0 ? this.#parts.clock.after(timeout, refuse) : refuse();
@@ -211,8 +213,7 @@ export class Intake {
     return replyRefused(code);
   }
 
-  #leave(inflight: InflightBody): void {
-    this.#unanswered.delete(inflight);
+  #tellDrained(): void {
     if (this.#unanswered.size === 0) for (const resolve of this.#onDrained.splice(0)) resolve();
   }
 }

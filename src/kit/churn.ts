@@ -74,6 +74,10 @@ export class Slots<T extends object> {
     };
   }
 
+  get size(): number {
+    return this.#slots.length - this.#free.length;
+  }
+
   get items(): readonly T[] {
     return this.#slots.filter((item) => item !== undefined);
   }
