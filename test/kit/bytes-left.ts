@@ -20,6 +20,11 @@ const flags = [
  * again. Measured in a process of its own, where nothing else uses memory.
  */
 export async function bytesLeftBy(...collections: readonly Collection[]): Promise<readonly number[]> {
-  const { stdout } = await promisify(execFile)(process.execPath, [...flags, script, ...collections]);
-  return JSON.parse(stdout) as number[];
+  return (await printedBy(script, collections)) as number[];
+}
+
+/** What a script that measures bytes prints as JSON. */
+export async function printedBy(file: string, parameters: readonly string[] = []): Promise<unknown> {
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, file, ...parameters]);
+  return JSON.parse(stdout) as unknown;
 }
