@@ -107,6 +107,13 @@ describe('nothing is said', () => {
     expect(await reportsOf(database)).toBe(0);
   });
 
+  test('when the doctor has looked at it after the crash', { tags: 'long' }, async () => {
+    const database = await crashed();
+    const { stdout } = await ringbackProcess(['doctor', '--database', database]);
+    expect(stdout).toContain('events: 1, of which 1 are not done');
+    expect(await reportsOf(database)).toBe(0);
+  });
+
   test(
     'when another process that shared the database has stopped after the crash',
     { tags: 'long' },

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { requireNodeApi } from '../../../errors/errors.ts';
 import type { StoreCounts } from '../../store.ts';
+import { closeDatabase } from './close-database.ts';
 import { openTimeout } from './connection.ts';
 import { refuseForeign } from './foreign-database.ts';
 import { schemaVersion } from './migrations/migrate.ts';
@@ -27,7 +28,7 @@ export function examineDatabase(file: string): Examination {
     const schema = schemaOf(database);
     return { schema, counts: schema === schemaVersion ? countsIn(database) : undefined };
   } finally {
-    database.close();
+    closeDatabase(database, file);
   }
 }
 
