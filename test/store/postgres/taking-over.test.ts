@@ -15,8 +15,31 @@ import {
   only,
   presentTime,
   recordEnded,
+  runOf,
 } from '../parts.ts';
 import { openedAt, sharedInbox } from './shared-inbox.ts';
+
+type SharedInbox = Awaited<ReturnType<typeof sharedInbox>>;
+
+/** The first process owns events: all have ended, except one. */
+async function ownsOne({ first }: SharedInbox): Promise<void> {
+  for (const traceId of ['a', 'open', 'b']) {
+    const event = (await first.record(eventOf(traceId), true).claimed) ?? expect.unreachable();
+    if (traceId !== 'open') expect(await first.settle(runOf(first, event), endOf(done))).toBe('settled');
+  }
+}
+
+/** Keeps a process alive, which has to wait: another one has truncated `ended`, and commits only then. */
+async function keptAliveBesideClearing(store: AnyStore, { client, schema }: SharedInbox) {
+  // So many of a process that is gone that they are removed.
+  await client.query(`insert into "${schema}".ended select 1000, n, n from generate_series(1, 2000) n`);
+  await client.query(`begin; select "${schema}".clear_ended()`);
+  const alive = store.keepAlive();
+  const waiting = `select from pg_locks where not granted and relation = '"${schema}".ended'::regclass`;
+  await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(1);
+  await client.query('commit');
+  return alive;
+}
 
 describe('what a process had claimed', () => {
   test('one that can not give its claims back as it leaves is not taken for dead', async () => {
@@ -231,5 +254,27 @@ describe('what a process had claimed', () => {
     expect(await other?.keepAlive()).toEqual({ takenOver: 5 });
     const taken = await other?.claimEvents(10);
     expect(taken?.map(({ traceId }) => traceId)).toEqual(['slow', 'slower', 'b', 'c', 'd']);
+  });
+
+  test('is taken over without what has ended, although the ends are being cleared', async () => {
+    const inbox = await sharedInbox(2);
+    const other = inbox.stores[1] ?? expect.unreachable();
+    await ownsOne(inbox);
+    await inbox.silence(0);
+    expect(await keptAliveBesideClearing(other, inbox)).toEqual({ takenOver: 1 });
+    expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'open' }]);
+  });
+
+  test('is not given back after a lost recording, nor what has ended while the ends are being cleared', async () => {
+    const inbox = await sharedInbox(1);
+    const { first: store, client, schema } = inbox;
+    await ownsOne(inbox);
+    await client.query(`begin; lock table "${schema}".identities in exclusive mode`);
+    const lost = store.record(eventOf('c'), true).written.catch((error: unknown) => error);
+    await expect.poll(() => inbox.endWaitingFor('identities')).toBe(1);
+    expect(await lost).toBeInstanceOf(Error);
+    await client.query('commit');
+    await keptAliveBesideClearing(store, inbox);
+    expect(await store.claimEvents(10)).toEqual([]);
   });
 });
