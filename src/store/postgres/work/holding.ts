@@ -46,7 +46,8 @@ export async function endClaim(transaction: Transaction, { process, sequence }: 
 /**
  * Keeps the events that a process has claimed from being removed until the transaction ends, and waits for removals
  * that have begun: an event given back while it is removed would wait for ever, because the removal doesn't see its new
- * row. This is a statement of its own, so that the next one has a new snapshot, without what was removed.
+ * row. This is a statement of its own, so that the next one has a new snapshot, without what was removed. Nor is `ended`
+ * truncated until then, because a statement locks what it reads, before its snapshot.
  *
  * `withRuns`: also the events of stored runs that the process has claimed. Only for a caller that has locked the
  * process alone: otherwise this and the process's settlements would wait for each other.
@@ -64,14 +65,6 @@ export async function lockEventsOf(
      order by sequence for key share`,
     [process],
   );
-}
-
-/**
- * Keeps `ended` from being cleared until the transaction ends: a statement that has begun before would find nothing in
- * it, and take ended claims for open ones.
- */
-export async function keepEnded(transaction: Transaction): Promise<void> {
-  await transaction.query('lock table ringback.ended in access share mode');
 }
 
 /** Claims to end, by their form. */

@@ -2,7 +2,7 @@ import type { Sequence } from '../../event-record.ts';
 import { isInvalidData } from '../connection/statement.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
-import { keepEnded, lockEventsOf } from './holding.ts';
+import { lockEventsOf } from './holding.ts';
 import type { Recorded } from './record.ts';
 import type { EndedEvents, Processes } from './processes.ts';
 
@@ -116,7 +116,6 @@ export class OwnedEvents {
         [id],
       );
       if (!isOver) return undefined;
-      await keepEnded(transaction);
       // Before the update, because this may wait for a removal, and the updated row would block heartbeats meanwhile.
       await lockEventsOf(transaction, id);
       const [row] = await transaction.query<{ recoveries: number }>(

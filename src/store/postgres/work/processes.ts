@@ -4,7 +4,7 @@ import type { Sequence } from '../../event-record.ts';
 import { heartbeatInterval } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
-import { keepEnded, lockEventsOf } from './holding.ts';
+import { lockEventsOf } from './holding.ts';
 import { dueAsBefore } from './run-row.ts';
 
 /** After how many seconds without a heartbeat a process is taken for dead, by the database's clock: four missed ones. */
@@ -164,7 +164,6 @@ export class Processes {
           [id, deadAfter],
         );
         if (!gone) return 0;
-        await keepEnded(transaction);
         // First, because the crash count of an event that is being removed would stay for ever.
         await lockEventsOf(transaction, id, { withRuns: true });
         if (!gone.isLeaving) await transaction.query(countCrash, [id]);
