@@ -472,7 +472,8 @@ describe('what is wrong with a request', () => {
     ['GET', '/events?limt=1', undefined, 400, 'query_invalid'],
     ['GET', '/events?limit=100000', undefined, 400, 'query_invalid'],
     ['GET', '/events?state=dead&state=done', undefined, 400, 'query_invalid'],
-    ['GET', '/events?since=yesterday', undefined, 400, 'option_invalid'],
+    ['GET', '/events?since=yesterday', undefined, 400, 'query_invalid'],
+    ['GET', '/history?step=never', undefined, 400, 'query_invalid'],
     ['GET', '/nothing', undefined, 404, 'not_found'],
     ['GET', '/events/no-such-trace', undefined, 404, 'not_found'],
     ['GET', '/events/%E0%A4%A', undefined, 400, 'path_invalid'],
@@ -483,6 +484,7 @@ describe('what is wrong with a request', () => {
     ['PUT', '/events', undefined, 405, 'method_not_allowed'],
     ['POST', '/events/replay', { filter: {} }, 400, 'option_invalid'],
     ['POST', '/events/replay', { filter: { state: 'dead' }, dryrun: true }, 400, 'body_invalid'],
+    ['POST', '/events/replay', { filter: { since: 'yesterday' } }, 400, 'body_invalid'],
     ['POST', '/events/replay', undefined, 400, 'body_invalid'],
     ['POST', '/events/replay', 'x'.repeat(70_000), 413, 'body_too_large'],
     ['POST', '/erase', { callId: 'call-1', phoneNumber: '+15550100' }, 400, 'option_invalid'],
@@ -495,6 +497,22 @@ describe('what is wrong with a request', () => {
       json: { error: { code, message: expect.stringMatching(/\w/) } },
     });
   });
+
+  test.each(['/events', '/calls', '/quarantine', '/audit'])(
+    'a cursor that %s never gave is refused like any other invalid parameter',
+    async (path) => {
+      const { ask } = await inbox();
+      expect(await ask('GET', `${path}?cursor=x`)).toMatchObject({
+        status: 400,
+        json: {
+          error: {
+            code: 'query_invalid',
+            message: `The option cursor in GET ${path} should be the cursor of another page, but is "x".`,
+          },
+        },
+      });
+    },
+  );
 
   test('a parameter of a path that has none is refused in a sentence', async () => {
     const { ask } = await inbox();

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { ConfigError } from '../../errors/errors.ts';
-import { parseStrictly } from '../../errors/option-problems.ts';
+import { ConfigError, configError } from '../../errors/errors.ts';
+import { describe, parseStrictly } from '../../errors/option-problems.ts';
 import { type Authorize, type Permission, askedPermission, requireAuthorize } from './access.ts';
 import { readJson } from './json-body.ts';
 import type { Changes } from './changes.ts';
@@ -79,7 +79,10 @@ async function resultOf(
   const body = route.body ? checked(route, route.body, await readJson(request), 'body') : {};
   const { signal } = request;
   const act = () => route.act(operations, { id, query, body, signal, ...permission });
-  const result = await (route.isSearch ? searches.run(act, signal) : act());
+  const acted = route.isSearch ? searches.run(act, signal) : act();
+  const result = await acted.catch((error: unknown) => {
+    throw cursorProblem(route, query, error) ?? error;
+  });
   if (result === undefined)
     throw new ApiProblem(404, 'not_found', `There is nothing at ${path}, or it has been removed.`);
   return result;
@@ -167,6 +170,22 @@ function checked(
     if (!(error instanceof ConfigError)) throw error;
     throw new ApiProblem(400, `${part}_invalid`, error.message);
   }
+}
+
+/** Reports a cursor that its list never gave, which only the store can tell: everything else is checked before. */
+function cursorProblem(
+  { method, path }: Route,
+  { cursor }: Readonly<Record<string, unknown>>,
+  error: unknown,
+): ApiProblem | undefined {
+  if (cursor === undefined || !(error instanceof ConfigError) || error.code !== 'option_invalid')
+    return undefined;
+  const { message } = configError('option_invalid', {
+    option: `cursor in ${method} ${path}`,
+    expected: 'the cursor of another page',
+    found: describe(cursor),
+  });
+  return new ApiProblem(400, 'query_invalid', message);
 }
 
 /** The stream names only the lists that have changed, so it needs only the action `look`. */

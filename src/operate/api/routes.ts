@@ -14,10 +14,16 @@ import { requireRoom, soon } from './bulk.ts';
 import { ApiProblem } from './problem.ts';
 import type { Asked, Route } from './route.ts';
 
-/** Times as strings only: the operations take other forms as well. */
+/** An option as a string only: the operations take other forms as well. */
+const asText = <T extends z.ZodType>(option: z.ZodOptional<T>) =>
+  givenText
+    .transform((text): unknown => text)
+    .pipe(option.unwrap())
+    .optional();
+
 const times = {
-  since: givenText.optional().describe('Arrived at or after this time. ISO 8601.'),
-  until: givenText.optional().describe('Arrived before this time. ISO 8601.'),
+  since: asText(listOptions.since).describe('Arrived at or after this time. ISO 8601.'),
+  until: asText(listOptions.until).describe('Arrived before this time. ISO 8601.'),
 };
 /** The query parameters of each list besides its conditions. */
 const page = {
@@ -47,9 +53,9 @@ const withBody = z.strictObject({
 
 const historyQuery = historyQuerySchema.extend({
   ...times,
-  step: givenText
-    .optional()
-    .describe('Merges those of each step of this length, such as 10m. Steps are counted from `since`.'),
+  step: asText(historyQuerySchema.shape.step).describe(
+    'Merges those of each step of this length, such as 10m. Steps are counted from `since`.',
+  ),
 });
 
 /** Why something is done. `authorize` says who does it. */
