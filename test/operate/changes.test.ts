@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { Activity } from '../../src/kit/activity.ts';
+import { Changes } from '../../src/operate/api/changes.ts';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import type { Authorize, Receiver, ReceiverOptions } from '../support/public.ts';
@@ -91,6 +95,23 @@ describe('the stream of changes', () => {
       await act();
       await expect.poll(() => state.text).toContain(`data: ${JSON.stringify({ topics })}`);
     }
+  });
+
+  test('keeps next to nothing for a page that does not read', () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const clock = new ManualClock();
+    const changes = new Changes(clock, new Activity(), () => {});
+    changes.open();
+    // As many messages as may wait for it.
+    for (let second = 0; second < 20; second += 1) clock.advance(1_000);
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    const entries = 200_000;
+    for (let entry = 0; entry < entries; entry += 1) changes.recorded('pause');
+    collect();
+    expect((process.memoryUsage().heapUsed - before) / entries).toBeLessThan(32);
+    changes.close();
   });
 
   test('needs the action look, and authorize is called again after some minutes', async () => {

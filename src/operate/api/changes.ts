@@ -38,15 +38,16 @@ const changedBy: Readonly<Partial<Record<LogEvent, readonly Topic[]>>> = {
   erased: topics,
 };
 
-/** What an entry in the audit list changes besides that list. */
+/** What an entry in the audit list changes, if not only that list. */
 const changedByAction: Readonly<Partial<Record<AuditAction, readonly Topic[]>>> = {
-  discard: ['quarantine'],
-  reverify: ['quarantine'],
-  pause: ['handlers'],
-  resume: ['handlers'],
-  mute: ['failures', 'alerts'],
-  unmute: ['failures', 'alerts'],
+  discard: ['audit', 'quarantine'],
+  reverify: ['audit', 'quarantine'],
+  pause: ['audit', 'handlers'],
+  resume: ['audit', 'handlers'],
+  mute: ['audit', 'failures', 'alerts'],
+  unmute: ['audit', 'failures', 'alerts'],
 };
+const changedByOtherActions: readonly Topic[] = ['audit'];
 
 /** How many pages can listen at the same time: each is a connection that stays open. */
 const maxStreams = 100;
@@ -97,7 +98,7 @@ export class Changes {
 
   /** Tells of an entry in the audit list. */
   recorded(action: AuditAction): void {
-    this.#notify(['audit', ...(changedByAction[action] ?? [])]);
+    this.#notify(changedByAction[action] ?? changedByOtherActions);
   }
 
   /** Ends every stream, so that a server that waits for its connections can close. */
@@ -133,7 +134,10 @@ class Stream {
   readonly body: ReadableStream<Uint8Array>;
   readonly #clock: Clock;
   readonly #onEnd: () => void;
-  /** Lists of topics that are the same ones for each delivery: adding their topics one by one would cost more. */
+  /**
+   * Only lists that are constants, so that few wait for a page that doesn't read: adding their topics one by one would
+   * cost more.
+   */
   readonly #changed = new Set<readonly Topic[]>();
   readonly #timers = new Map<string, () => void>();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
