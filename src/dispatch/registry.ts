@@ -128,6 +128,7 @@ export class Registry {
   #register(handler: Handler, options: HandlerOptions | JoinOptions = {}): Handler {
     const { name } = handler;
     requireKey(handler);
+    requireSegment(handler);
     if (this.#isClosed) throw configError('handler_too_late', { name });
     if (this.#lanes.some(({ handler: other }) => other.name === name))
       throw configError('handler_duplicate', { name });
@@ -167,6 +168,17 @@ function requireKey({ name, join }: Handler): void {
     expected: `a text of at most ${maxName} bytes, without U+0000 or half a surrogate pair`,
     found: describe(name),
     fix: 'The default is the names of the events, joined by commas: set a shorter name.',
+  });
+}
+
+/** Refuses a name that no path of a URL can hold, even percent-encoded: the operators' API couldn't reach the handler. */
+function requireSegment({ name, join }: Handler): void {
+  if (name !== '.' && name !== '..') return;
+  throw configError('option_invalid', {
+    option: `name in receiver.${join ? 'onCall' : 'on'}`,
+    expected: 'a text that can be a part of a URL path',
+    found: describe(name),
+    fix: 'The default is the names of the events, joined by commas: set another name.',
   });
 }
 
