@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { examine } from '../../src/cli/doctor/examine.ts';
 import { systemClock } from '../../src/kit/clock.ts';
+import { ManualClock } from '../support/clock.ts';
 import { patientClock } from '../support/patient-clock.ts';
 import { needPrograms, ownPostgres } from '../support/postgres.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
@@ -180,6 +181,25 @@ describe('doctor, on an inbox in Postgres', () => {
         .poll(clocks, { interval: 500 })
         .toMatch(/^warning: (?=.* (59|60)\.\d s)(?=.* -30[01]\.\d s).*synchronize the clocks with NTP\.$/);
       await inTime.receiver.stop();
+    },
+  );
+
+  it(
+    'shows a process that has written no heartbeat since it was taken for dead',
+    { tags: 'long' },
+    async () => {
+      const { url, run } = await ownDatabase();
+      const clock = new ManualClock();
+      const { receiver } = await started({ database: url, clock });
+      const clocks = async () => (await found(url))['process clocks'];
+      await run('delete from ringback.processes');
+      expect(await clocks()).toBe('ok: no process works on the inbox');
+      // Its heartbeat finds its row gone, and while time stands still, no other follows.
+      clock.advance(2_000);
+      await expect
+        .poll(clocks)
+        .toMatch(/^ok: ahead of the database's: \S+ \(pid \d+\) unknown before its first heartbeat$/);
+      await receiver.stop({ drain: 0 });
     },
   );
 

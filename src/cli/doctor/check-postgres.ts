@@ -162,11 +162,10 @@ function clockFinding({ clock: { ahead, roundTrip } }: PostgresExamination): Fin
 /** The clocks of all live processes: the one that is wrong may be on a machine without a doctor. */
 function processesFinding(processes: readonly ExaminedProcess[]): Finding {
   const check = 'process clocks';
-  const known = processes.filter(({ ahead }) => ahead !== null);
-  if (known.length === 0) return finding(check, 'ok', 'no process works on the inbox');
-  const differences = known.map(({ host, pid, ahead }) => `${host} (pid ${pid}) ${secondsAhead(ahead ?? 0)}`);
+  if (processes.length === 0) return finding(check, 'ok', 'no process works on the inbox');
+  const differences = processes.map(({ host, pid, ahead }) => `${host} (pid ${pid}) ${secondsAhead(ahead)}`);
   const found = `ahead of the database's: ${differences.join(', ')}`;
-  return known.some(({ ahead }) => Math.abs(ahead ?? 0) > clockTolerance)
+  return processes.some(({ ahead }) => Math.abs(ahead ?? 0) > clockTolerance)
     ? finding(
         check,
         'warning',
@@ -175,8 +174,10 @@ function processesFinding(processes: readonly ExaminedProcess[]): Finding {
     : finding(check, 'ok', found);
 }
 
-function secondsAhead(milliseconds: number): string {
-  return `${(milliseconds / 1_000).toFixed(1)} s`;
+function secondsAhead(milliseconds: number | null): string {
+  return milliseconds === null
+    ? 'unknown before its first heartbeat'
+    : `${(milliseconds / 1_000).toFixed(1)} s`;
 }
 
 function connectionsFinding({ server: { connectionsLeft: left } }: PostgresExamination): Finding {
