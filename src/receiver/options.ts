@@ -99,7 +99,11 @@ export interface ReceiverOptions<Transaction = UserDatabase> {
   /** How much memory and time one delivery, and all deliveries together, may take. */
   limits?:
     | {
-        /** The maximum size of a body. @default '5mb' */
+        /**
+         * The maximum size of a body. Above 64 MB, the default of `inflight`, raise that as well: otherwise the
+         * receiver is refused.
+         * @default '5mb'
+         */
         body?: Size | undefined;
         /**
          * The maximum total size of all bodies being received, beyond the first 64 KB of each. When it is reached,
