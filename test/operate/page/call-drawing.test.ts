@@ -1,5 +1,5 @@
 /** The drawing of a call in a real browser: what is in it, and that everybody can read it. */
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';
 import { bodyOf, deliver } from '../../support/deliveries.ts';
@@ -56,6 +56,15 @@ const textsIn = (page: Page) =>
   page.evaluate<string[]>(
     "[...document.querySelectorAll('.drawing .table svg text')].map((text) => text.firstChild.textContent)",
   );
+
+type Box = NonNullable<Awaited<ReturnType<Locator['boundingBox']>>>;
+
+async function boxOf(shown: Locator): Promise<Box> {
+  await shown.waitFor();
+  const box = await shown.boundingBox();
+  if (!box) throw new Error('It is not shown.');
+  return box;
+}
 
 /** How many marks of each kind are drawn. */
 async function marksIn(page: Page): Promise<Record<string, number>> {
@@ -142,6 +151,30 @@ test('is as readable in a narrow window: no text is cut, smaller, or over anothe
     `[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector('.label')).fill]`,
   );
   expect([ground, text]).toEqual(['rgb(20, 23, 22)', 'rgb(228, 232, 229)']);
+});
+
+test.each([
+  [1_280, 'beside', 'span-text'],
+  [360, 'beneath', 'label'],
+])('in %i pixels, the length of a call is written %s the mark of a transfer', async (width, _, kind) => {
+  const { receiver } = await started();
+  for (const [traceId, eventName, seconds] of [
+    ['trace-started', 'CallHandler.CallStarted', 0],
+    ['trace-transferred', 'CallHandler.CallTransferred', 95],
+    ['trace-ended', 'CallHandler.CallEnded', 190],
+  ] as const)
+    await deliver(receiver, bodyAt(traceId, eventName, seconds));
+  const { page, goTo } = await open(receiver, () => 'all', { viewport: { width, height: 780 } });
+  await goTo('/calls/call-1');
+  const text = page.locator('.drawing .table svg text', { hasText: 'talk 3 min 10 s' });
+  const mark = page.locator('.drawing .table svg path.mark-transferred').first();
+  const isOver = (box: Box, other: Box) =>
+    box.x < other.x + other.width &&
+    other.x < box.x + box.width &&
+    box.y < other.y + other.height &&
+    other.y < box.y + box.height;
+  expect(isOver(await boxOf(text), await boxOf(mark))).toBe(false);
+  expect(await text.getAttribute('class')).toContain(kind);
 });
 
 test('an event shows how many duplicates it had, and when they came', async () => {

@@ -1,7 +1,7 @@
 /** One lane of a call's drawing, with its labels in rows beneath its marks. */
 import { timeOfDay, utcTimeOfDay } from '../parts/format.ts';
 import { Shape } from './call-marks.tsx';
-import { type Lane, type Span, isNamed } from './call-story.ts';
+import { type Lane, type Mark, type Span, isNamed } from './call-story.ts';
 
 /** The place of a lane's content, in pixels. */
 export interface Area {
@@ -32,6 +32,8 @@ const maxRows = 8;
 const maxLabel = 30;
 /** Rather too wide than too narrow: texts must not overlap. */
 const letterWidth = 7;
+/** How far a mark reaches to either side of its time. */
+const markReach = 9;
 
 export function laidOut(lane: Lane, area: Area): LaidLane {
   const labels: Label[] = [];
@@ -53,7 +55,7 @@ export function laidOut(lane: Lane, area: Area): LaidLane {
 
 /** What is to be written beneath a lane: first what its spans have no room for, then what its marks say. */
 function textsOf({ spans, marks }: Lane, area: Area): { readonly at: number; readonly text: string }[] {
-  const ofSpans = spans.filter((span) => isNamed(span) && !hasRoom(span, area));
+  const ofSpans = spans.filter((span) => isNamed(span) && textPlace(span, marks, area) === undefined);
   const ofMarks = marks.filter(({ label }) => label !== undefined);
   return [
     ...ofSpans.map(({ from, text }) => ({ at: from, text })),
@@ -86,6 +88,7 @@ export function DrawnLane({
         <DrawnSpan
           key={`${span.kind} ${span.from} ${span.text}`}
           span={span}
+          textX={isNamed(span) ? textPlace(span, lane.marks, area) : undefined}
           area={area}
           y={y}
           yAbove={yAbove}
@@ -110,11 +113,14 @@ export function DrawnLane({
 
 function DrawnSpan({
   span,
+  textX,
   area,
   y,
   yAbove,
 }: {
   readonly span: Span;
+  /** The middle of its text; undefined if that is not written into it. */
+  readonly textX: number | undefined;
   readonly area: Area;
   readonly y: number;
   readonly yAbove: number;
@@ -129,8 +135,8 @@ function DrawnSpan({
       <rect class={`span span-${kind}`} x={x} y={y - 11} width={width} height={22} rx={4}>
         <title>{text}</title>
       </rect>
-      {hasRoom(span, area) && (
-        <text class={`span-text span-text-${kind}`} x={x + width / 2} y={y + 4} text-anchor="middle">
+      {textX !== undefined && (
+        <text class={`span-text span-text-${kind}`} x={textX} y={y + 4} text-anchor="middle">
           {text}
         </text>
       )}
@@ -138,7 +144,16 @@ function DrawnSpan({
   );
 }
 
-/** Whether a span's text fits into it. */
-function hasRoom({ from, to, text }: Span, { xOf }: Area): boolean {
-  return xOf(to) - xOf(from) > text.length * letterWidth + 12;
+/** The middle of the widest part of a span that no mark covers, if the span's text fits into that part. */
+function textPlace({ from, to, text }: Span, marks: readonly Mark[], { xOf }: Area): number | undefined {
+  const [x, end] = [xOf(from), xOf(to)];
+  const covered = marks.map(({ at }) => xOf(at)).sort((one, other) => one - other);
+  const starts = [x, ...covered.map((at) => Math.max(x, at + markReach))];
+  const ends = [...covered.map((at) => Math.min(end, at - markReach)), end];
+  const parts = starts.map((start, index) => {
+    const width = (ends[index] ?? end) - start;
+    return { width, middle: start + width / 2 };
+  });
+  const widest = parts.reduce((best, part) => (part.width > best.width ? part : best));
+  return widest.width > text.length * letterWidth + 12 ? widest.middle : undefined;
 }
