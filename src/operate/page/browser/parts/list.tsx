@@ -4,7 +4,7 @@ import { withQuery } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { type Route, linkTo } from '../router.ts';
 import { type Field, FilterForm } from './filter-form.tsx';
-import { Loaded } from './standing.tsx';
+import { Empty, Loaded } from './standing.tsx';
 import { type Column, Table } from './table.tsx';
 
 const pageSize = 100;
@@ -41,11 +41,11 @@ export function List<Found extends { readonly cursor?: string | undefined }, Row
       <Loaded resource={resource}>
         {(found) => {
           const rows = rowsOf(found);
-          if (rows.length === 0) return children;
+          if (rows.length === 0 && !cursor) return children;
           const next = found.cursor;
           return (
             <>
-              <Table {...table} rows={rows} />
+              {rows.length > 0 ? <Table {...table} rows={rows} /> : <Empty title="There is nothing older." />}
               {(cursor || next) && (
                 <nav class="pages" aria-label="Pages">
                   {cursor && <a href={linkTo([view], filter)}>← Latest</a>}
