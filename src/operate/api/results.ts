@@ -8,7 +8,10 @@ import { alertNames } from '../../receiver/alert-options.ts';
 import { actions } from './access.ts';
 
 const time = z.iso.datetime();
-const cursor = z.string().optional().describe('For the next page; left out on the last page.');
+const cursor = z
+  .string()
+  .optional()
+  .describe('For the next page; left out on the last page, which may be empty.');
 const count = z.int().min(0);
 
 const run = z.strictObject({
