@@ -19,6 +19,7 @@ test('three receivers on one Postgres, through each kind of fault: nothing lost,
     maxPause: 1_000,
     suspension: [10_000, 12_000],
     load: { calls: 4, maxPause: 100 },
+    isDisturbed: false,
     drain: 400_000,
   });
   const { violations, faults, acknowledged, sent } = await judged(historyFile);

@@ -7,6 +7,14 @@ import type { Random } from '../../../src/kit/clock.ts';
 /** How long one receiver may take, in milliseconds: the sender waits for longer. */
 const answerTimeout = 1_500;
 
+export interface BalancerOptions {
+  /** Where receivers listen. */
+  readonly ports: () => readonly number[];
+  readonly random: Random;
+  /** Called when a receiver hasn't answered a delivery, which it may have nevertheless, and the next one is asked. */
+  readonly onAskedAgain: (traceId: string) => void;
+}
+
 interface Answered {
   readonly status: number;
   readonly body: Buffer;
@@ -24,11 +32,11 @@ export class Balancer {
     this.#agent = agent;
   }
 
-  static async start(ports: () => readonly number[], random: Random): Promise<Balancer> {
+  static async start(options: BalancerOptions): Promise<Balancer> {
     const agent = new Agent({ keepAlive: true, maxSockets: 64 });
     const server = createServer((incoming, response) => {
       void buffer(incoming)
-        .then((body) => answered(agent, shuffled(ports(), random), incoming.headers, body))
+        .then((body) => answered(agent, options, incoming.headers, body))
         .then(({ status, body }) => response.writeHead(status).end(body))
         .catch(() => response.destroy());
     });
@@ -46,12 +54,13 @@ export class Balancer {
 
 async function answered(
   agent: Agent,
-  ports: readonly number[],
+  { ports, random, onAskedAgain }: BalancerOptions,
   headers: IncomingHttpHeaders,
   body: Buffer,
 ): Promise<Answered> {
   let last: Answered = { status: 503, body: Buffer.from('{}') };
-  for (const port of ports) {
+  for (const [index, port] of shuffled(ports(), random).entries()) {
+    if (index > 0) onAskedAgain(String(headers['x-webhook-traceid']));
     const answer = await ask(agent, port, headers, body).catch(() => undefined);
     if (answer && answer.status < 500) return answer;
     last = answer ?? last;

@@ -6,6 +6,7 @@ import { Cluster } from './cluster.ts';
 import { type Fault, Faults } from './faults.ts';
 import { Fleet } from './fleet.ts';
 import { History } from './history.ts';
+import { Platform } from './platform.ts';
 import { Sender } from './sender.ts';
 import { createEffects, effects, schema } from './terms.ts';
 
@@ -23,6 +24,8 @@ export interface CampaignOptions {
   readonly suspension: readonly [number, number];
   /** How many calls go on at the same time, and how long each pauses between its events at the most, in milliseconds. */
   readonly load: { readonly calls: number; readonly maxPause: number };
+  /** Whether the sandbox delivers the events, disturbed by its adversary. */
+  readonly isDisturbed: boolean;
   /** How long the work that is left may take at the end, in milliseconds. */
   readonly drain: number;
 }
@@ -32,7 +35,7 @@ const receivers = 3;
 const clockAtEnd = 5 * 60_000;
 
 export async function runCampaign(options: CampaignOptions): Promise<void> {
-  const { seed, folder } = options;
+  const { seed, folder, isDisturbed, load } = options;
   const history = new History(options.historyFile);
   history.write({ kind: 'begun', seed, startedAt: new Date().toISOString() });
   const cluster = await Cluster.start();
@@ -40,26 +43,34 @@ export async function runCampaign(options: CampaignOptions): Promise<void> {
     history.write({ kind: 'ended', receiver, code });
     void fleet.start(receiver, 0);
   };
-  const fleet: Fleet = new Fleet({ connectionString: cluster.url, size: receivers, folder, onEnded });
+  const balancer = await Balancer.start({
+    ports: () => fleet.ports,
+    random: seededRandom(seed, 'balancer'),
+    onAskedAgain: (traceId) => history.write({ kind: 'asked again', traceId }),
+  });
+  const sending = { url: balancer.url, seed, history, random: seededRandom(seed, 'sender'), ...load };
+  const sender = isDisturbed ? await Platform.start(sending) : new Sender(sending);
+  const { secret } = sender;
+  const connectionString = cluster.url;
+  const fleet: Fleet = new Fleet({ connectionString, secret, size: receivers, folder, onEnded });
   try {
     await cluster.query(createEffects);
     const places = Array.from({ length: receivers }, (_, place) => place);
     await Promise.all(places.map((place) => fleet.start(place, 0)));
-    const balancer = await Balancer.start(() => fleet.ports, seededRandom(seed, 'balancer'));
-    const random = seededRandom(seed, 'sender');
-    const sender = new Sender({ url: balancer.url, history, random, ...options.load });
-    await sender.copied(100);
-    const sending = sender.run();
+    const sent = sender.run();
+    // Whoever waits for the end learns of a failure.
+    sent.catch(() => {});
     const made = await makeFaults(options, cluster, fleet, history);
     sender.stop();
     await made.over();
-    await sending;
+    await sent;
     for (const place of fleet.running) fleet.setClock(place, clockAtEnd);
     await drained(cluster, history, options.drain);
-    balancer.close();
     await dump(cluster, history);
     history.write({ kind: 'over' });
   } finally {
+    if (sender instanceof Platform) await sender.close();
+    balancer.close();
     await fleet.close();
     await cluster.close();
     await history.end();

@@ -9,6 +9,8 @@ const receiverProcess = fileURLToPath(new URL('./receiver.ts', import.meta.url))
 
 export interface FleetOptions {
   readonly connectionString: string;
+  /** What deliveries are signed with. */
+  readonly secret: string;
   readonly size: number;
   /** A folder for what the receivers print. */
   readonly folder: string;
@@ -56,8 +58,8 @@ export class Fleet {
   /** Starts a receiver. Resolves when it listens; one that ends before is started again. */
   async start(place: number, clockOffset: number): Promise<void> {
     const member = this.#member(place);
-    const { connectionString } = this.#options;
-    const argument: ReceiverArgument = { connectionString, clockOffset };
+    const { connectionString, secret } = this.#options;
+    const argument: ReceiverArgument = { connectionString, secret, clockOffset };
     for (;;) {
       const child = spawn(process.execPath, [receiverProcess, JSON.stringify(argument)], {
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -5,13 +5,12 @@ import { createInterface } from 'node:readline';
 /** What happened. Times are milliseconds since the campaign began. */
 export type Line =
   | { readonly kind: 'begun'; readonly seed: number; readonly startedAt: string }
-  /** An event is delivered for the first time. `place` is its place in its call, from 0. */
+  /** An event is delivered for the first time. */
   | {
       readonly kind: 'sent';
       readonly at: number;
       readonly traceId: string;
       readonly callId: string;
-      readonly place: number;
       readonly eventName: string;
     }
   /** How a delivery was answered: with a status, or with none in time. */
@@ -21,7 +20,11 @@ export type Line =
       readonly traceId: string;
       readonly status: number | undefined;
       readonly result: string | undefined;
+      /** What the adversary did to it. */
+      readonly disturbance?: string | undefined;
     }
+  /** A receiver hasn't answered a delivery, and the next one was asked. */
+  | { readonly kind: 'asked again'; readonly at: number; readonly traceId: string }
   | { readonly kind: 'fault'; readonly at: number; readonly fault: string; readonly detail?: string }
   /** A receiver ended that nobody has killed. */
   | { readonly kind: 'ended'; readonly at: number; readonly receiver: number; readonly code: number | null }
@@ -33,7 +36,8 @@ export type Line =
   | { readonly kind: 'undone'; readonly what: string; readonly count: number }
   | { readonly kind: 'over'; readonly at: number };
 
-type WithoutTime<One> = One extends { readonly at: number } ? Omit<One, 'at'> : One;
+/** What is written without its time happens now. */
+type Written<One> = One extends { readonly at: number } ? Omit<One, 'at'> & { readonly at?: number } : One;
 
 /** Writes what happens to a file. */
 export class History {
@@ -46,8 +50,12 @@ export class History {
     this.#stream = createWriteStream(file);
   }
 
-  write(line: WithoutTime<Line>): void {
-    this.#stream.write(`${JSON.stringify({ at: Math.round(performance.now() - this.#begun), ...line })}\n`);
+  get now(): number {
+    return Math.round(performance.now() - this.#begun);
+  }
+
+  write(line: Written<Line>): void {
+    this.#stream.write(`${JSON.stringify({ at: this.now, ...line })}\n`);
   }
 
   end(): Promise<void> {

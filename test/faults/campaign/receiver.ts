@@ -9,10 +9,9 @@ import { type CallEvent, createReceiver, type RunContext } from '../../../src/in
 import { type Clock, pause, systemClock } from '../../../src/kit/clock.ts';
 import { postgres } from '../../../src/store/postgres/index.ts';
 import { seededRandom } from '../../../src/sandbox/calls/seeded-random.ts';
-import { secret } from '../../support/deliveries.ts';
 import { effects, eventNames, handlers, joinWithin, type ReceiverArgument, schema } from './terms.ts';
 
-const { connectionString, clockOffset } = JSON.parse(process.argv[2] ?? '') as ReceiverArgument;
+const { connectionString, secret, clockOffset } = JSON.parse(process.argv[2] ?? '') as ReceiverArgument;
 let offset = clockOffset;
 process.on('message', (next: number) => (offset = next));
 process.on('disconnect', () => process.exit(1));

@@ -3,6 +3,7 @@
  *
  *     npm run faults -- --minutes 30 --seed 1
  *     npm run faults -- --minutes 2 --only 'failover,kill -9'
+ *     npm run faults -- --minutes 2 --disturbed
  *     npm run faults -- --judge history.jsonl
  */
 import { mkdtempSync } from 'node:fs';
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '2' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string' },
+    disturbed: { type: 'boolean', default: false },
     history: { type: 'string' },
     judge: { type: 'string' },
   },
@@ -37,6 +39,7 @@ async function campaign(): Promise<string> {
     maxPause: 3_000,
     suspension: [15_000, 60_000],
     load: { calls: 12, maxPause: 400 },
+    isDisturbed: values.disturbed,
     drain: 600_000,
   });
   return historyFile;

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Random } from '../../../src/kit/clock.ts';
-import { bodyOf, signedHeaders } from '../../support/deliveries.ts';
+import { bodyOf, secret, signedHeaders } from '../../support/deliveries.ts';
 import type { History } from './history.ts';
 import { eventNames } from './terms.ts';
 
-/** How long the sender waits for an answer, in milliseconds. */
-const senderTimeout = 6_000;
+/** How long a sender waits for an answer, in milliseconds. */
+export const senderTimeout = 6_000;
 
 export interface SenderOptions {
   readonly url: string;
@@ -19,6 +19,7 @@ export interface SenderOptions {
 
 /** Sends the events of calls: those of one call one after the other, each until it is acknowledged, and some several times. */
 export class Sender {
+  readonly secret = secret;
   readonly #options: SenderOptions;
   #begun = 0;
   #isStopped = false;
@@ -29,6 +30,7 @@ export class Sender {
 
   /** Resolves when it has been stopped, and the calls that it had begun are over. */
   async run(): Promise<void> {
+    await this.#copied(100);
     await Promise.all(Array.from({ length: this.#options.calls }, () => this.#callAfterCall()));
   }
 
@@ -52,7 +54,7 @@ export class Sender {
     for (const [place, eventName] of names.entries()) {
       const traceId = `${callId}-${place}`;
       const body = bodyOf({ traceId, eventName, callId });
-      history.write({ kind: 'sent', traceId, callId, place, eventName });
+      history.write({ kind: 'sent', traceId, callId, eventName });
       if (random() < 0.1) await this.#copies(traceId, body, 2 + Math.floor(random() * 4));
       while ((await this.#deliver(traceId, body)) !== 200) await pause(20 + random() * 100);
       if (random() < 0.05) await this.#deliver(traceId, body);
@@ -61,11 +63,11 @@ export class Sender {
   }
 
   /** One event, in many copies at the same time. */
-  async copied(copies: number): Promise<void> {
+  async #copied(copies: number): Promise<void> {
     const [callId, eventName] = ['call-0', eventNames[1]];
     const traceId = `${callId}-0`;
     const body = bodyOf({ traceId, eventName, callId });
-    this.#options.history.write({ kind: 'sent', traceId, callId, place: 0, eventName });
+    this.#options.history.write({ kind: 'sent', traceId, callId, eventName });
     await this.#copies(traceId, body, copies);
     while ((await this.#deliver(traceId, body)) !== 200) await pause(100);
   }
@@ -81,7 +83,7 @@ export class Sender {
     try {
       const answer = await fetch(url, {
         method: 'POST',
-        headers: signedHeaders(body),
+        headers: { ...signedHeaders(body), 'x-webhook-traceid': traceId },
         body,
         signal: AbortSignal.timeout(senderTimeout),
       });

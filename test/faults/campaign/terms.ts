@@ -35,6 +35,8 @@ export const createEffects = `
 /** What a receiver's process is told when it starts. */
 export interface ReceiverArgument {
   readonly connectionString: string;
+  /** What deliveries are signed with. */
+  readonly secret: string;
   /** How far its clock is from the machine's, in milliseconds. */
   readonly clockOffset: number;
 }
