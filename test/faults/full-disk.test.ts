@@ -1,6 +1,6 @@
 /** A small disk that is filled up. The tests are skipped where it may not be mounted. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { appendFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
@@ -152,38 +152,5 @@ test(
     rmSync(filler);
     await expect.poll(() => receiver.isReady).toBe(true);
     expect((await deliver(receiver)).status).toBe(200);
-  },
-);
-
-test.for([
-  ['an empty log', true],
-  ['a log that holds something', false],
-] as const)(
-  'after a stop on a full disk with %s, no start says that the log is missing',
-  { tags: 'long' },
-  async ([, isEmpty], { skip }) => {
-    const path = smallDisk() ?? skip();
-    const filler = join(path, 'filler');
-    const database = join(path, 'ringback.db');
-    const { receiver } = await started({ database });
-    if (isEmpty) {
-      const other = new Database(database);
-      other.pragma('wal_checkpoint(TRUNCATE)');
-      other.close();
-    }
-    expect(statSync(`${database}-wal`).size === 0).toBe(isEmpty);
-    fillUp(filler);
-    await receiver.stop();
-    for (const room of [0, 36 * 1_024]) {
-      fillUp(filler);
-      truncateSync(filler, statSync(filler).size - room);
-      const refused = made({ database });
-      await expect(refused.receiver.start()).rejects.toMatchObject({ code: 'database_full' });
-      expect(refused.logs.of('wal_missing')).toEqual([]);
-    }
-    rmSync(filler);
-    const { logs } = await started({ database });
-    expect(logs.of('wal_missing')).toEqual([]);
-    expect(readdirSync(path).toSorted()).toEqual(['ringback.db', 'ringback.db-shm', 'ringback.db-wal']);
   },
 );

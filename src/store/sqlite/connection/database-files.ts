@@ -38,11 +38,6 @@ export class DatabaseFiles {
     this.ids = ids ?? { database: idOf(at(file)), wal: idOf(at(this.#paths[1])) };
   }
 
-  /** The path of the WAL. */
-  get wal(): string {
-    return this.#paths[1];
-  }
-
   /**
    * What has become of the files, as the end of a sentence; undefined while both are in place. It looks at both paths,
    * which takes microseconds, and should come after a sync and before what was synced is acknowledged.

@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3';
 import { requireNodeApi } from '../../../errors/errors.ts';
 import type { StoreCounts } from '../../store.ts';
-import { closeDatabase } from './close-database.ts';
 import { openTimeout } from './connection.ts';
 import { refuseForeign } from './foreign-database.ts';
 import { schemaVersion } from './migrations/migrate.ts';
@@ -23,12 +22,18 @@ export interface Examination {
 export function examineDatabase(file: string): Examination {
   requireNodeApi();
   const database = new Database(file, { fileMustExist: true, timeout: openTimeout });
+  const reader = new Database(file, { fileMustExist: true, readonly: true });
   try {
     refuseForeign(database, file);
     const schema = schemaOf(database);
-    return { schema, counts: schema === schemaVersion ? countsIn(database) : undefined };
+    const counts = schema === schemaVersion ? countsIn(database) : undefined;
+    // The last connection to close the file removes the WAL, which the next start would report as missing. One that may
+    // only read doesn't; by reading, it opens the WAL.
+    reader.pragma('user_version');
+    return { schema, counts };
   } finally {
-    closeDatabase(database, file);
+    database.close();
+    reader.close();
   }
 }
 

@@ -1,7 +1,6 @@
 import Database from 'better-sqlite3';
 import { requireNodeApi } from '../../../errors/errors.ts';
 import { prepareNotedWal } from '../work/noted-wal.ts';
-import { closeDatabase } from './close-database.ts';
 import { DatabaseFiles, refuseOtherName } from './database-files.ts';
 import { isInbox } from './foreign-database.ts';
 import { schemaVersion } from './migrations/migrate.ts';
@@ -27,7 +26,7 @@ export function markDeadProcesses(file: string): void {
     // written: the opening that follows says so.
   } finally {
     // As the last one to close the file, it also checkpoints the WAL and removes it.
-    if (database) closeDatabase(database, file);
+    database?.close();
   }
 }
 

@@ -7,7 +7,6 @@ import { MemoryWriter } from '../writer/memory-writer.ts';
 import type { WriteOptions, Writer } from '../writer/writer.ts';
 import { ClockJumps } from '../work/clock-jumps.ts';
 import { beforeExit } from './before-exit.ts';
-import { closeDatabase } from './close-database.ts';
 import { problemOf, toProblem } from './connection.ts';
 import { FileGuard } from './file-guard.ts';
 import { type OpenInbox, openInbox } from './open-inbox.ts';
@@ -79,7 +78,7 @@ export class Session {
     await writer?.close();
     this.#inbox = undefined;
     this.#writer = undefined;
-    closeDatabase(inbox.database, this.#file);
+    inbox.database.close();
   }
 
   /** From now on, nothing is repeated because another process has locked the database. */
@@ -256,8 +255,7 @@ export class Session {
     try {
       this.#inbox?.statements.notedWal.forget();
     } catch {
-      // The database is locked, so the driver can't remove the WAL either. Or the disk is full, and the next start
-      // reports a loss that isn't one.
+      // The database is locked, so the driver can't remove the WAL either.
     }
   }
 }

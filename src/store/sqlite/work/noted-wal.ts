@@ -21,8 +21,6 @@ export function prepareNotedWal(database: Database.Database) {
   return {
     isNoted: (): boolean => noted() !== undefined,
 
-    isPresent: (present: FileMarks): boolean => select.get() === JSON.stringify(present),
-
     /**
      * Whether the WAL that was noted is not the present one, so that what it held is lost. A copy of the database
      * doesn't count: it is another file.
