@@ -38,22 +38,24 @@ export async function runCampaign(options: CampaignOptions): Promise<void> {
   const { seed, folder, isDisturbed, load } = options;
   const history = new History(options.historyFile);
   history.write({ kind: 'begun', seed, startedAt: new Date().toISOString() });
-  const cluster = await Cluster.start();
-  const onEnded = (receiver: number, code: number | null) => {
-    history.write({ kind: 'ended', receiver, code });
-    void fleet.start(receiver, 0);
-  };
-  const balancer = await Balancer.start({
-    ports: () => fleet.ports,
-    random: seededRandom(seed, 'balancer'),
-    onAskedAgain: (traceId) => history.write({ kind: 'asked again', traceId }),
-  });
-  const sending = { url: balancer.url, seed, history, random: seededRandom(seed, 'sender'), ...load };
-  const sender = isDisturbed ? await Platform.start(sending) : new Sender(sending);
-  const { secret } = sender;
-  const connectionString = cluster.url;
-  const fleet: Fleet = new Fleet({ connectionString, secret, size: receivers, folder, onEnded });
+  const started: { cluster?: Cluster; balancer?: Balancer; sender?: Sender | Platform; fleet?: Fleet } = {};
   try {
+    const cluster = (started.cluster = await Cluster.start());
+    const balancer = (started.balancer = await Balancer.start({
+      ports: () => started.fleet?.ports ?? [],
+      random: seededRandom(seed, 'balancer'),
+      onAskedAgain: (traceId) => history.write({ kind: 'asked again', traceId }),
+    }));
+    const sending = { url: balancer.url, seed, history, random: seededRandom(seed, 'sender'), ...load };
+    const sender = (started.sender = isDisturbed ? await Platform.start(sending) : new Sender(sending));
+    const onEnded = (receiver: number, code: number | null) => {
+      history.write({ kind: 'ended', receiver, code });
+      void fleet.start(receiver, 0);
+    };
+    const { secret } = sender;
+    const connectionString = cluster.url;
+    const fleet: Fleet = new Fleet({ connectionString, secret, size: receivers, folder, onEnded });
+    started.fleet = fleet;
     await cluster.query(createEffects);
     const places = Array.from({ length: receivers }, (_, place) => place);
     await Promise.all(places.map((place) => fleet.start(place, 0)));
@@ -69,10 +71,10 @@ export async function runCampaign(options: CampaignOptions): Promise<void> {
     await dump(cluster, history);
     history.write({ kind: 'over' });
   } finally {
-    if (sender instanceof Platform) await sender.close();
-    balancer.close();
-    await fleet.close();
-    await cluster.close();
+    if (started.sender instanceof Platform) await started.sender.close();
+    started.balancer?.close();
+    await started.fleet?.close();
+    await started.cluster?.close();
     await history.end();
   }
 }

@@ -54,10 +54,15 @@ export class Platform {
     const { seed, url } = options;
     const sandbox = createSandbox({ clock, speed, callSeed: seed, adversary: { seed } });
     await sandbox.start();
-    const { subscriptions } = createPlatform({ baseUrl: sandbox.url, apiKey: sandbox.apiKey ?? '' });
-    const { secret } = await subscriptions.create({ name: 'campaign', url });
-    if (!secret) throw new Error('The subscription has no secret.');
-    return new Platform(sandbox, secret.reveal(), options);
+    try {
+      const { subscriptions } = createPlatform({ baseUrl: sandbox.url, apiKey: sandbox.apiKey ?? '' });
+      const { secret } = await subscriptions.create({ name: 'campaign', url });
+      if (!secret) throw new Error('The subscription has no secret.');
+      return new Platform(sandbox, secret.reveal(), options);
+    } catch (error) {
+      await sandbox.stop();
+      throw error;
+    }
   }
 
   /** Resolves when it has been stopped, enough calls were played, and their last delivery is made or given up. */
