@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { ConfigError, configError } from '../../errors/errors.ts';
-import { describe, parseStrictly } from '../../errors/option-problems.ts';
+import { ConfigError } from '../../errors/errors.ts';
+import { parseStrictly } from '../../errors/option-problems.ts';
 import { type Authorize, type Permission, askedPermission, requireAuthorize } from './access.ts';
 import { readJson } from './json-body.ts';
 import type { Changes } from './changes.ts';
@@ -81,7 +81,7 @@ async function resultOf(
   const act = () => route.act(operations, { id, query, body, signal, ...permission });
   const acted = route.isSearch ? searches.run(act, signal) : act();
   const result = await acted.catch((error: unknown) => {
-    throw cursorProblem(route, query, error) ?? error;
+    throw cursorProblem(route, error) ?? error;
   });
   if (result === undefined)
     throw new ApiProblem(404, 'not_found', `There is nothing at ${path}, or it has been removed.`);
@@ -173,18 +173,10 @@ function checked(
 }
 
 /** Reports a cursor that its list never gave, which only the store can tell: everything else is checked before. */
-function cursorProblem(
-  { method, path }: Route,
-  { cursor }: Readonly<Record<string, unknown>>,
-  error: unknown,
-): ApiProblem | undefined {
-  if (cursor === undefined || !(error instanceof ConfigError) || error.code !== 'option_invalid')
-    return undefined;
-  const { message } = configError('option_invalid', {
-    option: `cursor in ${method} ${path}`,
-    expected: 'the cursor of another page',
-    found: describe(cursor),
-  });
+function cursorProblem({ method, path }: Route, error: unknown): ApiProblem | undefined {
+  const ofList = /^The option cursor in \S+/;
+  if (!(error instanceof ConfigError) || !ofList.test(error.message)) return undefined;
+  const message = error.message.replace(ofList, `The option cursor in ${method} ${path}`);
   return new ApiProblem(400, 'query_invalid', message);
 }
 
