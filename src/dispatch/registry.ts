@@ -1,4 +1,4 @@
-import { configError } from '../errors/errors.ts';
+import { type ConfigError, configError } from '../errors/errors.ts';
 import { describe } from '../errors/option-problems.ts';
 import type { Handler } from './handler.ts';
 import { SharedBytes } from '../kit/shared-bytes.ts';
@@ -161,24 +161,27 @@ function requireFunction(method: 'on' | 'onCall' | 'fallback', handle: unknown):
 }
 
 /** Refuses a name that can't be stored as it is: its runs could not be stored, and their events would never be done. */
-function requireKey({ name, join }: Handler): void {
+function requireKey(handler: Handler): void {
+  const { name } = handler;
   if (isStorable(name) && Buffer.byteLength(name) <= maxName) return;
-  throw configError('option_invalid', {
-    option: `name in receiver.${join ? 'onCall' : 'on'}`,
-    expected: `a text of at most ${maxName} bytes, without U+0000 or half a surrogate pair`,
-    found: describe(name),
-    fix: 'The default is the names of the events, joined by commas: set a shorter name.',
-  });
+  const expected = `a text of at most ${maxName} bytes, without U+0000 or half a surrogate pair`;
+  throw nameInvalid(handler, expected, 'a shorter');
 }
 
-/** Refuses a name that no path of a URL can hold, even percent-encoded: the operators' API couldn't reach the handler. */
-function requireSegment({ name, join }: Handler): void {
-  if (name !== '.' && name !== '..') return;
-  throw configError('option_invalid', {
+/** Refuses a name that no URL path can hold, even percent-encoded: the operators' API couldn't reach the handler. */
+function requireSegment(handler: Handler): void {
+  const { name } = handler;
+  if (name === '.' || name === '..')
+    throw nameInvalid(handler, 'a text that can be a part of a URL path', 'another');
+}
+
+function nameInvalid({ name, join }: Handler, expected: string, other: 'a shorter' | 'another'): ConfigError {
+  const byDefault = join ? '' : 'The default is the names of the events, joined by commas: ';
+  return configError('option_invalid', {
     option: `name in receiver.${join ? 'onCall' : 'on'}`,
-    expected: 'a text that can be a part of a URL path',
+    expected,
     found: describe(name),
-    fix: 'The default is the names of the events, joined by commas: set another name.',
+    fix: `${byDefault}${join ? 'Set' : 'set'} ${other} name.`,
   });
 }
 

@@ -96,7 +96,7 @@ export class Audit {
   }
 
   /**
-   * The entries, latest first. `cursor` is for the next page, and undefined on the last, which may be empty.
+   * The entries, latest first. `cursor` is for the next page, and undefined on the last.
    *
    * @throws ConfigError for an invalid query; RingbackError `receiver_not_started`
    * @example const { entries } = await receiver.audit.list({ since: '2026-03-01' });

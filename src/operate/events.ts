@@ -179,7 +179,7 @@ export class InboxEvents {
   }
 
   /**
-   * Events without their bodies, latest first. `cursor` is for the next page, and undefined on the last, which may be empty. Aborting
+   * Events without their bodies, latest first. `cursor` is for the next page, and undefined on the last. Aborting
    * `signal` cancels the search, which rejects with the signal's reason.
    *
    * @throws ConfigError for an invalid filter or options; RingbackError when the receiver isn't running

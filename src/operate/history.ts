@@ -106,7 +106,7 @@ export class History {
 
   /**
    * Lists what one handler did, by minutes, hours or steps, oldest first; nothing for a handler that did nothing.
-   * In each minute, a process counts only the first 100 handlers that had an attempt: those of any others are missing.
+   * In each minute, a process counts only the first 100 handlers that had an attempt.
    *
    * @throws ConfigError for an invalid query; RingbackError `receiver_not_started`
    * @example const hours = await receiver.history.ofHandler('crm-sync', { resolution: 'hour' });

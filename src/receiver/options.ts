@@ -100,8 +100,7 @@ export interface ReceiverOptions<Transaction = UserDatabase> {
   limits?:
     | {
         /**
-         * The maximum size of a body. Above 64 MB, the default of `inflight`, raise that as well: otherwise the
-         * receiver is refused.
+         * The maximum size of a body. If it is larger than `inflight`, raise that, too.
          * @default '5mb'
          */
         body?: Size | undefined;

@@ -52,7 +52,7 @@ describe('a wrong registration', () => {
 
   test.each(['.', '..'])('is a name that no URL path can hold: %s', (name) => {
     const { receiver } = made();
-    const told = `a part of a URL path, but is "${name}". The default is`;
+    const told = `a part of a URL path, but is "${name}"`;
     const join: JoinOptions = { name, events: ['CallHandler.CallEnded'], within: '1m' };
     for (const register of [
       () => receiver.on('*', { name }, handler),

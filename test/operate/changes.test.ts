@@ -104,7 +104,7 @@ describe('the stream of changes', () => {
     const changes = new Changes(clock, new Activity(), () => {});
     changes.open();
     // As many messages as may wait for it.
-    for (let second = 0; second < 20; second += 1) clock.advance(1_000);
+    for (let second = 0; second < 60; second += 1) clock.advance(1_000);
     collect();
     const before = process.memoryUsage().heapUsed;
     const entries = 200_000;

@@ -1,5 +1,5 @@
 // @module-tag long
-/** The page over an inbox of ten thousand events: no list is read whole, and all of it is reached. */
+/** The page over an inbox of ten thousand events: no list is read whole. */
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';

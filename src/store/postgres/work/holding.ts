@@ -46,8 +46,10 @@ export async function endClaim(transaction: Transaction, { process, sequence }: 
 /**
  * Keeps the events that a process has claimed from being removed until the transaction ends, and waits for removals
  * that have begun: an event given back while it is removed would wait for ever, because the removal doesn't see its new
- * row. This is a statement of its own, so that the next one has a new snapshot, without what was removed. Nor is `ended`
- * truncated until then, because a statement locks what it reads, before its snapshot.
+ * row. This is a statement of its own, so that the next one has a new snapshot, without what was removed.
+ *
+ * It also keeps `ended` from being truncated until the transaction ends: Postgres locks what a statement reads before
+ * it takes the statement's snapshot.
  *
  * `withRuns`: also the events of stored runs that the process has claimed. Only for a caller that has locked the
  * process alone: otherwise this and the process's settlements would wait for each other.
