@@ -206,7 +206,7 @@ describe('ringback backtest', () => {
       '',
     ]);
     expect(lines.slice(6).map((line) => line.split(/ {2,}/v))).toEqual([
-      ['HANDLER', 'RUNS', 'WORSE', 'NOW', 'CAUSE', 'PLACE', 'TRACE ID', 'MESSAGE'],
+      ['HANDLER', 'RUNS', 'WORSE', 'NOW', 'CAUSE', 'LOCATION', 'TRACE ID', 'MESSAGE'],
       ['journal', '1', '1', 'failed', 'Error', expect.stringMatching(/^app\.ts:/v), 't-well', 'not this one'],
     ]);
   });
