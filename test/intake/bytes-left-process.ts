@@ -2,19 +2,11 @@
  * Prints how many bytes per delivery outlive small garbage collections while many deliveries come and go.
  * `bytes-left.test.ts` starts it, with the flags of `test/kit/bytes-left.ts`.
  */
-import { getHeapSpaceStatistics } from 'node:v8';
 import { createReceiver } from '../../src/index.ts';
 import { bodyOf, deliver, secret, signedHeaders } from '../support/deliveries.ts';
+import { collectGarbage, oldBytes } from '../support/old-space.ts';
 
 const [inAtOnce, rounds] = [50, 150];
-
-const { gc: collectGarbage } = globalThis;
-if (!collectGarbage) throw new Error('It needs --expose-gc');
-
-function oldBytes(): number {
-  const old = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space');
-  return old?.space_used_size ?? 0;
-}
 
 const receiver = createReceiver({ secrets: secret, database: ':memory:', logger: { level: 'error' } });
 receiver.on('*', { name: 'handler' }, () => {});
@@ -28,7 +20,7 @@ async function deliverMany(): Promise<void> {
       const body = bodyOf();
       const { status } = await deliver(receiver, body, signedHeaders(body));
       if (status !== 200) throw new Error(`answered with ${status}`);
-      if (left % 500 === 0) collectGarbage?.({ type: 'minor' });
+      if (left % 500 === 0) collectGarbage('minor');
     }
   };
   await Promise.all(Array.from({ length: inAtOnce }, one));

@@ -2,8 +2,8 @@
  * Prints how many bytes outlive small garbage collections while many items come and go, for each of the collections
  * that its arguments name. `bytes-left.ts` starts it.
  */
-import { getHeapSpaceStatistics } from 'node:v8';
 import { RenewedMap, Slots } from '../../src/kit/churn.ts';
+import { collectGarbage, oldBytes } from '../support/old-space.ts';
 import type { Collection } from './bytes-left.ts';
 
 /** How many items of some 800 bytes come. All but the last fifty of them go. */
@@ -15,22 +15,14 @@ type Come = (item: Item, index: number) => void;
 
 const itemOf = (index: number): Item => Array.from({ length: 100 }, () => index);
 
-const { gc: collectGarbage } = globalThis;
-if (!collectGarbage) throw new Error('It needs --expose-gc');
-
-function oldBytes(): number {
-  const old = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space');
-  return old?.space_used_size ?? 0;
-}
-
 /** Lets items come, after a full collection has found the first of them in use. */
 function bytesLeftBy(come: Come): number {
   for (let index = 0; index < inAtOnce; index += 1) come(itemOf(index), index);
-  collectGarbage?.();
+  collectGarbage();
   const before = oldBytes();
   for (let index = inAtOnce; index < items; index += 1) {
     come(itemOf(index), index);
-    if (index % 1_000 === 0) collectGarbage?.({ type: 'minor' });
+    if (index % 1_000 === 0) collectGarbage('minor');
   }
   return oldBytes() - before;
 }

@@ -22,18 +22,18 @@ export interface Examination {
 export function examineDatabase(file: string): Examination {
   requireNodeApi();
   const database = new Database(file, { fileMustExist: true, timeout: openTimeout });
-  const reader = new Database(file, { fileMustExist: true, readonly: true });
+  let reader: Database.Database | undefined;
   try {
     refuseForeign(database, file);
-    const schema = schemaOf(database);
-    const counts = schema === schemaVersion ? countsIn(database) : undefined;
     // The last connection to close the file removes the WAL, which the next start would report as missing. One that may
     // only read doesn't; by reading, it opens the WAL.
+    reader = new Database(file, { fileMustExist: true, readonly: true, timeout: openTimeout });
     reader.pragma('user_version');
-    return { schema, counts };
+    const schema = schemaOf(database);
+    return { schema, counts: schema === schemaVersion ? countsIn(database) : undefined };
   } finally {
     database.close();
-    reader.close();
+    reader?.close();
   }
 }
 
