@@ -11,6 +11,8 @@ const registrations = {
 export const problems = {
   option_invalid: (d: { option: string; expected: string; found: string; fix?: string }) =>
     `The option ${d.option} should be ${d.expected}, but is ${d.found}.${d.fix === undefined ? '' : ` ${d.fix}`}`,
+  cursor_invalid: (d: { list: string; found: string }) =>
+    `The option cursor in ${d.list} should be the cursor of another page, but is ${d.found}.`,
   option_unknown: (d: { option: string; where: string; meant: string | undefined; known: string }) =>
     `There is no option ${d.option} in ${d.where}.` +
     (d.meant !== undefined

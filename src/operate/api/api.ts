@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { ConfigError } from '../../errors/errors.ts';
-import { parseStrictly } from '../../errors/option-problems.ts';
+import { ConfigError, RingbackError } from '../../errors/errors.ts';
+import { describe, parseStrictly } from '../../errors/option-problems.ts';
+import { problems } from '../../errors/problems.ts';
 import { type Authorize, type Permission, askedPermission, requireAuthorize } from './access.ts';
 import { readJson } from './json-body.ts';
 import type { Changes } from './changes.ts';
@@ -81,7 +82,8 @@ async function resultOf(
   const act = () => route.act(operations, { id, query, body, signal, ...permission });
   const acted = route.isSearch ? searches.run(act, signal) : act();
   const result = await acted.catch((error: unknown) => {
-    throw cursorProblem(route, error) ?? error;
+    if (!(error instanceof RingbackError) || error.code !== 'cursor_invalid') throw error;
+    throw cursorProblem(route, query['cursor']);
   });
   if (result === undefined)
     throw new ApiProblem(404, 'not_found', `There is nothing at ${path}, or it has been removed.`);
@@ -173,11 +175,9 @@ function checked(
 }
 
 /** Reports a cursor that its list never gave, which only the store can tell: everything else is checked before. */
-function cursorProblem({ method, path }: Route, error: unknown): ApiProblem | undefined {
-  const ofList = /^The option cursor in \S+/;
-  if (!(error instanceof ConfigError) || !ofList.test(error.message)) return undefined;
-  const message = error.message.replace(ofList, `The option cursor in ${method} ${path}`);
-  return new ApiProblem(400, 'query_invalid', message);
+function cursorProblem({ method, path }: Route, cursor: unknown): ApiProblem {
+  const details = { list: `${method} ${path}`, found: describe(cursor) };
+  return new ApiProblem(400, 'query_invalid', problems.cursor_invalid(details));
 }
 
 /** The stream names only the lists that have changed, so it needs only the action `look`. */

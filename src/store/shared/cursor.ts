@@ -16,7 +16,7 @@ export function cursorAfter(list: List, last: number): string {
 /**
  * The number of the entry after which a page begins; undefined for the first page.
  *
- * @throws ConfigError `option_invalid` for a cursor that no page of this list has had
+ * @throws ConfigError `cursor_invalid` for a cursor that no page of this list has had
  */
 export function numberIn(list: List, cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
@@ -24,9 +24,5 @@ export function numberIn(list: List, cursor: string | undefined): number | undef
   const number = Number(last);
   // Decoding skips what isn't base64url.
   if (named === list && wholeNumber.test(last) && cursorAfter(list, number) === cursor) return number;
-  throw configError('option_invalid', {
-    option: `cursor in ${list}.list`,
-    expected: 'the cursor of another page',
-    found: describe(cursor),
-  });
+  throw configError('cursor_invalid', { list: `${list}.list`, found: describe(cursor) });
 }
