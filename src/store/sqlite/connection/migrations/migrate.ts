@@ -4,8 +4,8 @@ import { inboxMark } from '../../../../kit/sqlite.ts';
 import { schema1 } from './schema-1.ts';
 
 /**
- * The schema's history: the first entry makes schema 1, and each further one the next. Never edit an entry, because
- * databases in the field have been through it; only add new ones.
+ * The schema's history: the first entry makes schema 1, and each further one the next. Never edit a published entry,
+ * because databases in the field have been through it; only add new ones.
  */
 export const migrations: readonly string[] = [schema1];
 
