@@ -3,7 +3,7 @@ import { ringbackError } from '../../errors/errors.ts';
 import { isThenable } from '../../kit/values.ts';
 import type { Settled } from '../claims.ts';
 import type { EndedRun } from '../shared/run-to-write.ts';
-import { inTransaction, isLockedOut } from './connection/in-transaction.ts';
+import { Locked, inTransaction, isLockedOut } from './connection/in-transaction.ts';
 import type { OpenInbox } from './connection/open-inbox.ts';
 import type { Session } from './connection/session.ts';
 import { scopedDatabase } from './connection/user-database.ts';
@@ -58,11 +58,14 @@ export async function rehearse(
 /** Runs a transaction with the write lock; waits while another process has locked the database. */
 function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Promise<T> {
   return new Promise((resolve, reject) => {
-    const attempt = (): void => {
+    const attempt = (isRefused: boolean): void => {
       try {
         const inbox = session.opened();
         session.files.check();
-        resolve(inTransaction(inbox.database, () => operation(inbox), { syncs: false }));
+        // The disk has failed, and may work again before the attempt's deadline.
+        if (isRefused) throw new Locked('the disk has failed');
+        const transaction = () => inTransaction(inbox.database, () => operation(inbox), { syncs: false });
+        resolve(session.locked(transaction));
       } catch (error) {
         if (!isLockedOut(error) || session.isAbandoned) return reject(error);
         session.clock.after(lockedPause, borrow);

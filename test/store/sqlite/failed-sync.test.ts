@@ -1,4 +1,3 @@
-// @module-tag long
 /** What the writer thread does after the disk has refused a sync, on the test's own thread: no disk here does. */
 import { once } from 'node:events';
 import { MessageChannel } from 'node:worker_threads';
@@ -7,7 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { connect, openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
 import { DatabaseFiles } from '../../../src/store/sqlite/connection/database-files.ts';
 import { eventRow } from '../../../src/store/sqlite/work/record.ts';
-import { BorrowedLock } from '../../../src/store/sqlite/writer/write-lock.ts';
+import { BorrowedLock, answerRequest } from '../../../src/store/sqlite/writer/write-lock.ts';
 import { type WrittenMessage, packed } from '../../../src/store/sqlite/writer/write-message.ts';
 import { WriterThread } from '../../../src/store/sqlite/writer/writer-thread.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
@@ -41,9 +40,11 @@ async function opened() {
   const other = connect(file);
   const { port1, port2 } = new MessageChannel();
   const files = new DatabaseFiles(other, file).ids;
-  const { memory: lock } = new BorrowedLock();
-  new WriterThread({ file, files, id: 1, lock, port: port2 }).listen();
+  const lock = new BorrowedLock();
+  new WriterThread({ file, files, id: 1, lock: lock.memory, port: port2 }).listen();
   await once(port1, 'message');
+  lock.writerBegins(() => port1.postMessage('grant'));
+  const isRefused = () => new Promise<boolean>((resolve) => lock.later(resolve));
   onTestFinished(async () => {
     port1.postMessage('close');
     await once(port1, 'close');
@@ -54,12 +55,12 @@ async function opened() {
     const [{ failures }] = (await once(port1, 'message')) as [WrittenMessage];
     return failures[0]?.[1].message ?? 'written';
   };
-  return { other, record };
+  return { other, record, isRefused };
 }
 
-test('after a failed sync, nothing is written until the log is empty and the disk has taken a write', async () => {
+test('after a failed sync, nothing is written until the WAL is empty and the disk has taken a write', async () => {
   const refused = refusing();
-  const { other, record } = await opened();
+  const { other, record, isRefused } = await opened();
   expect(await record('first')).toBe('written');
   expect(await record('second')).toBe('written');
   other.exec('begin; select * from events');
@@ -67,10 +68,41 @@ test('after a failed sync, nothing is written until the log is empty and the dis
   expect(await record('third')).toBe('disk I/O error');
   refused.text = '';
   expect(await record('third')).toBe('the WAL could not be checkpointed: it is in use');
+  // What the app's own thread writes would be as unsafe.
+  expect(await isRefused()).toBe(true);
   other.exec('commit');
   refused.text = 'insert into settings';
   await expect.poll(() => record('third')).toBe('disk I/O error');
   refused.text = '';
   await expect.poll(() => record('third')).toBe('written');
   expect(other.prepare('select trace_id from events').pluck().all()).toEqual(['first', 'second', 'third']);
+});
+
+test('the writer learns of a disk that fails in a write of the app, and the app of one that has failed', () => {
+  const lock = new BorrowedLock();
+  let mayWrite = true;
+  const answers: boolean[] = [];
+  const answer = () =>
+    answers.push(
+      answerRequest(
+        lock.memory,
+        () => mayWrite,
+        () => lock.onAnswered(),
+      ),
+    );
+  lock.writerBegins(() => {});
+  const failing = () => {
+    throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
+  };
+  const written: string[] = [];
+  lock.later(() => expect(() => lock.now(failing)).toThrow('disk I/O error'));
+  answer();
+  mayWrite = false;
+  lock.later((isRefused) => written.push(isRefused ? 'refused' : 'granted'));
+  answer();
+  mayWrite = true;
+  lock.later((isRefused) => written.push(isRefused ? 'refused' : 'granted'));
+  answer();
+  expect(answers).toEqual([true, false, false]);
+  expect(written).toEqual(['refused', 'granted']);
 });

@@ -7,7 +7,7 @@
 import { once } from 'node:events';
 import { MessageChannel, type MessagePort, Worker, isMainThread, workerData } from 'node:worker_threads';
 import { turn } from '../../support/clock.ts';
-import { BorrowedLock, grantIfRequested } from '../../../src/store/sqlite/writer/write-lock.ts';
+import { BorrowedLock, answerRequest } from '../../../src/store/sqlite/writer/write-lock.ts';
 
 interface Shared {
   readonly memory: Int32Array<SharedArrayBuffer>;
@@ -56,7 +56,12 @@ function write(counts: Int32Array<SharedArrayBuffer>): void {
 }
 
 function beWriter({ memory, counts, rounds, port }: Shared): void {
-  const grant = () => grantIfRequested(memory, () => port.postMessage('granted'));
+  const grant = () =>
+    answerRequest(
+      memory,
+      () => true,
+      () => port.postMessage('answered'),
+    );
   port.postMessage('begins');
   for (let round = 0; round < rounds; round += 1) {
     write(counts);
@@ -77,7 +82,7 @@ async function beApp(rounds: number): Promise<void> {
   const worker = new Worker(new URL(import.meta.url), { workerData: shared, transferList: [port2] });
   // A thread takes seconds to start on a busy machine, and blocking the app meanwhile would exceed what it waits.
   await once(port1, 'message');
-  port1.on('message', () => lock.onGranted());
+  port1.on('message', () => lock.onAnswered());
 
   let blocking = 0;
   const waited: Promise<void>[] = [];

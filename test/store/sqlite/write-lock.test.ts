@@ -2,7 +2,7 @@
 /** Who may write; `write-lock-contention.ts` runs both threads. */
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { BorrowedLock, grantIfRequested } from '../../../src/store/sqlite/writer/write-lock.ts';
+import { BorrowedLock, answerRequest } from '../../../src/store/sqlite/writer/write-lock.ts';
 import { Script } from '../../support/process.ts';
 
 const script = (name: string) => fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
@@ -19,7 +19,11 @@ test('what waits for the lock gets it, although somebody else has given up waiti
   const written: string[] = [];
   lock.later(() => written.push('later'));
   expect(() => lock.now(() => written.push('now'))).toThrow('locked');
-  grantIfRequested(lock.memory, () => lock.onGranted());
+  answerRequest(
+    lock.memory,
+    () => true,
+    () => lock.onAnswered(),
+  );
   expect(written).toEqual(['later']);
 });
 

@@ -143,6 +143,11 @@ export function isDiskFull(error: unknown): boolean {
   return isOfKind(error, 'SQLITE_FULL');
 }
 
+/** Whether the disk has failed or is full: see `WriterThread.#failClosed`. */
+export function isDiskFailure(error: unknown): boolean {
+  return isDiskError(error) || isDiskFull(error);
+}
+
 /** Whether the file, or the folder of its WAL, can only be read. */
 export function isReadOnly(error: unknown): boolean {
   return isOfKind(error, 'SQLITE_READONLY');

@@ -24,7 +24,7 @@ const usersTimeout = 1_000;
 export class Session {
   readonly usersDatabase: InboxDatabase = inboxDatabase({
     opened: () => this.#connected(),
-    locked: (work) => this.#locked(() => this.#withBusyTimeout(() => this.#inPlace(work))),
+    locked: (work) => this.locked(() => this.#withBusyTimeout(() => this.#inPlace(work))),
   });
   readonly clock: Clock;
   readonly files: FileGuard;
@@ -221,7 +221,8 @@ export class Session {
     await this.write('membership', 'leave', [this.clock.now(), jumps]).catch(() => {});
   }
 
-  #locked<T>(work: () => T): T {
+  /** Runs a user's write, with the writer's lock. */
+  locked<T>(work: () => T): T {
     return this.#writer ? this.#writer.borrowLockNow(work) : work();
   }
 

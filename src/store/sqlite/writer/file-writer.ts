@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from 'node:worker_threads';
 import { type Clock, refProcess } from '../../../kit/clock.ts';
 import { threadFile } from '../../../kit/own-files.ts';
-import { BorrowedLock } from './write-lock.ts';
+import { BorrowedLock, type LockedWork } from './write-lock.ts';
 import {
   type WriteFailure,
   type FromWriter,
@@ -77,7 +77,7 @@ export class FileWriter extends Writer {
     return this.#queue.isOverloaded;
   }
 
-  borrowLock(work: () => void): void {
+  borrowLock(work: LockedWork): void {
     this.#lock.later(work);
   }
 
@@ -116,7 +116,7 @@ export class FileWriter extends Writer {
   };
 
   readonly #received = (message: FromWriter): void => {
-    if (message === 'granted') return this.#lock.onGranted();
+    if (message === 'answered') return this.#lock.onAnswered();
     if (message === 'ready') return this.#onReady();
     if ('replaced' in message) return this.#notices.onReplaced(message.replaced);
     this.#queue.written(message);

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers';
 import type Database from 'better-sqlite3';
+import type { LockedWork } from './write-lock.ts';
 import type { Statements } from '../connection/statements.ts';
 import { prepareWriteGroup } from './write-group.ts';
 import { groupSizeOf } from './received-writes.ts';
@@ -27,8 +28,8 @@ export class MemoryWriter extends Writer {
   }
 
   /** As with a file, not at once: the handler that asked for it goes on meanwhile. */
-  borrowLock(work: () => void): void {
-    setImmediate(work);
+  borrowLock(work: LockedWork): void {
+    setImmediate(work, false);
   }
 
   borrowLockNow<T>(work: () => T): T {

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { recordTimeout } from '../../timeouts.ts';
-import { isDiskError, isDiskFull, isLocked } from '../connection/connection.ts';
+import { isDiskFailure, isLocked } from '../connection/connection.ts';
 import { setPragma } from '../connection/pragma.ts';
 import type { Statements } from '../connection/statements.ts';
 import type { EventRow } from '../work/record.ts';
@@ -117,11 +117,6 @@ export function prepareWriteGroup(database: Database.Database, statements: State
 export function failedGroup(count: number, error: unknown): GroupWritten {
   const written = Array.from({ length: count }, () => ({ failure: failureOf(error) }));
   return { written, isChanged: false, isDiskFailure: isDiskFailure(error) };
-}
-
-/** Whether the disk has failed or is full: see `WriterThread.#failClosed`. */
-function isDiskFailure(error: unknown): boolean {
-  return isDiskError(error) || isDiskFull(error);
 }
 
 /** The failure in a form that can be sent to another thread. */

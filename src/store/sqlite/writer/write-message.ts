@@ -45,7 +45,7 @@ export interface WriteMessage {
 /** `grant`: the app's thread waits for the write lock. */
 export type ToWriter = WriteMessage | 'grant' | 'close';
 
-export type FromWriter = WrittenMessage | ReplacedMessage | 'ready' | 'granted';
+export type FromWriter = WrittenMessage | ReplacedMessage | 'ready' | 'answered';
 
 /** The outcomes of the first writes that have not been answered yet, in the order in which they were sent. */
 export interface WrittenMessage {

@@ -1,5 +1,5 @@
 /**
- * The writer thread. It makes every write of this process but users' own, so that neither the sync to disk nor a
+ * The writer thread. It makes every write of a running process but users' own, so that neither the sync to disk nor a
  * checkpoint blocks the app's event loop. All that arrives during one commit goes into the next one and shares its
  * sync. This thread never delays a write to wait for more.
  */
@@ -18,7 +18,7 @@ import {
   bytesOf,
 } from './write-message.ts';
 import { ReceivedWrites } from './received-writes.ts';
-import { grantIfRequested } from './write-lock.ts';
+import { answerRequest } from './write-lock.ts';
 import { WriterConnection } from './writer-connection.ts';
 
 /** How long to wait for another process's transaction before trying again, in milliseconds. */
@@ -27,6 +27,12 @@ const lockedPause = 5;
 const locked: WriteFailure = { message: 'database is locked', code: 'SQLITE_BUSY' };
 /** The failure of writes to files that were moved, deleted or replaced. What to do about it is reported once. */
 const replaced: WriteFailure = { message: 'the database was deleted or replaced', code: undefined };
+
+/** The failure of the first writes after the disk has failed in a write of the app's thread. */
+const failedInApp: WriteFailure = {
+  message: 'the disk has failed in a write of the app',
+  code: 'SQLITE_IOERR',
+};
 
 /** Receives writes, commits them in groups, and sends their results back. */
 export class WriterThread {
@@ -111,7 +117,10 @@ export class WriterThread {
   }
 
   #grantLock(): void {
-    grantIfRequested(this.#data.lock, () => this.#send('granted'));
+    // Of replaced files the app learns itself, which looks before and after each write.
+    const mayWrite = () => this.#isReplaced || !this.#recover();
+    const hasFailed = answerRequest(this.#data.lock, mayWrite, () => this.#send('answered'));
+    if (hasFailed) this.#failClosed(failedInApp);
   }
 
   /**

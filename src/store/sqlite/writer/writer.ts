@@ -3,6 +3,7 @@ import type { Sequence } from '../../event-record.ts';
 import type { Recording } from '../../store.ts';
 import type { ArgsOf, MethodOf, Part, ResultOf } from '../connection/statements.ts';
 import type { EventRow, RecordedRow } from '../work/record.ts';
+import type { LockedWork } from './write-lock.ts';
 import type { WriteFailure, WriteItem } from './write-message.ts';
 
 export interface WriteOptions {
@@ -41,9 +42,9 @@ export abstract class Writer {
   /** Whether an event that came now would wait longer than its sender does. */
   abstract readonly isOverloaded: boolean;
 
-  /** Runs `work` on this thread as soon as nothing else in this process writes. */
-  abstract borrowLock(work: () => void): void;
-  /** Blocks until nothing else in this process writes, and runs `work`. */
+  /** Runs `work` on this thread as soon as nothing else in this process writes, or as writing is refused. */
+  abstract borrowLock(work: LockedWork): void;
+  /** Blocks until nothing else in this process writes, and runs `work`. Throws if writing is refused. */
   abstract borrowLockNow<T>(work: () => T): T;
   /** Resolves when the writer can write. */
   abstract ready(): Promise<void>;
