@@ -27,7 +27,7 @@ const ranks = [
   ['^src/receiver/lifecycle\\.ts$'],
   ['^src/receiver/receiver\\.ts$'],
   ['^src/(prometheus|otel|fastify|nest)/'],
-  // The platform's side: what it may use is told below.
+  // The platform's side: the rules below say what it may use.
   ['^src/platform/', '^src/sandbox/'],
   ['^src/index\\.ts$', '^src/cli/', '^src/testing/'],
 ];

@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 // of them serves all.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
 
-// What stands in for a module must not be met by others that use it.
+// A module that one test replaces must not be replaced for others.
 const alone = ['test/sandbox/sitemaps-names.test.ts'];
 
 // What becomes of events doesn't depend on the store: these run on both. Within them, `test.skipIf(isOnPostgres)` marks what
@@ -59,7 +59,7 @@ export default defineConfig({
     // Tests wait for processes and disks more than they compute: on two cores, three workers take a fifth less time than
     // two.
     maxWorkers: 3,
-    // Tests tell no times: these end a test that would wait for ever, however slow and busy the machine is. No test has
+    // Tests assert no durations: these timeouts end a test that would wait for ever, however slow and busy the machine is. No test has
     // a timeout of its own, and what a test waits for it waits for with `expect.poll`; `vi.waitFor` gives up sooner.
     testTimeout: 600_000,
     hookTimeout: 600_000,

@@ -65,7 +65,7 @@ export class Rows implements Counter {
   }
 }
 
-/** The bytes on disk per event, including indexes, after the write-ahead log was emptied. */
+/** The bytes on disk per event, including indexes, after the WAL was emptied. */
 export function bytesPerEvent(file: string): number {
   const database = new Database(file);
   try {

@@ -21,7 +21,7 @@ export interface Erased {
   /** The ids of these calls, so that you can erase them in your own tables. */
   readonly callIds: readonly string[];
   /**
-   * Whether the write-ahead log was emptied. False: another process was in the way, and this is retried later. In
+   * Whether the WAL was emptied. False: another process was in the way, and this is retried later. In
    * Postgres always false: its files are left to vacuum.
    */
   readonly checkpointed: boolean;

@@ -48,7 +48,7 @@ const logEvents = {
   ],
   wal_missing: [
     'error',
-    'the last process did not end cleanly, and its write-ahead log (-wal) is missing: the last writes may be lost, unless another program, such as sqlite3, has closed the database since; find the file, and put it back before the next start',
+    'the last process did not end cleanly, and its WAL (the file that ends in -wal) is missing: the last writes may be lost, unless another program, such as sqlite3, has closed the database since; find the file, and put it back before the next start',
   ],
   transaction_left_open: [
     'error',

@@ -63,7 +63,7 @@ export interface EventCount {
 
 /** Whether erased data is gone from the files, too. */
 export interface Scrubbed {
-  /** Whether the write-ahead log is empty. */
+  /** Whether the WAL is empty. */
   readonly checkpointed: boolean;
   /** Whether the unused parts of pages hold no remains of removed data. */
   readonly compacted: boolean;

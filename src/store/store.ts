@@ -109,7 +109,7 @@ export interface Store<Transaction = UserDatabase> {
   isOverloaded?(): boolean;
   /**
    * Resolves if the store can take a delivery, and rejects if it can't; waits while another process has locked it.
-   * Takes the same way as `record`, and leaves nothing behind. A store that can't tell need not have it.
+   * Writes as `record` does, and leaves nothing behind. A store that can't tell need not have it.
    */
   probe?(): Promise<void>;
   /** The scheme pinned for this inbox, if any. */
@@ -236,7 +236,7 @@ export interface StoreFactory<Transaction = UserDatabase> {
 export type StoreNotice =
   /** The database was deleted or replaced, and nothing can be written any more. `found` ends a sentence. */
   | { readonly kind: 'replaced'; readonly found: string }
-  /** The last process crashed, and the write-ahead log that it left behind is missing. */
+  /** The last process crashed, and the WAL that it left behind is missing. */
   | { readonly kind: 'wal_missing' }
   /** User code began a transaction at this location in its files and left it open. The store rolled it back. */
   | { readonly kind: 'transaction_left_open'; readonly location: string | undefined };

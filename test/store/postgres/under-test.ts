@@ -27,7 +27,7 @@ export function postgresUnderTest({ connectionString, schemas }: SharedPostgres)
     );
   };
   return {
-    // What its transactions are is nothing to the tests that every store must pass.
+    // The tests that every store must pass don't use its transactions.
     make: (clock) =>
       new PostgresStore(
         { connectionString: undefined, pool, schema: schemaName() },

@@ -64,7 +64,7 @@ test.each(full)(
       expect(store.isOverloaded()).toBe(true);
     });
     await Promise.all(recording);
-    expect(new Set(outcomes.slice(most))).toEqual(new Set(['the database has fallen behind']));
+    expect(new Set(outcomes.slice(most))).toEqual(new Set(['the database is overloaded']));
     expect(new Set(outcomes.slice(0, most))).toEqual(new Set(['new']));
     expect(store.isOverloaded()).toBe(false);
     // There is room again, and the refused events were not stored.

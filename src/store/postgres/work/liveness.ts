@@ -113,7 +113,7 @@ export class Liveness {
   async #clearEnded(): Promise<void> {
     this.#looks += 1;
     if (this.#looks % clearedEvery !== 0) return;
-    // What was taken over is to be known all the same, and a later one removes as much.
+    // What was taken over is reported even if this fails, and the next pass removes the rest.
     await this.#parts.processes.clearEnded().catch(() => {});
   }
 

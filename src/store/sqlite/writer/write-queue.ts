@@ -93,7 +93,7 @@ export class WriteQueue {
     const { clock } = this.#hooks;
     const hasDeadline = isAwaited(item);
     if (hasDeadline && (this.isOverloaded || this.#bytes + bytesOf(item) > maxBytes))
-      return callbacks.onFailed(new Error('the database has fallen behind'));
+      return callbacks.onFailed(new Error('the database is overloaded'));
     this.#unsent.push({
       item,
       transfer,
