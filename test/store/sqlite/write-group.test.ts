@@ -49,7 +49,12 @@ test.each(['SQLITE_IOERR_FSYNC', 'SQLITE_FULL'])('after %s nothing of the group 
   refuseCommit(database, code);
   const written = prepare()(group);
   const failure = { message: 'disk I/O error', code };
-  expect(written).toEqual({ written: group.map(() => ({ failure })), isChanged: false, isDiskFailure: true });
+  expect(written).toEqual({
+    results: group.map(() => undefined),
+    failures: group.map((_, index) => [index, failure]),
+    isChanged: false,
+    diskFailure: failure,
+  });
   expect(count()).toBe(0);
 });
 
@@ -67,16 +72,17 @@ const broken = operation('settling', 'settle', [undefined]);
 test('a write that fails by itself takes no other with it', () => {
   const { prepare, count } = opened();
   const done = prepare()([...group.slice(0, 1), broken, ...group.slice(1)]);
-  const recorded = (sequence: number) => ({ value: { sequence, isClaimed: false } });
-  expect(done?.written).toMatchObject([recorded(1), { failure: {} }, recorded(2), recorded(3)]);
-  expect(done).toMatchObject({ isChanged: true, isDiskFailure: false });
+  const recorded = (sequence: number) => ({ sequence, isClaimed: false });
+  expect(done?.results).toEqual([recorded(1), undefined, recorded(2), recorded(3)]);
+  expect(done?.failures).toEqual([[1, { message: expect.any(String), code: undefined }]]);
+  expect(done).toMatchObject({ isChanged: true, diskFailure: undefined });
   expect(count()).toBe(3);
 });
 
 test('a sync is one, also if nothing else has changed the database; a probe leaves the disk alone', () => {
   const { prepare } = opened();
   const write = prepare();
-  expect(write([99])).toMatchObject({ written: [{ value: false }], isChanged: false });
+  expect(write([99])).toMatchObject({ results: [false], failures: [], isChanged: false });
   expect(write([99, operation('disk', 'sync')])).toMatchObject({ isChanged: true });
   expect(write([operation('disk', 'probe')])).toMatchObject({ isChanged: false });
 });
@@ -89,7 +95,11 @@ test.each([
   refuseCommit(database, code, 1);
   const done = prepare()([...group.slice(0, 1), broken, ...group.slice(1)]);
   const failure = { message: 'disk I/O error', code };
-  expect(done?.written.slice(2)).toEqual([{ failure }, { failure }]);
-  expect(done).toMatchObject({ isDiskFailure });
+  expect(done?.results).toEqual([{ sequence: 1, isClaimed: false }, undefined, undefined, undefined]);
+  expect(done?.failures.slice(1)).toEqual([
+    [2, failure],
+    [3, failure],
+  ]);
+  expect(done?.diskFailure).toEqual(isDiskFailure ? failure : undefined);
   expect(count()).toBe(1);
 });

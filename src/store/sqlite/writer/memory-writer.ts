@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers';
 import type Database from 'better-sqlite3';
 import type { LockedWork } from './write-lock.ts';
 import type { Statements } from '../connection/statements.ts';
-import { prepareWriteGroup } from './write-group.ts';
+import { failedGroup, prepareWriteGroup } from './write-group.ts';
 import { groupSizeOf } from './received-writes.ts';
 import type { WriteItem } from './write-message.ts';
 import { type Sendable, type WriteCallbacks, Writer, errorOf } from './writer.ts';
@@ -51,11 +51,13 @@ export class MemoryWriter extends Writer {
     const writes = this.#waiting.splice(0, groupSizeOf(this.#waiting.map(({ item }) => item)));
     if (this.#waiting.length > 0) setImmediate(() => this.#writeAll());
     // Nobody else can lock a database in memory.
-    const { written = [] } = this.#write(writes.map(({ item }) => item)) ?? {};
+    const done =
+      this.#write(writes.map(({ item }) => item)) ?? failedGroup(writes.length, 'nothing was written');
+    const reasons = new Map(done.failures);
     for (const [index, { callbacks }] of writes.entries()) {
-      const one = written[index];
-      if (one && 'value' in one) callbacks.onWritten(one.value);
-      else callbacks.onFailed(errorOf(one?.failure ?? { message: 'nothing was written', code: undefined }));
+      const failure = reasons.get(index);
+      if (failure) callbacks.onFailed(errorOf(failure));
+      else callbacks.onWritten(done.results[index]);
     }
     if (this.#waiting.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }

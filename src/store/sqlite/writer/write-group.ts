@@ -8,23 +8,22 @@ import {
   type OperationItem,
   type WriteFailure,
   type WriteItem,
+  type WrittenMessage,
   isEndOfClaim,
   isEvent,
   isOperation,
   isOutside,
 } from './write-message.ts';
 
-/** The outcome of one write: what it returned, or why it failed. */
-export type WriteResult = { readonly value: unknown } | { readonly failure: WriteFailure };
-
-export interface GroupWritten {
-  readonly written: readonly WriteResult[];
+/** The outcomes of a group's writes. */
+export interface GroupWritten extends Pick<WrittenMessage, 'results' | 'failures'> {
   /** Whether anything was changed, and so synced. */
   readonly isChanged: boolean;
-  /** Whether the disk has failed or is full: earlier commits may be missing on it. */
-  readonly isDiskFailure: boolean;
+  /** Set if the disk has failed or is full: earlier commits may be missing on it. */
+  readonly diskFailure: WriteFailure | undefined;
 }
 
+type IndexedFailure = WrittenMessage['failures'][number];
 type Method = (...args: readonly unknown[]) => unknown;
 
 /**
@@ -60,10 +59,10 @@ export function prepareWriteGroup(database: Database.Database, statements: State
     begin.run();
     try {
       const changesBefore = totalChanges.get();
-      const values = write(items);
+      const results = write(items);
       const isChanged = totalChanges.get() !== changesBefore;
       commit.run();
-      return { written: values.map((value) => ({ value })), isChanged, isDiskFailure: false };
+      return { results, failures: [], isChanged, diskFailure: undefined };
     } finally {
       // A failed statement may have ended the transaction; a failed commit has not.
       if (database.inTransaction) database.exec('rollback');
@@ -74,28 +73,30 @@ export function prepareWriteGroup(database: Database.Database, statements: State
   const oneByOne = (items: readonly WriteItem[]): GroupWritten => {
     // Another process may take the lock between two of these transactions.
     setPragma(database, `busy_timeout = ${recordTimeout}`);
-    const groups: GroupWritten[] = [];
+    const results: unknown[] = Array.from({ length: items.length });
+    const failures: IndexedFailure[] = [];
+    let isChanged = false;
+    let diskFailure: WriteFailure | undefined;
     for (const [index, item] of items.entries()) {
       try {
-        groups.push(inTransaction([item]));
+        const done = inTransaction([item]);
+        results[index] = done.results[0];
+        isChanged ||= done.isChanged;
       } catch (error) {
+        diskFailure = diskFailureOf(error);
         // If one fails at the disk, or because another process has the lock, so would the rest.
-        const isLast = isDiskFailure(error) || isLocked(error);
-        groups.push(failedGroup(isLast ? items.length - index : 1, error));
+        const isLast = diskFailure !== undefined || isLocked(error);
+        failures.push(...failuresOf(error, index, isLast ? items.length : index + 1));
         if (isLast) break;
       }
     }
     setPragma(database, 'busy_timeout = 0');
-    return {
-      written: groups.flatMap(({ written }) => written),
-      isChanged: groups.some(({ isChanged }) => isChanged),
-      isDiskFailure: groups.some((group) => group.isDiskFailure),
-    };
+    return { results, failures, isChanged, diskFailure };
   };
 
   const outside = (operation: OperationItem): GroupWritten => {
     try {
-      return { written: [{ value: run(operation) }], isChanged: true, isDiskFailure: false };
+      return { results: [run(operation)], failures: [], isChanged: true, diskFailure: undefined };
     } catch (error) {
       return failedGroup(1, error);
     }
@@ -108,15 +109,31 @@ export function prepareWriteGroup(database: Database.Database, statements: State
       return inTransaction(items);
     } catch (error) {
       if (isLocked(error)) return undefined;
-      return items.length === 1 || isDiskFailure(error) ? failedGroup(items.length, error) : oneByOne(items);
+      return items.length === 1 || diskFailureOf(error) ? failedGroup(items.length, error) : oneByOne(items);
     }
   };
 }
 
-/** What has become of writes that all failed with one error. */
+/** The outcomes of writes that all failed with one error. */
 export function failedGroup(count: number, error: unknown): GroupWritten {
-  const written = Array.from({ length: count }, () => ({ failure: failureOf(error) }));
-  return { written, isChanged: false, isDiskFailure: isDiskFailure(error) };
+  const results = Array.from({ length: count });
+  return {
+    results,
+    failures: failuresOf(error, 0, count),
+    isChanged: false,
+    diskFailure: diskFailureOf(error),
+  };
+}
+
+/** The failures of the writes from `first` to before `end`. */
+function failuresOf(error: unknown, first: number, end: number): IndexedFailure[] {
+  const failure = failureOf(error);
+  return Array.from({ length: end - first }, (_, offset) => [first + offset, failure]);
+}
+
+/** The failure, if it is the disk's: see `WriterThread.#failClosed`. */
+function diskFailureOf(error: unknown): WriteFailure | undefined {
+  return isDiskFailure(error) ? failureOf(error) : undefined;
 }
 
 /** The failure in a form that can be sent to another thread. */

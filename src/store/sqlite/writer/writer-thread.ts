@@ -14,7 +14,6 @@ import {
   type WriteFailure,
   type WriteItem,
   type WriterData,
-  type WrittenMessage,
   bytesOf,
 } from './write-message.ts';
 import { ReceivedWrites } from './received-writes.ts';
@@ -137,14 +136,11 @@ export class WriterThread {
       block(lockedPause);
       done = this.#tryToWrite(group);
     }
-    if (!done) {
-      const writes = [...group, ...this.#waiting.all()];
-      this.#send(messageOf(failedGroup(writes.length, locked), 0));
-      return writes;
-    }
-    this.#send(messageOf(done, waited()));
-    if (done.isChanged) this.#connection.checkpoints.committed(group.length, sizeOf(group));
-    return group;
+    const answered = done ? group : [...group, ...this.#waiting.all()];
+    const { results, failures, isChanged } = done ?? failedGroup(answered.length, locked);
+    this.#send({ results, failures, took: isChanged ? waited() : undefined });
+    if (isChanged) this.#connection.checkpoints.committed(group.length, sizeOf(group));
+    return answered;
   }
 
   /** Returns undefined if another process has the lock. */
@@ -153,7 +149,7 @@ export class WriterThread {
     if (failure) return failedGroup(group.length, failure);
     const done = this.#connection.write(group);
     if (!done) return undefined;
-    if (done.isDiskFailure) this.#failClosed(failureIn(done));
+    if (done.diskFailure) this.#failClosed(done.diskFailure);
     // What was written to replaced files is lost.
     return this.#noticeReplacedFiles() ? failedGroup(group.length, replaced) : done;
   }
@@ -220,19 +216,6 @@ export class WriterThread {
   }
 }
 
-function messageOf({ written, isChanged }: GroupWritten, took: number): WrittenMessage {
-  return {
-    results: written.map((one) => ('value' in one ? one.value : undefined)),
-    failures: written.flatMap((one, index) => ('failure' in one ? [[index, one.failure] as const] : [])),
-    took: isChanged ? took : undefined,
-  };
-}
-
 function sizeOf(group: readonly WriteItem[]): number {
   return group.reduce<number>((sum, item) => sum + bytesOf(item), 0);
-}
-
-function failureIn({ written }: GroupWritten): WriteFailure {
-  for (const one of written) if ('failure' in one) return one.failure;
-  return { message: 'the disk refused', code: undefined };
 }
