@@ -2,8 +2,7 @@ import { setImmediate } from 'node:timers';
 import type Database from 'better-sqlite3';
 import type { LockedWork } from './write-lock.ts';
 import type { Statements } from '../connection/statements.ts';
-import { failedGroup, prepareWriteGroup } from './write-group.ts';
-import { groupSizeOf } from './received-writes.ts';
+import { failedGroup, groupSizeOf, prepareWriteGroup } from './write-group.ts';
 import type { WriteItem } from './write-message.ts';
 import { type Sendable, type WriteCallbacks, Writer, errorOf } from './writer.ts';
 

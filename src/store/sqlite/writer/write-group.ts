@@ -9,11 +9,20 @@ import {
   type WriteFailure,
   type WriteItem,
   type WrittenMessage,
+  bytesOf,
   isEndOfClaim,
   isEvent,
   isOperation,
   isOutside,
 } from './write-message.ts';
+
+/**
+ * The bounds of a commit, so that later writes don't wait too long, and the app's thread doesn't give too many answers
+ * in one turn of its event loop. On a disk with slow syncs, they limit how many events are recorded a second; each is
+ * two writes.
+ */
+export const groupWrites = 1_024;
+export const groupBytes = 4 * 1024 * 1024;
 
 /** The outcomes of a group's writes. */
 export interface GroupWritten extends Pick<WrittenMessage, 'results' | 'failures'> {
@@ -112,6 +121,20 @@ export function prepareWriteGroup(database: Database.Database, statements: State
       return items.length === 1 || diskFailureOf(error) ? failedGroup(items.length, error) : oneByOne(items);
     }
   };
+}
+
+/** How many of the waiting writes go into the next commit. */
+export function groupSizeOf(waiting: readonly WriteItem[]): number {
+  let bytes = 0;
+  let count = 0;
+  for (const item of waiting) {
+    bytes += bytesOf(item);
+    const isAlone = isOutside(item) || (isOperation(item) && item.isAlone);
+    if (count === groupWrites || (count > 0 && (isAlone || bytes > groupBytes))) break;
+    count += 1;
+    if (isAlone) break;
+  }
+  return count;
 }
 
 /** The outcomes of writes that all failed with one error. */

@@ -98,6 +98,23 @@ export function unpacked({ writes, values, bodies }: WriteMessage): WriteItem[] 
   });
 }
 
+/**
+ * Frees the memory of the bodies of writes that were made, `waiting` being the next ones. Bodies that survive a minor
+ * garbage collection would stay until a full one, which the writer thread, making few objects, hardly ever has.
+ */
+export function freeBodies(writes: readonly WriteItem[], waiting: readonly WriteItem[]): void {
+  const next = waiting.find(isEvent);
+  const needed = next && bufferOf(next);
+  for (const buffer of new Set(writes.map(bufferOf))) {
+    // The bodies of one message share one buffer, and the next writes may have the rest of them.
+    if (buffer !== needed) buffer?.transfer(0);
+  }
+}
+
+function bufferOf(item: WriteItem): ArrayBuffer | undefined {
+  return isEvent(item) ? (item.body.buffer as ArrayBuffer) : undefined;
+}
+
 const valuesOfEvent = 14;
 
 function valuesOf(row: EventRow): unknown[] {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers';
 import { type Clock, runtimeTimer } from '../../../kit/clock.ts';
 import { recordTimeout } from '../../timeouts.ts';
-import { groupBytes, groupWrites } from './received-writes.ts';
+import { groupBytes, groupWrites } from './write-group.ts';
 import {
   type WriteFailure,
   type WriteItem,

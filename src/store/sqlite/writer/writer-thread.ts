@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { block, systemClock } from '../../../kit/clock.ts';
 import { recordTimeout, storePause } from '../../timeouts.ts';
-import { type GroupWritten, failedGroup, failureOf } from './write-group.ts';
+import { type GroupWritten, failedGroup, failureOf, groupSizeOf } from './write-group.ts';
 import {
   type FromWriter,
   type ToWriter,
@@ -15,8 +15,9 @@ import {
   type WriteItem,
   type WriterData,
   bytesOf,
+  freeBodies,
+  unpacked,
 } from './write-message.ts';
-import { ReceivedWrites } from './received-writes.ts';
 import { answerRequest } from './write-lock.ts';
 import { WriterConnection } from './writer-connection.ts';
 
@@ -37,7 +38,8 @@ const failedInApp: WriteFailure = {
 export class WriterThread {
   readonly #data: WriterData;
   readonly #port: MessagePort;
-  readonly #waiting = new ReceivedWrites();
+  /** The writes that have come in and are still to be made, in order. */
+  readonly #waiting: WriteItem[] = [];
   #connection: WriterConnection;
   /** How the disk failed, and when to try it again. */
   #diskFailure: { readonly failure: WriteFailure; readonly until: number } | undefined;
@@ -92,7 +94,7 @@ export class WriterThread {
 
   #receive(message: ToWriter): void {
     if (message === 'close') this.#isClosing = true;
-    else if (message !== 'grant') this.#waiting.add(message);
+    else if (message !== 'grant') for (const item of unpacked(message)) this.#waiting.push(item);
   }
 
   /** Receives all messages that have come in, without going back to the event loop, for the next commit. */
@@ -105,8 +107,10 @@ export class WriterThread {
   #writeAll(): void {
     this.#receiveAll();
     this.#grantLock();
-    while (!this.#waiting.isEmpty) {
-      this.#waiting.free(this.#commit(this.#waiting.nextGroup()));
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, groupSizeOf(this.#waiting));
+      const answered = this.#commit(group);
+      freeBodies(answered, this.#waiting);
       // In this order: the app asks for the lock by one message, which may be among those received here.
       if (!this.#hasEmptiedWal) this.#emptyWal();
       this.#receiveAll();
@@ -136,7 +140,7 @@ export class WriterThread {
       block(lockedPause);
       done = this.#tryToWrite(group);
     }
-    const answered = done ? group : [...group, ...this.#waiting.all()];
+    const answered = done ? group : [...group, ...this.#waiting.splice(0)];
     const { results, failures, isChanged } = done ?? failedGroup(answered.length, locked);
     this.#send({ results, failures, took: isChanged ? waited() : undefined });
     if (isChanged) this.#connection.checkpoints.committed(group.length, sizeOf(group));
