@@ -62,7 +62,6 @@ const operation = (part: OperationItem['part'], method: string, args: unknown[] 
   part,
   method,
   args,
-  isAwaited: false,
   isAlone: false,
   bytes: 0,
 });

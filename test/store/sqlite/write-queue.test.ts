@@ -12,7 +12,6 @@ const delivery = (bytes: number): WriteItem => ({
   part: 'pinnedScheme',
   method: 'unpin',
   args: [],
-  isAwaited: true,
   isAlone: false,
   bytes,
 });
@@ -26,7 +25,7 @@ function slowQueue() {
   const record = (count: number, bytes = 400) => {
     for (let index = 0; index < count; index += 1) {
       queue.add(
-        { item: delivery(bytes) },
+        { item: delivery(bytes), isAwaited: true, bytes },
         { onWritten: () => void (outcome.written += 1), onFailed: () => void (outcome.refused += 1) },
       );
     }

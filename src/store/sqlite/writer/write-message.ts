@@ -24,8 +24,6 @@ export interface OperationItem {
   readonly part: Part;
   readonly method: string;
   readonly args: readonly unknown[];
-  /** Whether a delivery's answer waits for it, and is 503 if it takes too long. */
-  readonly isAwaited: boolean;
   /** Whether it gets a transaction of its own, because it may take long. */
   readonly isAlone: boolean;
   /** How many bytes it carries. */
@@ -147,11 +145,6 @@ export function isOperation(item: WriteItem): item is OperationItem {
 /** Whether a write runs by itself, outside of any transaction. */
 export function isOutside(item: WriteItem): boolean {
   return isOperation(item) && item.part === 'scrubbing';
-}
-
-/** Whether a delivery's answer waits for a write, and is 503 if it takes too long. */
-export function isAwaited(item: WriteItem): boolean {
-  return isEvent(item) || (isOperation(item) && item.isAwaited);
 }
 
 /** How many bytes a write carries. */

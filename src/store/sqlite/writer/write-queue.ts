@@ -2,14 +2,7 @@ import { setImmediate } from 'node:timers';
 import { type Clock, runtimeTimer } from '../../../kit/clock.ts';
 import { recordTimeout } from '../../timeouts.ts';
 import { groupBytes, groupWrites } from './write-group.ts';
-import {
-  type WriteFailure,
-  type WriteItem,
-  type WrittenMessage,
-  bytesOf,
-  isAwaited,
-  isEndOfClaim,
-} from './write-message.ts';
+import { type WriteFailure, type WriteItem, type WrittenMessage, isEndOfClaim } from './write-message.ts';
 import { type Sendable, type WriteCallbacks, errorOf } from './writer.ts';
 
 /** How many writes may be in flight, so that they don't fill the memory when the disk is slow. */
@@ -29,9 +22,7 @@ const endsDelay = 2;
 const fewWrites = 2;
 
 /** A write that has not been answered, sent or unsent. */
-interface Write {
-  readonly item: WriteItem;
-  readonly transfer: readonly ArrayBuffer[];
+interface Write extends Sendable {
   /** When its sender stops waiting, by the monotonic clock; Infinity if nobody awaits it. */
   readonly deadline: number;
   readonly callbacks: WriteCallbacks;
@@ -89,21 +80,23 @@ export class WriteQueue {
   }
 
   /** Adds a write. An awaited one fails if it can't be made in time. */
-  add({ item, transfer = [] }: Sendable, callbacks: WriteCallbacks): void {
+  add({ item, isAwaited, bytes, transfer = [] }: Sendable, callbacks: WriteCallbacks): void {
     const { clock } = this.#hooks;
-    const hasDeadline = isAwaited(item);
-    if (hasDeadline && (this.isOverloaded || this.#bytes + bytesOf(item) > maxBytes))
+    if (isAwaited && (this.isOverloaded || this.#bytes + bytes > maxBytes))
       return callbacks.onFailed(new Error('the database is overloaded'));
-    this.#unsent.push({
+    const write = {
       item,
+      isAwaited,
+      bytes,
       transfer,
       callbacks,
-      deadline: hasDeadline ? clock.elapsed() + recordTimeout : Infinity,
+      deadline: isAwaited ? clock.elapsed() + recordTimeout : Infinity,
       isGivenUp: false,
-    });
-    this.#bytes += bytesOf(item);
-    if (hasDeadline) this.#cancelWatch ??= clock.after(recordTimeout, () => this.#watch());
-    this.#sendOrWait(item);
+    };
+    this.#unsent.push(write);
+    this.#bytes += bytes;
+    if (isAwaited) this.#cancelWatch ??= clock.after(recordTimeout, () => this.#watch());
+    this.#sendOrWait(write);
   }
 
   /** Takes the outcomes of the writes that were sent first. */
@@ -113,7 +106,7 @@ export class WriteQueue {
     const reasons = new Map(failures);
     const writes = this.#sent.slice(0, results.length);
     this.#sent = this.#sent.slice(results.length);
-    this.#sentAwaited -= writes.filter(({ item }) => isAwaited(item)).length;
+    this.#sentAwaited -= writes.filter(({ isAwaited }) => isAwaited).length;
     for (const [index, write] of writes.entries()) this.#end(write, results[index], reasons.get(index));
     this.#whenIdle();
   }
@@ -128,17 +121,17 @@ export class WriteQueue {
     this.#whenIdle();
   }
 
-  /** Sends the unsent writes, of which `added` is the last, now or later. */
-  #sendOrWait(added: WriteItem): void {
+  /** Sends the unsent writes, of which the given one is the last, now or later. */
+  #sendOrWait({ item, isAwaited }: Write): void {
     if (this.#unsent.length >= fullLoad) return this.#send();
     // An event that comes alone is sent at once, with the end of the previous event's claim if that is unsent. If many
     // come, it waits for the others of the same turn of the event loop, which would otherwise have to wait for its
     // commit.
     const isFirst = this.#sentAwaited === 0 && this.#lastWritten <= fewWrites;
-    if (isAwaited(added) && isFirst) return this.#send();
+    if (isAwaited && isFirst) return this.#send();
     // The end of a claim, which nobody waits for, goes along with the next event if one comes soon. Sent alone, it
     // would have a commit of its own, for which the next event would have to wait.
-    if (isEndOfClaim(added)) {
+    if (isEndOfClaim(item)) {
       // Not by the clock, which a test may have stopped: until the ends are sent, events look unhandled.
       this.#cancelEnds ??= runtimeTimer(endsDelay, () => this.#send());
       return;
@@ -160,16 +153,16 @@ export class WriteQueue {
     this.#unsent = [];
     for (const write of writes) {
       this.#sent.push(write);
-      if (isAwaited(write.item)) this.#sentAwaited += 1;
+      if (write.isAwaited) this.#sentAwaited += 1;
     }
     this.#hooks.send(
       writes.map(({ item }) => item),
-      writes.flatMap(({ transfer }) => transfer),
+      writes.flatMap(({ transfer = [] }) => transfer),
     );
   }
 
-  #end({ item, callbacks }: Write, result: unknown, failure: WriteFailure | undefined): void {
-    this.#bytes -= bytesOf(item);
+  #end({ bytes, callbacks }: Write, result: unknown, failure: WriteFailure | undefined): void {
+    this.#bytes -= bytes;
     if (failure) return callbacks.onFailed(errorOf(failure));
     // An error in one callback must not affect the other writes, which were written too.
     try {

@@ -19,9 +19,11 @@ export interface WriteOptions {
   readonly isAlone?: boolean;
 }
 
-/** A write, and the buffers in it to transfer to the writer thread instead of copying them. */
+/** A write, and what the options say of it. */
 export interface Sendable {
   readonly item: WriteItem;
+  readonly isAwaited: boolean;
+  readonly bytes: number;
   readonly transfer?: readonly ArrayBuffer[];
 }
 
@@ -60,8 +62,8 @@ export abstract class Writer {
     { isAwaited = false, bytes = 0, isAlone = false, transfer = [] }: WriteOptions = {},
     onWritten: (result: ResultOf<P, M>) => void = () => {},
   ): Promise<ResultOf<P, M>> {
-    const item = { part, method, args, isAwaited, isAlone, bytes };
-    return this.#write({ item, transfer }, (result) => {
+    const item = { part, method, args, isAlone, bytes };
+    return this.#write({ item, isAwaited, bytes, transfer }, (result) => {
       onWritten(result as ResultOf<P, M>);
       return result as ResultOf<P, M>;
     });
@@ -83,13 +85,13 @@ export abstract class Writer {
       },
       onGivenUp: written.reject,
     };
-    this.add({ item: row }, callbacks);
+    this.add({ item: row, isAwaited: true, bytes: row.body.byteLength }, callbacks);
     return { written: written.promise, claimed: claimed.promise };
   }
 
   /** Ends the claim on an event; resolves to whether it still held. */
   endClaim(sequence: Sequence): Promise<boolean> {
-    return this.#write({ item: sequence }, (isHeld) => isHeld as boolean);
+    return this.#write({ item: sequence, isAwaited: false, bytes: 0 }, (isHeld) => isHeld as boolean);
   }
 
   #write<T>(write: Sendable, resultOf: (result: unknown) => T): Promise<T> {
