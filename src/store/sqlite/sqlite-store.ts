@@ -11,7 +11,7 @@ import {
   type Settled,
   Unconfirmed,
 } from '../claims.ts';
-import type { EventRecord, Sequence } from '../event-record.ts';
+import type { EventRecord } from '../event-record.ts';
 import type { Recording, RunEnd, Store, StoreCounts, StoreNotice } from '../store.ts';
 import { retentionOn } from './admin/sqlite-retention.ts';
 import { Session } from './connection/session.ts';
@@ -21,7 +21,7 @@ import { eventsOn } from './query/sqlite-events.ts';
 import type { WrittenRows } from './connection/written-rows.ts';
 import { rehearse, settleWith } from './settle-with.ts';
 import { Liveness } from './work/liveness.ts';
-import { eventRow } from './work/record.ts';
+import { type RecordedRow, eventRow } from './work/record.ts';
 import type { ArgsOf, MethodOf, ResultOf } from './connection/statements.ts';
 
 /** The inbox in one SQLite file (or `:memory:`), which several processes on one machine may share. */
@@ -79,12 +79,28 @@ export class SqliteStore implements Store {
   }
 
   record(record: EventRecord, mayClaim: boolean): Recording {
-    const claimedOf = (sequence: Sequence) => this.#claimed.event(foundAtOnce(record, sequence));
+    const written = Promise.withResolvers<'new' | 'duplicate'>();
+    const claimed = Promise.withResolvers<ClaimedEvent | undefined>();
+    const onWritten = (result: unknown) => {
+      const { sequence, isClaimed } = result as RecordedRow;
+      // At once, not in a microtask: the watch for runs that go before the claim must begin in the order of the writes.
+      const event = isClaimed && sequence !== undefined ? foundAtOnce(record, sequence) : undefined;
+      claimed.resolve(event && this.#claimed.event(event));
+      written.resolve(sequence === undefined ? 'duplicate' : 'new');
+    };
+    const onFailed = (error: unknown) => {
+      claimed.resolve(undefined);
+      written.reject(error);
+    };
     try {
-      return this.#session.requireWriter().record(eventRow(record, mayClaim), claimedOf);
+      const item = eventRow(record, mayClaim);
+      const bytes = item.body.byteLength;
+      const onGivenUp = written.reject;
+      this.#session.requireWriter().add({ item, isAwaited: true, bytes, onWritten, onFailed, onGivenUp });
     } catch (error) {
-      return { written: Promise.reject(error), claimed: Promise.resolve(undefined) };
+      onFailed(error);
     }
+    return { written: written.promise, claimed: claimed.promise };
   }
 
   async probe(): Promise<void> {

@@ -24,10 +24,13 @@ function slowQueue() {
   const outcome = { written: 0, refused: 0 };
   const record = (count: number, bytes = 400) => {
     for (let index = 0; index < count; index += 1) {
-      queue.add(
-        { item: delivery(bytes), isAwaited: true, bytes },
-        { onWritten: () => void (outcome.written += 1), onFailed: () => void (outcome.refused += 1) },
-      );
+      queue.add({
+        item: delivery(bytes),
+        isAwaited: true,
+        bytes,
+        onWritten: () => void (outcome.written += 1),
+        onFailed: () => void (outcome.refused += 1),
+      });
     }
   };
   /** All that has been sent is committed, in so many milliseconds. */

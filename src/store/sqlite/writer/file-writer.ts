@@ -11,7 +11,7 @@ import {
   packed,
 } from './write-message.ts';
 import { WriteQueue } from './write-queue.ts';
-import { type Sendable, type WriteCallbacks, Writer, errorOf } from './writer.ts';
+import { type PendingWrite, Writer, errorOf } from './writer.ts';
 
 /** The thread's objects are short-lived, so it needs no larger young heap. */
 const resourceLimits = { maxYoungGenerationSizeMb: 3 };
@@ -94,9 +94,9 @@ export class FileWriter extends Writer {
     await this.#exited;
   }
 
-  protected add(write: Sendable, callbacks: WriteCallbacks): void {
-    if (this.#isGone) return callbacks.onFailed(errorOf(hasEnded));
-    this.#queue.add(write, callbacks);
+  add(write: PendingWrite): void {
+    if (this.#isGone) return write.onFailed(errorOf(hasEnded));
+    this.#queue.add(write);
   }
 
   readonly #sendWrites = (items: readonly WriteItem[], transfer: ArrayBuffer[]): void => {

@@ -3,13 +3,7 @@ import type Database from 'better-sqlite3';
 import type { LockedWork } from './write-lock.ts';
 import type { Statements } from '../connection/statements.ts';
 import { failedGroup, groupSizeOf, prepareWriteGroup } from './write-group.ts';
-import type { WriteItem } from './write-message.ts';
-import { type Sendable, type WriteCallbacks, Writer, errorOf } from './writer.ts';
-
-interface PendingWrite {
-  readonly item: WriteItem;
-  readonly callbacks: WriteCallbacks;
-}
+import { type PendingWrite, Writer, errorOf } from './writer.ts';
 
 /**
  * Writes to a database in memory, which belongs to one connection and thus to the app's thread. All writes of one turn
@@ -41,9 +35,9 @@ export class MemoryWriter extends Writer {
     if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  protected add({ item }: Sendable, callbacks: WriteCallbacks): void {
+  add(write: PendingWrite): void {
     if (this.#waiting.length === 0) setImmediate(() => this.#writeAll());
-    this.#waiting.push({ item, callbacks });
+    this.#waiting.push(write);
   }
 
   #writeAll(): void {
@@ -53,10 +47,10 @@ export class MemoryWriter extends Writer {
     const done =
       this.#write(writes.map(({ item }) => item)) ?? failedGroup(writes.length, 'nothing was written');
     const reasons = new Map(done.failures);
-    for (const [index, { callbacks }] of writes.entries()) {
+    for (const [index, { onWritten, onFailed }] of writes.entries()) {
       const failure = reasons.get(index);
-      if (failure) callbacks.onFailed(errorOf(failure));
-      else callbacks.onWritten(done.results[index]);
+      if (failure) onFailed(errorOf(failure));
+      else onWritten(done.results[index]);
     }
     if (this.#waiting.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }

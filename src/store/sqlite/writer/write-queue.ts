@@ -3,7 +3,7 @@ import { type Clock, runtimeTimer } from '../../../kit/clock.ts';
 import { recordTimeout } from '../../timeouts.ts';
 import { groupBytes, groupWrites } from './write-group.ts';
 import { type WriteFailure, type WriteItem, type WrittenMessage, isEndOfClaim } from './write-message.ts';
-import { type Sendable, type WriteCallbacks, errorOf } from './writer.ts';
+import { type PendingWrite, errorOf } from './writer.ts';
 
 /** How many writes may be in flight, so that they don't fill the memory when the disk is slow. */
 const maxWrites = 16_384;
@@ -21,12 +21,9 @@ const endsDelay = 2;
 /** The size of a commit when events come one by one: an event, and the end of the claim on the previous one. */
 const fewWrites = 2;
 
-/** A write that has not been answered, sent or unsent. */
-interface Write extends Sendable {
-  /** When its sender stops waiting, by the monotonic clock; Infinity if nobody awaits it. */
-  readonly deadline: number;
-  readonly callbacks: WriteCallbacks;
-  isGivenUp: boolean;
+interface Write extends PendingWrite {
+  /** When its sender stops waiting, by the monotonic clock; undefined if nobody waits, or nobody any more. */
+  deadline?: number | undefined;
 }
 
 /** What the queue needs from the owner of the writer thread. */
@@ -80,22 +77,17 @@ export class WriteQueue {
   }
 
   /** Adds a write. An awaited one fails if it can't be made in time. */
-  add({ item, isAwaited, bytes, transfer = [] }: Sendable, callbacks: WriteCallbacks): void {
+  add(write: Write): void {
     const { clock } = this.#hooks;
-    if (isAwaited && (this.isOverloaded || this.#bytes + bytes > maxBytes))
-      return callbacks.onFailed(new Error('the database is overloaded'));
-    const write = {
-      item,
-      isAwaited,
-      bytes,
-      transfer,
-      callbacks,
-      deadline: isAwaited ? clock.elapsed() + recordTimeout : Infinity,
-      isGivenUp: false,
-    };
+    const { isAwaited, bytes } = write;
+    if (isAwaited) {
+      if (this.isOverloaded || this.#bytes + bytes > maxBytes)
+        return write.onFailed(new Error('the database is overloaded'));
+      write.deadline = clock.elapsed() + recordTimeout;
+      this.#cancelWatch ??= clock.after(recordTimeout, () => this.#watch());
+    }
     this.#unsent.push(write);
     this.#bytes += bytes;
-    if (isAwaited) this.#cancelWatch ??= clock.after(recordTimeout, () => this.#watch());
     this.#sendOrWait(write);
   }
 
@@ -151,24 +143,25 @@ export class WriteQueue {
     const writes = this.#unsent;
     if (writes.length === 0) return;
     this.#unsent = [];
+    const items: WriteItem[] = [];
+    const transfers: ArrayBuffer[] = [];
     for (const write of writes) {
       this.#sent.push(write);
       if (write.isAwaited) this.#sentAwaited += 1;
+      items.push(write.item);
+      if (write.transfer) transfers.push(...write.transfer);
     }
-    this.#hooks.send(
-      writes.map(({ item }) => item),
-      writes.flatMap(({ transfer = [] }) => transfer),
-    );
+    this.#hooks.send(items, transfers);
   }
 
-  #end({ bytes, callbacks }: Write, result: unknown, failure: WriteFailure | undefined): void {
+  #end({ bytes, onWritten, onFailed }: Write, result: unknown, failure: WriteFailure | undefined): void {
     this.#bytes -= bytes;
-    if (failure) return callbacks.onFailed(errorOf(failure));
+    if (failure) return onFailed(errorOf(failure));
     // An error in one callback must not affect the other writes, which were written too.
     try {
-      callbacks.onWritten(result);
+      onWritten(result);
     } catch (error) {
-      callbacks.onFailed(error as Error);
+      onFailed(error as Error);
     }
   }
 
@@ -179,11 +172,10 @@ export class WriteQueue {
     const now = this.#hooks.clock.elapsed();
     let next = Infinity;
     for (const write of [...this.#sent, ...this.#unsent]) {
-      if (write.isGivenUp) continue;
-      if (write.deadline > now) next = Math.min(next, write.deadline);
+      const { deadline = Infinity, onFailed, onGivenUp = onFailed } = write;
+      if (deadline > now) next = Math.min(next, deadline);
       else {
-        write.isGivenUp = true;
-        const { onFailed, onGivenUp = onFailed } = write.callbacks;
+        write.deadline = undefined;
         onGivenUp(new Error('the database did not take it in time'));
       }
     }

@@ -1,8 +1,5 @@
-import type { ClaimedEvent } from '../../claims.ts';
 import type { Sequence } from '../../event-record.ts';
-import type { Recording } from '../../store.ts';
 import type { ArgsOf, MethodOf, Part, ResultOf } from '../connection/statements.ts';
-import type { EventRow, RecordedRow } from '../work/record.ts';
 import type { LockedWork } from './write-lock.ts';
 import type { WriteFailure, WriteItem } from './write-message.ts';
 
@@ -19,16 +16,11 @@ export interface WriteOptions {
   readonly isAlone?: boolean;
 }
 
-/** A write, and what the options say of it. */
-export interface Sendable {
+/** A write that has not been answered. `onWritten` or `onFailed` is called synchronously, in the order of the writes. */
+export interface PendingWrite extends Pick<WriteOptions, 'transfer'> {
   readonly item: WriteItem;
   readonly isAwaited: boolean;
   readonly bytes: number;
-  readonly transfer?: readonly ArrayBuffer[];
-}
-
-/** Callbacks for the outcome of a write, `onWritten` or `onFailed`: synchronous, and in the order of the writes. */
-export interface WriteCallbacks {
   /** Called even if nobody waits any more, because the write has taken effect. */
   readonly onWritten: (result: unknown) => void;
   readonly onFailed: (error: Error) => void;
@@ -52,7 +44,8 @@ export abstract class Writer {
   abstract ready(): Promise<void>;
   /** Waits for the writes that are left, and ends. */
   abstract close(): Promise<void>;
-  protected abstract add(write: Sendable, callbacks: WriteCallbacks): void;
+  /** Requests a write. */
+  abstract add(write: PendingWrite): void;
 
   /** Calls a method of a part of the statements. `onWritten` is called synchronously, in the order of the writes. */
   run<P extends Part, M extends MethodOf<P>>(
@@ -62,41 +55,26 @@ export abstract class Writer {
     { isAwaited = false, bytes = 0, isAlone = false, transfer = [] }: WriteOptions = {},
     onWritten: (result: ResultOf<P, M>) => void = () => {},
   ): Promise<ResultOf<P, M>> {
-    const item = { part, method, args, isAlone, bytes };
-    return this.#write({ item, isAwaited, bytes, transfer }, (result) => {
-      onWritten(result as ResultOf<P, M>);
-      return result as ResultOf<P, M>;
+    return new Promise((resolve, reject) => {
+      this.add({
+        item: { part, method, args, isAlone, bytes },
+        isAwaited,
+        bytes,
+        transfer,
+        onWritten: (result) => {
+          onWritten(result as ResultOf<P, M>);
+          resolve(result as ResultOf<P, M>);
+        },
+        onFailed: reject,
+      });
     });
-  }
-
-  /** Records an event. `claimedOf` makes the claimed event, synchronously and in the order of the writes. */
-  record(row: EventRow, claimedOf: (sequence: Sequence) => ClaimedEvent): Recording {
-    const written = Promise.withResolvers<'new' | 'duplicate'>();
-    const claimed = Promise.withResolvers<ClaimedEvent | undefined>();
-    const callbacks: WriteCallbacks = {
-      onWritten(result) {
-        const { sequence, isClaimed } = result as RecordedRow;
-        claimed.resolve(isClaimed && sequence !== undefined ? claimedOf(sequence) : undefined);
-        written.resolve(sequence === undefined ? 'duplicate' : 'new');
-      },
-      onFailed(error) {
-        claimed.resolve(undefined);
-        written.reject(error);
-      },
-      onGivenUp: written.reject,
-    };
-    this.add({ item: row, isAwaited: true, bytes: row.body.byteLength }, callbacks);
-    return { written: written.promise, claimed: claimed.promise };
   }
 
   /** Ends the claim on an event; resolves to whether it still held. */
   endClaim(sequence: Sequence): Promise<boolean> {
-    return this.#write({ item: sequence, isAwaited: false, bytes: 0 }, (isHeld) => isHeld as boolean);
-  }
-
-  #write<T>(write: Sendable, resultOf: (result: unknown) => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.add(write, { onWritten: (result) => resolve(resultOf(result)), onFailed: reject });
+      const onWritten = resolve as (isHeld: unknown) => void;
+      this.add({ item: sequence, isAwaited: false, bytes: 0, onWritten, onFailed: reject });
     });
   }
 }
