@@ -77,9 +77,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   const deleteIdentity = database.prepare(
     'delete from identities where era = ? and identity = ? and sequence = ?',
   );
-  const insertWaiting = database.prepare('insert into waiting values (?)');
-  const insertClaim = database.prepare('insert into claims values (?, ?)');
-  const newClaimCheck = prepareClaimCheck(database, holder);
+  const claimOrWait = prepareClaimsAtOnce(database, holder);
   const reconciling = prepareReconciling(database, earlier);
   const indexCalls = prepareCallIndex(database);
   const key = newIdentityKey();
@@ -123,7 +121,6 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   return (rows: readonly EventRow[]): RecordedRow[] => {
     // Many groups only end claims: they don't write the totals.
     if (rows.length === 0) return [];
-    const mayBeClaimed = newClaimCheck();
     const totals = reserve.get(rows.length) as SequenceTotals & { readonly hasReconciled: number };
     let isAnyReconciled = totals.hasReconciled === 1;
     const lastCommitted = totals.last - rows.length;
@@ -132,58 +129,52 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
       row.source === null
         ? isAnyReconciled && reconciling.wasReconciled(row, sequence)
         : reconciling.wasDelivered(row, sequence);
-    const results = rows.map((row, index) => {
+    const sequences = rows.map((row, index) => {
       const sequence = lastCommitted + 1 + index;
-      if (isKnownOtherwise(row, sequence) || !isNew(row.identity, sequence)) return duplicate;
+      if (isKnownOtherwise(row, sequence) || !isNew(row.identity, sequence)) return undefined;
       insert(row, sequence);
       if (row.source !== null) {
         reconciling.note();
         isAnyReconciled = true;
       }
       recorded += 1;
-      const isClaimed = mayBeClaimed(row);
-      const ofWork = isClaimed ? insertClaim.run(sequence, holder.id) : insertWaiting.run(sequence);
-      requireKept(ofWork.changes > 0, isClaimed ? 'claims' : 'waiting');
-      return { sequence, isClaimed };
+      return sequence;
     });
     if (recorded > 0) count.run(recorded);
     indexCalls(totals);
     earlier.written(lastCommitted);
-    return results;
+    return claimOrWait(rows, sequences);
   };
 }
 
 /**
- * Whether an event may be claimed by the write that records it. It may not if something goes before it: any unclaimed
- * event, an open run of its call, or work of another process on its call.
+ * Claims events in the write that records them, or has them wait if something goes before them: any unclaimed event, an
+ * open run of their call, or work of another process on their call. Duplicates have no sequence.
  */
-function prepareClaimCheck(database: Database.Database, holder: Holder) {
+function prepareClaimsAtOnce(database: Database.Database, holder: Holder) {
   const isAnyWaiting = database.prepare('select 1 from waiting limit 1');
   const isAnyOpen = database.prepare(`select 1 from runs ${byCall} where ${isOpen} limit 1`);
   const openOfCall = database.prepare(`select 1 from runs ${byCall} where call_id = ? and ${isOpen} limit 1`);
   const callsOfOthers = prepareCallsOfOthers(database);
+  const insertWaiting = database.prepare('insert into waiting values (?)');
+  const insertClaim = database.prepare('insert into claims values (?, ?)');
 
-  return () => {
-    let asked: { isAnyOpen: boolean; ofOthers: ReadonlySet<unknown> } | undefined;
-    let isAnyBefore = isAnyWaiting.get() !== undefined;
+  return (rows: readonly EventRow[], sequences: readonly (Sequence | undefined)[]): RecordedRow[] => {
+    const first = rows.find((_row, index) => sequences[index] !== undefined);
+    // Once one event waits, every later one has a waiting event before it.
+    let isClaimed = first?.mayClaim === true && isAnyWaiting.get() === undefined;
+    if (isClaimed) holder.ensureEntered();
+    const hasOpen = isClaimed && isAnyOpen.get() !== undefined;
+    const ofOthers = isClaimed ? callsOfOthers(holder.id) : new Set();
 
-    return ({ mayClaim, callId }: EventRow): boolean => {
-      if (!mayClaim || isAnyBefore) {
-        // This event will wait, so every later one has a waiting event before it.
-        isAnyBefore = true;
-        return false;
-      }
-      if (!asked) {
-        holder.ensureEntered();
-        asked = {
-          isAnyOpen: isAnyOpen.get() !== undefined,
-          ofOthers: callsOfOthers(holder.id),
-        };
-      }
-      if (callId === null) return true;
-      if (asked.isAnyOpen && openOfCall.get(callId)) isAnyBefore = true;
-      if (asked.ofOthers.has(callId)) isAnyBefore = true;
-      return !isAnyBefore;
-    };
+    return rows.map(({ mayClaim, callId }, index) => {
+      const sequence = sequences[index];
+      if (sequence === undefined) return duplicate;
+      if (!mayClaim || ofOthers.has(callId)) isClaimed = false;
+      if (isClaimed && hasOpen && callId !== null && openOfCall.get(callId)) isClaimed = false;
+      const ofWork = isClaimed ? insertClaim.run(sequence, holder.id) : insertWaiting.run(sequence);
+      requireKept(ofWork.changes > 0, isClaimed ? 'claims' : 'waiting');
+      return { sequence, isClaimed };
+    });
   };
 }
