@@ -128,7 +128,7 @@ export class SqliteStore implements Store {
   }
 
   claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly ClaimedRun[]> {
-    this.#session.requestCorrection();
+    this.#session.clockJumps.requestCorrection();
     const { name, order } = handler;
     return this.#inOrder('runs', [name, order === 'strict', selection], (found) =>
       found.map((run) => this.#claimed.run(run, handler)),
@@ -145,7 +145,7 @@ export class SqliteStore implements Store {
 
   requeue(run: ClaimedRun): Promise<Settled> {
     const { join } = claimOf(run).handler;
-    this.#session.requestCorrection();
+    this.#session.clockJumps.requestCorrection();
     if (join && run.callId !== undefined && !isStored(run)) return this.#arrive(run, run.callId, join);
     return this.#claimed.store(run, run.attempts, (isLast) =>
       this.#session.write('settling', 'requeue', [runToWrite(run, isLast, this.#session.clock.now())]),
@@ -161,7 +161,7 @@ export class SqliteStore implements Store {
   }
 
   async nextDue(handler: string, after?: number): Promise<number | undefined> {
-    await this.#session.correctDueTimes();
+    await this.#session.clockJumps.correct();
     return this.#session.opened().statements.claims.nextDue(handler, after);
   }
 
@@ -188,7 +188,7 @@ export class SqliteStore implements Store {
       const row = endedRun(run, end, isLast, this.#session.clock.now());
       if (isOrdinary(row))
         return (await this.#session.requireWriter().endClaim(row.sequence)) ? 'settled' : 'lost';
-      this.#session.requestCorrection();
+      this.#session.clockJumps.requestCorrection();
       return this.#session.write('settling', 'settle', [row]);
     };
     if (end.state.kind === 'due') return this.#claimed.store(run, end.attempts, write);

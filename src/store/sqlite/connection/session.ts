@@ -27,21 +27,24 @@ export class Session {
     locked: (work) => this.locked(() => this.#withBusyTimeout(() => this.#inPlace(work))),
   });
   readonly clock: Clock;
+  readonly clockJumps: ClockJumps;
   readonly files: FileGuard;
   readonly #file: string;
   readonly #mayBePart: boolean;
   #report: (notice: StoreNotice) => void = () => {};
   #stayAtExit = () => {};
   #inbox: OpenInbox | undefined;
-  #jumps: ClockJumps | undefined;
   #writer: Writer | undefined;
-  #correction: Promise<unknown> | undefined;
   #isClosed = false;
   #isAbandoned = false;
 
   constructor(file: string, clock: Clock, mayBePart: boolean) {
     this.#file = file;
     this.clock = clock;
+    this.clockJumps = new ClockJumps(clock, {
+      corrected: () => this.opened().statements.dueTimes.corrected(),
+      correct: (seen, onWritten) => this.write('dueTimes', 'correct', [seen], {}, onWritten),
+    });
     this.#mayBePart = mayBePart;
     const onLost = (found: string) => this.#report({ kind: 'replaced', found });
     this.files = new FileGuard(file, () => this.#inbox?.files, onLost);
@@ -53,7 +56,7 @@ export class Session {
 
   async open(): Promise<void> {
     const inbox = this.#connected();
-    const { database, statements } = inbox;
+    const { database } = inbox;
     // From here on, this thread no longer waits for a locked database.
     database.pragma('busy_timeout = 0');
     const writer = this.#startWriter(inbox);
@@ -64,7 +67,7 @@ export class Session {
     // Only after entering: a move writes nothing while the inbox has a process.
     if (!this.#mayBePart) requireWhole(this.#file, progressOf(database));
     if (inbox.isWalMissing) this.#report({ kind: 'wal_missing' });
-    this.#jumps = new ClockJumps(this.clock, statements.dueTimes.corrected());
+    this.clockJumps.begin();
     this.#stayAtExit = beforeExit(() => this.#endUnclosed());
   }
 
@@ -151,34 +154,6 @@ export class Session {
   }
 
   /**
-   * Corrects all due times if the wall clock has been set. Writes requested after this call find them corrected; reads
-   * do once the promise has resolved.
-   */
-  async correctDueTimes(): Promise<void> {
-    const seen = this.#jumps?.look();
-    if (seen && seen.own !== 0) {
-      const onWritten = (agreed: number) => this.#jumps?.corrected(seen, agreed);
-      this.#correction ??= this.write('dueTimes', 'correct', [seen], {}, onWritten).finally(() => {
-        this.#correction = undefined;
-      });
-    }
-    await this.#correction;
-  }
-
-  /** Corrects due times for the next writes, without waiting. If that fails, it is tried again later. */
-  requestCorrection(): void {
-    this.correctDueTimes().catch(() => {});
-  }
-
-  /** Corrects due times, and takes note of jumps that only another process has seen and corrected. */
-  async agreeOnClock(): Promise<void> {
-    const corrected = this.opened().statements.dueTimes.corrected();
-    const seen = this.#jumps?.look();
-    if (seen && seen.own === 0 && seen.agreed !== corrected) this.#jumps?.corrected(seen, corrected);
-    await this.correctDueTimes();
-  }
-
-  /**
    * Opens the inbox if it isn't open. Users may need the connection before `open`, because their own tables must exist
    * before the first handler runs.
    */
@@ -217,8 +192,7 @@ export class Session {
   /** Gives back this process's claims. If a full disk or a lock prevents it, others take them over. */
   async #leave(): Promise<void> {
     if (this.opened().statements.processes.id === 0) return;
-    const jumps = this.#jumps?.look() ?? { agreed: 0, own: 0 };
-    await this.write('membership', 'leave', [this.clock.now(), jumps]).catch(() => {});
+    await this.write('membership', 'leave', [this.clock.now(), this.clockJumps.look()]).catch(() => {});
   }
 
   /** Runs a user's write, with the writer's lock. */

@@ -34,7 +34,7 @@ export const callsOn = (session: Session): CallStore => ({
   },
 
   lookBack(join) {
-    session.requestCorrection();
+    session.clockJumps.requestCorrection();
     return session.write('joins', 'lookBack', [join, session.clock.now()]);
   },
 });

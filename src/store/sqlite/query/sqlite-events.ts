@@ -39,7 +39,7 @@ export function eventsOn(session: Session): EventStore {
 
     wouldRequeue: (step) => session.read(({ replays }) => replays.wouldRequeue(step)),
     requeue(step) {
-      session.requestCorrection();
+      session.clockJumps.requestCorrection();
       return session.write('replays', 'requeue', [step]);
     },
     wouldDismiss: (step) => session.read(({ dismissals }) => dismissals.wouldDismiss(step)),

@@ -12,36 +12,80 @@ export interface SeenJumps {
   readonly own: number;
 }
 
+/** The due times of the inbox: see `prepareDueTimes`. */
+export interface DueTimes {
+  corrected(): number;
+  /** Queues the correction before it returns. `onWritten` gets its result before any later write is answered. */
+  correct(seen: SeenJumps, onWritten: (agreed: number) => void): Promise<unknown>;
+}
+
 /**
  * Detects that the wall clock was set, by comparing it with the monotonic clock. Due times are wall times: when a
  * machine's clock is set by an hour, the inbox must neither begin an hour's retries at once nor delay them by an hour,
- * so all due times are moved once (`prepareDueTimes`).
+ * so all due times are moved once.
  */
 export class ClockJumps {
   readonly #clock: Clock;
-  #agreed: number;
+  readonly #dueTimes: DueTimes;
+  #agreed = 0;
   #own = 0;
-  /** The distance between the two clocks when last compared. */
-  #distance: number;
+  /** The distance between the two clocks when last compared; undefined before `begin`. */
+  #distance: number | undefined;
+  #correction: Promise<unknown> | undefined;
 
-  constructor(clock: Clock, agreed: number) {
+  constructor(clock: Clock, dueTimes: DueTimes) {
     this.#clock = clock;
-    this.#agreed = agreed;
-    this.#distance = distanceOf(clock);
+    this.#dueTimes = dueTimes;
+  }
+
+  /** Call when the process has entered, which may correct due times, too. Until then, no jumps are seen. */
+  begin(): void {
+    this.#agreed = this.#dueTimes.corrected();
+    this.#distance = distanceOf(this.#clock);
   }
 
   /** The jumps so far; the inbox may not be corrected for `own` yet. */
   look(): SeenJumps {
-    const jump = distanceOf(this.#clock) - this.#distance;
-    if (Math.abs(jump) > tolerance) {
-      this.#own += Math.round(jump);
-      this.#distance += jump;
+    if (this.#distance !== undefined) {
+      const jump = distanceOf(this.#clock) - this.#distance;
+      if (Math.abs(jump) > tolerance) {
+        this.#own += Math.round(jump);
+        this.#distance += jump;
+      }
     }
     return { agreed: this.#agreed, own: this.#own };
   }
 
+  /**
+   * Corrects all due times if the wall clock has been set. Writes requested after this call find them corrected; reads
+   * do once the promise has resolved.
+   */
+  async correct(): Promise<void> {
+    const seen = this.look();
+    if (seen.own !== 0) {
+      const onWritten = (agreed: number) => this.#corrected(seen, agreed);
+      this.#correction ??= this.#dueTimes.correct(seen, onWritten).finally(() => {
+        this.#correction = undefined;
+      });
+    }
+    await this.#correction;
+  }
+
+  /** Corrects due times for the next writes, without waiting. If that fails, it is tried again later. */
+  requestCorrection(): void {
+    this.correct().catch(() => {});
+  }
+
+  /** Corrects due times, and takes note of jumps that only another process has seen and corrected. */
+  async agree(): Promise<void> {
+    const corrected = this.#dueTimes.corrected();
+    const seen = this.look();
+    if (seen.own === 0 && seen.agreed !== corrected) this.#corrected(seen, corrected);
+    await this.correct();
+  }
+
   /** The inbox has been corrected for the jumps that `look` returned, and for `agreed` in all. */
-  corrected({ own }: SeenJumps, agreed: number): void {
+  #corrected({ own }: SeenJumps, agreed: number): void {
     this.look();
     this.#agreed = agreed;
     this.#own -= own;

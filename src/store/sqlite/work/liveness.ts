@@ -15,7 +15,7 @@ export class Liveness {
   /** Resolves to how many claims were taken over. */
   async keepAlive(): Promise<number> {
     const askedAt = this.#session.clock.elapsed();
-    await this.#session.agreeOnClock();
+    await this.#session.clockJumps.agree();
     const { statements, wal } = this.#session.opened();
     const { processes, claims, notedWal } = statements;
     const isAlone = !processes.hasOthers() && processes.dead().length === 0;
