@@ -12,16 +12,16 @@ const alone = ['test/sandbox/sitemaps-names.test.ts'];
 // is about SQLite.
 const flow = ['test/{calls,dispatch,operate,promises}/**/*.test.ts'];
 // These are about SQLite: its transactions, what it does about a clock that is set, and the death of processes that share a
-// file. For Postgres, test/store/postgres and test/faults/postgres.test.ts are about the like. The last lines are about what
-// a receiver keeps in memory or logs, and take thousands of events; about how the page looks and is served, and a day that
-// makes the pictures of the docs, with a file of its own; and about what the platform answers and the documents say.
+// file. For Postgres, test/store/postgres and test/faults/postgres.test.ts are about the like. The last lines are about the
+// order in which a process places what it has claimed; about how the page is served, and a day that makes the pictures of
+// the docs, with a file of its own; and about what the platform answers and the documents say.
 const onlySqlite = [
   'test/calls/{clock-set,killed,many-joins,own-tables}.test.ts',
-  'test/dispatch/{blocking,commit,draining,poison,processes,threads}.test.ts',
+  'test/dispatch/{commit,draining,poison,processes,threads}.test.ts',
   'test/operate/*-kill.test.ts',
   'test/promises/kept-through-kill.test.ts',
-  'test/{dispatch/{claimed-at-once,memory-bounds,placer},promises/no-personal-data}.test.ts',
-  'test/operate/page/{alert-to-fix,filters,serving,views}.test.ts',
+  'test/dispatch/{claimed-at-once,placer}.test.ts',
+  'test/operate/page/{alert-to-fix,serving}.test.ts',
   'test/operate/{documented-fields,reconcile-answers}.test.ts',
 ];
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, deliverAll, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import { rowsIn } from '../support/inbox.ts';
+import { isOnPostgres, rowsIn } from '../support/inbox.ts';
 import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
@@ -180,53 +180,56 @@ test('a delivery of a call that fills the memory does not scan all waiting event
   gate.open();
 });
 
-test('a delivery of a call that another process works on does not scan all due runs of it', async () => {
-  const database = temporaryDatabase();
-  const gate = new Gate();
-  const clock = new ManualClock();
-  const handled: string[] = [];
-  const handle = async ({ traceId }: { readonly traceId: string }) => {
-    if (traceId === 'held') await gate.pass();
-    handled.push(traceId);
-  };
-  const first = await started({ database, clock }, (r) =>
-    r.on('*', { name: 'handler', timeout: '1h' }, handle),
-  );
-  const send = (receiver: Receiver, traceId: string) => {
-    const body = bodyOf({ traceId, callId: 'call-1' });
-    return deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
-  };
-  await send(first.receiver, 'earlier');
-  await first.logs.until('run_done');
-  await send(first.receiver, 'held');
-  await gate.reached;
-  first.receiver.database.exec(
-    "insert into runs (sequence, handler, call_id, state, attempts, due_at) values (1, 'other', 'call-1', 'due', 1, 0)",
-  );
-  let looks = 0;
-  const store = storeAround(database, clock, (method, work) =>
-    method === 'claimRuns'
-      ? (...given) => {
-          looks += 1;
-          return work(...given);
-        }
-      : undefined,
-  );
-  // The first process has no such handler, and leaves the run alone.
-  const second = await started({ database: store, clock }, (r) =>
-    r.on('*', { name: 'handler' }, handle).on('Another.Event', { name: 'other' }, handle),
-  );
-  await expect.poll(() => looks).toBeGreaterThan(0);
-  const before = looks;
-  for (let index = 0; index < 20; index += 1) {
-    expect((await send(second.receiver, `trace-${index}`)).status).toBe(200);
-    for (let turns = 0; turns < 20; turns += 1) await turn();
-  }
-  expect(looks - before).toBeLessThan(5);
-  gate.open();
-  // The earlier one, by both handlers, the one that was held, and what came to the second process.
-  while (handled.length < 23) {
-    clock.advance(500);
-    await turn();
-  }
-});
+test.skipIf(isOnPostgres)(
+  'a delivery of a call that another process works on does not scan all due runs of it',
+  async () => {
+    const database = temporaryDatabase();
+    const gate = new Gate();
+    const clock = new ManualClock();
+    const handled: string[] = [];
+    const handle = async ({ traceId }: { readonly traceId: string }) => {
+      if (traceId === 'held') await gate.pass();
+      handled.push(traceId);
+    };
+    const first = await started({ database, clock }, (r) =>
+      r.on('*', { name: 'handler', timeout: '1h' }, handle),
+    );
+    const send = (receiver: Receiver, traceId: string) => {
+      const body = bodyOf({ traceId, callId: 'call-1' });
+      return deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    };
+    await send(first.receiver, 'earlier');
+    await first.logs.until('run_done');
+    await send(first.receiver, 'held');
+    await gate.reached;
+    first.receiver.database.exec(
+      "insert into runs (sequence, handler, call_id, state, attempts, due_at) values (1, 'other', 'call-1', 'due', 1, 0)",
+    );
+    let looks = 0;
+    const store = storeAround(database, clock, (method, work) =>
+      method === 'claimRuns'
+        ? (...given) => {
+            looks += 1;
+            return work(...given);
+          }
+        : undefined,
+    );
+    // The first process has no such handler, and leaves the run alone.
+    const second = await started({ database: store, clock }, (r) =>
+      r.on('*', { name: 'handler' }, handle).on('Another.Event', { name: 'other' }, handle),
+    );
+    await expect.poll(() => looks).toBeGreaterThan(0);
+    const before = looks;
+    for (let index = 0; index < 20; index += 1) {
+      expect((await send(second.receiver, `trace-${index}`)).status).toBe(200);
+      for (let turns = 0; turns < 20; turns += 1) await turn();
+    }
+    expect(looks - before).toBeLessThan(5);
+    gate.open();
+    // The earlier one, by both handlers, the one that was held, and what came to the second process.
+    while (handled.length < 23) {
+      clock.advance(500);
+      await turn();
+    }
+  },
+);

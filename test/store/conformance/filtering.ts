@@ -81,14 +81,14 @@ export function describeFiltering(name: string, opened: () => Promise<Store>): v
         const others = Object.entries(cursors).flatMap(([other, cursor]) => (other === listed ? [] : cursor));
         for (const cursor of ['', 'x', '1', '9'.repeat(400), ...others, `${others[0]}=`]) {
           const refusal = {
-            code: 'option_invalid',
+            code: 'cursor_invalid',
             message: expect.stringContaining(`cursor in ${listed}.list`),
           };
           await expect.soft(list(cursor)).rejects.toMatchObject(refusal);
         }
       }
       for (const cursor of [`${cursors.events}=`, ` ${cursors.events}`, cursors.events.slice(0, -1)])
-        await expect.soft(lists.events(cursor)).rejects.toMatchObject({ code: 'option_invalid' });
+        await expect.soft(lists.events(cursor)).rejects.toMatchObject({ code: 'cursor_invalid' });
       expect(tracesOf((await lists.events(cursors.events)).events)).toEqual(['a']);
       expect(idsOf((await lists.calls(cursors.calls)).calls)).toEqual(['a']);
     });
