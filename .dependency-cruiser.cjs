@@ -54,7 +54,10 @@ module.exports = {
         pathNot:
           '^src/(intake/intake|dispatch/(dispatcher|registry|claimer|placer|event-reader|attempt|settler))\\.ts$',
       },
-      to: { path: '^src/$1/', pathNot: ['^src/$1/$2\\.ts$', '^src/dispatch/(handler|outcomes|run)\\.ts$'] },
+      to: {
+        path: '^src/$1/',
+        pathNot: ['^src/$1/$2\\.ts$', '^src/dispatch/(handler|outcomes|run|loop)\\.ts$'],
+      },
     },
     {
       name: 'the-platforms-side-stands-alone',

@@ -1,6 +1,7 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Clock } from '../kit/clock.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
+import type { Loop } from './loop.ts';
 
 /** For how long claimed work is placed in one turn of the event loop, in milliseconds. */
 const share = { ofTurn: 2 };
@@ -10,14 +11,13 @@ const share = { ofTurn: 2 };
  * so that it is placed in the order in which it was claimed.
  */
 export class AfterAnswer {
-  readonly #beginReady: () => void;
+  readonly #loop: Loop;
   readonly #share: EventLoopShare;
   readonly #waiting: (() => void)[] = [];
   #working: Promise<void> | undefined;
 
-  /** `beginReady` begins the runs that have been placed. */
-  constructor(clock: Clock, beginReady: () => void) {
-    this.#beginReady = beginReady;
+  constructor(clock: Clock, loop: Loop) {
+    this.#loop = loop;
     this.#share = new EventLoopShare(clock, share);
   }
 
@@ -34,13 +34,13 @@ export class AfterAnswer {
     try {
       for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
         const wait = this.#share.whenFree();
-        if (wait) this.#beginReady();
+        if (wait) this.#loop.beginReady();
         if (wait) await wait;
         next();
       }
     } finally {
       this.#working = undefined;
-      this.#beginReady();
+      this.#loop.beginReady();
     }
   }
 }

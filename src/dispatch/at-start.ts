@@ -3,6 +3,7 @@ import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Handler } from './handler.ts';
+import type { Loop } from './loop.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import type { Sequence } from '../store/event-record.ts';
 import { storePause } from '../store/timeouts.ts';
@@ -43,8 +44,7 @@ export interface LookBackParts {
   readonly isStopping: () => boolean;
   /** Aborted when the receiver no longer waits. */
   readonly stop: AbortSignal;
-  /** Called when there may be something to run. */
-  readonly onLooked: () => void;
+  readonly loop: Loop;
 }
 
 /**
@@ -53,14 +53,14 @@ export interface LookBackParts {
  */
 export async function lookBack({ name, join }: Handler, parts: LookBackParts): Promise<void> {
   if (!join) return;
-  const { store, telemetry, clock, isStopping, stop, onLooked } = parts;
+  const { store, telemetry, clock, isStopping, stop, loop } = parts;
   const { events, within, runsAgain } = join;
   const since = clock.now() - within;
   let after: Sequence | undefined;
   while (!isStopping()) {
     try {
       after = await store.calls.lookBack({ handler: name, events, within, runsAgain, since, after });
-      onLooked();
+      loop.wake();
       if (after === undefined) return;
     } catch (error) {
       telemetry.report('dispatch_failed', { cause: messageOf(error) });

@@ -1,5 +1,6 @@
 import type { Clock } from '../kit/clock.ts';
 import type { Store } from '../store/store.ts';
+import type { AfterAnswer } from './after-answer.ts';
 import type { DueTimer } from './due-timer.ts';
 import type { Lanes } from './lanes.ts';
 import type { Placer } from './placer.ts';
@@ -20,8 +21,7 @@ export interface ClaimerParts {
   readonly dueTimer: DueTimer;
   readonly registry: Registry;
   readonly placer: Placer;
-  /** Calls functions that place claimed work, in the order of the claims. Resolves when all have been called. */
-  readonly placeAfterAnswer: (placings: readonly (() => void)[]) => Promise<void>;
+  readonly afterAnswer: AfterAnswer;
 }
 
 /** Claims as much from the inbox as there is room for: runs that are due, then new events. */
@@ -80,15 +80,15 @@ export class Claimer {
   }
 
   /**
-   * Sets the timer for the run that is due next. Handlers whose lanes are more than half full are left out: their runs
-   * are claimed when enough of those have finished.
+   * Sets the timer, which calls `look` when the next run is due. Handlers whose lanes are more than half full are left
+   * out: their runs are claimed when enough of those have finished.
    */
-  async setTimer(wake: () => void): Promise<void> {
+  async setTimer(look: () => void): Promise<void> {
     const lanes = this.#unpaused;
     const open = this.#hasRoom() ? lanes.filter(({ isHalfEmpty }) => isHalfEmpty) : [];
     const waiting = open.map(({ handler }) => handler.name);
     this.#mayBeMore ||= waiting.length < lanes.length;
-    await this.#parts.dueTimer.set(waiting, wake);
+    await this.#parts.dueTimer.set(waiting, look);
   }
 
   /** Call it when there may be new due runs. */
@@ -101,7 +101,7 @@ export class Claimer {
   }
 
   async #claimDue(lanes: Lanes): Promise<void> {
-    const { store, clock, dueTimer, placer, placeAfterAnswer } = this.#parts;
+    const { store, clock, dueTimer, placer, afterAnswer } = this.#parts;
     const { handler, isCrowded } = lanes;
     const room = this.#roomIn(lanes);
     if (isCrowded) this.#leftForCrowded.add(lanes);
@@ -119,7 +119,7 @@ export class Claimer {
     };
     await store.claimRuns(handler, selection).then((claimed) => {
       dueTimer.claimed(looking, claimed.length);
-      return placeAfterAnswer(claimed.map((run) => () => placer.placeRun(lanes, run)));
+      return afterAnswer.call(...claimed.map((run) => () => placer.placeRun(lanes, run)));
     });
   }
 
@@ -140,9 +140,9 @@ export class Claimer {
 
   /** Resolves to how many events were claimed. They are placed in the order of the claims: see the store's `record`. */
   #claimEvents(limit: number): Promise<number> {
-    const { store, placer, placeAfterAnswer } = this.#parts;
+    const { store, placer, afterAnswer } = this.#parts;
     return store.claimEvents(limit).then(async (claimed) => {
-      await placeAfterAnswer(claimed.map((event) => () => placer.placeEvent(event)));
+      await afterAnswer.call(...claimed.map((event) => () => placer.placeEvent(event)));
       return claimed.length;
     });
   }

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { BodyDecoder } from '../events/decoding.ts';
 import type { CallEvent } from '../events/model.ts';
 import { messageOf } from '../kit/error-text.ts';
+import type { CrashCounts } from '../store/claims.ts';
 import type { EventRecord } from '../store/event-record.ts';
 import type { Backlog, HistoryStore } from '../store/history-store.ts';
 import type { Recording, Store } from '../store/store.ts';
@@ -14,6 +15,7 @@ import { Heartbeat } from './heartbeat.ts';
 import { heartbeatInterval, storePause } from '../store/timeouts.ts';
 import { InFlight } from './in-flight.ts';
 import type { Lanes } from './lanes.ts';
+import type { Loop } from './loop.ts';
 import { Pauses } from './pauses.ts';
 import { Placer } from './placer.ts';
 import { PoisonRuns } from './poison.ts';
@@ -46,43 +48,32 @@ export class Dispatcher {
   #isPumping = false;
   #mustLookAgain = false;
   readonly #afterAnswer: AfterAnswer;
+  readonly #loop: Loop = {
+    beginReady: () => this.#beginReady(),
+    goOn: () => this.#goOn(),
+    wake: () => this.wake(),
+    follow: (work) => this.#inFlight.follow(work),
+  };
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     const { store, telemetry, clock } = parts;
     // Every active run listens for the stop; beyond ten listeners, Node would warn of a leak.
     setMaxListeners(0, this.#stop.signal);
-    const common = { ...parts, stop: this.#stop.signal };
+    const loop = this.#loop;
+    const common = { ...parts, stop: this.#stop.signal, loop };
     const settler = new Settler(common);
     this.#attempts = new Attempts({ ...common, settler });
-    this.#afterAnswer = new AfterAnswer(clock, () => this.#beginReady());
+    this.#afterAnswer = new AfterAnswer(clock, loop);
     this.#inFlight = new InFlight(telemetry);
-    this.#poison = new PoisonRuns(clock, () => this.#beginReady());
-    const follow = (work: Promise<unknown>) => this.#inFlight.follow(work);
-    const wake = () => this.wake();
-    this.#rates = new Rates({
-      ...parts,
-      reserve: (slots) => store.handlers.reserveStarts(slots),
-      follow,
-      onSlot: () => this.#beginReady(),
-    });
-    this.#placer = new Placer({
-      ...parts,
-      settler,
-      follow,
-      wake,
-      mayRead: (crashes) => this.#poison.mayRead(crashes),
-      onPlaced: () => this.#goOn(),
-    });
-    this.#pauses = new Pauses({ ...parts, requeue: (run) => this.#placer.requeue(run), wake });
-    const onHeartbeat = () => this.#pauses.refresh();
-    this.#heartbeat = new Heartbeat({ store, telemetry, clock, follow, onHeartbeat, onWork: wake });
-    this.#claimer = new Claimer({
-      ...parts,
-      dueTimer: new DueTimer(store, clock, heartbeatInterval),
-      placer: this.#placer,
-      placeAfterAnswer: (placings) => this.#afterAnswer.call(...placings),
-    });
+    this.#poison = new PoisonRuns(clock, loop);
+    this.#rates = new Rates({ ...common, reserve: (slots) => store.handlers.reserveStarts(slots) });
+    const mayRead = (crashes: CrashCounts) => this.#poison.mayRead(crashes);
+    this.#placer = new Placer({ ...common, settler, mayRead });
+    this.#pauses = new Pauses({ ...common, requeue: (run) => this.#placer.requeue(run) });
+    this.#heartbeat = new Heartbeat({ ...common, onHeartbeat: () => this.#pauses.refresh() });
+    const dueTimer = new DueTimer(store, clock, heartbeatInterval);
+    this.#claimer = new Claimer({ ...parts, dueTimer, placer: this.#placer, afterAnswer: this.#afterAnswer });
   }
 
   /** Whether `start` or `stop` was called: this process runs handlers, or ends those that have begun. */
@@ -267,13 +258,10 @@ export class Dispatcher {
   /** Lets each join look back, in the background, so that deliveries don't wait for it. */
   #lookBack(): void {
     const { registry, store, telemetry, clock } = this.#parts;
-    const hooks = {
-      isStopping: () => this.#state === 'stopping',
-      stop: this.#stop.signal,
-      onLooked: () => this.wake(),
-    };
+    const isStopping = () => this.#state === 'stopping';
+    const parts = { store, telemetry, clock, isStopping, stop: this.#stop.signal, loop: this.#loop };
     for (const handler of registry.handlers) {
-      if (handler.join) this.#inFlight.follow(lookBack(handler, { store, telemetry, clock, ...hooks }));
+      if (handler.join) this.#inFlight.follow(lookBack(handler, parts));
     }
   }
 }

@@ -11,7 +11,7 @@ interface Looking {
   readonly round: number;
 }
 
-/** Wakes the dispatcher when the next stored run is due: one timer, however many runs wait. */
+/** Lets the dispatcher look for work when the next stored run is due: one timer, however many runs wait. */
 export class DueTimer {
   readonly #store: Pick<Store, 'nextDue'>;
   readonly #clock: Clock;
@@ -75,17 +75,17 @@ export class DueTimer {
 
   /**
    * Sets the timer for the run of these handlers that is due first. A run may become due while the inbox is asked; then
-   * the dispatcher is woken at once.
+   * the dispatcher looks again at once.
    */
-  async set(handlers: readonly string[], wake: () => void): Promise<void> {
+  async set(handlers: readonly string[], look: () => void): Promise<void> {
     this.#cancel();
     const times: number[] = [];
     for (const handler of handlers) times.push(await this.#nextTime(handler));
     const now = this.#clock.now();
-    if (times.some((time) => time > this.#lookedAt && time <= now)) return wake();
+    if (times.some((time) => time > this.#lookedAt && time <= now)) return look();
     const next = Math.min(...times);
     // There was no room for runs that were due at the last look. Looking again without a pause would burn the CPU.
-    if (Number.isFinite(next)) this.#cancel = this.#clock.after(Math.max(1, next - now), wake);
+    if (Number.isFinite(next)) this.#cancel = this.#clock.after(Math.max(1, next - now), look);
   }
 
   cancel(): void {

@@ -5,6 +5,7 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 import { type ClaimedEvent, type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { StoredEvent } from '../store/event-store.ts';
 import { diedReading, hasDiedReading, unreadable } from './conclude.ts';
+import type { Loop } from './loop.ts';
 import type { Conclusion, OwnEvent } from './run.ts';
 import { reportUnread } from './run-log.ts';
 import type { Settler } from './settler.ts';
@@ -15,8 +16,7 @@ export interface EventReaderParts {
   readonly decoder: BodyDecoder;
   /** Resolves when an event that may be poison may be read, to a function to call after reading it. */
   readonly mayRead: (crashes: CrashCounts) => Promise<(() => void) | undefined>;
-  /** Lets a stop wait for work, and logs its error. */
-  readonly follow: (work: Promise<unknown>) => void;
+  readonly loop: Loop;
 }
 
 /** Reads events that were claimed from the inbox: their handlers depend on what is in their bytes. */
@@ -65,9 +65,9 @@ export class EventReader {
 
   /** Makes a dead letter of an event that can't be read. Others that were claimed with it go on. */
   #giveUp(stored: ClaimedEvent, conclusion: Conclusion): undefined {
-    const { telemetry, follow, settler } = this.#parts;
+    const { telemetry, loop, settler } = this.#parts;
     reportUnread(telemetry, stored, conclusion);
-    follow(settler.settleUnread(stored, conclusion));
+    loop.follow(settler.settleUnread(stored, conclusion));
   }
 }
 

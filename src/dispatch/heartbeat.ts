@@ -3,6 +3,7 @@ import type { Clock } from '../kit/clock.ts';
 import type { Store } from '../store/store.ts';
 import { heartbeatInterval } from '../store/timeouts.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
+import type { Loop } from './loop.ts';
 
 export interface HeartbeatParts {
   readonly store: Store;
@@ -10,10 +11,7 @@ export interface HeartbeatParts {
   readonly clock: Clock;
   /** Called with each heartbeat. Rejects if the inbox can't be reached. */
   readonly onHeartbeat: () => Promise<void>;
-  /** Called when there may be something to run. */
-  readonly onWork: () => void;
-  /** Lets a stop wait for work, and logs its error. */
-  readonly follow: (work: Promise<unknown>) => void;
+  readonly loop: Loop;
 }
 
 /** Reports that this process is alive, takes over the claims of dead ones, and is notified of new work in the store. */
@@ -31,7 +29,8 @@ export class Heartbeat {
   /** Makes a heartbeat at once, and then at every interval. Rejects if the first one can't reach the inbox. */
   async start(): Promise<void> {
     await this.#keepAlive();
-    this.#unsubscribe = this.#parts.store.subscribe(this.#parts.onWork);
+    const { store, loop } = this.#parts;
+    this.#unsubscribe = store.subscribe(loop.wake);
     this.#schedule();
   }
 
@@ -48,10 +47,10 @@ export class Heartbeat {
 
   #schedule(): void {
     if (this.#isStopped) return;
-    const { clock, follow } = this.#parts;
+    const { clock, loop } = this.#parts;
     this.#cancel = clock.after(heartbeatInterval, () => {
       const heartbeat = this.#heartbeat();
-      if (!this.#isDraining) follow(heartbeat);
+      if (!this.#isDraining) loop.follow(heartbeat);
     });
   }
 
@@ -66,11 +65,11 @@ export class Heartbeat {
   }
 
   async #keepAlive(): Promise<void> {
-    const { store, telemetry, onHeartbeat, onWork } = this.#parts;
+    const { store, telemetry, onHeartbeat, loop } = this.#parts;
     const { takenOver } = await store.keepAlive();
     if (takenOver > 0) {
       telemetry.report('claims_taken_over', { count: takenOver });
-      onWork();
+      loop.wake();
     }
     await onHeartbeat();
   }

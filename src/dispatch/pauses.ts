@@ -1,4 +1,5 @@
 import type { HandlerStore } from '../store/handler-store.ts';
+import type { Loop } from './loop.ts';
 import type { Run } from './run.ts';
 
 /** A handler's lanes, as far as this concerns them. */
@@ -14,8 +15,7 @@ export interface PausesParts {
   readonly registry: { readonly lanes: readonly Pausable[] };
   /** Puts a run back into the inbox. */
   readonly requeue: (run: Run) => void;
-  /** Called when there may be something to claim. */
-  readonly wake: () => void;
+  readonly loop: Loop;
 }
 
 /**
@@ -41,14 +41,14 @@ export class Pauses {
   }
 
   async #refresh(): Promise<void> {
-    const { store, registry, wake } = this.#parts;
+    const { store, registry, loop } = this.#parts;
     const paused = new Set((await store.handlers.paused()).map(({ handler }) => handler));
     for (const one of registry.lanes) {
       const isPaused = paused.has(one.handler.name);
       if (isPaused && !one.isPaused) this.#pause(one);
       if (!isPaused && one.isPaused) {
         one.isPaused = false;
-        wake();
+        loop.wake();
       }
     }
   }

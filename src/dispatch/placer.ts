@@ -12,10 +12,6 @@ import type { Run } from './run.ts';
 export interface PlacerParts extends EventReaderParts {
   readonly store: Pick<Store, 'runsOf' | 'mayPlace'>;
   readonly registry: Registry;
-  /** Called when there may be something to claim. */
-  readonly wake: () => void;
-  /** Called when something that took time to read has been placed. */
-  readonly onPlaced: () => void;
 }
 
 /** Puts the runs of claimed events, and claimed runs, into their handlers' lanes, or back into the inbox. */
@@ -64,11 +60,11 @@ export class Placer {
 
   /** Puts a run that has not begun back into the inbox. */
   requeue(run: Run): void {
-    const { follow, settler, wake } = this.#parts;
+    const { loop, settler } = this.#parts;
     const written = settler.requeue(run).finally(() => this.#lanesOf(run.handler.name)?.release(run));
     const forget = this.#requeues.add(written);
     written.then(forget, forget);
-    follow(written.then(wake));
+    loop.follow(written.then(loop.wake));
   }
 
   /** Resolves when every requeued run is in the inbox. Otherwise a claim could find runs that must wait for it. */
@@ -89,19 +85,19 @@ export class Placer {
   #inOrder(claimed: ClaimedEvent | ClaimedRun, place: () => void | Promise<void>): void {
     const placing = this.#order.next(claimed.callId, place);
     if (!placing) return;
-    const { follow, onPlaced } = this.#parts;
+    const { loop } = this.#parts;
     const { byteLength } = claimed.body;
     this.#unplacedBytes += byteLength;
-    follow(placing.finally(() => (this.#unplacedBytes -= byteLength)).then(onPlaced));
+    loop.follow(placing.finally(() => (this.#unplacedBytes -= byteLength)).then(loop.goOn));
   }
 
   #routeAndPlace(claimed: ClaimedEvent, event: CallEvent | undefined): void {
     if (!event) return;
-    const { registry, store, telemetry, follow, settler, decoder } = this.#parts;
+    const { registry, store, telemetry, loop, settler, decoder } = this.#parts;
     const matching = route(event, registry.handlers, registry.fallback);
     if (matching.length === 0) reportUnhandled(telemetry, event);
     const runs = store.runsOf(claimed, matching);
-    if (runs.length === 0) return follow(settler.finish(claimed));
+    if (runs.length === 0) return loop.follow(settler.finish(claimed));
     for (const [index, run] of runs.entries()) {
       // An event that may be poison is read again for each attempt, with a note in the inbox.
       const isRead = index === 0 && !mayBePoison(claimed);

@@ -1,5 +1,6 @@
 import type { Clock } from '../kit/clock.ts';
 import { type CrashCounts, mayBePoison } from '../store/claims.ts';
+import type { Loop } from './loop.ts';
 import type { Run } from './run.ts';
 
 /**
@@ -21,7 +22,7 @@ interface WaitingReading {
  */
 export class PoisonRuns<Lanes> {
   readonly #clock: Clock;
-  readonly #onFree: () => void;
+  readonly #loop: Loop;
   /** Lanes of which a run was alone, the latest last. */
   #hadTurn: readonly Lanes[] = [];
   /** What is alone: a run, or a reading. */
@@ -31,10 +32,9 @@ export class PoisonRuns<Lanes> {
   readonly #readings: WaitingReading[] = [];
   #isStopped = false;
 
-  /** `onFree` is called when the next may be read or begun. */
-  constructor(clock: Clock, onFree: () => void) {
+  constructor(clock: Clock, loop: Loop) {
     this.#clock = clock;
-    this.#onFree = onFree;
+    this.#loop = loop;
   }
 
   /** The lanes, in the order in which their runs may begin. */
@@ -62,7 +62,7 @@ export class PoisonRuns<Lanes> {
     if (this.#alone !== run) return;
     this.#cancelTimer();
     this.#alone = undefined;
-    if (!this.#readNext()) this.#onFree();
+    if (!this.#readNext()) this.#loop.beginReady();
   }
 
   /**

@@ -4,6 +4,7 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 import type { StartSlots } from '../store/handler-store.ts';
 import { maxReservedAhead, storePause } from '../store/timeouts.ts';
 import type { Handler } from './handler.ts';
+import type { Loop } from './loop.ts';
 
 /** How long an unused slot stays valid at least, in milliseconds. If its handler's gap is longer, that counts. */
 const minUse = 100;
@@ -21,10 +22,7 @@ export interface RatesParts {
   readonly reserve: (slots: StartSlots) => Promise<number>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** Lets a stop wait for work, and logs its error. */
-  readonly follow: (work: Promise<unknown>) => void;
-  /** Called when a run may begin, or is worth another try. */
-  readonly onSlot: () => void;
+  readonly loop: Loop;
 }
 
 /**
@@ -43,7 +41,7 @@ export class Rates {
     this.#parts = parts;
   }
 
-  /** Whether a run of the handler may begin now. If not, `onSlot` is called when one may. */
+  /** Whether a run of the handler may begin now. If not, `beginReady` is called when one may, or to try again. */
   mayBegin({ handler: { name, rate }, mayBeginNow }: Rated): boolean {
     if (!rate || mayBeginNow === 0) return true;
     const now = this.#parts.clock.elapsed();
@@ -76,16 +74,16 @@ export class Rates {
   }
 
   #wait(name: string, delay: number): void {
-    const { clock, onSlot } = this.#parts;
+    const { clock, loop } = this.#parts;
     const cancel = clock.after(delay, () => {
       this.#waiting.delete(name);
-      onSlot();
+      loop.beginReady();
     });
     this.#waiting.set(name, { cancel, at: clock.elapsed() + delay });
   }
 
   #reserve(name: string, gap: number, wanted: number): void {
-    const { reserve, clock, telemetry, follow, onSlot } = this.#parts;
+    const { reserve, clock, telemetry, loop } = this.#parts;
     const count = Math.max(1, Math.min(wanted, Math.floor(maxReservedAtOnce / gap)));
     this.#waiting.set(name, { cancel: () => {} });
     const take = (delay: number): void => {
@@ -96,12 +94,12 @@ export class Rates {
         Array.from({ length: count }, (_, index) => first + index * gap),
       );
       this.#waiting.delete(name);
-      onSlot();
+      loop.beginReady();
     };
     const fail = (error: unknown): void => {
       telemetry.report('dispatch_failed', { cause: messageOf(error) });
       this.#wait(name, storePause);
     };
-    follow(reserve({ handler: name, count, gap }).then(take, fail));
+    loop.follow(reserve({ handler: name, count, gap }).then(take, fail));
   }
 }

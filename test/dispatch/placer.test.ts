@@ -34,9 +34,7 @@ function paused(store: Store) {
     settler,
     decoder: new BodyDecoder(unlimited),
     mayRead: () => Promise.resolve(undefined),
-    follow: () => {},
-    wake: () => {},
-    onPlaced: () => {},
+    loop: { beginReady: () => {}, goOn: () => {}, wake: () => {}, follow: () => {} },
   });
   return { placer, lanes };
 }
