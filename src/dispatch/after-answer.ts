@@ -22,14 +22,14 @@ export class AfterAnswer {
   }
 
   /** Calls these functions in order. Resolves when all have been called. */
-  call(...work: readonly (() => void)[]): Promise<void> {
+  do(...work: readonly (() => void)[]): Promise<void> {
     this.#waiting.push(...work);
-    this.#working ??= this.#callAll();
+    this.#working ??= this.#doAll();
     return this.#working;
   }
 
   /** A claim may bring hundreds of events to read. This takes several turns, and deliveries are answered in between. */
-  async #callAll(): Promise<void> {
+  async #doAll(): Promise<void> {
     await endOfTurn();
     try {
       for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {

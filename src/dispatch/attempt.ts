@@ -209,8 +209,8 @@ export class Attempts {
     });
     const callSoFar = () => this.#callSoFar(run);
     const context = new AttemptContext(run, { logger, end, call: callSoFar, commit });
-    const call = () => run.handler.handle(subject, context);
-    const handle = () => this.#outsideRequests(() => span.handle(call));
+    const callHandler = () => run.handler.handle(subject, context);
+    const handle = () => this.#outsideRequests(() => span.handle(callHandler));
     const invoked = this.#reportingBlocking(run, () => this.#invoke(run, end, backoff, handle));
     onInvoked?.();
     const outcome = await invoked;

@@ -2,7 +2,7 @@ import type { Clock } from '../kit/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { AfterAnswer } from './after-answer.ts';
 import type { DueTimer } from './due-timer.ts';
-import type { Lanes } from './lanes.ts';
+import type { HandlerLanes } from './lanes.ts';
 import type { Placer } from './placer.ts';
 import type { Registry } from './registry.ts';
 
@@ -30,7 +30,7 @@ export class Claimer {
   /** Whether the inbox may hold more than was claimed. */
   #mayBeMore = false;
   /** Lanes that were crowded when their due runs were claimed, so that some may be left in the inbox. */
-  readonly #leftForCrowded = new Set<Lanes>();
+  readonly #leftForCrowded = new Set<HandlerLanes>();
   /** How many events that are being recorded have a reservation: each may need a slot in every handler's lanes. */
   #reserved = 0;
 
@@ -39,7 +39,7 @@ export class Claimer {
   }
 
   /** Reserves a slot for an event that is about to be recorded; false if there is none. */
-  reserve(): boolean {
+  reserveSlot(): boolean {
     const { placer, registry } = this.#parts;
     const { lanes } = registry;
     const room = Math.min(...lanes.map((one) => one.room)) - placer.unplaced;
@@ -49,7 +49,7 @@ export class Claimer {
   }
 
   /** Gives back a reserved slot: the event is being placed, or need not be. */
-  release(): void {
+  releaseSlot(): void {
     this.#reserved -= 1;
   }
 
@@ -70,7 +70,7 @@ export class Claimer {
    * Whether runs were left in the inbox because these lanes were crowded, and the lanes no longer are. Without claiming
    * again at once, the rest of a large call would wait for the timer, over and over.
    */
-  isNoLongerCrowded(lanes: Lanes): boolean {
+  isNoLongerCrowded(lanes: HandlerLanes): boolean {
     return this.#leftForCrowded.has(lanes) && !lanes.isCrowded;
   }
 
@@ -100,7 +100,7 @@ export class Claimer {
     this.#parts.dueTimer.cancel();
   }
 
-  async #claimDue(lanes: Lanes): Promise<void> {
+  async #claimDue(lanes: HandlerLanes): Promise<void> {
     const { store, clock, dueTimer, placer, afterAnswer } = this.#parts;
     const { handler, isCrowded } = lanes;
     const room = this.#roomIn(lanes);
@@ -119,7 +119,7 @@ export class Claimer {
     };
     await store.claimRuns(handler, selection).then((claimed) => {
       dueTimer.claimed(looking, claimed.length);
-      return afterAnswer.call(...claimed.map((run) => () => placer.placeRun(lanes, run)));
+      return afterAnswer.do(...claimed.map((run) => () => placer.placeRun(lanes, run)));
     });
   }
 
@@ -142,7 +142,7 @@ export class Claimer {
   #claimEvents(limit: number): Promise<number> {
     const { store, placer, afterAnswer } = this.#parts;
     return store.claimEvents(limit).then(async (claimed) => {
-      await afterAnswer.call(...claimed.map((event) => () => placer.placeEvent(event)));
+      await afterAnswer.do(...claimed.map((event) => () => placer.placeEvent(event)));
       return claimed.length;
     });
   }
@@ -151,7 +151,7 @@ export class Claimer {
    * How many events or runs may be claimed for these lanes. Slots are left for events that are being recorded, or are
    * claimed and not placed yet.
    */
-  #roomIn(lanes: Lanes): number {
+  #roomIn(lanes: HandlerLanes): number {
     return Math.min(maxClaimed, Math.max(0, lanes.room - this.#reserved - this.#parts.placer.unplaced));
   }
 
@@ -161,7 +161,7 @@ export class Claimer {
   }
 
   /** The lanes of handlers that are not paused. Due runs of paused handlers stay in the inbox. */
-  get #unpaused(): readonly Lanes[] {
+  get #unpaused(): readonly HandlerLanes[] {
     return this.#parts.registry.lanes.filter(({ isPaused }) => !isPaused);
   }
 }

@@ -14,7 +14,7 @@ import { DueTimer } from './due-timer.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { heartbeatInterval, storePause } from '../store/timeouts.ts';
 import { InFlight } from './in-flight.ts';
-import type { Lanes } from './lanes.ts';
+import type { HandlerLanes } from './lanes.ts';
 import type { Loop } from './loop.ts';
 import { Pauses } from './pauses.ts';
 import { Placer } from './placer.ts';
@@ -39,7 +39,7 @@ export class Dispatcher {
   readonly #inFlight: InFlight;
   readonly #pauses: Pauses;
   readonly #heartbeat: Heartbeat;
-  readonly #poison: PoisonRuns<Lanes>;
+  readonly #poison: PoisonRuns<HandlerLanes>;
   readonly #rates: Rates;
   readonly #placer: Placer;
   readonly #claimer: Claimer;
@@ -113,8 +113,8 @@ export class Dispatcher {
    * Records a new event, and runs its handlers once it has been answered. If there is room, the write that records the
    * event also claims it, which saves a transaction and a second reading.
    */
-  record(record: EventRecord, event: CallEvent): Promise<'new' | 'duplicate'> {
-    const isReserved = this.#state === 'running' && this.#claimer.reserve();
+  recordAndRun(record: EventRecord, event: CallEvent): Promise<'new' | 'duplicate'> {
+    const isReserved = this.#state === 'running' && this.#claimer.reserveSlot();
     const recording = this.#parts.store.record(record, isReserved);
     void this.#afterRecorded(recording, record, event, isReserved);
     return recording.written;
@@ -170,15 +170,15 @@ export class Dispatcher {
     const found = await claimed;
     // Also if the write was too late for the sender: the event is on disk, and the next delivery will be a duplicate.
     if (found) {
-      return this.#afterAnswer.call(() => {
+      return this.#afterAnswer.do(() => {
         observe();
-        this.#claimer.release();
+        this.#claimer.releaseSlot();
         this.#placer.placeEvent(found, event);
       });
     }
-    if (isReserved) this.#claimer.release();
+    if (isReserved) this.#claimer.releaseSlot();
     if ((await written.catch(() => 'duplicate')) !== 'new') return;
-    await this.#afterAnswer.call(observe);
+    await this.#afterAnswer.do(observe);
     this.#look();
   }
 
@@ -214,7 +214,7 @@ export class Dispatcher {
   }
 
   /** Makes an attempt of a run, and lets others begin as its slot, its call and its memory become free. */
-  async #perform(lanes: Lanes, run: Run): Promise<void> {
+  async #perform(lanes: HandlerLanes, run: Run): Promise<void> {
     let ended: Ended | undefined;
     try {
       try {

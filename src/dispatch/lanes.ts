@@ -21,7 +21,7 @@ const maxFollowing = { strict: 250, call: 2_000, none: 0 };
  * run of their call. Each handler has its own lanes and concurrency, so that one that hangs can't use up the slots of
  * its siblings.
  */
-export class Lanes {
+export class HandlerLanes {
   readonly handler: Handler;
   /** Whether a person has paused the handler: then nothing is added. */
   isPaused = false;
@@ -117,13 +117,13 @@ export class Lanes {
     this.#following += 1;
   }
 
-  /** Counts the memory of a run's body until `finish`, or `release` for a run that is not added. */
-  hold({ claimed }: Run): void {
+  /** Counts the memory of a run's body until `finish`, or `uncountBytes` for a run that is not added. */
+  countBytes({ claimed }: Run): void {
     this.#memory.take(claimed.body.byteLength);
   }
 
-  /** Call it for a run that was held and not added, or taken out, when it is in the inbox. */
-  release({ claimed }: Run): void {
+  /** Call it for a run that was counted and not added, or taken out, when it is in the inbox. */
+  uncountBytes({ claimed }: Run): void {
     this.#memory.take(-claimed.body.byteLength);
   }
 
@@ -145,7 +145,7 @@ export class Lanes {
 
   /** Removes a run after `leave`, with the memory of its body, and makes the next run of its call ready. */
   finish(run: Run): void {
-    this.release(run);
+    this.uncountBytes(run);
     const call = laneOf(run);
     if (call === undefined) return;
     const following = this.#lanes.get(call)?.shift();

@@ -1,10 +1,10 @@
 import type { CallEvent } from '../events/model.ts';
-import { Slots } from '../kit/churn.ts';
+import { Pool } from '../kit/churn.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { type ClaimedEvent, type ClaimedRun, mayBePoison } from '../store/claims.ts';
 import type { Store } from '../store/store.ts';
 import { EventReader, type EventReaderParts, readOwn } from './event-reader.ts';
-import type { Lanes } from './lanes.ts';
+import type { HandlerLanes } from './lanes.ts';
 import type { Registry } from './registry.ts';
 import { route } from './route.ts';
 import type { Run } from './run.ts';
@@ -19,7 +19,7 @@ export class Placer {
   readonly #parts: PlacerParts;
   readonly #reader: EventReader;
   readonly #order = new PlacingOrder();
-  readonly #requeues = new Slots<Promise<unknown>>();
+  readonly #requeues = new Pool<Promise<unknown>>();
   #unplacedBytes = 0;
   #isStopped = false;
 
@@ -51,7 +51,7 @@ export class Placer {
   }
 
   /** Places a stored run that was claimed. Its event is read when the run begins. */
-  placeRun(lanes: Lanes, claimed: ClaimedRun): void {
+  placeRun(lanes: HandlerLanes, claimed: ClaimedRun): void {
     if (this.#isStopped) return;
     const event = () => readOwn(this.#parts.decoder, claimed);
     const run = { handler: lanes.handler, claimed, event };
@@ -61,7 +61,7 @@ export class Placer {
   /** Puts a run that has not begun back into the inbox. */
   requeue(run: Run): void {
     const { loop, settler } = this.#parts;
-    const written = settler.requeue(run).finally(() => this.#lanesOf(run.handler.name)?.release(run));
+    const written = settler.requeue(run).finally(() => this.#lanesOf(run.handler.name)?.uncountBytes(run));
     const forget = this.#requeues.add(written);
     written.then(forget, forget);
     loop.follow(written.then(loop.wake));
@@ -78,7 +78,7 @@ export class Placer {
     this.#reader.stop();
   }
 
-  #lanesOf(name: string): Lanes | undefined {
+  #lanesOf(name: string): HandlerLanes | undefined {
     return this.#parts.registry.lanes.find(({ handler }) => handler.name === name);
   }
 
@@ -113,9 +113,9 @@ export class Placer {
    * event of a join never goes into a lane: `requeue` counts it as arrived, and the join's own run, which has a row, is
    * claimed when it is due.
    */
-  #place(lanes: Lanes, run: Run, { isStored }: { readonly isStored: boolean }): void {
+  #place(lanes: HandlerLanes, run: Run, { isStored }: { readonly isStored: boolean }): void {
     const hasRoom = !lanes.isPaused && (isStored || lanes.roomFor(run) > 0);
-    lanes.hold(run);
+    lanes.countBytes(run);
     // Called exactly once for each run, with or without room: see the store's contract.
     if (this.#parts.store.mayPlace(run.claimed) && hasRoom) lanes.add(run);
     else this.requeue(run);

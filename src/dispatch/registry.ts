@@ -2,7 +2,7 @@ import { type ConfigError, configError } from '../errors/errors.ts';
 import { describe } from '../errors/option-problems.ts';
 import type { Handler } from './handler.ts';
 import { SharedBytes } from '../kit/shared-bytes.ts';
-import { Lanes } from './lanes.ts';
+import { HandlerLanes } from './lanes.ts';
 import {
   type HandlerOptions,
   type JoinOptions,
@@ -30,7 +30,7 @@ export class Registry {
   readonly #defaults: Pick<ResolvedOptions, 'timeout' | 'retry' | 'concurrency'>;
   readonly #isStrict: boolean;
   readonly #handlers: Handler[] = [];
-  readonly #lanes: Lanes[] = [];
+  readonly #lanes: HandlerLanes[] = [];
   readonly #memory = new SharedBytes(maxBytes);
   readonly #shortDurations: (ShortDuration & { readonly handler: string })[] = [];
   #fallback: Handler | undefined;
@@ -50,7 +50,7 @@ export class Registry {
   }
 
   /** The lanes of every handler, the fallback included. */
-  get lanes(): readonly Lanes[] {
+  get lanes(): readonly HandlerLanes[] {
     return this.#lanes;
   }
 
@@ -132,7 +132,7 @@ export class Registry {
     if (this.#isClosed) throw configError('handler_too_late', { name });
     if (this.#lanes.some(({ handler: other }) => other.name === name))
       throw configError('handler_duplicate', { name });
-    this.#lanes.push(new Lanes(handler, this.#memory));
+    this.#lanes.push(new HandlerLanes(handler, this.#memory));
     this.#shortDurations.push(
       ...shortDurationsOfHandler(options).map((short) => ({ ...short, handler: name })),
     );

@@ -6,7 +6,7 @@ import { headerOf } from '../events/ids.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-bytes.ts';
-import { Slots } from '../kit/churn.ts';
+import { Pool } from '../kit/churn.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
@@ -68,7 +68,7 @@ export class Intake {
   /** The fixes that have been logged, by reason, so that a flood for one reason leaves room for the others. */
   readonly #explained = new Map<string, Set<string>>();
   /** The deliveries that have not been answered. */
-  readonly #unanswered = new Slots<InflightBody>();
+  readonly #unanswered = new Pool<InflightBody>();
   #onDrained: (() => void)[] = [];
 
   constructor(parts: IntakeParts) {

@@ -46,8 +46,8 @@ const dropsReportPeriod = 60_000;
 const keptHeaders = /^(x-webhook-|webhook-|content-type$|user-agent$)/;
 
 export interface RecorderParts {
-  /** Records an event, and dispatches it if it is new. */
-  readonly dispatcher: { record(record: EventRecord, event: CallEvent): Promise<'new' | 'duplicate'> };
+  /** Records an event, and runs its handlers if it is new. */
+  readonly dispatcher: { recordAndRun(record: EventRecord, event: CallEvent): Promise<'new' | 'duplicate'> };
   /** Observes each duplicate of an event. */
   readonly duplicates: { observe(record: EventRecord): void };
   readonly quarantine: Pick<Store['quarantine'], 'keep'>;
@@ -106,7 +106,7 @@ export class Recorder {
         return { status: 'quarantined', traceId: `sha256:${reading.digest()}`, quarantineId: id };
       }
       const record = recordOf(reading.event, reading.digest, kept, isIdSigned);
-      const status = await dispatcher.record(record, reading.event);
+      const status = await dispatcher.recordAndRun(record, reading.event);
       if (status === 'duplicate') duplicates.observe(record);
       return { status: status === 'new' ? 'accepted' : 'duplicate', traceId: reading.event.traceId };
     } catch (error) {

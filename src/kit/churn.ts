@@ -56,7 +56,7 @@ export class RenewedMap<K, V> {
  * Keeps items in flight, in no order, in slots that are reused. Unlike a `Set`, it leaves no tables behind: see
  * `RenewedMap`.
  */
-export class Slots<T extends object> {
+export class Pool<T extends object> {
   readonly #slots: (T | undefined)[] = [];
   readonly #free: number[] = [];
 

@@ -257,7 +257,7 @@ function buildReconciliation(
 ): Reconciliation {
   return new Reconciliation({
     calls: asked.calls,
-    record: (record, event) => dispatcher.record(record, event),
+    record: (record, event) => dispatcher.recordAndRun(record, event),
     telemetry,
     clock: options.clock,
     // Also bounded by `dead`: a dead letter was attempted, and may have done part of its work.

@@ -1,6 +1,6 @@
 // @module-tag long
 import { describe, expect, it } from 'vitest';
-import { RenewedMap, Slots } from '../../src/kit/churn.ts';
+import { Pool, RenewedMap } from '../../src/kit/churn.ts';
 import { bytesLeftBy } from './bytes-left.ts';
 
 describe('a renewed map', () => {
@@ -26,22 +26,22 @@ describe('a renewed map', () => {
   });
 });
 
-describe('slots', () => {
-  it('leave nothing behind of what was taken out, which a set does', async () => {
-    const [ofSlots = NaN, ofSet = NaN] = await bytesLeftBy('Slots', 'Set');
-    expect(ofSlots * 30).toBeLessThan(ofSet);
+describe('a pool', () => {
+  it('leaves nothing behind of what was taken out, which a set does', async () => {
+    const [ofPool = NaN, ofSet = NaN] = await bytesLeftBy('Pool', 'Set');
+    expect(ofPool * 30).toBeLessThan(ofSet);
   });
 
-  it('have what was added and not taken out, also when something is taken out twice', () => {
-    const slots = new Slots<{ readonly name: string }>();
-    const names = () => slots.items.map(({ name }) => name).toSorted();
-    const takeOutFirst = slots.add({ name: 'first' });
-    slots.add({ name: 'second' });
+  it('has what was added and not taken out, also when something is taken out twice', () => {
+    const pool = new Pool<{ readonly name: string }>();
+    const names = () => pool.items.map(({ name }) => name).toSorted();
+    const takeOutFirst = pool.add({ name: 'first' });
+    pool.add({ name: 'second' });
     takeOutFirst();
     expect(names()).toEqual(['second']);
-    slots.add({ name: 'third' });
+    pool.add({ name: 'third' });
     takeOutFirst();
-    slots.add({ name: 'fourth' });
+    pool.add({ name: 'fourth' });
     expect(names()).toEqual(['fourth', 'second', 'third']);
   });
 });

@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import Router from 'router';
 import { listen, urlOf } from '../../http/listening.ts';
-import { Slots } from '../../kit/churn.ts';
+import { Pool } from '../../kit/churn.ts';
 import { type Clock, pause, systemClock } from '../../kit/clock.ts';
 import { answerJson, closeAfterLingering } from '../../kit/http-bodies.ts';
 import type { Middleware } from '../../http/express.ts';
@@ -64,7 +64,7 @@ export interface Offer {
 export class HttpServer {
   readonly #server: Server;
   readonly #clock: Clock;
-  readonly #answering = new Slots<ServerResponse>();
+  readonly #answering = new Pool<ServerResponse>();
   #isDraining = false;
   /** Settled when the receiver has started; undefined from then on. */
   #starting: Promise<void> | undefined;
