@@ -19,7 +19,7 @@ import { AttemptContext, Commit, type Committed } from './context.ts';
 import { EarlyEnd, untilEnd } from './deadline.ts';
 import { type JoinTerms, type JoinedCall, type Outcome, joinedCall } from './handler.ts';
 import { interrupted, isDecision, missedDeadline, outcomeOf, reasonIn } from './outcomes.ts';
-import type { Conclusion, OwnEvent, Run } from './run.ts';
+import type { Attempt, Attempted, Conclusion, OwnEvent, Run } from './run.ts';
 import { report, reportAfterCommit, reportBlocking, reportFailedCommit, reportLost } from './run-log.ts';
 import type { Settler } from './settler.ts';
 
@@ -45,23 +45,6 @@ const share = { ofTurn: 10 };
 /** What the user's function is called with. */
 type Subject = CallEvent | JoinedCall;
 
-/** How an attempt went, and the run as it was tried. A run whose attempt was counted in advance has a row. */
-interface Tried {
-  readonly run: Run;
-  readonly conclusion: Conclusion;
-  /** Whether `ctx.commit` has settled it. */
-  readonly isSettled: boolean;
-}
-
-/** An attempt whose handler has ended, to be settled. */
-export interface Ended extends Tried {
-  readonly span: AttemptSpan;
-  /** By the monotonic clock. */
-  readonly startedAt: number;
-  /** Milliseconds until its handler ended. */
-  readonly duration: number;
-}
-
 /** Makes attempts: reads the event, calls the user's function, concludes, settles and logs. */
 export class Attempts {
   readonly #parts: AttemptParts;
@@ -82,29 +65,27 @@ export class Attempts {
    * `onInvoked` is called as soon as the handler of a run that may be poison has been called. Rejects only if the inbox
    * could not be written before the receiver stopped.
    */
-  async make(run: Run, onInvoked: () => void = () => {}): Promise<Ended | undefined> {
+  async make(run: Run, onInvoked: () => void = () => {}): Promise<Attempted | undefined> {
     const { clock, telemetry } = this.#parts;
-    const span = this.#spanOf(run);
-    const startedAt = clock.elapsed();
-    let tried: Tried | undefined;
+    const attempt = { run, span: this.#spanOf(run), startedAt: clock.elapsed() };
+    let attempted: Attempted | undefined;
     try {
       const over = concludedBefore(run);
-      if (over) tried = { run, conclusion: over, isSettled: false };
-      else if (mayBePoison(run.claimed)) tried = await this.#tryCounted(run, span, onInvoked);
-      else tried = await this.#tryUncounted(run, span);
+      if (over) attempted = this.#ended(attempt, over);
+      else if (mayBePoison(run.claimed)) attempted = await this.#tryCounted(attempt, onInvoked);
+      else attempted = await this.#tryUncounted(attempt);
     } finally {
-      if (!tried) span.end('lost', undefined);
+      if (!attempted) attempt.span.end('lost', undefined);
     }
-    if (!tried) return reportLost(telemetry, run);
-    return { ...tried, span, startedAt, duration: clock.elapsed() - startedAt };
+    return attempted ?? reportLost(telemetry, run);
   }
 
   /**
    * Writes how an attempt ended. Resolves to the state of the run, or undefined if the claim was lost. Rejects only if
    * the inbox could not be written before the receiver stopped; the claim is then given back, and the run is run again.
    */
-  async settle(ended: Ended): Promise<RunState | undefined> {
-    const { run, span, conclusion, duration } = ended;
+  async settle(attempted: Attempted): Promise<RunState | undefined> {
+    const { run, span, conclusion, duration } = attempted;
     const { clock, telemetry, activity, settler } = this.#parts;
     const { name } = run.handler;
     const { state, cause } = conclusion;
@@ -113,9 +94,10 @@ export class Attempts {
     try {
       const failure = failureOf(run.claimed, name, conclusion, duration);
       isHeld =
-        ended.isSettled || (await span.settle(() => settler.settle(run, conclusion, failure))) === 'settled';
+        attempted.isSettled ||
+        (await span.settle(() => settler.settle(run, conclusion, failure))) === 'settled';
       if (!isHeld) return reportLost(telemetry, run, cause);
-      report(telemetry, run, conclusion, clock.elapsed() - ended.startedAt);
+      report(telemetry, run, conclusion, clock.elapsed() - attempted.startedAt);
       if (cause !== 'interrupted') activity.ran(name, outcome, duration, failure?.group);
       return state;
     } finally {
@@ -128,12 +110,13 @@ export class Attempts {
    * Most attempts are counted when they end. If the process dies during one, nobody knows which run was to blame, and a
    * run that was only waiting for its turn must not lose an attempt.
    */
-  async #tryUncounted(run: Run, span: AttemptSpan): Promise<Tried> {
+  async #tryUncounted(attempt: Attempt): Promise<Attempted> {
+    const { run } = attempt;
     const subject = await this.#subjectOf(run);
-    if (!isSubject(subject)) return this.#notInvoked(run, subject);
+    if (!isSubject(subject)) return this.#notInvoked(attempt, subject);
     const wait = this.#share.whenFree(run.handler.name);
     if (wait) await wait;
-    return this.#runHandler(run, subject, span);
+    return this.#runHandler(attempt, subject);
   }
 
   /**
@@ -141,23 +124,18 @@ export class Attempts {
    * the attempt: the next crash then shows which of them is to blame. Nothing is awaited between counting the attempt
    * and calling the handler.
    */
-  async #tryCounted(run: Run, span: AttemptSpan, onInvoked: () => void): Promise<Tried | undefined> {
+  async #tryCounted(attempt: Attempt, onInvoked: () => void): Promise<Attempted | undefined> {
     const { settler } = this.#parts;
+    const { run } = attempt;
     const read = await settler.readNoted(run.claimed, () => this.#subjectOf(run));
     if (!read) return undefined;
     const subject = read.value;
-    if (!isSubject(subject)) return this.#notInvoked(run, subject);
+    if (!isSubject(subject)) return this.#notInvoked(attempt, subject);
     const claimed = await settler.countAttempt(run);
+    if (!claimed) return undefined;
     // `conclude` will count the attempt, which has been counted already.
-    return (
-      claimed &&
-      this.#runHandler(
-        { ...run, claimed: { ...claimed, attempts: claimed.attempts - 1 } },
-        subject,
-        span,
-        onInvoked,
-      )
-    );
+    const counted = { ...run, claimed: { ...claimed, attempts: claimed.attempts - 1 } };
+    return this.#runHandler({ ...attempt, run: counted }, subject, onInvoked);
   }
 
   #spanOf({ handler, claimed }: Run): AttemptSpan {
@@ -188,15 +166,21 @@ export class Attempts {
     return view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
   }
 
-  #notInvoked(run: Run, subject: Exclude<OwnEvent, CallEvent> | undefined): Tried {
+  #notInvoked(attempt: Attempt, subject: Exclude<OwnEvent, CallEvent> | undefined): Attempted {
+    const { run } = attempt;
     const conclusion = subject
       ? unreadable(subject.unreadable, run.claimed.attempts)
       : conclude(run, { kind: 'done' }, this.#parts.clock.now());
-    return { run, conclusion, isSettled: false };
+    return this.#ended(attempt, conclusion);
   }
 
-  async #runHandler(run: Run, subject: Subject, span: AttemptSpan, onInvoked?: () => void): Promise<Tried> {
+  #ended(attempt: Attempt, conclusion: Conclusion, isSettled = false): Attempted {
+    return { ...attempt, conclusion, isSettled, duration: this.#parts.clock.elapsed() - attempt.startedAt };
+  }
+
+  async #runHandler(attempt: Attempt, subject: Subject, onInvoked?: () => void): Promise<Attempted> {
     const { settler, telemetry, logger } = this.#parts;
+    const { run, span } = attempt;
     const backoff = () => this.#backoffOf(run);
     const end = new EarlyEnd();
     const commit = new Commit({
@@ -214,7 +198,7 @@ export class Attempts {
     const invoked = this.#reportingBlocking(run, () => this.#invoke(run, end, backoff, handle));
     onInvoked?.();
     const outcome = await invoked;
-    return this.#concluded(run, outcome, await commit.ended());
+    return this.#concluded(attempt, outcome, await commit.ended());
   }
 
   /**
@@ -255,17 +239,18 @@ export class Attempts {
   }
 
   /** Combines the outcome of the function with that of its commit. */
-  #concluded(run: Run, outcome: Outcome, commit: Committed): Tried {
+  #concluded(attempt: Attempt, outcome: Outcome, commit: Committed): Attempted {
     const { telemetry, clock } = this.#parts;
+    const { run } = attempt;
     if (commit === 'committed') {
       if (outcome.kind !== 'done') reportAfterCommit(telemetry, run, outcome);
-      return { run, conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: true };
+      return this.#ended(attempt, conclude(run, { kind: 'done' }, clock.now()), true);
     }
     const failure = commit === 'nothing' ? undefined : outcomeOf(commit.failed, () => this.#backoffOf(run));
     const real = outcome.kind === 'done' ? (failure ?? outcome) : outcome;
     // If the handler fails for another reason, its outcome hides that the commit, which it didn't await, failed too.
     if (failure && reasonIn(failure) !== reasonIn(real)) reportFailedCommit(telemetry, run, failure);
-    return { run, conclusion: conclude(run, real, clock.now()), isSettled: false };
+    return this.#ended(attempt, conclude(run, real, clock.now()));
   }
 
   /** The record of the run's call, computed from its events so far. */

@@ -8,7 +8,7 @@ import type { Backlog, HistoryStore } from '../store/history-store.ts';
 import type { Recording, Store } from '../store/store.ts';
 import { AfterAnswer } from './after-answer.ts';
 import { lookBack, reportHandlers } from './at-start.ts';
-import { type AttemptParts, Attempts, type Ended } from './attempt.ts';
+import { type AttemptParts, Attempts } from './attempt.ts';
 import { Claimer } from './claimer.ts';
 import { DueTimer } from './due-timer.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -21,7 +21,7 @@ import { Placer } from './placer.ts';
 import { PoisonRuns } from './poison.ts';
 import { Rates } from './rates.ts';
 import type { Registry } from './registry.ts';
-import type { Run } from './run.ts';
+import type { Attempted, Run } from './run.ts';
 import { Settler } from './settler.ts';
 
 export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' | 'store'> {
@@ -215,16 +215,16 @@ export class Dispatcher {
 
   /** Makes an attempt of a run, and lets others begin as its slot, its call and its memory become free. */
   async #perform(lanes: HandlerLanes, run: Run): Promise<void> {
-    let ended: Ended | undefined;
+    let attempted: Attempted | undefined;
     try {
       try {
-        ended = await this.#attempts.make(run, () => this.#poison.invoked(run));
+        attempted = await this.#attempts.make(run, () => this.#poison.invoked(run));
       } finally {
         // The next run begins while this one is being settled: slots are few, and one commit settles many runs.
         lanes.leave();
         this.#beginReady();
       }
-      const state = ended && (await this.#attempts.settle(ended));
+      const state = attempted && (await this.#attempts.settle(attempted));
       const isStrict = lanes.handler.order === 'strict';
       const isWaiting = state?.kind === 'due';
       // With order `strict`, the runs behind a failed one go back to the inbox until that one is done or dead. So they

@@ -36,7 +36,11 @@ export class Settler {
   }
 
   /** Writes the state of a run after an attempt, and how that failed, if it did. */
-  settle({ claimed }: Run, { state, attempts }: Conclusion, failure: Failure | undefined): Promise<Settled> {
+  settle(
+    { claimed }: Pick<Run, 'claimed'>,
+    { state, attempts }: Conclusion,
+    failure: Failure | undefined,
+  ): Promise<Settled> {
     // Read now, before a write that may take long: setting the wall clock meanwhile must not move the due time.
     const end = { state, attempts, failure, decidedAt: this.#parts.clock.now() };
     return this.persist(() => this.#parts.store.settle(claimed, end));
@@ -92,13 +96,9 @@ export class Settler {
 
   /** Makes a dead letter of an event that can't be read and therefore not routed. */
   async settleUnread(event: ClaimedEvent, conclusion: Conclusion): Promise<void> {
-    const { store, clock } = this.#parts;
-    const [run] = store.runsOf(event, [unreadEvent]);
-    if (!run) return this.finish(event);
-    const { state, attempts } = conclusion;
-    const failure = failureOf(run, run.handler, conclusion, 0);
-    const end = { state, attempts, failure, decidedAt: clock.now() };
-    await this.persist(() => store.settle(run, end));
+    const [claimed] = this.#parts.store.runsOf(event, [unreadEvent]);
+    if (!claimed) return this.finish(event);
+    await this.settle({ claimed }, conclusion, failureOf(claimed, claimed.handler, conclusion, 0));
   }
 
   /**

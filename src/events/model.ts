@@ -1,6 +1,6 @@
 /**
  * The types of data on its way in: Delivery → CallEvent → Reply. A stage checks the delivery, or takes one type and
- * returns the next. The types after the answer, Run → Outcome, are in `dispatch/handler.ts`.
+ * returns the next. The types after the answer are listed in `dispatch/run.ts`.
  */
 import type { Readable } from 'node:stream';
 import type { TrustProxy } from '../kit/trust-proxy.ts';

@@ -84,8 +84,8 @@ export async function tryRun(handler: Handler, stored: StoredEvent, parts: Trial
     readingCrashes: 0,
   };
   const run = { handler, claimed, event: () => readOwn(decoder, stored) };
-  const ended = await attempts.make(run);
-  if (ended) await attempts.settle(ended);
+  const attempted = await attempts.make(run);
+  if (attempted) await attempts.settle(attempted);
   return { ending, failure, rows };
 }
 
