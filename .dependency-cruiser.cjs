@@ -1,5 +1,9 @@
 // Imports point one way: every part may use the ranks above it in this list, never those below, and the
 // parts of one rank not each other. Type imports count. ARCHITECTURE.md explains the ranks.
+
+// The files of dispatch that call its stages.
+const callers = 'dispatcher|registry|claimer|placer|event-reader|attempt|settler';
+
 const ranks = [
   ['^src/kit/'],
   ['^src/errors/', '^src/events/model\\.ts$'],
@@ -15,14 +19,11 @@ const ranks = [
   ],
   [
     '^src/intake/(?!intake\\.ts)',
-    '^src/dispatch/(?!(handler|outcomes|run|dispatcher|registry|claimer|placer|event-reader|attempt|settler)\\.ts)',
+    `^src/dispatch/(?!(handler|outcomes|run|${callers})\\.ts)`,
     '^src/operate/',
     '^src/http/(?!listening\\.ts)',
   ],
-  [
-    '^src/intake/intake\\.ts$',
-    '^src/dispatch/(dispatcher|registry|claimer|placer|event-reader|attempt|settler)\\.ts$',
-  ],
+  ['^src/intake/intake\\.ts$', `^src/dispatch/(${callers})\\.ts$`],
   ['^src/receiver/wiring\\.ts$'],
   ['^src/receiver/lifecycle\\.ts$'],
   ['^src/receiver/receiver\\.ts$'],
@@ -31,6 +32,14 @@ const ranks = [
   ['^src/platform/', '^src/sandbox/'],
   ['^src/index\\.ts$', '^src/cli/', '^src/testing/'],
 ];
+
+const stages = {
+  path: '^src/(intake|dispatch)/([^/]+)\\.ts$',
+  pathNot: `^src/(intake/intake|dispatch/(${callers}))\\.ts$`,
+};
+
+// What stages look at and change, and only their callers make.
+const shared = '^src/(intake/inflight-bodies|dispatch/lanes)\\.ts$';
 
 const upward = ranks.slice(0, -1).map((paths, rank) => ({
   name: `rank-${rank}-imports-downward`,
@@ -47,17 +56,19 @@ module.exports = {
     {
       name: 'stages-stand-alone',
       comment:
-        'A stage takes the shape before it and returns the next; only the file that calls them in order knows them all.',
+        'A stage takes the shape before it and returns the next; only the files that call them in order know others.',
       severity: 'error',
-      from: {
-        path: '^src/(intake|dispatch)/([^/]+)\\.ts$',
-        pathNot:
-          '^src/(intake/intake|dispatch/(dispatcher|registry|claimer|placer|event-reader|attempt|settler))\\.ts$',
-      },
+      from: stages,
       to: {
         path: '^src/$1/',
-        pathNot: ['^src/$1/$2\\.ts$', '^src/dispatch/(handler|outcomes|run|loop)\\.ts$'],
+        pathNot: ['^src/$1/$2\\.ts$', '^src/dispatch/(handler|outcomes|run|loop)\\.ts$', shared],
       },
+    },
+    {
+      name: 'of-what-they-share-stages-take-the-types-alone',
+      severity: 'error',
+      from: stages,
+      to: { path: shared, dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'the-platforms-side-stands-alone',

@@ -39,7 +39,7 @@ export class Dispatcher {
   readonly #inFlight: InFlight;
   readonly #pauses: Pauses;
   readonly #heartbeat: Heartbeat;
-  readonly #poison: PoisonRuns<HandlerLanes>;
+  readonly #poison: PoisonRuns;
   readonly #rates: Rates;
   readonly #placer: Placer;
   readonly #claimer: Claimer;

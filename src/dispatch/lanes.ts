@@ -99,7 +99,7 @@ export class HandlerLanes {
     return this.#active > 0;
   }
 
-  /** How many ready runs have a slot. */
+  /** How many ready runs have a slot: they could begin now, were it not for the handler's rate. */
   get mayBeginNow(): number {
     return Math.min(this.#ready.length, Math.max(0, this.handler.concurrency - this.#active));
   }

@@ -1,18 +1,11 @@
 import type { HandlerStore } from '../store/handler-store.ts';
+import type { HandlerLanes } from './lanes.ts';
 import type { Loop } from './loop.ts';
 import type { Run } from './run.ts';
 
-/** A handler's lanes, as far as this concerns them. */
-interface Pausable {
-  readonly handler: { readonly name: string };
-  isPaused: boolean;
-  /** Takes out the runs that have not begun. */
-  takeWaiting(): readonly Run[];
-}
-
 export interface PausesParts {
   readonly store: { readonly handlers: Pick<HandlerStore, 'paused'> };
-  readonly registry: { readonly lanes: readonly Pausable[] };
+  readonly registry: { readonly lanes: readonly HandlerLanes[] };
   /** Puts a run back into the inbox. */
   readonly requeue: (run: Run) => void;
   readonly loop: Loop;
@@ -43,18 +36,18 @@ export class Pauses {
   async #refresh(): Promise<void> {
     const { store, registry, loop } = this.#parts;
     const paused = new Set((await store.handlers.paused()).map(({ handler }) => handler));
-    for (const one of registry.lanes) {
-      const isPaused = paused.has(one.handler.name);
-      if (isPaused && !one.isPaused) this.#pause(one);
-      if (!isPaused && one.isPaused) {
-        one.isPaused = false;
+    for (const lanes of registry.lanes) {
+      const isPaused = paused.has(lanes.handler.name);
+      if (isPaused && !lanes.isPaused) this.#pause(lanes);
+      if (!isPaused && lanes.isPaused) {
+        lanes.isPaused = false;
         loop.wake();
       }
     }
   }
 
-  #pause(one: Pausable): void {
-    one.isPaused = true;
-    for (const run of one.takeWaiting()) this.#parts.requeue(run);
+  #pause(lanes: HandlerLanes): void {
+    lanes.isPaused = true;
+    for (const run of lanes.takeWaiting()) this.#parts.requeue(run);
   }
 }

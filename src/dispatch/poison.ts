@@ -1,5 +1,6 @@
 import type { Clock } from '../kit/clock.ts';
 import { type CrashCounts, mayBePoison } from '../store/claims.ts';
+import type { HandlerLanes } from './lanes.ts';
 import type { Loop } from './loop.ts';
 import type { Run } from './run.ts';
 
@@ -20,11 +21,11 @@ interface WaitingReading {
  * Lets only one event that may be poison be read or handled at a time, so that the next crash is blamed on that one.
  * Other events go on beside it. The handlers take turns: a slow one must not block such runs of its siblings.
  */
-export class PoisonRuns<Lanes> {
+export class PoisonRuns {
   readonly #clock: Clock;
   readonly #loop: Loop;
   /** Lanes of which a run was alone, the latest last. */
-  #hadTurn: readonly Lanes[] = [];
+  #hadTurn: readonly HandlerLanes[] = [];
   /** What is alone: a run, or a reading. */
   #alone: object | undefined;
   #cancelTimer = () => {};
@@ -38,7 +39,7 @@ export class PoisonRuns<Lanes> {
   }
 
   /** The lanes, in the order in which their runs may begin. */
-  inTurn(lanes: readonly Lanes[]): readonly Lanes[] {
+  inTurn(lanes: readonly HandlerLanes[]): readonly HandlerLanes[] {
     if (this.#hadTurn.length === 0) return lanes;
     return [...lanes.filter((one) => !this.#hadTurn.includes(one)), ...this.#hadTurn];
   }
@@ -46,7 +47,7 @@ export class PoisonRuns<Lanes> {
   readonly mayBegin = ({ claimed }: Run): boolean => !mayBePoison(claimed) || this.#alone === undefined;
 
   /** Call it when a run of these lanes begins. */
-  began(lanes: Lanes, run: Run): void {
+  began(lanes: HandlerLanes, run: Run): void {
     if (!mayBePoison(run.claimed)) return;
     this.#alone = run;
     this.#hadTurn = [...this.#hadTurn.filter((other) => other !== lanes), lanes];

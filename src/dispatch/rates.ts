@@ -3,20 +3,13 @@ import { messageOf } from '../kit/error-text.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { StartSlots } from '../store/handler-store.ts';
 import { maxReservedAhead, storePause } from '../store/timeouts.ts';
-import type { Handler } from './handler.ts';
+import type { HandlerLanes } from './lanes.ts';
 import type { Loop } from './loop.ts';
 
 /** How long an unused slot stays valid at least, in milliseconds. If its handler's gap is longer, that counts. */
 const minUse = 100;
 /** The time that slots reserved at once may span, in milliseconds: other processes need some, too. */
 const maxReservedAtOnce = 1_000;
-
-/** A handler, and how many of its runs could begin. */
-export interface Rated {
-  readonly handler: Pick<Handler, 'name' | 'rate'>;
-  /** How many of its runs could begin now, were it not for the rate. */
-  readonly mayBeginNow: number;
-}
 
 export interface RatesParts {
   readonly reserve: (slots: StartSlots) => Promise<number>;
@@ -42,7 +35,7 @@ export class Rates {
   }
 
   /** Whether a run of the handler may begin now. If not, `beginReady` is called when one may, or to try again. */
-  mayBegin({ handler: { name, rate }, mayBeginNow }: Rated): boolean {
+  mayBegin({ handler: { name, rate }, mayBeginNow }: HandlerLanes): boolean {
     if (!rate || mayBeginNow === 0) return true;
     const now = this.#parts.clock.elapsed();
     const lapsed = now - Math.max(rate.gap, minUse);
@@ -57,7 +50,7 @@ export class Rates {
   }
 
   /** Call it when a run of the handler begins: it uses up a slot. */
-  began({ handler: { name } }: Rated): void {
+  began({ handler: { name } }: HandlerLanes): void {
     this.#slots.get(name)?.shift();
   }
 

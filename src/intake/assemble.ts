@@ -2,20 +2,13 @@ import type { Readable } from 'node:stream';
 import { Refusal, refusal } from '../errors/refusals.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Delivery } from '../events/model.ts';
+import type { InflightBody } from './inflight-bodies.ts';
 
 export interface BodyLimits {
   /** Bytes of one body. */
   readonly body: number;
   /** How long a body may take to arrive, in milliseconds. */
   readonly bodyTimeout: number;
-}
-
-/** The part of `InflightBody` that this stage uses. It counts a body's bytes until the delivery is answered. */
-export interface InflightBytes {
-  /** Counts received bytes; throws a refusal when all deliveries together hold too many. */
-  grow(bytes: number): void;
-  /** Refuses the body to make room for another. Set only while the body is unfinished. */
-  displace: ((refusal: Refusal) => void) | undefined;
 }
 
 /** Bodies up to this length mostly arrive together with their head. */
@@ -31,14 +24,14 @@ const blockBytes = 16 * 1024;
  */
 class ArrivingBytes {
   readonly #maxBytes: number;
-  readonly #inflight: InflightBytes;
+  readonly #inflight: InflightBody;
   readonly #full: Buffer[] = [];
   #last = Buffer.alloc(0);
   /** How many bytes of the last block are used. */
   #taken = 0;
   #size = 0;
 
-  constructor(maxBytes: number, inflight: InflightBytes) {
+  constructor(maxBytes: number, inflight: InflightBody) {
     this.#maxBytes = maxBytes;
     this.#inflight = inflight;
   }
@@ -84,7 +77,7 @@ class ArrivingBytes {
 export async function assemble(
   { body, headers }: Delivery,
   limits: BodyLimits,
-  inflight: InflightBytes,
+  inflight: InflightBody,
   clock: Clock,
 ): Promise<Uint8Array> {
   if (body.kind === 'parsed') throw refusal('body_already_parsed', 'body_already_parsed', body.found);
@@ -119,7 +112,7 @@ function isReadAlong(stream: Readable): boolean {
 }
 
 /** Reads a body that has arrived completely, which needs no listeners and no timer. */
-function readArrived(stream: Readable, inflight: InflightBytes): Uint8Array {
+function readArrived(stream: Readable, inflight: InflightBody): Uint8Array {
   const bytes = stream.read() as Uint8Array;
   inflight.grow(bytes.byteLength);
   // Read to the end of the stream, or the connection would take no further request.
@@ -136,7 +129,7 @@ const ignore = () => {};
 function collect(
   stream: Readable,
   limits: BodyLimits,
-  inflight: InflightBytes,
+  inflight: InflightBody,
   clock: Clock,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
