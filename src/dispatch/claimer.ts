@@ -24,7 +24,11 @@ export interface ClaimerParts {
   readonly afterAnswer: AfterAnswer;
 }
 
-/** Claims as much from the inbox as there is room for: runs that are due, then new events. */
+/**
+ * Claims as much from the inbox as there is room for: runs that are due, then new events. These and the events that are
+ * claimed as they are recorded are placed in the order of the claims (see the store's `record`). So nothing is awaited
+ * between a claim and `afterAnswer.do`.
+ */
 export class Claimer {
   readonly #parts: ClaimerParts;
   /** Whether the inbox may hold more than was claimed. */
@@ -117,34 +121,26 @@ export class Claimer {
       without,
       isOneACall: isCrowded,
     };
-    await store.claimRuns(handler, selection).then((claimed) => {
-      dueTimer.claimed(looking, claimed.length);
-      return afterAnswer.do(...claimed.map((run) => () => placer.placeRun(lanes, run)));
-    });
+    const claimed = await store.claimRuns(handler, selection);
+    dueTimer.claimed(looking, claimed.length);
+    await afterAnswer.do(...claimed.map((run) => () => placer.placeRun(lanes, run)));
   }
 
   async #claimNew(): Promise<boolean> {
     // Without handlers nothing is claimed: a program that only looks into the inbox must not take events from the
     // process that has the handlers.
-    const { placer, registry } = this.#parts;
+    const { store, placer, registry, afterAnswer } = this.#parts;
     const limit = Math.max(0, ...registry.lanes.map((one) => this.#roomIn(one)));
     if (limit === 0 || placer.unplacedBytes > maxUnplacedBytes) {
       this.#mayBeMore = true;
       return false;
     }
-    this.#mayBeMore = (await this.#claimEvents(limit)) > 0;
+    const claimed = await store.claimEvents(limit);
+    await afterAnswer.do(...claimed.map((event) => () => placer.placeEvent(event)));
+    this.#mayBeMore = claimed.length > 0;
     // Runs that wait for these events may now be claimed.
     if (this.#mayBeMore) this.lookAnew();
     return this.mayGoOn;
-  }
-
-  /** Resolves to how many events were claimed. They are placed in the order of the claims: see the store's `record`. */
-  #claimEvents(limit: number): Promise<number> {
-    const { store, placer, afterAnswer } = this.#parts;
-    return store.claimEvents(limit).then(async (claimed) => {
-      await afterAnswer.do(...claimed.map((event) => () => placer.placeEvent(event)));
-      return claimed.length;
-    });
   }
 
   /**
