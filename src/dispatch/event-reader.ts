@@ -1,10 +1,9 @@
 import type { BodyDecoder } from '../events/decoding.ts';
-import type { CallEvent } from '../events/model.ts';
 import { type Reading, readBytes } from '../events/read-bytes.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { type ClaimedEvent, type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { StoredEvent } from '../store/event-store.ts';
-import { diedReading, hasDiedReading, unreadable } from './conclude.ts';
+import { diedReading, hasDiedReading } from './conclude.ts';
 import type { Loop } from './loop.ts';
 import type { Conclusion, OwnEvent } from './run.ts';
 import { reportUnread } from './run-log.ts';
@@ -22,52 +21,38 @@ export interface EventReaderParts {
 /** Reads events that were claimed from the inbox: their handlers depend on what is in their bytes. */
 export class EventReader {
   readonly #parts: EventReaderParts;
-  #isStopped = false;
 
   constructor(parts: EventReaderParts) {
     this.#parts = parts;
   }
 
   /**
-   * Returns the event, or a promise if reading takes time. Undefined if there is nothing to place: the event was given
-   * up, or the receiver stops and gives back all claims.
+   * Returns the event, or a promise if reading takes time. Undefined if nothing was read: too many processes died while
+   * they read it, and it was given up, or the receiver stops.
    */
-  read(stored: ClaimedEvent): CallEvent | undefined | Promise<CallEvent | undefined> {
-    if (mayBePoison(stored)) return this.#readAlone(stored);
-    const reading = readBytes(this.#parts.decoder, stored);
-    return reading instanceof Promise
-      ? reading.then((read) => (this.#isStopped ? undefined : this.#eventIn(stored, read)))
-      : this.#eventIn(stored, reading);
-  }
-
-  /** From now on nothing is returned for placing. */
-  stop(): void {
-    this.#isStopped = true;
-  }
-
-  /** Reads an event over which a process has died, unless too many died while they read it. */
-  async #readAlone(stored: ClaimedEvent): Promise<CallEvent | undefined> {
-    const { settler, decoder, mayRead } = this.#parts;
-    if (hasDiedReading(stored)) return this.#giveUp(stored, diedReading(stored, 0));
-    const end = await mayRead(stored);
-    if (!end) return undefined;
-    try {
-      const read = await settler.readNoted(stored, () => readBytes(decoder, stored));
-      return read && this.#eventIn(stored, read.value);
-    } finally {
-      end();
-    }
-  }
-
-  #eventIn(stored: ClaimedEvent, reading: Reading): CallEvent | undefined {
-    return reading.ok ? reading.event : this.#giveUp(stored, unreadable(reading.reason, 0));
+  read(stored: ClaimedEvent): OwnEvent | undefined | Promise<OwnEvent | undefined> {
+    return mayBePoison(stored) ? this.#readAlone(stored) : readOwn(this.#parts.decoder, stored);
   }
 
   /** Makes a dead letter of an event that can't be read. Others that were claimed with it go on. */
-  #giveUp(stored: ClaimedEvent, conclusion: Conclusion): undefined {
+  giveUp(stored: ClaimedEvent, conclusion: Conclusion): undefined {
     const { telemetry, loop, settler } = this.#parts;
     reportUnread(telemetry, stored, conclusion);
     loop.follow(settler.settleUnread(stored, conclusion));
+  }
+
+  /** Reads an event over which a process has died, unless too many died while they read it. */
+  async #readAlone(stored: ClaimedEvent): Promise<OwnEvent | undefined> {
+    const { settler, decoder, mayRead } = this.#parts;
+    if (hasDiedReading(stored)) return this.giveUp(stored, diedReading(stored, 0));
+    const end = await mayRead(stored);
+    if (!end) return undefined;
+    try {
+      const read = await settler.readNoted(stored, () => readOwn(decoder, stored));
+      return read?.value;
+    } finally {
+      end();
+    }
   }
 }
 

@@ -3,11 +3,12 @@ import { Pool } from '../kit/churn.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { type ClaimedEvent, type ClaimedRun, mayBePoison } from '../store/claims.ts';
 import type { Store } from '../store/store.ts';
+import { unreadable } from './conclude.ts';
 import { EventReader, type EventReaderParts, readOwn } from './event-reader.ts';
 import type { HandlerLanes } from './lanes.ts';
 import type { Registry } from './registry.ts';
 import { route } from './route.ts';
-import type { Run } from './run.ts';
+import type { OwnEvent, Run } from './run.ts';
 
 export interface PlacerParts extends EventReaderParts {
   readonly store: Pick<Store, 'runsOf' | 'mayPlace'>;
@@ -40,7 +41,6 @@ export class Placer {
 
   /** Places a claimed event after everything of its call that was claimed before. `event`: if it was read already. */
   placeEvent(claimed: ClaimedEvent, event?: CallEvent): void {
-    if (this.#isStopped) return;
     if (event && !this.#order.isPlacing(claimed.callId)) return this.#routeAndPlace(claimed, event);
     this.#inOrder(claimed, () => {
       const read = event ?? this.#reader.read(claimed);
@@ -52,7 +52,6 @@ export class Placer {
 
   /** Places a stored run that was claimed. Its event is read when the run begins. */
   placeRun(lanes: HandlerLanes, claimed: ClaimedRun): void {
-    if (this.#isStopped) return;
     const event = () => readOwn(this.#parts.decoder, claimed);
     const run = { handler: lanes.handler, claimed, event };
     this.#inOrder(claimed, () => this.#place(lanes, run, { isStored: true }));
@@ -60,8 +59,8 @@ export class Placer {
 
   /** Puts a run that has not begun back into the inbox. */
   requeue(run: Run): void {
-    const { loop, settler } = this.#parts;
-    const written = settler.requeue(run).finally(() => this.#lanesOf(run.handler.name)?.uncountBytes(run));
+    const { loop, registry, settler } = this.#parts;
+    const written = settler.requeue(run).finally(() => registry.lanesOf(run.handler.name)?.uncountBytes(run));
     const forget = this.#requeues.add(written);
     written.then(forget, forget);
     loop.follow(written.then(loop.wake));
@@ -75,15 +74,10 @@ export class Placer {
   /** From now on nothing is placed: what was claimed goes back with all other claims of this process. */
   stop(): void {
     this.#isStopped = true;
-    this.#reader.stop();
-  }
-
-  #lanesOf(name: string): HandlerLanes | undefined {
-    return this.#parts.registry.lanes.find(({ handler }) => handler.name === name);
   }
 
   #inOrder(claimed: ClaimedEvent | ClaimedRun, place: () => void | Promise<void>): void {
-    const placing = this.#order.next(claimed.callId, place);
+    const placing = this.#order.next(claimed.callId, () => (this.#isStopped ? undefined : place()));
     if (!placing) return;
     const { loop } = this.#parts;
     const { byteLength } = claimed.body;
@@ -91,8 +85,11 @@ export class Placer {
     loop.follow(placing.finally(() => (this.#unplacedBytes -= byteLength)).then(loop.goOn));
   }
 
-  #routeAndPlace(claimed: ClaimedEvent, event: CallEvent | undefined): void {
-    if (!event) return;
+  /** `event` is undefined if it was not read. */
+  #routeAndPlace(claimed: ClaimedEvent, event: OwnEvent | undefined): void {
+    // Reading may have taken time. During a stop even an event that can't be read goes back.
+    if (this.#isStopped || !event) return;
+    if ('unreadable' in event) return this.#reader.giveUp(claimed, unreadable(event.unreadable, 0));
     const { registry, store, telemetry, loop, settler, decoder } = this.#parts;
     const matching = route(event, registry.handlers, registry.fallback);
     if (matching.length === 0) reportUnhandled(telemetry, event);
@@ -102,7 +99,7 @@ export class Placer {
       // An event that may be poison is read again for each attempt, with a note in the inbox.
       const isRead = index === 0 && !mayBePoison(claimed);
       const own = isRead ? () => event : () => readOwn(decoder, claimed);
-      const lanes = this.#lanesOf(run.handler);
+      const lanes = registry.lanesOf(run.handler);
       if (lanes)
         this.#place(lanes, { handler: lanes.handler, claimed: run, event: own }, { isStored: false });
     }

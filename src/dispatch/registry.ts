@@ -31,6 +31,7 @@ export class Registry {
   readonly #isStrict: boolean;
   readonly #handlers: Handler[] = [];
   readonly #lanes: HandlerLanes[] = [];
+  readonly #lanesByName = new Map<string, HandlerLanes>();
   readonly #memory = new SharedBytes(maxBytes);
   readonly #shortDurations: (ShortDuration & { readonly handler: string })[] = [];
   #fallback: Handler | undefined;
@@ -52,6 +53,11 @@ export class Registry {
   /** The lanes of every handler, the fallback included. */
   get lanes(): readonly HandlerLanes[] {
     return this.#lanes;
+  }
+
+  /** The lanes of the handler with this name, if there is one. */
+  lanesOf(name: string): HandlerLanes | undefined {
+    return this.#lanesByName.get(name);
   }
 
   /** All handlers, the fallback included. */
@@ -130,9 +136,10 @@ export class Registry {
     requireKey(handler);
     requireSegment(handler);
     if (this.#isClosed) throw configError('handler_too_late', { name });
-    if (this.#lanes.some(({ handler: other }) => other.name === name))
-      throw configError('handler_duplicate', { name });
-    this.#lanes.push(new HandlerLanes(handler, this.#memory));
+    if (this.#lanesByName.has(name)) throw configError('handler_duplicate', { name });
+    const lanes = new HandlerLanes(handler, this.#memory);
+    this.#lanes.push(lanes);
+    this.#lanesByName.set(name, lanes);
     this.#shortDurations.push(
       ...shortDurationsOfHandler(options).map((short) => ({ ...short, handler: name })),
     );
