@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Logger } from 'pino';
 import { type CallRecord, callRecordOf } from '../calls/timeline.ts';
 import { ringbackError } from '../errors/errors.ts';
+import type { BodyDecoder } from '../events/decoding.ts';
 import { headerOf } from '../events/ids.ts';
 import type { CallEvent } from '../events/model.ts';
 import type { Activity } from '../kit/activity.ts';
@@ -17,6 +18,7 @@ import type { RunState } from '../store/store.ts';
 import { conclude, concludedBefore, failureOf, unreadable } from './conclude.ts';
 import { AttemptContext, Commit, type Committed } from './context.ts';
 import { EarlyEnd, untilEnd } from './deadline.ts';
+import { readOwn } from './event-reader.ts';
 import { type JoinTerms, type JoinedCall, type Outcome, joinedCall } from './handler.ts';
 import { interrupted, isDecision, missedDeadline, outcomeOf, reasonIn } from './outcomes.ts';
 import type { Attempt, Attempted, Conclusion, OwnEvent, Run } from './run.ts';
@@ -26,6 +28,7 @@ import type { Settler } from './settler.ts';
 export interface AttemptParts {
   readonly store: { readonly calls: Pick<CallStore, 'eventsOf' | 'noteSeen'> };
   readonly settler: Pick<Settler, 'settle' | 'settleWith' | 'countAttempt' | 'readNoted' | 'persist'>;
+  readonly decoder: BodyDecoder;
   readonly telemetry: Telemetry;
   readonly activity: Activity;
   readonly tracing: Tracing;
@@ -155,12 +158,14 @@ export class Attempts {
 
   /** What the run's function is called with; undefined if it need not be called. */
   #subjectOf(run: Run): OwnEvent | Promise<OwnEvent | Subject | undefined> {
-    return run.handler.join ? this.#joinedCallOf(run, run.handler.join) : run.event();
+    const { join } = run.handler;
+    const { callId } = run.claimed;
+    if (join && callId !== undefined) return this.#joinedCallOf(run, callId, join);
+    return run.read ?? readOwn(this.#parts.decoder, run.claimed);
   }
 
   /** What a join is called with; undefined if an earlier run of the join has seen all events that have arrived. */
-  async #joinedCallOf({ handler, event, claimed: { callId } }: Run, join: JoinTerms) {
-    if (callId === undefined) return event();
+  async #joinedCallOf({ handler }: Run, callId: string, join: JoinTerms) {
     const { settler, store } = this.#parts;
     const view = await settler.persist(() => store.calls.noteSeen(handler.name, callId, join.events));
     return view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import type { BodyDecoder } from '../events/decoding.ts';
 import type { CallEvent } from '../events/model.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { CrashCounts } from '../store/claims.ts';
@@ -26,7 +25,6 @@ import { Settler } from './settler.ts';
 
 export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' | 'store'> {
   readonly store: Store;
-  readonly decoder: BodyDecoder;
   readonly registry: Registry;
   /** Observes each new event after its answer and before its handlers, which may change the event. */
   readonly drift: { observe(event: CallEvent, receivedAt: number): void };

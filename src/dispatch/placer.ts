@@ -4,7 +4,7 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 import { type ClaimedEvent, type ClaimedRun, mayBePoison } from '../store/claims.ts';
 import type { Store } from '../store/store.ts';
 import { unreadable } from './conclude.ts';
-import { EventReader, type EventReaderParts, readOwn } from './event-reader.ts';
+import { EventReader, type EventReaderParts } from './event-reader.ts';
 import type { HandlerLanes } from './lanes.ts';
 import type { Registry } from './registry.ts';
 import { route } from './route.ts';
@@ -52,8 +52,7 @@ export class Placer {
 
   /** Places a stored run that was claimed. Its event is read when the run begins. */
   placeRun(lanes: HandlerLanes, claimed: ClaimedRun): void {
-    const event = () => readOwn(this.#parts.decoder, claimed);
-    const run = { handler: lanes.handler, claimed, event };
+    const run = { handler: lanes.handler, claimed, read: undefined };
     this.#inOrder(claimed, () => this.#place(lanes, run, { isStored: true }));
   }
 
@@ -90,18 +89,16 @@ export class Placer {
     // Reading may have taken time. During a stop even an event that can't be read goes back.
     if (this.#isStopped || !event) return;
     if ('unreadable' in event) return this.#reader.giveUp(claimed, unreadable(event.unreadable, 0));
-    const { registry, store, telemetry, loop, settler, decoder } = this.#parts;
+    const { registry, store, telemetry, loop, settler } = this.#parts;
     const matching = route(event, registry.handlers, registry.fallback);
     if (matching.length === 0) reportUnhandled(telemetry, event);
     const runs = store.runsOf(claimed, matching);
     if (runs.length === 0) return loop.follow(settler.finish(claimed));
     for (const [index, run] of runs.entries()) {
       // An event that may be poison is read again for each attempt, with a note in the inbox.
-      const isRead = index === 0 && !mayBePoison(claimed);
-      const own = isRead ? () => event : () => readOwn(decoder, claimed);
+      const read = index === 0 && !mayBePoison(claimed) ? event : undefined;
       const lanes = registry.lanesOf(run.handler);
-      if (lanes)
-        this.#place(lanes, { handler: lanes.handler, claimed: run, event: own }, { isStored: false });
+      if (lanes) this.#place(lanes, { handler: lanes.handler, claimed: run, read }, { isStored: false });
     }
   }
 

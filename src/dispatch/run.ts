@@ -20,11 +20,8 @@ export type OwnEvent = CallEvent | { readonly unreadable: string };
 export interface Run {
   readonly handler: Handler;
   readonly claimed: ClaimedRun;
-  /**
-   * Returns the handler's own copy of the event: for the first handler of an event that was just read, that reading;
-   * else the event is read now.
-   */
-  readonly event: () => OwnEvent | Promise<OwnEvent>;
+  /** The event, if it was read for this run: only one of its handlers gets that reading. The others read their own. */
+  readonly read: CallEvent | undefined;
 }
 
 /** The state of a run after an attempt, for the store and the log. */

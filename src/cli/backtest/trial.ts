@@ -1,7 +1,6 @@
 import { type Logger, pino } from 'pino';
 import type { CallEventRow } from '../../calls/timeline.ts';
 import { Attempts, type AttemptParts } from '../../dispatch/attempt.ts';
-import { readOwn } from '../../dispatch/event-reader.ts';
 import type { Handler, JoinTerms } from '../../dispatch/handler.ts';
 import type { BodyDecoder } from '../../events/decoding.ts';
 import { Activity } from '../../kit/activity.ts';
@@ -65,6 +64,7 @@ export async function tryRun(handler: Handler, stored: StoredEvent, parts: Trial
   const attempts = new Attempts({
     store: { calls: callsOf(handler, stored, store) },
     settler,
+    decoder,
     telemetry,
     activity: new Activity(),
     tracing: { tracer: undefined },
@@ -83,8 +83,7 @@ export async function tryRun(handler: Handler, stored: StoredEvent, parts: Trial
     crashCount: 0,
     readingCrashes: 0,
   };
-  const run = { handler, claimed, event: () => readOwn(decoder, stored) };
-  const attempted = await attempts.make(run);
+  const attempted = await attempts.make({ handler, claimed, read: undefined });
   if (attempted) await attempts.settle(attempted);
   return { ending, failure, rows };
 }
