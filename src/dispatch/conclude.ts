@@ -1,9 +1,10 @@
+import type { Clock } from '../kit/clock.ts';
 import { fingerprintOf, withoutVariables } from '../kit/fingerprint.ts';
 import { type ClaimedRun, type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { Failure } from '../store/failure-store.ts';
 import type { RunState } from '../store/store.ts';
 import type { Outcome } from './handler.ts';
-import type { Conclusion, Run } from './run.ts';
+import type { Attempt, Attempted, Conclusion, Run } from './run.ts';
 
 /** How many characters of a reason are stored: an error's message can be as long as the data that it quotes. */
 const maxReason = 500;
@@ -60,6 +61,16 @@ export function diedReading({ readingCrashes }: CrashCounts, attempts: number): 
 export function unreadable(reason: string, attempts: number): Conclusion {
   const state = deadFor(`the stored event can't be read any more: ${reason}`);
   return { state, attempts, cause: undefined, unreadable: reason };
+}
+
+/** An attempt that has just ended, to be settled unless its commit has done so. */
+export function endedNow(
+  attempt: Attempt,
+  conclusion: Conclusion,
+  clock: Clock,
+  isSettled = false,
+): Attempted {
+  return { ...attempt, conclusion, isSettled, duration: clock.elapsed() - attempt.startedAt };
 }
 
 /** How an attempt failed; undefined if it didn't, or if a stop interrupted it, which doesn't count. */

@@ -1,4 +1,5 @@
 import type { ClaimedEvent } from '../store/claims.ts';
+import type { Clock } from '../kit/clock.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { Outcome } from './handler.ts';
 import type { Conclusion, Run } from './run.ts';
@@ -49,11 +50,20 @@ function retryAt(at: number): string | undefined {
  */
 const maxWithoutPause = 250;
 
-/** Logs that a handler blocked the event loop: otherwise only lost deliveries would show that. */
-export function reportBlocking(telemetry: Telemetry, { claimed }: Run, duration: number): void {
-  if (duration < maxWithoutPause) return;
-  const { traceId, handler } = claimed;
-  telemetry.report('handler_blocking', { traceId, handler, duration: Math.round(duration) });
+/** Calls the user's code, and logs if it blocked the event loop: otherwise only lost deliveries would show that. */
+export function reportingBlocking<T>(
+  { clock, telemetry }: { readonly clock: Clock; readonly telemetry: Telemetry },
+  { claimed: { traceId, handler } }: Run,
+  work: () => T,
+): T {
+  const calledAt = clock.elapsed();
+  try {
+    return work();
+  } finally {
+    const duration = clock.elapsed() - calledAt;
+    if (duration >= maxWithoutPause)
+      telemetry.report('handler_blocking', { traceId, handler, duration: Math.round(duration) });
+  }
 }
 
 /** Logs a commit that wrote nothing, if the outcome of its run doesn't show that: its effects would be silently lost. */

@@ -3,7 +3,7 @@
  *
  * - `Outcome` (`handler.ts`): how one call of the handler ended
  * - `Conclusion` (made in `conclude.ts`): the state that the run has after that, and why
- * - `Attempted` (made in `attempt.ts`): the conclusion with its run, to be settled and logged
+ * - `Attempted` (made in `invocation.ts`): the conclusion with its run, to be settled and logged
  * - `RunEnd` (`store/store.ts`, made in `settler.ts`): what the store is told
  * - the rows that the store writes (`store/shared/run-to-write.ts`)
  */
