@@ -125,7 +125,7 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   requeue(run: ClaimedRun): Promise<Settled> {
-    const { join } = claimOf(run).handler;
+    const { join } = claimOf(run).terms;
     if (join && run.callId !== undefined && !isStored(run)) return this.#arrive(run, run.callId, join);
     return this.#claimed.store(run, run.attempts, (isLast) => this.#work.settling.requeue(run, isLast));
   }

@@ -20,7 +20,7 @@ export type FoundRun = Omit<ClaimedRun, 'claim'> & Claimed;
 
 /** The claim on a run: under its event's claim, or under a row of its own. */
 export interface RunClaim extends Claimed {
-  readonly handler: HandlerTerms;
+  readonly terms: HandlerTerms;
   readonly before: RunsBefore;
   /** The claim on its event; undefined if the run has a row and is claimed by itself. */
   readonly event: EventClaim | undefined;
@@ -83,10 +83,10 @@ export class ClaimedWork {
   }
 
   /** Begins the claim on a stored run. */
-  run({ claimedBy, ...run }: FoundRun, handler: HandlerTerms): ClaimedRun {
+  run({ claimedBy, ...run }: FoundRun, terms: HandlerTerms): ClaimedRun {
     const before = this.#order.watch(run.callId, run.sequence, []);
     const state = { event: undefined, isAttached: false, onStored: undefined };
-    return { ...run, claim: { claimedBy, handler, before, ...state } satisfies RunClaim };
+    return { ...run, claim: { claimedBy, terms, before, ...state } satisfies RunClaim };
   }
 
   /** The runs of a claimed event, except those that are stored already. */
@@ -95,15 +95,15 @@ export class ClaimedWork {
     const unstored = handlers.filter(({ name }) => !claim.storedHandlers.includes(name));
     claim.attach(unstored.length);
     claim.before.close();
-    return unstored.map((handler) => ({
+    return unstored.map((terms) => ({
       ...event,
-      handler: handler.name,
+      handler: terms.name,
       attempts: 0,
       replay: undefined,
       waitsSince: event.receivedAt,
       claim: {
         claimedBy: claim.claimedBy,
-        handler,
+        terms,
         before: claim.before,
         event: claim,
         isAttached: true,
@@ -119,9 +119,9 @@ export class ClaimedWork {
 
   /** See `Store.mayPlace`. */
   mayPlace(run: ClaimedRun): boolean {
-    const { handler, before } = claimOf(run);
+    const { terms, before } = claimOf(run);
     before.close();
-    return (handler.join === undefined || isStored(run)) && mayComeAfter(handler, before.runs);
+    return (terms.join === undefined || isStored(run)) && mayComeAfter(terms, before.runs);
   }
 
   /** The run after an attempt of it was counted: it has a row from then on. */

@@ -33,7 +33,7 @@ export interface EndedRun extends RunToWrite {
 
 export function runToWrite(run: ClaimedRun, isLast: boolean, now: number): RunToWrite {
   const { sequence, handler, callId = null, attempts } = run;
-  const { order, join } = claimOf(run).handler;
+  const { order, join } = claimOf(run).terms;
   const isJoin = join !== undefined;
   return { sequence, handler, callId, order, isJoin, isStored: isStored(run), isLast, attempts, now };
 }

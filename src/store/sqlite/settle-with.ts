@@ -10,7 +10,7 @@ import { scopedDatabase } from './connection/user-database.ts';
 import { beginCounting, rowsWritten, watchWrites, type WrittenRows } from './connection/written-rows.ts';
 
 /** How long to wait for another process's transaction before trying again, in milliseconds. */
-export const lockedPause = 20;
+export const borrowPause = 20;
 
 /**
  * Writes users' effects and the end of their run in one transaction, on the app's own connection and with the writer's
@@ -68,7 +68,7 @@ function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Prom
         resolve(session.locked(transaction));
       } catch (error) {
         if (!isLockedOut(error) || session.isAbandoned) return reject(error);
-        session.clock.after(lockedPause, borrow);
+        session.clock.after(borrowPause, borrow);
       }
     };
     // Throws if the database was replaced meanwhile; thrown in a timer, that would end the process.

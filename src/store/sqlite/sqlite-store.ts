@@ -144,7 +144,7 @@ export class SqliteStore implements Store {
   }
 
   requeue(run: ClaimedRun): Promise<Settled> {
-    const { join } = claimOf(run).handler;
+    const { join } = claimOf(run).terms;
     this.#session.clockJumps.requestCorrection();
     if (join && run.callId !== undefined && !isStored(run)) return this.#arrive(run, run.callId, join);
     return this.#claimed.store(run, run.attempts, (isLast) =>

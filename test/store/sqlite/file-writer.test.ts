@@ -3,7 +3,7 @@ import { copyFileSync, renameSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { lockedPause } from '../../../src/store/sqlite/settle-with.ts';
+import { borrowPause } from '../../../src/store/sqlite/settle-with.ts';
 import type { Recording } from '../../../src/store/store.ts';
 import { ManualClock, turn } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
@@ -186,12 +186,12 @@ test('effects that wait for a lock fail when the database is replaced meanwhile,
   const outcomes: Promise<unknown>[] = [];
   for (const apart of [7, 0]) {
     outcomes.push(store.rehearse(() => {}).catch((error: unknown) => error));
-    await clock.timer(lockedPause);
+    await clock.timer(borrowPause);
     clock.advance(apart);
   }
   renameSync(file, `${file}-moved`);
   copyFileSync(`${file}-moved`, file);
-  clock.advance(lockedPause);
+  clock.advance(borrowPause);
   const replaced = expect.objectContaining({ code: 'database_replaced' });
   expect(await Promise.all(outcomes)).toEqual([replaced, replaced]);
   unlock();

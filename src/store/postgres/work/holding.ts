@@ -3,12 +3,13 @@ import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { type Ranges, firstsAndLasts } from './ranges.ts';
 import type { RunRow } from './run-row.ts';
 
-type EventClaim = Pick<RunRow, 'process' | 'sequence'>;
+/** By what the claim on an event is found. */
+type ClaimKey = Pick<RunRow, 'process' | 'sequence'>;
 
 /** Whether the process holds a claim on the event, of either form. */
 export async function holdsEvent(
   transaction: Transaction,
-  { process, sequence }: EventClaim,
+  { process, sequence }: ClaimKey,
 ): Promise<boolean> {
   const { holds } = await oneRow<{ holds: boolean }>(
     transaction,
@@ -34,7 +35,7 @@ export async function holdsRun(
   return holds;
 }
 
-export async function endClaim(transaction: Transaction, { process, sequence }: EventClaim): Promise<void> {
+export async function endClaim(transaction: Transaction, { process, sequence }: ClaimKey): Promise<void> {
   await transaction.query(
     `with ended as (delete from ringback.claims where sequence = $1 and process = $2 returning 1)
      insert into ringback.ended (process, first, last)

@@ -31,11 +31,11 @@ export function addTo(filter: Uint8Array, bits: KeyBits): void {
   for (const bit of bits) filter[bit >>> 3] = (filter[bit >>> 3] ?? 0) | (1 << (bit & 7));
 }
 
-const lanesOfBoard = 32;
+const columnsOfBoard = 32;
 /** The answer for nearly all keys. */
 const none: readonly number[] = [];
 
-/** The filters of up to 32 eras side by side: the word at an index has each filter's bit at that index. */
+/** The filters of up to 32 eras side by side: the word at an index has each filter's bit there, in its column. */
 interface Board {
   readonly words: Uint32Array;
   readonly eras: (number | undefined)[];
@@ -55,21 +55,21 @@ export class EraFilters {
 
   add(era: number, filter: Uint8Array): void {
     const board = this.#boardWithRoom();
-    const lane = board.eras.indexOf(undefined);
+    const column = board.eras.indexOf(undefined);
     const { words } = board;
     for (let index = 0; index < filterBits; index += 1) {
       const bit = ((filter[index >>> 3] ?? 0) >>> (index & 7)) & 1;
-      words[index] = (words[index] ?? 0) | (bit << lane);
+      words[index] = (words[index] ?? 0) | (bit << column);
     }
-    board.eras[lane] = era;
+    board.eras[column] = era;
   }
 
   remove(era: number): void {
     const board = this.#boards.find(({ eras }) => eras.includes(era));
     if (!board) return;
-    const lane = board.eras.indexOf(era);
-    board.eras[lane] = undefined;
-    const others = ~(1 << lane);
+    const column = board.eras.indexOf(era);
+    board.eras[column] = undefined;
+    const others = ~(1 << column);
     for (let index = 0; index < filterBits; index += 1)
       board.words[index] = (board.words[index] ?? 0) & others;
     this.#boards = this.#boards.filter(({ eras }) => eras.some((each) => each !== undefined));
@@ -79,8 +79,8 @@ export class EraFilters {
   mayHave([first, second, third, fourth]: KeyBits): readonly number[] {
     let found: number[] | undefined;
     for (const { words, eras } of this.#boards) {
-      const lanes = (words[first] ?? 0) & (words[second] ?? 0) & (words[third] ?? 0) & (words[fourth] ?? 0);
-      if (lanes !== 0) (found ??= []).push(...erasIn(lanes, eras));
+      const columns = (words[first] ?? 0) & (words[second] ?? 0) & (words[third] ?? 0) & (words[fourth] ?? 0);
+      if (columns !== 0) (found ??= []).push(...erasIn(columns, eras));
     }
     return found ?? none;
   }
@@ -88,13 +88,13 @@ export class EraFilters {
   #boardWithRoom(): Board {
     const found = this.#boards.find(({ eras }) => eras.includes(undefined));
     if (found) return found;
-    const eras = Array.from<number | undefined>({ length: lanesOfBoard });
+    const eras = Array.from<number | undefined>({ length: columnsOfBoard });
     const board = { words: new Uint32Array(filterBits), eras };
     this.#boards.push(board);
     return board;
   }
 }
 
-function erasIn(lanes: number, eras: Board['eras']): number[] {
-  return eras.filter((era, lane): era is number => era !== undefined && (lanes & (1 << lane)) !== 0);
+function erasIn(columns: number, eras: Board['eras']): number[] {
+  return eras.filter((era, column): era is number => era !== undefined && (columns & (1 << column)) !== 0);
 }

@@ -29,7 +29,7 @@ export interface EarlierIdentities {
   /** The era before `era` that has the key, if one does. */
   find(key: Buffer, era: number): number | undefined;
   /** Call after writing events; `lastCommitted` is the last sequence that was committed before them. */
-  written(lastCommitted: Sequence): void;
+  keepUp(lastCommitted: Sequence): void;
 }
 
 /** Searches all eras in the database: for connections that write too few events to keep filters. */
@@ -42,6 +42,6 @@ export function prepareLookThrough(database: Database.Database): EarlierIdentiti
     .pluck();
   return {
     find: (key, era) => find.get({ key, era }) as number | undefined,
-    written() {},
+    keepUp() {},
   };
 }

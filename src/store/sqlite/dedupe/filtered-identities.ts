@@ -70,7 +70,7 @@ export class FilteredIdentities implements EarlierIdentities {
     return undefined;
   }
 
-  written(lastCommitted: Sequence): void {
+  keepUp(lastCommitted: Sequence): void {
     // Only committed sequences count: others may be rolled back and given again.
     const latest = eraOf(lastCommitted);
     this.#learn();

@@ -142,7 +142,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
     });
     if (recorded > 0) count.run(recorded);
     indexCalls(totals);
-    earlier.written(lastCommitted);
+    earlier.keepUp(lastCommitted);
     return claimOrWait(rows, sequences);
   };
 }
