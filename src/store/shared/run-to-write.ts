@@ -22,8 +22,8 @@ export interface RunToWrite {
   readonly now: number;
 }
 
-/** A run whose attempt has ended, to be written. */
-export interface EndedRun extends RunToWrite {
+/** A run and its `RunEnd`, to be written. */
+export interface RunEndRow extends RunToWrite {
   readonly state: RunState;
   /** When the run is due, in milliseconds since 1970; 0 for at once; null if its state isn't due. */
   readonly dueAt: number | null;
@@ -39,7 +39,7 @@ export function runToWrite(run: ClaimedRun, isLast: boolean, now: number): RunTo
 }
 
 /** `dueAt` keeps the length of the wait that was decided, because the wall clock may have been set since. */
-export function endedRun(run: ClaimedRun, end: RunEnd, isLast: boolean, now: number): EndedRun {
+export function runEndRow(run: ClaimedRun, end: RunEnd, isLast: boolean, now: number): RunEndRow {
   const { state, failure, attempts, decidedAt } = end;
   const dueAt = state.kind !== 'due' ? null : state.at === 0 ? 0 : now + state.at - decidedAt;
   return { ...runToWrite(run, isLast, decidedAt), attempts, state, failure, dueAt };
@@ -50,7 +50,7 @@ export function endedRun(run: ClaimedRun, end: RunEnd, isLast: boolean, now: num
  * its event. Not with order `strict`, where the next run may have to be unblocked; and not for a join, which remembers
  * that it is settled.
  */
-export function isOrdinary(run: EndedRun): boolean {
+export function isOrdinary(run: RunEndRow): boolean {
   return run.state.kind === 'done' && run.isLast && !run.isStored && !run.isJoin && run.order !== 'strict';
 }
 
@@ -66,7 +66,7 @@ export interface RunColumns {
 }
 
 /** The columns of a settled run. `mustWait`: an earlier run of its call comes first. */
-export function columnsOfEnd({ state, dueAt, failure }: EndedRun, mustWait: boolean): RunColumns {
+export function columnsOfEnd({ state, dueAt, failure }: RunEndRow, mustWait: boolean): RunColumns {
   return {
     state: mustWait ? 'blocked' : state.kind,
     // A blocked run keeps the time before which it must not begin.

@@ -2,7 +2,7 @@ import type { UserDatabase } from '../../dispatch/handler.ts';
 import { ringbackError } from '../../errors/errors.ts';
 import { isThenable } from '../../kit/values.ts';
 import type { Settled } from '../claims.ts';
-import type { EndedRun } from '../shared/run-to-write.ts';
+import type { RunEndRow } from '../shared/run-to-write.ts';
 import { Locked, inTransaction, isLockedOut } from './connection/in-transaction.ts';
 import type { OpenInbox } from './connection/open-inbox.ts';
 import type { Session } from './connection/session.ts';
@@ -19,7 +19,7 @@ export const borrowPause = 20;
  */
 export function settleWith(
   session: Session,
-  rowOf: () => EndedRun,
+  rowOf: () => RunEndRow,
   effects: (database: UserDatabase) => unknown,
 ): Promise<Settled> {
   return withLock(session, (inbox) => {

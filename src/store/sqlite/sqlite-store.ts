@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { InboxDatabase, JoinTerms, UserDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored, readingKeyOf } from '../shared/claimed-work.ts';
-import { endedRun, isOrdinary, runToWrite } from '../shared/run-to-write.ts';
+import { runEndRow, isOrdinary, runToWrite } from '../shared/run-to-write.ts';
 import {
   type ClaimedEvent,
   type ClaimedRun,
@@ -185,7 +185,7 @@ export class SqliteStore implements Store {
 
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
     const write = async (isLast: boolean): Promise<Settled> => {
-      const row = endedRun(run, end, isLast, this.#session.clock.now());
+      const row = runEndRow(run, end, isLast, this.#session.clock.now());
       if (isOrdinary(row))
         return (await this.#session.requireWriter().endClaim(row.sequence)) ? 'settled' : 'lost';
       this.#session.clockJumps.requestCorrection();
@@ -201,7 +201,7 @@ export class SqliteStore implements Store {
     effects: (database: UserDatabase) => unknown,
   ): Promise<Settled> {
     const settled = await this.#claimed.detach(run, (isLast) =>
-      settleWith(this.#session, () => endedRun(run, end, isLast, this.#session.clock.now()), effects),
+      settleWith(this.#session, () => runEndRow(run, end, isLast, this.#session.clock.now()), effects),
     );
     try {
       await this.#sync();

@@ -1,5 +1,5 @@
 import { claimerOf } from '../../shared/claimed-work.ts';
-import { type EndedRun, type RunToWrite, endedRun, runToWrite } from '../../shared/run-to-write.ts';
+import { type RunEndRow, type RunToWrite, runEndRow, runToWrite } from '../../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun } from '../../claims.ts';
 import type { RunEnd } from '../../store.ts';
 
@@ -8,14 +8,14 @@ export interface RunRow extends RunToWrite {
   readonly process: number;
 }
 
-export type SettlementRow = RunRow & EndedRun;
+export type SettlementRow = RunRow & RunEndRow;
 
 export function runRow(run: ClaimedRun, isLast: boolean, now: number): RunRow {
   return { ...runToWrite(run, isLast, now), process: requiredClaimerOf(run) };
 }
 
 export function settlementRow(run: ClaimedRun, end: RunEnd, isLast: boolean, now: number): SettlementRow {
-  return { ...endedRun(run, end, isLast, now), process: requiredClaimerOf(run) };
+  return { ...runEndRow(run, end, isLast, now), process: requiredClaimerOf(run) };
 }
 
 /** The id of the process as it claimed the event or run. */

@@ -10,7 +10,7 @@ import {
 } from '../../failure-store.ts';
 import { maxCountedOfGroup } from '../../shared/bounds.ts';
 import { type FailureGroupRow, failureGroupOf } from '../../shared/event-rows.ts';
-import type { EndedRun } from '../../shared/run-to-write.ts';
+import type { RunEndRow } from '../../shared/run-to-write.ts';
 
 /** Keeps failed attempts. `keep` runs inside the transaction that settles the run. */
 export function prepareFailures(database: Database.Database) {
@@ -66,7 +66,7 @@ export function prepareFailures(database: Database.Database) {
   );
 
   return {
-    keep({ sequence, handler, attempts, now, state }: EndedRun, failure: Failure): void {
+    keep({ sequence, handler, attempts, now, state }: RunEndRow, failure: Failure): void {
       const { cause, reason, duration, group, message } = failure;
       const own = { sequence, handler, cause, location: failure.location ?? null, at: now };
       const outcome = state.kind === 'dead' ? 'dead' : 'retry';

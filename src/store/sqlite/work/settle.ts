@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import {
-  type EndedRun,
   type RunColumns,
+  type RunEndRow,
   type RunToWrite,
   columnsOfEnd,
   columnsOfRequeue,
@@ -112,7 +112,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
       return changes === 0 ? undefined : 1;
     },
 
-    settle(row: EndedRun): Settled {
+    settle(row: RunEndRow): Settled {
       const { sequence, handler, callId, order, state, isLast } = row;
       // Only from `settleWith`: every other ordinary end is sent to the writer as the end of a claim.
       if (isOrdinary(row)) return endOne(sequence) ? 'settled' : 'lost';
