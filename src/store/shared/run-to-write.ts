@@ -50,8 +50,9 @@ export function runEndRow(run: ClaimedRun, end: RunEnd, isLast: boolean, now: nu
  * its event. Not with order `strict`, where the next run may have to be unblocked; and not for a join, which remembers
  * that it is settled.
  */
-export function isOrdinary(run: RunEndRow): boolean {
-  return run.state.kind === 'done' && run.isLast && !run.isStored && !run.isJoin && run.order !== 'strict';
+export function endsOrdinarily(run: ClaimedRun, { state }: RunEnd, isLast: boolean): boolean {
+  const { order, join } = claimOf(run).terms;
+  return state.kind === 'done' && isLast && !isStored(run) && join === undefined && order !== 'strict';
 }
 
 /** A row of the table `runs`, as far as an attempt changes it. */

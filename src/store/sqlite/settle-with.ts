@@ -1,11 +1,13 @@
 import type { UserDatabase } from '../../dispatch/handler.ts';
 import { ringbackError } from '../../errors/errors.ts';
 import { isThenable } from '../../kit/values.ts';
-import type { Settled } from '../claims.ts';
-import type { RunEndRow } from '../shared/run-to-write.ts';
+import type { ClaimedRun, Settled } from '../claims.ts';
+import { endsOrdinarily, runEndRow } from '../shared/run-to-write.ts';
+import type { RunEnd } from '../store.ts';
 import { Locked, inTransaction, isLockedOut } from './connection/in-transaction.ts';
 import type { OpenInbox } from './connection/open-inbox.ts';
 import type { Session } from './connection/session.ts';
+import type { Statements } from './connection/statements.ts';
 import { scopedDatabase } from './connection/user-database.ts';
 import { beginCounting, rowsWritten, watchWrites, type WrittenRows } from './connection/written-rows.ts';
 
@@ -19,11 +21,17 @@ export const borrowPause = 20;
  */
 export function settleWith(
   session: Session,
-  rowOf: () => RunEndRow,
+  run: ClaimedRun,
+  end: RunEnd,
+  isLast: boolean,
   effects: (database: UserDatabase) => unknown,
 ): Promise<Settled> {
+  const write = ({ settling }: Statements): Settled => {
+    if (endsOrdinarily(run, end, isLast)) return settling.endClaim(run.sequence) ? 'settled' : 'lost';
+    return settling.settle(runEndRow(run, end, isLast, session.clock.now()));
+  };
   return withLock(session, (inbox) => {
-    const result = inbox.statements.settling.settle(rowOf());
+    const result = write(inbox.statements);
     // If the claim is lost, the process that took the run over writes the effects.
     if (result === 'settled') runScoped(inbox, effects);
     return result;

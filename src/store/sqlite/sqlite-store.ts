@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { InboxDatabase, JoinTerms, UserDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored, readingKeyOf } from '../shared/claimed-work.ts';
-import { runEndRow, isOrdinary, runToWrite } from '../shared/run-to-write.ts';
+import { endsOrdinarily, runEndRow, runToWrite } from '../shared/run-to-write.ts';
 import {
   type ClaimedEvent,
   type ClaimedRun,
@@ -185,11 +185,11 @@ export class SqliteStore implements Store {
 
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
     const write = async (isLast: boolean): Promise<Settled> => {
-      const row = runEndRow(run, end, isLast, this.#session.clock.now());
-      if (isOrdinary(row))
-        return (await this.#session.requireWriter().endClaim(row.sequence)) ? 'settled' : 'lost';
+      if (endsOrdinarily(run, end, isLast))
+        return (await this.#session.requireWriter().endClaim(run.sequence)) ? 'settled' : 'lost';
+      const now = this.#session.clock.now();
       this.#session.clockJumps.requestCorrection();
-      return this.#session.write('settling', 'settle', [row]);
+      return this.#session.write('settling', 'settle', [runEndRow(run, end, isLast, now)]);
     };
     if (end.state.kind === 'due') return this.#claimed.store(run, end.attempts, write);
     return this.#claimed.detach(run, write);
@@ -201,7 +201,7 @@ export class SqliteStore implements Store {
     effects: (database: UserDatabase) => unknown,
   ): Promise<Settled> {
     const settled = await this.#claimed.detach(run, (isLast) =>
-      settleWith(this.#session, () => runEndRow(run, end, isLast, this.#session.clock.now()), effects),
+      settleWith(this.#session, run, end, isLast, effects),
     );
     try {
       await this.#sync();

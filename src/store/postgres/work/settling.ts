@@ -3,7 +3,7 @@ import type { Clock } from '../../../kit/clock.ts';
 import type { ClaimedEvent, ClaimedRun, Settled } from '../../claims.ts';
 import type { Sequence } from '../../event-record.ts';
 import { readingKeyOf } from '../../shared/claimed-work.ts';
-import { isOrdinary } from '../../shared/run-to-write.ts';
+import { endsOrdinarily } from '../../shared/run-to-write.ts';
 import type { RunEnd } from '../../store.ts';
 import type { Session } from '../connection/session.ts';
 import type { UserTransaction } from '../connection/transaction.ts';
@@ -37,8 +37,8 @@ export class Settling {
   }
 
   settle(run: ClaimedRun, end: RunEnd, isLast: boolean): Promise<Settled> {
+    if (endsOrdinarily(run, end, isLast)) return this.#endClaim(run);
     const row = settlementRow(run, end, isLast, this.#parts.clock.now());
-    if (isOrdinary(row)) return this.#parts.ends.end(row);
     const write = () => this.#writeAndWait(run, isLast, (transaction) => settle(transaction, row));
     return end.state.kind === 'due' ? this.#requeueOrder.add(run, { othersWait: true }, write) : write();
   }
@@ -76,7 +76,11 @@ export class Settling {
   }
 
   async finish(event: ClaimedEvent): Promise<void> {
-    await this.#parts.ends.end({ sequence: event.sequence, process: requiredClaimerOf(event) });
+    await this.#endClaim(event);
+  }
+
+  #endClaim(claimed: ClaimedEvent | ClaimedRun): Promise<Settled> {
+    return this.#parts.ends.end({ sequence: claimed.sequence, process: requiredClaimerOf(claimed) });
   }
 
   beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {

@@ -5,7 +5,6 @@ import {
   type RunToWrite,
   columnsOfEnd,
   columnsOfRequeue,
-  isOrdinary,
 } from '../../shared/run-to-write.ts';
 import type { Settled } from '../../claims.ts';
 import type { Sequence } from '../../event-record.ts';
@@ -114,8 +113,6 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
 
     settle(row: RunEndRow): Settled {
       const { sequence, handler, callId, order, state, isLast } = row;
-      // Only from `settleWith`: every other ordinary end is sent to the writer as the end of a claim.
-      if (isOrdinary(row)) return endOne(sequence) ? 'settled' : 'lost';
       if (!holds(row)) return lost(row);
       // Decided inside the transaction: a replay may have requeued an earlier run.
       const mustWait = state.kind === 'due' && order === 'strict' && isBehindActive(row);
