@@ -111,7 +111,8 @@ export class Placer {
     const hasRoom = !lanes.isPaused && (isStored || lanes.roomFor(run) > 0);
     lanes.countBytes(run);
     // Called exactly once for each run, with or without room: see the store's contract.
-    if (this.#parts.store.mayPlace(run.claimed) && hasRoom) lanes.add(run);
+    const mayPlace = this.#parts.store.mayPlace(run.claimed);
+    if (mayPlace && hasRoom) lanes.add(run);
     else this.requeue(run);
   }
 }
