@@ -30,46 +30,14 @@ export interface RunClaim extends Claimed {
   onStored: (() => void) | undefined;
 }
 
-/**
- * A claim on an event. It ends with the last of the event's runs that has no row. The runs are detached one after
- * another, so that a write that fails and is repeated doesn't find the claim gone.
- */
-export class EventClaim implements Claimed {
-  readonly claimedBy: number | undefined;
+/** A claim on an event. It ends with the last of the event's runs that has no row. */
+interface EventClaim extends Claimed {
   readonly storedHandlers: readonly string[];
   readonly before: RunsBefore;
-  #attached = 0;
-  #previous: Promise<unknown> | undefined;
-
-  constructor(claimedBy: number | undefined, storedHandlers: readonly string[], before: RunsBefore) {
-    this.claimedBy = claimedBy;
-    this.storedHandlers = storedHandlers;
-    this.before = before;
-  }
-
-  /** Attaches runs that have no row yet. */
-  attach(runs: number): void {
-    this.#attached += runs;
-  }
-
-  /** Detaches a run, which then has a row or needs none. `isLast`: the write must end the claim on the event. */
-  detach<T>(run: RunClaim, write: (isLast: boolean) => Promise<T>): Promise<T> {
-    const detached = this.#previous
-      ? this.#previous.then(() => this.#detach(run, write))
-      : this.#detach(run, write);
-    // No run waits for the last one, and most events have only one.
-    if (this.#attached > 1) this.#previous = detached.catch(() => {});
-    return detached;
-  }
-
-  async #detach<T>(run: RunClaim, write: (isLast: boolean) => Promise<T>): Promise<T> {
-    // Already detached if a write is repeated that succeeded, but whose caller didn't learn of that.
-    const others = run.isAttached ? this.#attached - 1 : this.#attached;
-    const result = await write(others === 0);
-    this.#attached = others;
-    run.isAttached = false;
-    return result;
-  }
+  /** How many runs of the event have no row and are not settled. */
+  attached: number;
+  /** The write that detaches a run, for the next one to wait for. */
+  previous: Promise<unknown> | undefined;
 }
 
 /** What a store keeps in memory about this process's claims: which runs have rows, and what goes before them. */
@@ -79,7 +47,8 @@ export class ClaimedWork {
   /** Begins the claim on an event. */
   event({ claimedBy, storedHandlers, openRuns, ...event }: FoundEvent): ClaimedEvent {
     const before = this.#order.watch(event.callId, event.sequence, openRuns);
-    return { ...event, claim: new EventClaim(claimedBy, storedHandlers, before) };
+    const claim: EventClaim = { claimedBy, storedHandlers, before, attached: 0, previous: undefined };
+    return { ...event, claim };
   }
 
   /** Begins the claim on a stored run. */
@@ -93,7 +62,7 @@ export class ClaimedWork {
   runsOf(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {
     const claim = event.claim as EventClaim;
     const unstored = handlers.filter(({ name }) => !claim.storedHandlers.includes(name));
-    claim.attach(unstored.length);
+    claim.attached += unstored.length;
     claim.before.close();
     return unstored.map((terms) => ({
       ...event,
@@ -130,10 +99,21 @@ export class ClaimedWork {
     return { ...run, attempts, claim };
   }
 
-  /** Detaches a run from its event's claim, if it has one. `isLast`: the write must end that claim. */
+  /**
+   * Detaches a run from its event's claim, if it has one: after the write, it has a row or needs none. `isLast`: the
+   * write must end that claim. Runs of one event are detached one after another, so that a write that fails and is
+   * repeated doesn't find the claim gone.
+   */
   detach<T>(run: ClaimedRun, write: (isLast: boolean) => Promise<T>): Promise<T> {
     const claim = claimOf(run);
-    return claim.event ? claim.event.detach(claim, write) : write(false);
+    const { event } = claim;
+    if (!event) return write(false);
+    const detached = event.previous
+      ? event.previous.then(() => detachNow(claim, event, write))
+      : detachNow(claim, event, write);
+    // No run waits for the last one, and most events have only one.
+    if (event.attached > 1) event.previous = detached.catch(() => {});
+    return detached;
   }
 
   /** Detaches a run by storing it as open. Until that has succeeded, later claims of the call see it in `CallOrder`. */
@@ -149,6 +129,19 @@ export class ClaimedWork {
     claim.onStored();
     return settled;
   }
+}
+
+async function detachNow<T>(
+  claim: RunClaim,
+  event: EventClaim,
+  write: (isLast: boolean) => Promise<T>,
+): Promise<T> {
+  // Already detached if a write is repeated that succeeded, but whose caller didn't learn of that.
+  const others = claim.isAttached ? event.attached - 1 : event.attached;
+  const result = await write(others === 0);
+  event.attached = others;
+  claim.isAttached = false;
+  return result;
 }
 
 export function claimOf({ claim }: ClaimedRun): RunClaim {
