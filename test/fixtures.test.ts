@@ -23,7 +23,7 @@ function readFixture(name: string) {
   const decoded = decodeBody(bytes);
   if (!decoded.ok) throw new Error(decoded.reason);
   const digest = () => createHash('sha256').update(bytes).digest('hex');
-  return readEvent({ body: decoded.value, headers: fixtures[name]?.headers ?? {}, digest, receivedAt });
+  return readEvent({ fields: decoded.value, headers: fixtures[name]?.headers ?? {}, digest, receivedAt });
 }
 
 /** The fixtures that are not as documented: they match no schema, or there is none for them. */

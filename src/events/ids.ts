@@ -49,11 +49,11 @@ export interface TraceId extends Pick<CallEvent, 'traceId' | 'traceIdSource'> {
  * what its body is about, so it may differ from the body's id.
  */
 export function readTraceId(
-  body: Readonly<Record<string, unknown>>,
+  fields: Readonly<Record<string, unknown>>,
   headers: Headers,
   digest: () => string,
 ): TraceId {
-  const inBody = readId(body['traceId']);
+  const inBody = readId(fields['traceId']);
   const inHeader = readId(headerOf(headers, 'x-webhook-traceid'));
   if (inBody !== undefined) {
     const traceIdDiffers = inHeader !== undefined && inHeader !== inBody;

@@ -36,11 +36,14 @@ export function readBytes(decoder: BodyDecoder, bytes: Bytes): Reading | Promise
     : readingOf(decoded, bytes, false);
 }
 
-function readingOf(decoded: Decoded, { body, ...delivered }: Bytes, isLarge: boolean): Reading {
+function readingOf(
+  decoded: Decoded,
+  { body, headers, receivedAt, source }: Bytes,
+  isLarge: boolean,
+): Reading {
   const digest = digestOf(body);
   if (!decoded.ok) return { ok: false, reason: decoded.reason, digest };
-  const { headers, receivedAt, source } = delivered;
-  const readable = { body: decoded.value, headers, digest, receivedAt, isLarge, source };
+  const readable = { fields: decoded.value, headers, digest, receivedAt, isLarge, source };
   const { event, traceIdDiffers } = readEvent(readable);
   return { ok: true, event, traceIdDiffers, digest };
 }

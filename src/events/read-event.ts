@@ -12,7 +12,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** What is known about a delivery once its body has been decoded. */
 export interface Readable {
   /** The JSON object of the body. It is never changed. */
-  readonly body: Fields;
+  readonly fields: Fields;
   readonly headers: Headers;
   /** Returns the SHA-256 of the raw bytes, in hex. */
   readonly digest: () => string;
@@ -37,30 +37,30 @@ export interface ReadEvent {
  * Source: "Envelope", "Payload fields", "Call transfer event body".
  *
  * @example
- * const { event } = readEvent({ body: { eventName: 'CallHandler.CallEnded', payload: { call_id: 7 } }, … });
+ * const { event } = readEvent({ fields: { eventName: 'CallHandler.CallEnded', payload: { call_id: 7 } }, … });
  * event.callId // '7'
  */
 export function readEvent({
-  body,
+  fields,
   headers,
   digest,
   receivedAt,
   isLarge = false,
   source = 'delivered',
 }: Readable): ReadEvent {
-  const { traceId, traceIdSource, traceIdDiffers } = readTraceId(body, headers, digest);
-  const eventName = readEventName(body, headers);
-  const { payload, issues } = readPayload(eventName, body, isLarge);
-  const { timestamp, instant, source: occurredAtSource } = readTime(body, headers, receivedAt);
+  const { traceId, traceIdSource, traceIdDiffers } = readTraceId(fields, headers, digest);
+  const eventName = readEventName(fields, headers);
+  const { payload, issues } = readPayload(eventName, fields, isLarge);
+  const { timestamp, instant, source: occurredAtSource } = readTime(fields, headers, receivedAt);
   const event: CallEvent = {
     traceId,
     traceIdSource,
     source,
     eventName,
     callId: readId(payload['call_id']),
-    organizationId: idUnder(body, organizationIdNames) ?? idUnder(payload, organizationIdNames),
+    organizationId: idUnder(fields, organizationIdNames) ?? idUnder(payload, organizationIdNames),
     payload,
-    body,
+    body: fields,
     timestamp,
     occurredAt: new Date(instant.milliseconds),
     occurredAtNs: nanosecondsOf(instant),
@@ -71,9 +71,9 @@ export function readEvent({
 }
 
 /** The documented sample of a transfer has no name, so a transfer is also recognized by its fields. */
-function readEventName(body: Fields, headers: Headers): string {
-  const named = firstId(body['eventName'], headerOf(headers, 'x-webhook-event'));
-  return named ?? (isTransfer(unwrapPayload(body)) ? eventNames.callTransferred : unknownEventName);
+function readEventName(fields: Fields, headers: Headers): string {
+  const named = firstId(fields['eventName'], headerOf(headers, 'x-webhook-event'));
+  return named ?? (isTransfer(unwrapPayload(fields)) ? eventNames.callTransferred : unknownEventName);
 }
 
 function isTransfer(payload: Fields): boolean {
@@ -89,8 +89,8 @@ interface EventTime {
 }
 
 /** When the event happened, from the body, else the header, else the arrival. An unreadable time is kept as sent. */
-function readTime(body: Fields, headers: Headers, receivedAt: number): EventTime {
-  const inBody = body['timestamp'];
+function readTime(fields: Fields, headers: Headers, receivedAt: number): EventTime {
+  const inBody = fields['timestamp'];
   const inHeader = headerOf(headers, 'x-webhook-timestamp');
   const timestamp = typeof inBody === 'string' || typeof inBody === 'number' ? inBody : inHeader;
   const bodyTime = parseKnownTime(inBody);

@@ -16,9 +16,9 @@ export interface ReadPayload {
 }
 
 /** The fields of the payload, which a flat event has at the top level. Always a copy: the body stays as sent. */
-export function unwrapPayload(body: Readonly<Fields>): Fields {
-  const wrapped = body['payload'];
-  return isRecord(wrapped) ? copyOf(wrapped) : copyWithoutEnvelope(body);
+export function unwrapPayload(fields: Readonly<Fields>): Fields {
+  const wrapped = fields['payload'];
+  return isRecord(wrapped) ? copyOf(wrapped) : copyWithoutEnvelope(fields);
 }
 
 /**
@@ -34,12 +34,12 @@ const aliasListOfKnown = Object.entries<readonly string[]>(idAliasesOfKnown);
  * Reads the ids under their documented names, then compares a known event with what its name promises. Only the
  * documented part of a large body is copied: copying all would take too long for one turn of the event loop.
  */
-export function readPayload(eventName: string, body: Readonly<Fields>, isLarge: boolean): ReadPayload {
-  const payload = unwrapPayload(body);
+export function readPayload(eventName: string, fields: Readonly<Fields>, isLarge: boolean): ReadPayload {
+  const payload = unwrapPayload(fields);
   const isKnown = isKnownEventName(eventName);
   fillDocumentedIds(payload, isKnown ? aliasListOfKnown : aliasList);
   if (!isKnown) return { payload, issues: [] };
-  const issues = isPayloadReadable(body['payload']) ? [] : [{ path: 'payload', expected: 'object' }];
+  const issues = isPayloadReadable(fields['payload']) ? [] : [{ path: 'payload', expected: 'object' }];
   const plain = isLarge ? unusual : plainReaderFor(eventName)(payload);
   if (plain !== unusual) return { payload: plain as Fields, issues };
   return compareWithSchema(eventName, payload, issues);

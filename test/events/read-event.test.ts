@@ -8,8 +8,8 @@ import type { CallEvent, Headers } from '../../src/events/model.ts';
 const digest = () => 'a'.repeat(64);
 const receivedAt = Date.UTC(2026, 2, 2, 9, 16);
 
-function read(body: Record<string, unknown>, headers: Headers = {}): CallEvent {
-  return readEvent({ body, headers, digest, receivedAt }).event;
+function read(fields: Record<string, unknown>, headers: Headers = {}): CallEvent {
+  return readEvent({ fields, headers, digest, receivedAt }).event;
 }
 
 const ended = (payload: unknown, more: Record<string, unknown> = {}) => ({
@@ -21,18 +21,20 @@ const ended = (payload: unknown, more: Record<string, unknown> = {}) => ({
 
 describe('the trace id', () => {
   it('is the one of the body, even when the header has another, and the difference is reported', () => {
-    const body = { traceId: 'body' };
-    const result = readEvent({ body, headers: { 'x-webhook-traceid': 'header' }, digest, receivedAt });
+    const fields = { traceId: 'body' };
+    const result = readEvent({ fields, headers: { 'x-webhook-traceid': 'header' }, digest, receivedAt });
     expect(result.event).toMatchObject({ traceId: 'body', traceIdSource: 'body' });
     expect(result.traceIdDiffers).toBe(true);
   });
 
   it('is not reported as different when both are equal, or one is missing', () => {
     const headers = { 'x-webhook-traceid': '7' };
-    for (const body of [{ traceId: '7' }, { traceId: 7 }, {}]) {
-      expect(readEvent({ body, headers, digest, receivedAt }).traceIdDiffers).toBe(false);
+    for (const fields of [{ traceId: '7' }, { traceId: 7 }, {}]) {
+      expect(readEvent({ fields, headers, digest, receivedAt }).traceIdDiffers).toBe(false);
     }
-    expect(readEvent({ body: { traceId: '7' }, headers: {}, digest, receivedAt }).traceIdDiffers).toBe(false);
+    expect(readEvent({ fields: { traceId: '7' }, headers: {}, digest, receivedAt }).traceIdDiffers).toBe(
+      false,
+    );
   });
 
   it.each([undefined, null, '', '  ', {}, [], true, 'x'.repeat(513), 'half \ud800', 'zero \0'])(

@@ -35,7 +35,7 @@ export interface RebuiltEvent {
 export function rebuiltEvent(eventName: ReconcilableName, call: KnownCall, now: number): RebuiltEvent {
   const { callId, agentId, organizationId } = call;
   const isAnalysis = eventName === eventNames.pcaCompleted;
-  const fields = {
+  const envelope = {
     traceId: reconciledTraceId(eventName, callId),
     organizationId,
     eventName,
@@ -43,11 +43,11 @@ export function rebuiltEvent(eventName: ReconcilableName, call: KnownCall, now: 
     timestamp: isAnalysis ? undefined : timeBefore(eventName, call)?.written,
     payload: { call_id: callId, agent_id: agentId },
   };
-  const text = JSON.stringify(fields);
+  const text = JSON.stringify(envelope);
   const bytes = Buffer.from(text);
   const digest = () => createHash('sha256').update(bytes).digest('hex');
   // Parsed from the text, as it will be when it is read from the inbox.
-  const body = JSON.parse(text) as Record<string, unknown>;
-  const { event } = readEvent({ body, headers: {}, digest, receivedAt: now, source: 'reconciled' });
+  const fields = JSON.parse(text) as Record<string, unknown>;
+  const { event } = readEvent({ fields, headers: {}, digest, receivedAt: now, source: 'reconciled' });
   return { event, record: recordOf(event, digest, { headers: {}, body: bytes, receivedAt: now }) };
 }
