@@ -30,7 +30,7 @@ export interface AuthenticateParts {
 const minPause = 1_000;
 
 /** How a delivery was authenticated. Both fields are undefined for an unsigned subscription. */
-export interface Proof {
+export interface Authenticity {
   /** Fingerprint of the secret, for the log. */
   readonly secret: string | undefined;
   /** The scheme in which it verified. */
@@ -69,7 +69,7 @@ export class Authenticator {
    *
    * @throws Refusal `not_authentic`, as a rejection
    */
-  authenticate(bytes: Uint8Array, headers: Headers): Proof | Promise<Proof> {
+  authenticate(bytes: Uint8Array, headers: Headers): Authenticity | Promise<Authenticity> {
     const { secrets } = this.#parts;
     if (!secrets) return { secret: undefined, scheme: undefined };
     if (!secrets.isStale) return this.#authenticateBy(secrets.current(), bytes, headers, secrets);
@@ -81,7 +81,7 @@ export class Authenticator {
     bytes: Uint8Array,
     headers: Headers,
     secrets: SecretSource,
-  ): Proof | Promise<Proof> {
+  ): Authenticity | Promise<Authenticity> {
     const verification = this.#verify(bytes, headers, known);
     if (verification.ok) return verification;
     return this.#authenticateRenewed(bytes, headers, secrets, verification.reason);
@@ -93,7 +93,7 @@ export class Authenticator {
     headers: Headers,
     secrets: SecretSource,
     reason: SignatureReason,
-  ): Promise<Proof> {
+  ): Promise<Authenticity> {
     const renewed = reason === 'signature_mismatch' ? await secrets.renewed() : undefined;
     const isPinChanged = await this.#isPinChanged();
     if (!renewed && !isPinChanged) throw this.#notAuthentic(reason);
@@ -120,7 +120,7 @@ export class Authenticator {
    *
    * @throws Refusal `not_authentic`
    */
-  async authenticateAgain(bytes: Uint8Array, headers: Headers, receivedAt: number): Promise<Proof> {
+  async authenticateAgain(bytes: Uint8Array, headers: Headers, receivedAt: number): Promise<Authenticity> {
     const { secrets } = this.#parts;
     if (!secrets) throw new Refusal('not_authentic', 'secrets_not_set');
     const verification = this.#verify(bytes, headers, await this.#renew(secrets), receivedAt);
@@ -151,7 +151,7 @@ export class Authenticator {
    * Checks a refused delivery, as of its arrival, against the known schemes with another proof than the scheme in
    * force. Undefined if it verifies in none of them.
    */
-  authenticateOtherwise(bytes: Uint8Array, headers: Headers, receivedAt: number): Proof | undefined {
+  authenticateOtherwise(bytes: Uint8Array, headers: Headers, receivedAt: number): Authenticity | undefined {
     const { secrets, tolerance, isSchemeGiven, schemes } = this.#parts;
     const inForce = isSchemeGiven ? schemes[0]?.scheme : this.#pinned;
     if (!secrets || !inForce) return undefined;
@@ -171,7 +171,7 @@ export class Authenticator {
    *
    * Never rejects: without a pin every known scheme is accepted, and the next new event pins again.
    */
-  async pin({ scheme }: Proof): Promise<void> {
+  async pin({ scheme }: Authenticity): Promise<void> {
     if (scheme === undefined || scheme === this.#stored || this.#parts.isSchemeGiven) return;
     // One write for a burst of first events. If another proof was pinned while this event was being recorded, the event
     // stays valid but doesn't change the pin.
@@ -181,7 +181,7 @@ export class Authenticator {
   }
 
   /** Replaces the pinned scheme by this one, even if its proof differs. Never rejects. */
-  async pinInstead({ scheme }: Proof): Promise<void> {
+  async pinInstead({ scheme }: Authenticity): Promise<void> {
     if (scheme !== undefined && !this.#parts.isSchemeGiven) await this.#writePin(scheme);
   }
 

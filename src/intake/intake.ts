@@ -14,7 +14,7 @@ import { accept } from './accept.ts';
 import { type Admission, admit, senderOf } from './admit.ts';
 import { type BodyLimits, assemble } from './assemble.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
-import type { Authenticator, Proof } from './authenticate.ts';
+import type { Authenticator, Authenticity } from './authenticate.ts';
 import { InflightBodies, type InflightBody, type InflightLimits } from './inflight-bodies.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { RefusalLog } from './refusal-log.ts';
@@ -144,21 +144,21 @@ export class Intake {
     // Checked before verifying, which in an overload would take the time that the answers need, but after reading the
     // body: leaving it unread might cost the connection.
     if (store.isOverloaded?.()) throw overloaded;
-    const proof = await this.#authenticate(bytes, delivery, receivedAt);
-    const headers = withoutUnsignedId(delivery.headers, proof.scheme);
+    const authenticity = await this.#authenticate(bytes, delivery, receivedAt);
+    const headers = withoutUnsignedId(delivery.headers, authenticity.scheme);
     const read = readBytes(decoder, { body: bytes, headers, receivedAt });
     // Awaited only for a large body: a small one is recorded in the same turn as the check for overload.
     const reading = read instanceof Promise ? await read : read;
     if (reading.ok && reading.traceIdDiffers)
       telemetry.report('trace_id_differs', { traceId: reading.event.traceId });
-    const received = { bytes, headers, receivedAt, isIdSigned: signsId(proof.scheme) };
+    const received = { bytes, headers, receivedAt, isIdSigned: signsId(authenticity.scheme) };
     const recorded = await recorder.record(reading, received);
     this.#rotation.verified();
     const reason = reading.ok ? undefined : reading.reason;
     const { status, traceId, quarantineId } = recorded;
-    telemetry.report(reportedAs[status], { traceId, secret: proof.secret, reason, quarantineId });
+    telemetry.report(reportedAs[status], { traceId, secret: authenticity.secret, reason, quarantineId });
     // Waits for a write only if the event's scheme is not the pinned one.
-    if (reading.ok && status === 'accepted') await authenticator.pin(proof);
+    if (reading.ok && status === 'accepted') await authenticator.pin(authenticity);
     return recorded;
   }
 
@@ -169,10 +169,14 @@ export class Intake {
   }
 
   /** Authenticates a delivery. An unauthenticated one is kept in quarantine and refused. */
-  #authenticate(bytes: Uint8Array, { headers }: Delivery, receivedAt: number): Proof | Promise<Proof> {
-    const proof = this.#parts.authenticator.authenticate(bytes, headers);
-    if (!(proof instanceof Promise)) return proof;
-    return proof.catch((problem: unknown) =>
+  #authenticate(
+    bytes: Uint8Array,
+    { headers }: Delivery,
+    receivedAt: number,
+  ): Authenticity | Promise<Authenticity> {
+    const authenticity = this.#parts.authenticator.authenticate(bytes, headers);
+    if (!(authenticity instanceof Promise)) return authenticity;
+    return authenticity.catch((problem: unknown) =>
       this.#refuseUnauthenticated(problem, bytes, headers, receivedAt),
     );
   }
