@@ -61,7 +61,12 @@ module.exports = {
       from: stages,
       to: {
         path: '^src/$1/',
-        pathNot: ['^src/$1/$2\\.ts$', '^src/dispatch/(handler|outcomes|run|loop)\\.ts$', shared],
+        pathNot: [
+          '^src/$1/$2\\.ts$',
+          '^src/dispatch/(handler|outcomes|run|loop)\\.ts$',
+          '^src/intake/kept-headers\\.ts$',
+          shared,
+        ],
       },
     },
     {

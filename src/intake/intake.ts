@@ -20,6 +20,7 @@ import type { Recorded, Recorder } from './record.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
 import { RotationWatch } from './rotation-watch.ts';
+import type { UnauthenticatedDeliveries } from './unauthenticated.ts';
 import type { Store } from '../store/store.ts';
 
 export interface IntakeParts {
@@ -27,6 +28,7 @@ export interface IntakeParts {
   readonly admission: Admission;
   readonly authenticator: Authenticator;
   readonly decoder: BodyDecoder;
+  readonly unauthenticated: UnauthenticatedDeliveries;
   readonly recorder: Recorder;
   readonly store: Pick<Store, 'isOverloaded'>;
   readonly telemetry: Telemetry;
@@ -189,11 +191,11 @@ export class Intake {
     receivedAt: number,
   ): Promise<never> {
     if (problem instanceof Refusal && problem.code === 'not_authentic') {
-      const { recorder, authenticator } = this.#parts;
+      const { authenticator, unauthenticated } = this.#parts;
       const otherScheme = () => authenticator.authenticateOtherwise(bytes, headers, receivedAt)?.scheme;
       this.#rotation.refused(problem.reason, headers, otherScheme);
       const refused = isJsonOfBuffer(bytes) ? problem.fixedBy(jsonOfBufferFix) : problem;
-      const kept = await recorder.keepUnauthenticated(bytes, headers, refused.reason, receivedAt);
+      const kept = await unauthenticated.keep(bytes, headers, refused.reason, receivedAt);
       throw kept === undefined ? refused : refused.keptAs(kept);
     }
     throw problem;

@@ -23,7 +23,9 @@ import { Reconciliation } from '../operate/reconcile/reconciliation.ts';
 import { Retention } from '../operate/retention.ts';
 import { Authenticator } from '../intake/authenticate.ts';
 import { Intake, type IntakeParts } from '../intake/intake.ts';
+import { KeptHeaders } from '../intake/kept-headers.ts';
 import { Recorder } from '../intake/record.ts';
+import { UnauthenticatedDeliveries } from '../intake/unauthenticated.ts';
 import { RequiredHeaders } from '../kit/header-fields.ts';
 import type { CallEvent } from '../events/model.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -163,15 +165,21 @@ function buildIntake(
 ): Intake {
   const { limits, https, headers, schemes, clock } = options;
   const signatureHeaders = [...new Set(schemes.map(({ scheme }) => scheme.header))];
-  const recording = { dispatcher, duplicates, quarantine: store.quarantine, telemetry, tracing, clock };
-  const recorder = new Recorder(recording, { signatureHeaders, credentials: headers });
+  const keeping = {
+    quarantine: store.quarantine,
+    keptHeaders: new KeptHeaders(signatureHeaders, headers),
+    telemetry,
+  };
+  const unauthenticated = new UnauthenticatedDeliveries({ ...keeping, clock });
+  const recorder = new Recorder({ ...keeping, dispatcher, duplicates, tracing });
   const { required, trustProxy, hosts } = https;
   const admission = { isHttpsRequired: required, trustProxy, hosts, headers: new RequiredHeaders(headers) };
   const { intakeState } = hooks;
   // A decoder of its own: a large body that arrives must not wait behind one that is read for a handler.
   const decoder = new BodyDecoder(limits);
-  const common = { limits, admission, authenticator, decoder, recorder, telemetry, activity, tracing, clock };
-  return new Intake({ ...common, store, intakeState, onNotRecorded });
+  const stages = { limits, admission, authenticator, decoder, unauthenticated, recorder };
+  const shared = { store, telemetry, activity, tracing, clock };
+  return new Intake({ ...stages, ...shared, intakeState, onNotRecorded });
 }
 
 function buildAlerts(
