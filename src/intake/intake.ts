@@ -11,6 +11,7 @@ import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { accept } from './accept.ts';
+import type { AcceptedSchemes } from './accepted-schemes.ts';
 import { type Admission, admit, senderOf } from './admit.ts';
 import { type BodyLimits, assemble } from './assemble.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
@@ -27,6 +28,7 @@ export interface IntakeParts {
   readonly limits: BodyLimits & InflightLimits;
   readonly admission: Admission;
   readonly authenticator: Authenticator;
+  readonly schemes: AcceptedSchemes;
   readonly decoder: BodyDecoder;
   readonly unauthenticated: UnauthenticatedDeliveries;
   readonly recorder: Recorder;
@@ -78,7 +80,7 @@ export class Intake {
     this.#bodies = new InflightBodies(parts.limits, parts.clock);
     this.#share = new EventLoopShare(parts.clock, share);
     this.#refusals = new RefusalLog(parts.telemetry, parts.clock);
-    this.#rotation = new RotationWatch(parts.telemetry, () => parts.authenticator.pinned);
+    this.#rotation = new RotationWatch(parts.telemetry, () => parts.schemes.pinned);
   }
 
   /** See `RotationWatch`. */
@@ -133,7 +135,7 @@ export class Intake {
   }
 
   async #throughStages(delivery: Delivery, inflight: InflightBody): Promise<Recorded> {
-    const { limits, admission, authenticator, decoder, recorder, store, telemetry, clock } = this.#parts;
+    const { limits, admission, schemes, decoder, recorder, store, telemetry, clock } = this.#parts;
     const receivedAt = clock.now();
     this.#requireOpen();
     accept(delivery, limits.body);
@@ -160,7 +162,7 @@ export class Intake {
     const { status, traceId, quarantineId } = recorded;
     telemetry.report(reportedAs[status], { traceId, secret: authenticity.secret, reason, quarantineId });
     // Waits for a write only if the event's scheme is not the pinned one.
-    if (reading.ok && status === 'accepted') await authenticator.pin(authenticity);
+    if (reading.ok && status === 'accepted') await schemes.pin(authenticity.scheme);
     return recorded;
   }
 

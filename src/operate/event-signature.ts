@@ -6,7 +6,7 @@ import { prepareScheme } from '../signature/content.ts';
 import { describeScheme } from '../signature/schemes.ts';
 import { signedTimeOf } from '../signature/verify.ts';
 import type { KeptEventWithBytes } from '../store/event-store.ts';
-import type { Authentication } from './release.ts';
+import type { Authenticator } from './release.ts';
 
 /** What checking the signature of an event can show. */
 export const eventSignatureStatuses = [
@@ -36,12 +36,12 @@ export interface EventSignature {
 
 /** Checks the signatures of stored events. */
 export class EventSignatures {
-  readonly #authentication: Pick<Authentication, 'findScheme'>;
+  readonly #authenticator: Pick<Authenticator, 'findScheme'>;
   /** Several large bodies at once would leave new deliveries no time to be answered. */
   readonly #one = new Semaphore(1);
 
-  constructor(authentication: Pick<Authentication, 'findScheme'>) {
-    this.#authentication = authentication;
+  constructor(authenticator: Pick<Authenticator, 'findScheme'>) {
+    this.#authenticator = authenticator;
   }
 
   /** Reads the event only when its turn has come, so that one body is held at a time. */
@@ -54,7 +54,7 @@ export class EventSignatures {
 
   async #check({ source, body, headers, receivedAt }: KeptEventWithBytes): Promise<EventSignature> {
     if (source === 'reconciled') return unproved('reconciled');
-    const found = await this.#authentication.findScheme(body, headers, receivedAt);
+    const found = await this.#authenticator.findScheme(body, headers, receivedAt);
     if (!found) return unproved('secrets_not_set');
     if (!found.ok) return unproved(found.reason === 'signature_missing' ? 'unsigned' : 'does_not_verify');
     const { scheme } = found;

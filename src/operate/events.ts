@@ -19,7 +19,7 @@ import type { BulkResult } from './bulk/bulk-work.ts';
 import { keptTerms, keptWork } from './bulk/kept-work.ts';
 import { type EventSignature, EventSignatures } from './event-signature.ts';
 import { type DismissOptions, dismissOptionsSchema, dismissalWork, requireDismissible } from './dismissal.ts';
-import type { Authentication } from './release.ts';
+import type { Authenticator } from './release.ts';
 import {
   type ReplayOptions,
   type ReplayParts,
@@ -101,7 +101,7 @@ export interface InboxEventsParts extends ReplayParts {
   readonly entries: AuditStore;
   readonly failures: Pick<FailureStore, 'named'>;
   readonly audit: Audit;
-  readonly authentication: Pick<Authentication, 'findScheme'>;
+  readonly authenticator: Pick<Authenticator, 'findScheme'>;
   readonly clock: Clock;
   /** @throws RingbackError unless the receiver runs */
   readonly requireStarted: (method: string) => void;
@@ -128,7 +128,7 @@ export class InboxEvents {
   /** @internal */
   constructor(parts: InboxEventsParts) {
     this.#parts = parts;
-    this.#signatures = new EventSignatures(parts.authentication);
+    this.#signatures = new EventSignatures(parts.authenticator);
     this.bulk = new BulkActions({ ...parts, workOf: (entry) => keptWork(parts, entry) });
   }
 

@@ -20,28 +20,33 @@ export interface Verified {
 }
 
 /** The signature checks of the intake, for refused deliveries. */
-export interface Authentication {
-  /** The pinned scheme; undefined if no event has pinned one, or if the option `signature` sets one. */
-  readonly pinned: string | undefined;
-  /** The scheme that the option `signature` sets. */
-  readonly given: string | undefined;
+export interface Authenticator {
   /** Checks a delivery with the current secrets and schemes, as of its arrival. Rejects with `not_authentic`. */
   authenticateAgain(body: Uint8Array, headers: Headers, receivedAt: number): Promise<Verified>;
   /** Finds the known scheme in which it verifies, accepted or not. Resolves to undefined if no secrets are known. */
   findScheme(body: Uint8Array, headers: Headers, receivedAt: number): Promise<SchemeFinding | undefined>;
   /** Checks it with the known schemes that aren't accepted. */
   authenticateOtherwise(body: Uint8Array, headers: Headers, receivedAt: number): Verified | undefined;
+}
+
+/** The schemes that the intake accepts. */
+export interface AcceptedSchemes {
+  /** The pinned scheme; undefined if no event has pinned one, or if the option `signature` sets one. */
+  readonly pinned: string | undefined;
+  /** The scheme that the option `signature` sets. */
+  readonly given: string | undefined;
   /** Pins the scheme of a new event that is on disk, unless a scheme is pinned already. */
-  pin(verified: Verified): Promise<void>;
+  pin(scheme: Scheme | undefined): Promise<void>;
   /** Pins the scheme of an event in place of the pinned one. */
-  pinInstead(verified: Verified): Promise<void>;
+  pinInstead(scheme: Scheme | undefined): Promise<void>;
 }
 
 export interface ReleaseParts {
   readonly store: QuarantineStore;
   readonly decoder: BodyDecoder;
   readonly telemetry: Telemetry;
-  readonly authentication: Authentication;
+  readonly authenticator: Authenticator;
+  readonly schemes: AcceptedSchemes;
   /** Called when a released event is on disk. */
   readonly onReleased: (event: CallEvent, receivedAt: number) => void;
 }
@@ -69,7 +74,7 @@ export class Release {
     if ('status' in found) return found;
     const { kept, verified } = found;
     const attempt = await this.record(kept, verified);
-    if (verified && attempt.status === 'accepted') await this.#parts.authentication.pin(verified);
+    if (verified && attempt.status === 'accepted') await this.#parts.schemes.pin(verified.scheme);
     return attempt;
   }
 
@@ -83,14 +88,14 @@ export class Release {
 
   /** `verified` is undefined for a delivery that was authentic but unreadable. */
   async #verify(id: number): Promise<Attempt | { kept: KeptDelivery; verified: Verified | undefined }> {
-    const { store, authentication } = this.#parts;
+    const { store, authenticator } = this.#parts;
     const kept = await store.get(id);
     if (!kept) return { status: 'unknown' };
     if (kept.isCut) return { status: 'cut', bytes: kept.bytes, kept: kept.body.byteLength };
     const { kind, body, headers, receivedAt } = kept;
     if (kind === 'unreadable') return { kept, verified: undefined };
     try {
-      return { kept, verified: await authentication.authenticateAgain(body, headers, receivedAt) };
+      return { kept, verified: await authenticator.authenticateAgain(body, headers, receivedAt) };
     } catch (problem) {
       if (!(problem instanceof Refusal)) throw problem;
       return { status: 'not_authentic', reason: problem.reason, fix: problem.fix };

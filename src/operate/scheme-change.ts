@@ -20,7 +20,10 @@ interface Candidate {
   readonly identity: string;
 }
 
-export interface SchemeChangeParts extends Pick<ReleaseParts, 'store' | 'decoder' | 'authentication'> {
+export interface SchemeChangeParts extends Pick<
+  ReleaseParts,
+  'store' | 'decoder' | 'authenticator' | 'schemes'
+> {
   readonly events: Pick<EventStore, 'list'>;
   readonly release: Release;
 }
@@ -42,9 +45,9 @@ export class SchemeChange {
 
   /** Resolves to the result for each delivery that it tried to release, by id; empty if the pin stays. */
   async heal(): Promise<ReadonlyMap<number, Attempt>> {
-    const { authentication } = this.#parts;
+    const { schemes } = this.#parts;
     const attempts = new Map<number, Attempt>();
-    if (authentication.pinned === undefined) return attempts;
+    if (schemes.pinned === undefined) return attempts;
     const events = new Set<string>();
     for (const candidate of await this.#proven()) {
       const { id, identity, verified } = candidate;
@@ -52,7 +55,7 @@ export class SchemeChange {
       attempts.set(id, attempt);
       if (events.size < eventsNeeded && (await this.#isNewEvent(candidate, attempt))) {
         events.add(identity);
-        if (events.size === eventsNeeded) await authentication.pinInstead(verified);
+        if (events.size === eventsNeeded) await schemes.pinInstead(verified.scheme);
       }
       await setImmediate();
     }
@@ -129,7 +132,7 @@ export class SchemeChange {
   }
 
   #otherwise({ body, headers, receivedAt }: KeptDelivery): Verified | undefined {
-    return this.#parts.authentication.authenticateOtherwise(body, headers, receivedAt);
+    return this.#parts.authenticator.authenticateOtherwise(body, headers, receivedAt);
   }
 }
 

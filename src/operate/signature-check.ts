@@ -35,13 +35,15 @@ export interface SignatureCheck {
   readonly message: string;
 }
 
+type SignatureCheckParts = Pick<ReleaseParts, 'store' | 'decoder' | 'authenticator' | 'schemes'>;
+
 /** Checks the signatures of deliveries in quarantine, and changes nothing. */
 export class SignatureChecks {
-  readonly #parts: Pick<ReleaseParts, 'store' | 'decoder' | 'authentication'>;
+  readonly #parts: SignatureCheckParts;
   /** Several large bodies at once would leave new deliveries no time to be answered. */
   readonly #one = new Semaphore(1);
 
-  constructor(parts: Pick<ReleaseParts, 'store' | 'decoder' | 'authentication'>) {
+  constructor(parts: SignatureCheckParts) {
     this.#parts = parts;
   }
 
@@ -54,13 +56,13 @@ export class SignatureChecks {
   }
 
   async #check(kept: KeptDelivery): Promise<SignatureCheck> {
-    const { authentication, decoder } = this.#parts;
+    const { authenticator, schemes, decoder } = this.#parts;
     const { id, kind, isCut, body, headers, receivedAt } = kept;
     if (kind === 'unreadable') return unchecked('authentic');
     if (isCut) return unchecked('cut');
-    const found = await authentication.findScheme(body, headers, receivedAt);
+    const found = await authenticator.findScheme(body, headers, receivedAt);
     if (!found) return unchecked('secrets_not_set');
-    const { given, pinned } = authentication;
+    const { given, pinned } = schemes;
     const expected = given ?? pinned;
     if (!found.ok) return refuted(expected, `${reasons[found.reason]} ${detectIt(id)}`);
     const scheme = describeScheme(found.scheme);

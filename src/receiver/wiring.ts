@@ -21,6 +21,7 @@ import { InboxEvents } from '../operate/events.ts';
 import { Quarantine } from '../operate/quarantine.ts';
 import { Reconciliation } from '../operate/reconcile/reconciliation.ts';
 import { Retention } from '../operate/retention.ts';
+import { AcceptedSchemes } from '../intake/accepted-schemes.ts';
 import { Authenticator } from '../intake/authenticate.ts';
 import { Intake, type IntakeParts } from '../intake/intake.ts';
 import { KeptHeaders } from '../intake/kept-headers.ts';
@@ -60,6 +61,9 @@ interface Common {
   readonly tracing: Tracing;
 }
 
+/** What checks signatures. */
+type Authentication = Pick<IntakeParts, 'authenticator' | 'schemes'>;
+
 /** The parts of a receiver, and the inbox that they share. */
 export type Parts = ReturnType<typeof wire>;
 
@@ -80,7 +84,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
   const audit = new Audit({ store: asked.audit, clock, onRecorded, requireStarted });
   const common: Common = { options, hooks, store, asked, telemetry, decoder, audit, activity, tracing };
   const registry = new Registry(options);
-  const authenticator = buildAuthenticator(common);
+  const authentication = buildAuthentication(common);
   const drift = new DriftLedger({ store: asked.drift, telemetry, clock, requireStarted });
   const { random, logger } = options;
   const dispatcher = new Dispatcher({
@@ -96,10 +100,10 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
     drift,
   });
   const duplicates = new DuplicateLedger(asked.events, telemetry, clock);
-  const intake = buildIntake(common, authenticator, dispatcher, duplicates, () => health.failed());
+  const intake = buildIntake(common, authentication, dispatcher, duplicates, () => health.failed());
   const backlog = () => dispatcher.backlog(asked.history);
   const alerts = buildAlerts(common, backlog, () => intake.takeSuspicion());
-  const events = buildEvents(common, authenticator, registry, dispatcher);
+  const events = buildEvents(common, authentication, registry, dispatcher);
   const onMinute = async () => {
     await alerts.check();
     await events.bulk.look();
@@ -111,7 +115,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
     decoder,
     registry,
     dispatcher,
-    authenticator,
+    authenticator: authentication.authenticator,
     intake,
     alerts,
     tracing,
@@ -123,7 +127,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
     events,
     failures: new Failures({ store: asked.failures, history: asked.history, audit, clock, requireStarted }),
     handlers: buildHandlers(common, registry, dispatcher),
-    quarantine: buildQuarantine(common, authenticator, (event, receivedAt) => {
+    quarantine: buildQuarantine(common, authentication, (event, receivedAt) => {
       drift.observe(event, receivedAt);
       dispatcher.wake();
     }),
@@ -149,22 +153,23 @@ function report(
 }
 
 /** Uses `asked`, because a person's release from quarantine reads the pin too. */
-function buildAuthenticator({ options, asked: store, telemetry }: Common): Authenticator {
-  const { secrets, schemes, isSchemeGiven, tolerance, clock } = options;
+function buildAuthentication({ options, asked: store, telemetry }: Common): Authentication {
+  const { secrets, isSchemeGiven, tolerance, clock } = options;
   const onFailure = (cause: string) => telemetry.report('secrets_failed', { cause });
   const source = secrets === undefined ? undefined : new SecretSource(secrets, clock, onFailure);
-  return new Authenticator({ secrets: source, schemes, isSchemeGiven, tolerance, store, telemetry, clock });
+  const schemes = new AcceptedSchemes({ schemes: options.schemes, isSchemeGiven, store, telemetry, clock });
+  return { schemes, authenticator: new Authenticator({ secrets: source, schemes, tolerance, clock }) };
 }
 
 function buildIntake(
   { options, hooks, store, telemetry, activity, tracing }: Common,
-  authenticator: Authenticator,
+  { authenticator, schemes }: Authentication,
   dispatcher: Dispatcher,
   duplicates: DuplicateLedger,
   onNotRecorded: () => void,
 ): Intake {
-  const { limits, https, headers, schemes, clock } = options;
-  const signatureHeaders = [...new Set(schemes.map(({ scheme }) => scheme.header))];
+  const { limits, https, headers, clock } = options;
+  const signatureHeaders = [...new Set(options.schemes.map(({ scheme }) => scheme.header))];
   const keeping = {
     quarantine: store.quarantine,
     keptHeaders: new KeptHeaders(signatureHeaders, headers),
@@ -177,7 +182,7 @@ function buildIntake(
   const { intakeState } = hooks;
   // A decoder of its own: a large body that arrives must not wait behind one that is read for a handler.
   const decoder = new BodyDecoder(limits);
-  const stages = { limits, admission, authenticator, decoder, unauthenticated, recorder };
+  const stages = { limits, admission, authenticator, schemes, decoder, unauthenticated, recorder };
   const shared = { store, telemetry, activity, tracing, clock };
   return new Intake({ ...stages, ...shared, intakeState, onNotRecorded });
 }
@@ -205,7 +210,7 @@ function buildAlerts(
 
 function buildEvents(
   { options, hooks, asked, telemetry, decoder, audit }: Common,
-  authentication: Authenticator,
+  { authenticator }: Authentication,
   registry: Registry,
   dispatcher: Dispatcher,
 ): InboxEvents {
@@ -214,7 +219,7 @@ function buildEvents(
     entries: asked.audit,
     failures: asked.failures,
     audit,
-    authentication,
+    authenticator,
     decoder,
     telemetry,
     clock: options.clock,
@@ -244,7 +249,7 @@ function buildHandlers(
 
 function buildQuarantine(
   { hooks, asked, telemetry, decoder, audit }: Common,
-  authenticator: Authenticator,
+  { authenticator, schemes }: Authentication,
   onReleased: (event: CallEvent, receivedAt: number) => void,
 ): Quarantine {
   return new Quarantine({
@@ -254,7 +259,8 @@ function buildQuarantine(
     telemetry,
     requireStarted: hooks.requireStarted,
     events: asked.events,
-    authentication: authenticator,
+    authenticator,
+    schemes,
     onReleased,
   });
 }
