@@ -1,5 +1,6 @@
 import type { Clock } from '../kit/clock.ts';
 import { Refusal } from '../errors/refusals.ts';
+import { Pool } from '../kit/churn.ts';
 import { uncountedBytes } from '../receiver/options.ts';
 
 /** How many bytes may be in flight. */
@@ -19,7 +20,7 @@ interface Sender {
 }
 
 /**
- * Bounds the bytes in flight, so that many slow or large bodies at once can't exhaust the process's memory. When there
+ * The bodies of the deliveries that have not been answered. Bounds their bytes, so that many slow or large bodies at once can't exhaust the process's memory. When there
  * is no room, the slowest unfinished body is refused. A sender of endless bodies must therefore keep up with the
  * genuine ones, instead of holding all room until `bodyTimeout`.
  *
@@ -32,6 +33,8 @@ export class InflightBodies {
   readonly #clock: Clock;
   readonly #senders = new Map<string, Sender>();
   #counted = 0;
+  readonly #unanswered = new Pool<InflightBody>();
+  #onDrained: (() => void)[] = [];
 
   constructor(limits: InflightLimits, clock: Clock) {
     this.#limits = limits;
@@ -40,7 +43,24 @@ export class InflightBodies {
 
   /** Begins a body. `sender` is called only when bytes of the body count, which is rare. */
   begin(sender: () => string): InflightBody {
-    return new InflightBody(this, sender, this.#clock.elapsed());
+    const body = new InflightBody(this, sender, this.#clock.elapsed());
+    body.leave = this.#unanswered.add(body);
+    return body;
+  }
+
+  /**
+   * Resolves when every delivery has been answered. Bodies that are unfinished after `timeout` milliseconds are
+   * refused: otherwise anybody could delay a stop by `limits.bodyTimeout`.
+   */
+  async drained(timeout: number): Promise<void> {
+    if (this.#unanswered.size === 0) return;
+    const refuse = (): void => {
+      for (const body of this.#unanswered.items) body.displace?.(new Refusal('unavailable', 'not_open'));
+    };
+    // A timeout of 0 uses no timer: a manual clock may never be advanced again.
+    const cancel = timeout > 0 ? this.#clock.after(timeout, refuse) : refuse();
+    await new Promise<void>((resolve) => this.#onDrained.push(resolve));
+    cancel?.();
   }
 
   /** @internal @throws Refusal `unavailable` when there is no room, and none can be made for this body */
@@ -55,6 +75,12 @@ export class InflightBodies {
 
   /** @internal */
   end(body: InflightBody): void {
+    this.#uncount(body);
+    body.leave?.();
+    if (this.#unanswered.size === 0) for (const resolve of this.#onDrained.splice(0)) resolve();
+  }
+
+  #uncount(body: InflightBody): void {
     const { sender, counted } = body;
     if (!sender) return;
     this.#counted -= counted;
@@ -76,7 +102,7 @@ export class InflightBodies {
     while (this.#counted + bytes > this.#limits.inflight) {
       const slowest = this.#slowestOf(this.#yielding(sender, bytes));
       if (slowest === undefined || slowest === body) return false;
-      this.end(slowest);
+      this.#uncount(slowest);
       slowest.displace?.(new Refusal('unavailable', 'displaced'));
     }
     return true;
@@ -116,6 +142,8 @@ export class InflightBody {
   sender: Sender | undefined;
   /** How many of its bytes are counted. */
   counted = 0;
+  /** Takes it out of the unanswered ones. */
+  leave: (() => void) | undefined;
   /** Refuses the body to make room for another. Set only while the body is unfinished. */
   displace: ((refusal: Refusal) => void) | undefined;
 

@@ -1,4 +1,4 @@
-import { jsonOfBufferFix, refusal, Refusal } from '../errors/refusals.ts';
+import { type RefusalCode, jsonOfBufferFix, refusal, Refusal, refusals } from '../errors/refusals.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Activity } from '../kit/activity.ts';
 import type { Tracing } from '../kit/tracing.ts';
@@ -6,7 +6,6 @@ import { headerOf } from '../events/ids.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-bytes.ts';
-import { Pool } from '../kit/churn.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
@@ -19,7 +18,6 @@ import type { Authenticator, Authenticity } from './authenticate.ts';
 import { InflightBodies, type InflightBody, type InflightLimits } from './inflight-bodies.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { RefusalLog } from './refusal-log.ts';
-import { replyRecorded, replyRefused } from './reply.ts';
 import { RotationWatch } from './rotation-watch.ts';
 import type { UnauthenticatedDeliveries } from './unauthenticated.ts';
 import type { Store } from '../store/store.ts';
@@ -71,9 +69,6 @@ export class Intake {
   readonly #share: EventLoopShare;
   /** The fixes that have been logged, by reason, so that a flood for one reason leaves room for the others. */
   readonly #explained = new Map<string, Set<string>>();
-  /** The deliveries that have not been answered. */
-  readonly #unanswered = new Pool<InflightBody>();
-  #onDrained: (() => void)[] = [];
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
@@ -91,7 +86,6 @@ export class Intake {
   /** Takes a delivery and resolves to the answer. Never rejects. */
   async take(delivery: Delivery): Promise<Reply> {
     const inflight = this.#bodies.begin(() => senderOf(delivery, this.#parts.admission.trustProxy));
-    const leave = this.#unanswered.add(inflight);
     const { activity, tracing, clock } = this.#parts;
     const begunAt = clock.elapsed();
     try {
@@ -109,24 +103,12 @@ export class Intake {
       return this.#refuse(problem);
     } finally {
       inflight.release();
-      leave();
-      this.#tellDrained();
     }
   }
 
-  /**
-   * Resolves when every delivery has been answered. Bodies that are unfinished after `timeout` milliseconds are
-   * refused: otherwise anybody could delay a stop by `limits.bodyTimeout`.
-   */
-  async drained(timeout: number): Promise<void> {
-    if (this.#unanswered.size === 0) return;
-    const refuse = (): void => {
-      for (const body of this.#unanswered.items) body.displace?.(new Refusal('unavailable', 'not_open'));
-    };
-    // A timeout of 0 uses no timer: a manual clock may never be advanced again.
-    const cancel = timeout > 0 ? this.#parts.clock.after(timeout, refuse) : refuse();
-    await new Promise<void>((resolve) => this.#onDrained.push(resolve));
-    cancel?.();
+  /** Resolves when every delivery has been answered. Bodies unfinished after `timeout` milliseconds are refused. */
+  drained(timeout: number): Promise<void> {
+    return this.#bodies.drained(timeout);
   }
 
   /** Logs the refusals that were only counted so far. */
@@ -220,10 +202,19 @@ export class Intake {
     }
     return replyRefused(code);
   }
+}
 
-  #tellDrained(): void {
-    if (this.#unanswered.size === 0) for (const resolve of this.#onDrained.splice(0)) resolve();
-  }
+const json = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' } as const;
+
+/** Success is always 200: the platform doesn't document which other statuses count as delivered. */
+function replyRecorded(status: Recorded['status'], traceId: string): Reply {
+  return { status: 200, headers: json, body: JSON.stringify({ status, traceId }) };
+}
+
+/** The sender gets the code and never the reason: a forger could learn from that. */
+function replyRefused(code: RefusalCode): Reply {
+  const { status, headers } = refusals[code];
+  return { status, headers: { ...json, ...headers }, body: JSON.stringify({ error: code }) };
 }
 
 const startOfJsonOfBuffer = Buffer.from('{"type":"Buffer","data":[');
