@@ -1,5 +1,4 @@
 import { RingbackError } from '../errors/errors.ts';
-import { intercepted } from '../kit/intercepted.ts';
 
 /** What errors call an operation on the store. */
 const asked = 'An operation on the inbox';
@@ -8,12 +7,21 @@ const asked = 'An operation on the inbox';
 const closedUnder: ReadonlySet<string> = new Set(['database_closed', 'database_unreachable']);
 
 /**
- * A store, or a part of one, whose operations fail with `receiver_not_started` after a stop: see `whileStarted`.
+ * A store, or a part of one, whose operations fail with `receiver_not_started` after a stop: see `whileStarted`. All its
+ * methods, and those of objects in it, become asynchronous.
  *
  * @param requireStarted throws RingbackError `receiver_not_started` unless the inbox is open
  */
 export function askedStore<Part extends object>(part: Part, requireStarted: (method: string) => void): Part {
-  return intercepted(part, (call) => whileStarted(call, requireStarted));
+  const get = (own: object, name: string | symbol): unknown => {
+    const value: unknown = Reflect.get(own, name, part);
+    if (typeof value === 'object' && value !== null) return askedStore(value, requireStarted);
+    if (typeof value !== 'function') return value;
+    return (...given: readonly unknown[]) =>
+      whileStarted(() => Reflect.apply(value, part, given) as unknown, requireStarted);
+  };
+  // Not a proxy of the part itself: if that is frozen, a proxy can't return other properties.
+  return new Proxy<Part>(Object.create(part) as Part, { get });
 }
 
 /**
