@@ -1,8 +1,10 @@
+/** Makes texts, which may come from anybody, safe to print on a terminal. */
+
 /** Characters that could move the cursor, change the terminal or reverse the text. */
 export const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
- * Escapes control characters as JSON does, because printed text may come from anybody. JSON keeps its meaning.
+ * Escapes control characters as JSON does, so that JSON keeps its meaning.
  *
  * @example withoutControls('"\u009b31m"') // '"\\u009b31m"'
  */

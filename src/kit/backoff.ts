@@ -1,3 +1,4 @@
+/** The waits between the attempts of a run, and between those of a request to the platform. */
 import type { Random } from './clock.ts';
 
 /** How long to wait between attempts, in milliseconds. */

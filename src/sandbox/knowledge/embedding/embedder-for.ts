@@ -11,7 +11,7 @@ export interface EmbeddingService {
 }
 
 /**
- * The embedder for knowledge bases with a model.
+ * The embedder for knowledge bases with a model. Not in `embedder.ts`, which both kinds of embedder import.
  *
  * @param service called with the model's name; without one, the embedder is the same for every model
  */
