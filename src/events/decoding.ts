@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { type JsonLimits, JsonReader, TooComplex, partLength } from './json-reader.ts';
 import { Semaphore } from '../kit/limiters.ts';
 
@@ -30,7 +30,7 @@ export class BodyDecoder {
   }
 
   #decodeLarge(bytes: Uint8Array): Promise<Decoded> {
-    return this.#lock.run(() => decodeInParts(bytes, this.#limits, setImmediate));
+    return this.#lock.run(() => decodeInParts(bytes, this.#limits));
   }
 }
 
@@ -69,15 +69,8 @@ function valueOf(text: string, limits: JsonLimits): unknown {
   return isPlain(text, limits) ? JSON.parse(text) : readWhole(new JsonReader(text, limits));
 }
 
-/**
- * Decodes a large body part by part. `turn` is awaited before each part, so that the process can do other work in
- * between.
- */
-async function decodeInParts(
-  bytes: Uint8Array,
-  limits: JsonLimits,
-  turn: () => Promise<unknown>,
-): Promise<Decoded> {
+/** Decodes a large body part by part, each in its own turn, so that the process can do other work in between. */
+async function decodeInParts(bytes: Uint8Array, limits: JsonLimits): Promise<Decoded> {
   await turn();
   const text = decodeText(bytes);
   if (text === undefined) return notUtf8;
