@@ -10,11 +10,18 @@ export interface Area {
   readonly xOf: (time: number) => number;
 }
 
-/** A lane and the height that it takes. */
+/** A lane, where its texts are, and the height that it takes. */
 export interface LaidLane {
   readonly lane: Lane;
+  readonly spans: readonly LaidSpan[];
   readonly labels: readonly Label[];
   readonly height: number;
+}
+
+interface LaidSpan {
+  readonly span: Span;
+  /** The middle of its text; undefined if that is not written into it. */
+  readonly textX: number | undefined;
 }
 
 /** A text beneath a mark or a span that has no room for it. */
@@ -36,9 +43,10 @@ const letterWidth = 7;
 const markReach = 9;
 
 export function laidOut(lane: Lane, area: Area): LaidLane {
+  const spans = lane.spans.map((span) => ({ span, textX: textPlace(span, lane.marks, area) }));
   const labels: Label[] = [];
   const taken: [from: number, to: number][][] = [];
-  for (const { at, text } of textsOf(lane, area)) {
+  for (const { at, text } of textsOf(spans, lane.marks)) {
     const width = text.length * letterWidth;
     const x = area.xOf(at);
     const isLast = x - 6 + width > area.right;
@@ -50,15 +58,18 @@ export function laidOut(lane: Lane, area: Area): LaidLane {
     (taken[row] ??= []).push([from, from + width]);
     labels.push({ text, row, x: isLast ? from + width : from, anchor: isLast ? 'end' : 'start' });
   }
-  return { lane, labels, height: markRoom + taken.length * rowHeight };
+  return { lane, spans, labels, height: markRoom + taken.length * rowHeight };
 }
 
 /** What is to be written beneath a lane: first what its spans have no room for, then what its marks say. */
-function textsOf({ spans, marks }: Lane, area: Area): { readonly at: number; readonly text: string }[] {
-  const ofSpans = spans.filter((span) => isNamed(span) && textPlace(span, marks, area) === undefined);
+function textsOf(
+  spans: readonly LaidSpan[],
+  marks: readonly Mark[],
+): { readonly at: number; readonly text: string }[] {
+  const ofSpans = spans.filter(({ span, textX }) => isNamed(span) && textX === undefined);
   const ofMarks = marks.filter(({ label }) => label !== undefined);
   return [
-    ...ofSpans.map(({ from, text }) => ({ at: from, text })),
+    ...ofSpans.map(({ span: { from, text } }) => ({ at: from, text })),
     ...ofMarks
       .map(({ at, label = '' }) => ({ at, text: cut(label) }))
       .sort((one, other) => one.at - other.at),
@@ -70,7 +81,7 @@ function cut(label: string): string {
 }
 
 export function DrawnLane({
-  laid: { lane, labels },
+  laid: { lane, spans, labels },
   area,
   y,
   yAbove,
@@ -84,11 +95,11 @@ export function DrawnLane({
   return (
     <>
       <line class="lane" x1={area.left} x2={area.right} y1={y} y2={y} />
-      {lane.spans.map((span) => (
+      {spans.map(({ span, textX }) => (
         <DrawnSpan
           key={`${span.kind} ${span.from} ${span.text}`}
           span={span}
-          textX={isNamed(span) ? textPlace(span, lane.marks, area) : undefined}
+          textX={textX}
           area={area}
           y={y}
           yAbove={yAbove}
@@ -117,10 +128,7 @@ function DrawnSpan({
   area,
   y,
   yAbove,
-}: {
-  readonly span: Span;
-  /** The middle of its text; undefined if that is not written into it. */
-  readonly textX: number | undefined;
+}: LaidSpan & {
   readonly area: Area;
   readonly y: number;
   readonly yAbove: number;
@@ -144,9 +152,10 @@ function DrawnSpan({
   );
 }
 
-/** The middle of the widest part of a span that no mark covers, if the span's text fits into that part. */
-function textPlace({ from, to, text }: Span, marks: readonly Mark[], { xOf }: Area): number | undefined {
-  const [x, end] = [xOf(from), xOf(to)];
+/** The middle of the widest part of a named span that no mark covers, if the span's text fits into that part. */
+function textPlace(span: Span, marks: readonly Mark[], { xOf }: Area): number | undefined {
+  if (!isNamed(span)) return undefined;
+  const [x, end] = [xOf(span.from), xOf(span.to)];
   const covered = marks.map(({ at }) => xOf(at)).sort((one, other) => one - other);
   const starts = [x, ...covered.map((at) => Math.max(x, at + markReach))];
   const ends = [...covered.map((at) => Math.min(end, at - markReach)), end];
@@ -155,5 +164,5 @@ function textPlace({ from, to, text }: Span, marks: readonly Mark[], { xOf }: Ar
     return { width, middle: start + width / 2 };
   });
   const widest = parts.reduce((best, part) => (part.width > best.width ? part : best));
-  return widest.width > text.length * letterWidth + 12 ? widest.middle : undefined;
+  return widest.width > span.text.length * letterWidth + 12 ? widest.middle : undefined;
 }
