@@ -7,7 +7,11 @@ import { connect, openDatabase } from '../../../src/store/sqlite/connection/conn
 import { DatabaseFiles } from '../../../src/store/sqlite/connection/database-files.ts';
 import { eventRow } from '../../../src/store/sqlite/work/record.ts';
 import { BorrowedLock, answerRequest } from '../../../src/store/sqlite/writer/write-lock.ts';
-import { type WrittenMessage, packed } from '../../../src/store/sqlite/writer/write-message.ts';
+import {
+  type FromWriter,
+  type WrittenMessage,
+  packed,
+} from '../../../src/store/sqlite/writer/write-message.ts';
 import { WriterThread } from '../../../src/store/sqlite/writer/writer-thread.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { eventOf } from '../parts.ts';
@@ -41,9 +45,23 @@ async function opened() {
   const { port1, port2 } = new MessageChannel();
   const files = new DatabaseFiles(other, file).ids;
   const lock = new BorrowedLock();
+  // A writer that grants its lock waits until it has it back, for ever on the thread of the app.
+  const wait = Atomics.wait.bind(Atomics) as (
+    ...given: readonly unknown[]
+  ) => ReturnType<typeof Atomics.wait>;
+  const spy = vi.spyOn(Atomics, 'wait').mockImplementation((...given: readonly unknown[]) => {
+    if (given[0] === lock.memory) throw new Error('the writer has granted its lock');
+    return wait(...given);
+  });
+  onTestFinished(() => spy.mockRestore());
   new WriterThread({ file, files, id: 1, lock: lock.memory, port: port2 }).listen();
   await once(port1, 'message');
   lock.writerBegins(() => port1.postMessage('grant'));
+  const answers: WrittenMessage[] = [];
+  port1.on('message', (message: FromWriter) => {
+    if (message === 'answered') lock.onAnswered();
+    else if (typeof message === 'object' && 'results' in message) answers.push(message);
+  });
   const isRefused = () => new Promise<boolean>((resolve) => lock.later(resolve));
   onTestFinished(async () => {
     port1.postMessage('close');
@@ -52,8 +70,9 @@ async function opened() {
   });
   const record = async (traceId: string): Promise<string> => {
     port1.postMessage(packed([eventRow(eventOf(traceId), false)]));
-    const [{ failures }] = (await once(port1, 'message')) as [WrittenMessage];
-    return failures[0]?.[1].message ?? 'written';
+    await expect.poll(() => answers.length).toBe(1);
+    const [answer] = answers.splice(0);
+    return answer?.failures[0]?.[1].message ?? 'written';
   };
   return { other, record, isRefused };
 }
