@@ -2,7 +2,7 @@
  * What a database can do to a receiver: deliveries are answered with 503 while it lasts, and all goes on by itself when it is
  * over, with nothing lost and nothing done twice.
  */
-import { Client } from 'pg';
+import { Client, Pool } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { internalsOf } from '../../src/receiver/receiver.ts';
 import { postgres } from '../../src/store/postgres/index.ts';
@@ -85,14 +85,21 @@ test.each(Object.entries(failures))('of a database, %s', async (_name, { options
 });
 
 test('of a database, nothing comes back from the network', { tags: 'long' }, async () => {
-  const server = await ownPostgres();
-  const proxy = await TcpProxy.start();
-  onTestFinished(() => proxy.close());
-  proxy.target = server.port;
-  const url = new URL(server.url);
-  url.port = String(proxy.port);
-  await survives({ connectionString: url.href, schema: 'ringback' }, async () => proxy.silence());
+  const { connectionString, silence } = await throughProxy();
+  await survives({ connectionString, schema: 'ringback' }, silence);
 });
+
+test(
+  "of a database, nothing comes back from the network to a pool of the user's",
+  { tags: 'long' },
+  async () => {
+    const { connectionString, silence } = await throughProxy();
+    const pool = new Pool({ connectionString, connectionTimeoutMillis: 5_000 });
+    pool.on('error', () => {});
+    onTestFinished(() => pool.end());
+    await survives({ pool, schema: 'ringback' }, silence);
+  },
+);
 
 test('of a database, its synchronous standby is gone, so that no commit ends', { tags: 'long' }, async () => {
   const server = await ownPostgres();
@@ -295,11 +302,29 @@ test('an unreadable delivery that a trigger keeps out of quarantine is not ackno
   expect((await receiver.quarantine.list()).deliveries).toHaveLength(1);
 });
 
+/** A server of its own, and how the network in front of it goes silent. */
+async function throughProxy(): Promise<{
+  readonly connectionString: string;
+  readonly silence: () => ReturnType<Fail>;
+}> {
+  const server = await ownPostgres();
+  const proxy = await TcpProxy.start();
+  onTestFinished(() => proxy.close());
+  proxy.target = server.port;
+  const url = new URL(server.url);
+  url.port = String(proxy.port);
+  return { connectionString: url.href, silence: async () => proxy.silence() };
+}
+
 /** Delivers before, during and after a failure, and expects each event to have its one effect. */
-async function survives({ connectionString, schema }: Inbox, fail: () => ReturnType<Fail>): Promise<void> {
+async function survives(
+  inbox: Inbox | (Pick<Inbox, 'schema'> & { readonly pool: Pool }),
+  fail: () => ReturnType<Fail>,
+): Promise<void> {
+  const { schema } = inbox;
   const logs = new Logs();
   const gate = new Gate();
-  const database = postgres({ connectionString, schema });
+  const database = postgres(inbox);
   const receiver = createReceiver({ secrets: secret, database, logger: logs.logger });
   onTestFinished(() => receiver.stop({ drain: 0 }));
   receiver.on(

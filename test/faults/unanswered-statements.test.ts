@@ -65,21 +65,17 @@ test(
   },
 );
 
-test(
-  'a receiver stops while a table is locked, also on a pool whose statements may take for ever',
-  { tags: 'long' },
-  async () => {
-    const { connectionString, schema } = await testDatabase();
-    const pool = new Pool({ connectionString });
-    onTestFinished(() => pool.end());
-    const receiver = await started({ pool }, schema);
-    const client = await connectedTo(connectionString);
-    await client.query(`begin; lock table ${schema}.identities, ${schema}.processes in exclusive mode`);
-    expect((await deliver(receiver, bodyOf({ traceId: 'during' }))).status).toBe(503);
-    await receiver.stop({ drain: 0 });
-    await client.query('commit');
-  },
-);
+test("a receiver stops while a table is locked, also on a pool of the user's", { tags: 'long' }, async () => {
+  const { connectionString, schema } = await testDatabase();
+  const pool = new Pool({ connectionString });
+  onTestFinished(() => pool.end());
+  const receiver = await started({ pool }, schema);
+  const client = await connectedTo(connectionString);
+  await client.query(`begin; lock table ${schema}.identities, ${schema}.processes in exclusive mode`);
+  expect((await deliver(receiver, bodyOf({ traceId: 'during' }))).status).toBe(503);
+  await receiver.stop({ drain: 0 });
+  await client.query('commit');
+});
 
 test(
   'a session that has ended a statement closes no sooner than its connections',

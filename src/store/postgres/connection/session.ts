@@ -157,10 +157,9 @@ export class Session implements Connections {
     };
   }
 
-  /** On connections of the user's pool, only statements that have a timeout of their own have one. */
-  send(client: PoolClient, text: string, values: readonly unknown[] = [], timeout?: number) {
-    const usual = this.#target.pool ? 0 : this.#limits.timeout;
-    return client.query(this.statements.of(text, values, timeout ?? usual));
+  /** Statements of the user's own, which are sent without this, have the time that they need. */
+  send(client: PoolClient, text: string, values: readonly unknown[] = [], timeout = this.#limits.timeout) {
+    return client.query(this.statements.of(text, values, timeout));
   }
 
   giveBack(connection: TakenConnection, error: Error, backend?: Backend): void {

@@ -48,7 +48,7 @@ export class Unanswered {
     }
     // First, because the user's pool may have no other connection to end the statement with.
     discard();
-    end(pool, backend, 0).catch(() => {});
+    end(pool, backend).catch(() => {});
   }
 
   /** Each session of the store calls this, but a pool can be ended only once. */
@@ -61,7 +61,7 @@ export class Unanswered {
   /** Resolves when the backend no longer runs what it ran. */
   async #ended(backend: Backend): Promise<void> {
     this.#ownPool ??= makePool(this.#target.connectionString, askingConnections);
-    while (!this.#signal.aborted && (await end(this.#ownPool, backend, askingConnections.timeout)))
+    while (!this.#signal.aborted && (await end(this.#ownPool, backend)))
       await pause(this.#clock, storePause, this.#signal);
   }
 }
@@ -69,7 +69,8 @@ export class Unanswered {
 /**
  * Terminates the backend if it still runs the same. Resolves to true if it waits for a standby: then it is left alone.
  */
-async function end(pool: Pool, { pid, transaction, statement }: Backend, timeout: number): Promise<boolean> {
+async function end(pool: Pool, { pid, transaction, statement }: Backend): Promise<boolean> {
+  const { timeout } = askingConnections;
   const asked = { text: endStatement, values: [pid, transaction, statement], query_timeout: timeout };
   const { rows } = await pool.query<{ waits: boolean }>(asked);
   return rows[0]?.waits ?? false;
