@@ -16,7 +16,10 @@ import {
 } from '../parts.ts';
 import { rollbackTimeout } from '../../../src/store/postgres/connection/transaction.ts';
 import { ManualClock } from '../../support/clock.ts';
+import { testDatabase, withClient } from '../../support/postgres.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { openedOnPool } from './opened-postgres.ts';
+import { openedAt } from './shared-inbox.ts';
 
 describe('a commit on Postgres whose answer is lost', () => {
   test('is neither made twice nor taken for failed: the effects of a run', async () => {
@@ -112,6 +115,39 @@ test(
     const failed = { status: 'rejected', reason: expect.objectContaining({ message: 'not written' }) };
     expect(await settled).toEqual(runs.map(() => failed));
     await expect.poll(countWaiting).toBe(0);
+  },
+);
+
+test(
+  'a transaction whose connection is lost without a word is ended, so that its locks are free',
+  { tags: 'long' },
+  async () => {
+    const { connectionString, schema } = await testDatabase();
+    const proxy = await TcpProxy.start();
+    onTestFinished(() => proxy.close());
+    const url = new URL(connectionString);
+    proxy.target = Number(url.port);
+    url.port = String(proxy.port);
+    const clock = new ManualClock(presentTime);
+    const store = await openedAt(url.href, schema, clock);
+    const run = await claimedRun(store, eventOf('a'));
+    let backend: number | undefined;
+    const settled = store.settleWith(run, endOf(done), async (tx) => {
+      backend = (await tx.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
+      const resume = proxy.silence();
+      resume();
+      throw new Error('not written');
+    });
+    const failed = expect(settled).rejects.toThrow('not written');
+    await clock.timer(rollbackTimeout);
+    clock.advance(rollbackTimeout);
+    await failed;
+    await withClient(connectionString, async (client) => {
+      const ofBackend = async () =>
+        (await client.query('select from pg_stat_activity where pid = $1', [backend])).rowCount;
+      await expect.poll(ofBackend).toBe(0);
+    });
+    proxy.cut();
   },
 );
 

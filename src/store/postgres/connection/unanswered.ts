@@ -76,9 +76,12 @@ async function end(pool: Pool, { pid, transaction, statement }: Backend): Promis
   return rows[0]?.waits ?? false;
 }
 
-/** `starts_with`, because the database shows only the beginning of a long statement. */
+/**
+ * A transaction is ended in any state: one that is idle holds its locks until its connection is found to be lost, which
+ * may take hours. `starts_with`, because the database shows only the beginning of a long statement.
+ */
 const endStatement = `
   select wait_event is not distinct from 'SyncRep' as waits,
          case when wait_event is distinct from 'SyncRep' then pg_terminate_backend(pid) end
     from pg_stat_activity
-   where pid = $1 and state = 'active' and (backend_xid = $2::text::xid8::xid or starts_with($3, query))`;
+   where pid = $1 and (backend_xid = $2::text::xid8::xid or (state = 'active' and starts_with($3, query)))`;
