@@ -147,11 +147,14 @@ export class Attempts {
     return run.read ?? readOwn(this.#parts.decoder, run.claimed);
   }
 
-  /** What a join is called with; undefined if an earlier run of the join has seen all events that have arrived. */
-  async #joinedCallOf({ handler }: Run, callId: string, join: JoinTerms) {
+  /**
+   * What a join is called with; undefined if an earlier run of the join has seen all events that have arrived, or if the
+   * claim was lost, which the settlement will find, too.
+   */
+  async #joinedCallOf({ claimed }: Run, callId: string, join: JoinTerms) {
     const { settler, store } = this.#parts;
-    const view = await settler.persist(() => store.calls.noteSeen(handler.name, callId, join.events));
-    return view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
+    const view = await settler.persist(() => store.calls.noteSeen(claimed, join.events));
+    return !view || view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
   }
 
   #notInvoked(attempt: Attempt, subject: Exclude<OwnEvent, CallEvent> | undefined): Attempted {

@@ -1,5 +1,6 @@
 /** The part of the store that computes calls and keeps joins. */
 import type { CallEventRow, CallRecord, CallStatus } from '../calls/timeline.ts';
+import type { ClaimedRun } from './claims.ts';
 import type { Sequence } from './event-record.ts';
 
 /** Selects calls. Times in milliseconds since 1970; `since` and `until` are about a call's first event. */
@@ -48,9 +49,10 @@ export interface CallStore {
   joinsOf(callId: string): Promise<readonly KeptJoin[]>;
 
   /**
-   * What the join sees of the call as its attempt begins. The store remembers it, to recognize a later event as late.
+   * What a join sees of the call as the attempt of its run begins. The store remembers it, to recognize a later event as
+   * late. Resolves to undefined if the claim was lost: what a run that is not held sees counts for nothing.
    */
-  noteSeen(handler: string, callId: string, events: readonly string[]): Promise<JoinView>;
+  noteSeen(run: ClaimedRun, events: readonly string[]): Promise<JoinView | undefined>;
   /**
    * Counts for the join the events that arrived since `since` and were claimed by a process in which it wasn't
    * registered. Looks at a bounded number of events, and resolves to where the next look begins, or to undefined at the

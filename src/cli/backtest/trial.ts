@@ -6,6 +6,7 @@ import type { BodyDecoder } from '../../events/decoding.ts';
 import { Activity } from '../../kit/activity.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { Telemetry } from '../../receiver/telemetry.ts';
+import type { ClaimedRun } from '../../store/claims.ts';
 import type { StoredEvent } from '../../store/event-store.ts';
 import type { Failure } from '../../store/failure-store.ts';
 import type { WrittenRows } from '../../store/sqlite/connection/written-rows.ts';
@@ -103,10 +104,7 @@ function callsOf({ join }: Handler, { traceId }: StoredEvent, { calls }: SqliteS
   };
   return {
     eventsOf,
-    noteSeen: async (_handler: string, callId: string) => ({
-      events: await eventsOf(callId),
-      isSettled: false,
-    }),
+    noteSeen: async ({ callId = '' }: ClaimedRun) => ({ events: await eventsOf(callId), isSettled: false }),
   };
 }
 

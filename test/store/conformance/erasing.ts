@@ -143,8 +143,9 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
         return run.sequence;
       };
       const first = await arrive('a');
-      await store.calls.noteSeen('join', 'call-1', waitsFor.events);
-      await store.settle(only(await claimDue(store, join)), endOf(done));
+      const run = only(await claimDue(store, join));
+      await store.calls.noteSeen(run, waitsFor.events);
+      await store.settle(run, endOf(done));
       const second = await arrive('b');
       await store.retention.eraseEvents([first], traceIdsUntil);
       await arrive('c');

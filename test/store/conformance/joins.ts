@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JoinTerms } from '../../../src/dispatch/handler.ts';
 import type { JoinLookBack } from '../../../src/store/call-store.ts';
-import type { ClaimedEvent, HandlerTerms } from '../../../src/store/claims.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms } from '../../../src/store/claims.ts';
 import type { EventRecord } from '../../../src/store/event-record.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
@@ -96,20 +96,30 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
       expect(await store.nextDue('join')).toBeUndefined();
     });
 
-    test('sees every event of its call in order of arrival, and has nothing to do once all were seen', async () => {
+    test('sees every event of its call in order of arrival', async () => {
       const store = await opened();
       const facts = { source: 'body', agentId: 'agent-1' } as const;
       await arrive(store, await claimed(store, 'Ended', { facts }));
       await store.finish(await claimed(store, 'Another'));
       await claimed(store, 'Started', { callId: 'call-2' });
       await arrive(store, await claimed(store, 'Started'));
-      const view = await see(store);
+      const run = only(await claimDue(store, join));
+      const view = await see(store, run);
       expect(view).toMatchObject({ isSettled: false });
-      expect(view.events.map(({ eventName }) => eventName)).toEqual(['Ended', 'Another', 'Started']);
-      expect(view.events[0]).toMatchObject({ occurredAt: 1_000, receivedAt: presentTime, facts });
-      expect(await see(store)).toMatchObject({ isSettled: false });
-      await runJoin(store, presentTime);
-      expect(await see(store)).toMatchObject({ isSettled: true });
+      expect(view?.events.map(({ eventName }) => eventName)).toEqual(['Ended', 'Another', 'Started']);
+      expect(view?.events[0]).toMatchObject({ occurredAt: 1_000, receivedAt: presentTime, facts });
+      expect(await see(store, run)).toMatchObject({ isSettled: false });
+    });
+
+    test('has nothing to do for an event that came while its attempts failed, once it has seen that one, too', async () => {
+      const store = await opened();
+      await arrive(store, await claimed(store, 'Started'));
+      const run = only(await claimDue(store, join, { now: timeIsOver }));
+      expect(await see(store, run)).toMatchObject({ isSettled: false });
+      await arrive(store, await claimed(store, 'Ended'));
+      expect(await see(store, run)).toMatchObject({ isSettled: false });
+      await store.settle(run, endOf(done));
+      expect(await see(store, only(await claimDue(store, join)))).toMatchObject({ isSettled: true });
     });
 
     test('runs again for an event that comes after it was called, and only once', async () => {
@@ -120,8 +130,7 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
       await arrive(store, await claimed(store, 'Started'), { events });
       expect(await callsDue(store)).toEqual([]);
       await arrive(store, await claimed(store, 'Ended'), { events });
-      expect(await see(store, events)).toMatchObject({ isSettled: false });
-      await runJoin(store, presentTime, events);
+      expect(await runJoin(store, presentTime, events)).toMatchObject({ isSettled: false });
       await arrive(store, await claimed(store, 'Analysed'), { events });
       expect(await store.nextDue('join')).toBeUndefined();
     });
@@ -152,7 +161,7 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
       expect(await store.calls.joinsOf('call-1')).toEqual([{ ...of, missing: ['Ended'], seen: undefined }]);
       await arrive(store, await claimed(store, 'Ended'));
       expect(await store.calls.joinsOf('call-1')).toEqual([{ ...of, missing: [], seen: undefined }]);
-      await see(store);
+      await see(store, only(await claimDue(store, join)));
       expect(await store.calls.joinsOf('call-1')).toEqual([{ ...of, missing: [], seen: of.events }]);
       expect(await store.calls.joinsOf('call-2')).toMatchObject([{ missing: ['Ended'] }]);
     });
@@ -213,14 +222,15 @@ function arrive(store: Store, event: ClaimedEvent, parts: Partial<JoinTerms> = {
   return store.requeue(runOf(store, event, joinOf(parts)));
 }
 
-const see = (store: Store, events: readonly string[] = terms.events) =>
-  store.calls.noteSeen('join', 'call-1', events);
+const see = (store: Store, run: ClaimedRun, events: readonly string[] = terms.events) =>
+  store.calls.noteSeen(run, events);
 
-/** Claims the one run of the join that is due, and ends it. */
-async function runJoin(store: Store, now: number, events?: readonly string[]): Promise<void> {
+/** Claims the one run of the join that is due, and ends it. Resolves to what it saw. */
+async function runJoin(store: Store, now: number, events?: readonly string[]) {
   const run = only(await claimDue(store, join, { now }));
-  await see(store, events);
+  const view = await see(store, run, events);
   expect(await store.settle(run, endOf(done))).toBe('settled');
+  return view;
 }
 
 /** Claims the runs of the join that are due now; the ids of their calls. */

@@ -216,6 +216,26 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       expect(await claimDue(other)).toMatchObject([{ traceId: 'b' }]);
     });
 
+    test('what one sees for a join that another has taken over counts for nothing: a late event is late', async () => {
+      const under = makeStore();
+      const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
+      const events = ['a', 'b', 'late'];
+      const join = handlerOf('join', { join: { events, within: 1_000, runsAgain: true } });
+      const ofCall = (eventName: string) => eventOf(eventName, { eventName, callId: 'call-1' });
+      await one.requeue(await claimedRun(one, ofCall('a'), join));
+      await one.requeue(await claimedRun(one, ofCall('b'), join));
+      const anyTime = { now: Number.MAX_SAFE_INTEGER };
+      const lost = only(await claimDue(one, join, anyTime));
+      await one.requeue(lost);
+      const run = only(await claimDue(other, join, anyTime));
+      expect((await other.calls.noteSeen(run, events))?.events).toHaveLength(2);
+      const [late] = await claimedOf(other, ofCall('late'));
+      expect(await one.calls.noteSeen(lost, events)).toBeUndefined();
+      await other.requeue(runOf(other, late ?? expect.unreachable(), join));
+      expect(await other.settle(run, endOf(done))).toBe('settled');
+      expect(await claimDue(other, join, anyTime)).toMatchObject([{ traceId: 'late' }]);
+    });
+
     test('an event is not claimed as it is written while another works on its call', async () => {
       const under = makeStore();
       const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];

@@ -24,12 +24,12 @@ test('an event that arrives as an attempt of the join begins is seen, or the joi
     if (isHeld) await arrived.promise;
     return answer;
   });
-  const seeing = store.calls.noteSeen('join', 'call-1', events);
+  const seeing = store.calls.noteSeen(run, events);
   await Promise.race([read.promise, seeing]);
   isHeld = false;
   await arrive('Ended');
   arrived.resolve();
-  const seen = (await seeing).events.map(({ eventName }) => eventName);
+  const seen = ((await seeing)?.events ?? []).map(({ eventName }) => eventName);
   await store.settle(run, endOf(done));
   const again = await claimDue(store, handler);
   expect([...seen, ...again.map(({ eventName }) => eventName)]).toEqual(events);

@@ -16,6 +16,7 @@ function opened() {
     values (@sequence, 'trace-' || @sequence, @eventName, '${callId}', ${callKey(callId)}, 0, @receivedAt, '{}')`);
   const joins = prepareJoins(database, {
     holdsEvent: () => true,
+    holdsRun: () => true,
     endClaim: () => {},
   });
   const arrival = (sequence: number, eventName: string): JoinArrival => ({

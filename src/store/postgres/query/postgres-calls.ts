@@ -16,7 +16,9 @@ import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { lookBack, noteSeen } from '../work/joins.ts';
+import { holdsRun } from '../work/holding.ts';
 import { firstSequenceSince, lastSequence } from './kept-events.ts';
+import { requiredClaimerOf } from '../work/run-row.ts';
 
 /** How many calls one look computes at most: their events are in memory together. */
 const callsAtOnce = 50;
@@ -68,10 +70,13 @@ export function callsOn(session: Session, clock: Clock): CallStore {
       return callPageOf(found, filter.limit);
     },
 
-    noteSeen: (handler, callId, events) =>
+    noteSeen: (run, events) =>
       session.write(async (transaction) => {
         let rows: readonly CallEventRow[] = [];
         const hasSeenAll = await noteSeen(transaction, { handler, callId }, async () => {
+        const { sequence, handler, callId = '' } = run;
+        if (!(await holdsRun(transaction, { process: requiredClaimerOf(run), sequence, handler })))
+          return undefined;
           rows = await eventsOf(transaction, callId);
           return namesAmong(rows, events);
         });

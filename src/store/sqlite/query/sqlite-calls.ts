@@ -26,9 +26,11 @@ export const callsOn = (session: Session): CallStore => ({
     return callPageOf(found, filter.limit);
   },
 
-  async noteSeen(handler, callId, events) {
+  async noteSeen({ sequence, handler, callId = '' }, events) {
     const rows = await session.read(({ callEvents }) => callEvents.eventsOf(callId));
-    const hasSeenAll = await session.write('joins', 'noteSeen', [handler, callId, namesAmong(rows, events)]);
+    const run = { sequence, handler, callId };
+    const hasSeenAll = await session.write('joins', 'noteSeen', [run, namesAmong(rows, events)]);
+    if (hasSeenAll === undefined) return undefined;
     // If the events have been erased meanwhile, there is nothing left to see.
     return { events: rows, isSettled: hasSeenAll || rows.length === 0 };
   },

@@ -17,12 +17,16 @@ import { asText } from '../connection/parameters.ts';
 
 /** An event of a call that counts for a join. */
 type EventOfJoin = Pick<JoinArrival, 'sequence' | 'callId' | 'eventName'>;
+/** A stored run of a join. */
+type RunOfJoin = Pick<JoinArrival, 'sequence' | 'handler' | 'callId'>;
 type JoinOfCall = Pick<JoinLookBack, 'handler' | 'events' | 'within' | 'runsAgain'>;
 
 /** What joins need from `prepareSettling`. */
 interface JoinParts {
   /** Whether this process still holds the claim on the event. */
   readonly holdsEvent: (sequence: number) => boolean;
+  /** Whether this process still holds the claim on the stored run. */
+  readonly holdsRun: (sequence: number, handler: string) => boolean;
   readonly endClaim: (sequence: number) => unknown;
 }
 
@@ -36,7 +40,7 @@ const erasAtOnce = 5_000;
  * A join's wait is a run that is due when the join's time is over; the last missing event makes it due at once. So a
  * wait costs one row and no timer, and survives a crash.
  */
-export function prepareJoins(database: Database.Database, { holdsEvent, endClaim }: JoinParts) {
+export function prepareJoins(database: Database.Database, { holdsEvent, holdsRun, endClaim }: JoinParts) {
   const eraCount = prepareEraCount(database);
   const select = database.prepare(
     'select seen, settled, reruns, progress from joins where handler = ? and call_id = ?',
@@ -141,9 +145,11 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
 
     /**
      * Stores which events the join sees as its attempt begins. Returns whether an earlier run has seen them all: the
-     * join then doesn't run again for an event that came while attempts failed, but may do so for a later one.
+     * join then doesn't run again for an event that came while attempts failed, but may do so for a later one. Returns
+     * undefined if the claim on the run is lost.
      */
-    noteSeen(handler: string, callId: string, names: readonly string[]): boolean {
+    noteSeen({ sequence, handler, callId }: RunOfJoin, names: readonly string[]): boolean | undefined {
+      if (!holdsRun(sequence, handler)) return undefined;
       const settled = (select.get(handler, callId) as JoinRow | undefined)?.settled;
       const isSettled = hasSeenAll(settled, names);
       remember.run({ handler, callId, seen: JSON.stringify(names), isSettled: isSettled ? 1 : 0 });

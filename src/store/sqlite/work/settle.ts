@@ -88,6 +88,8 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
 
   return {
     holdsEvent: (sequence: Sequence) => holdsEvent.get(sequence, holder.id) !== undefined,
+    holdsRun: (sequence: Sequence, handler: string) =>
+      holdsRun.get(sequence, handler, holder.id) !== undefined,
 
     beginReading(sequence: Sequence, handler: string | undefined): boolean {
       const { id } = holder;
