@@ -28,12 +28,18 @@ export class Commit {
   readonly #attempt: Attempt;
   readonly #end: EarlyEnd;
   #committing: Promise<unknown> | undefined;
+  #database: UserDatabase | undefined;
   #isOver = false;
 
   constructor(parts: CommitParts, attempt: Attempt, end: EarlyEnd) {
     this.#parts = parts;
     this.#attempt = attempt;
     this.#end = end;
+  }
+
+  /** What its function writes with, while it does. */
+  get database(): UserDatabase | undefined {
+    return this.#database;
   }
 
   /** `ctx.commit`. */
@@ -93,8 +99,25 @@ export class Commit {
   /** Writes the effects and marks the run done, together. */
   #settleWith(effects: (database: UserDatabase) => unknown): Promise<Settled> {
     const { run, span } = this.#attempt;
-    const reported = (database: UserDatabase) => reportingBlocking(this.#parts, run, () => effects(database));
+    const reported = (database: UserDatabase) =>
+      reportingBlocking(this.#parts, run, () => this.#lending(database, effects));
     return span.settle(() => this.#parts.settler.settleWith(run, reported));
+  }
+
+  /** Calls `effects`; `database` is there until they have ended. */
+  #lending(database: UserDatabase, effects: (database: UserDatabase) => unknown): unknown {
+    const end = (): void => {
+      this.#database = undefined;
+    };
+    this.#database = database;
+    let returned: unknown;
+    try {
+      returned = effects(database);
+      return returned;
+    } finally {
+      if (isThenable(returned)) returned.then(end, end);
+      else end();
+    }
   }
 
   /**

@@ -80,9 +80,10 @@ export class Invocation {
   /** The record of the run's call, computed from its events so far. */
   async #callSoFar(): Promise<CallRecord | undefined> {
     const { callId } = this.#attempt.run.claimed;
-    const events = callId === undefined ? [] : await this.#parts.store.calls.eventsOf(callId);
+    if (callId === undefined) return undefined;
+    const events = await this.#parts.store.calls.eventsOf(callId, this.#commit.database);
     // A call that was erased meanwhile has no events.
-    return callId === undefined || events.length === 0 ? undefined : callRecordOf(callId, events);
+    return events.length === 0 ? undefined : callRecordOf(callId, events);
   }
 
   #outcomeOfReturned(returned: unknown): Outcome {

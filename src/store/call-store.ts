@@ -42,8 +42,11 @@ export interface KeptJoin {
 
 /** Computes calls from their events, and keeps what joins wait for. */
 export interface CallStore {
-  /** The events of a call, in order of arrival. */
-  eventsOf(callId: string): Promise<readonly CallEventRow[]>;
+  /**
+   * The events of a call, in order of arrival. `transaction`: what `settleWith` has given to its function, if that is
+   * what asks. With a connection of its own for each, as many functions as there are connections would wait for one.
+   */
+  eventsOf(callId: string, transaction?: unknown): Promise<readonly CallEventRow[]>;
   list(filter: CallFilter): Promise<CallPage>;
   /** What joins remember of a call, in order of their names. */
   joinsOf(callId: string): Promise<readonly KeptJoin[]>;

@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import type { PoolClient } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
+import { workConnections } from '../../../src/store/postgres/connection/target.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { bodyOf, deliver } from '../../support/deliveries.ts';
 import { Logs } from '../../support/logs.ts';
 import { testDatabase } from '../../support/postgres.ts';
 import { createReceiver, type RunContext } from '../../support/public.ts';
+import { deliverUntilTaken } from '../../support/receiver.ts';
 import { secret } from '../../support/deliveries.ts';
 
 type Context = RunContext<PoolClient>;
@@ -148,6 +150,30 @@ describe('ctx.commit on Postgres', () => {
     gate.resolve();
     await inbox.logs.until('run_done', 20);
     expect(new Set(await inbox.orders()).size).toBe(20);
+  });
+
+  test('reads the call on its own connection, so that as many may do so as commit at once', async () => {
+    const statuses: unknown[] = [];
+    const all = Promise.withResolvers<void>();
+    let begun = 0;
+    const inbox = await startedWith(async (context, callId) => {
+      await context.commit(async (tx) => {
+        await inbox.writeOrder(tx, callId);
+        begun += 1;
+        if (begun === workConnections.max) all.resolve();
+        await all.promise;
+        statuses.push((await context.call())?.status);
+      });
+      expect(await context.call()).toMatchObject({ callId });
+    });
+    const calls = Array.from({ length: workConnections.max }, (_, place) =>
+      bodyOf({ callId: `call-${place}` }),
+    );
+    await Promise.all(calls.map((body) => deliverUntilTaken(inbox.receiver, body)));
+    await inbox.logs.until('run_done', calls.length);
+    expect(statuses).toEqual(calls.map(() => 'ended'));
+    for (const failed of ['run_retry', 'run_failed_after_commit'] as const)
+      expect(inbox.logs.of(failed)).toEqual([]);
   });
 
   test('a transaction that the function ends by itself does not count', { tags: 'long' }, async () => {

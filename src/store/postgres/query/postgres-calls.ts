@@ -1,3 +1,4 @@
+import type { PoolClient } from 'pg';
 import type { Clock } from '../../../kit/clock.ts';
 import { type CallEventRow, callRecordOf } from '../../../calls/timeline.ts';
 import {
@@ -15,10 +16,10 @@ import type { CallFilter, CallStore } from '../../call-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
-import { lookBack, noteSeen } from '../work/joins.ts';
 import { holdsRun } from '../work/holding.ts';
-import { firstSequenceSince, lastSequence } from './kept-events.ts';
+import { lookBack, noteSeen } from '../work/joins.ts';
 import { requiredClaimerOf } from '../work/run-row.ts';
+import { firstSequenceSince, lastSequence } from './kept-events.ts';
 
 /** How many calls one look computes at most: their events are in memory together. */
 const callsAtOnce = 50;
@@ -28,7 +29,8 @@ const eventsAtOnce = 20_000;
 /** Calls and joins in Postgres. A call is not stored, but computed from its events when somebody asks. */
 export function callsOn(session: Session, clock: Clock): CallStore {
   return {
-    eventsOf: (callId) => eventsOf(session, callId),
+    eventsOf: (callId, transaction) =>
+      eventsOf(transaction === undefined ? session : session.on(transaction as PoolClient), callId),
 
     async joinsOf(callId) {
       const rows = await session.query<KeptJoinRow>(
@@ -72,11 +74,11 @@ export function callsOn(session: Session, clock: Clock): CallStore {
 
     noteSeen: (run, events) =>
       session.write(async (transaction) => {
-        let rows: readonly CallEventRow[] = [];
-        const hasSeenAll = await noteSeen(transaction, { handler, callId }, async () => {
         const { sequence, handler, callId = '' } = run;
         if (!(await holdsRun(transaction, { process: requiredClaimerOf(run), sequence, handler })))
           return undefined;
+        let rows: readonly CallEventRow[] = [];
+        const hasSeenAll = await noteSeen(transaction, { handler, callId }, async () => {
           rows = await eventsOf(transaction, callId);
           return namesAmong(rows, events);
         });
