@@ -176,6 +176,19 @@ describe('ctx.commit on Postgres', () => {
       expect(inbox.logs.of(failed)).toEqual([]);
   });
 
+  test('is undone if a statement fails that the function did not await, and the process goes on', async () => {
+    const inbox = await startedWith(async (context, callId) =>
+      context.commit(async (tx) => {
+        await inbox.writeOrder(tx, callId);
+        if (context.attempt === 1) void tx.query('select no_such_column');
+      }),
+    );
+    await inbox.deliverCall();
+    expect(await inbox.logs.until('run_retry')).toMatchObject([{ attempt: 1, cause: 'DatabaseError' }]);
+    await inbox.logs.until('run_done');
+    expect(await inbox.orders()).toEqual(['call-1']);
+  });
+
   test('a transaction that the function ends by itself does not count', { tags: 'long' }, async () => {
     const inbox = await startedWith(async (context, callId) =>
       context.commit(async (tx) => {

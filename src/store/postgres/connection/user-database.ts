@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { AsyncInboxDatabase } from '../../../dispatch/handler.ts';
 import { ringbackError } from '../../../errors/errors.ts';
+import { isThenable } from '../../../kit/values.ts';
 import type { Session } from './session.ts';
 import type { UserTransaction } from './transaction.ts';
 
@@ -31,6 +32,8 @@ function scopedClient(client: PoolClient): { readonly client: PoolClient; readon
       return (...args: unknown[]): unknown => {
         if (isOver || key === 'release') throw ringbackError('commit_ended');
         const result = (value as (...args: unknown[]) => unknown).apply(target, args);
+        // A statement that nobody awaits must not end the process: the transaction fails for it all the same.
+        if (isThenable(result)) result.then(undefined, () => {});
         // As methods of an emitter return: the client itself could still be used after `end`.
         return result === target ? scoped : result;
       };
