@@ -1,8 +1,10 @@
 /** How an inbox on Postgres is brought to the schema of this version, with schemas that don't exist yet. */
+import { Pool } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { migrate, migrations } from '../../../src/store/postgres/connection/migrations/index.ts';
 import { Session } from '../../../src/store/postgres/connection/session.ts';
+import type { Statement } from '../../../src/store/postgres/connection/statement.ts';
 import { bodyOf } from '../../support/deliveries.ts';
 import { testDatabase } from '../../support/postgres.ts';
 import { deliverUntilTaken, started } from '../../support/receiver.ts';
@@ -55,6 +57,29 @@ test('processes that migrate at the same time do it once', async () => {
   const { session } = await inbox();
   await Promise.all([1, 2, 3].map(() => migrate(session, next)));
   expect(await versionsIn(session)).toEqual([{ version: next.length }]);
+});
+
+test('a migration has the time that it needs, and so has the wait for that of another process', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const pool = new Pool({ connectionString });
+  onTestFinished(() => pool.end());
+  const timeouts = new Map<string, number>();
+  pool.on('connect', (client) => {
+    const send = client.query.bind(client) as (statement: Statement) => Promise<unknown>;
+    client.query = ((statement: Statement) => {
+      timeouts.set(statement.text, statement.query_timeout);
+      return send(statement);
+    }) as typeof client.query;
+  });
+  const session = new Session({ connectionString: undefined, pool, schema }, systemClock);
+  onTestFinished(() => session.close());
+  await migrate(session, next);
+  const isLong = (text: string) =>
+    text.includes('pg_advisory_xact_lock(') ||
+    next.some((migration) => session.statements.inSchema(migration) === text);
+  const long = [...timeouts].filter(([text]) => isLong(text)).map(([, timeout]) => timeout);
+  expect(long).toEqual([0, ...next.map(() => 0)]);
+  expect(timeouts.get('commit')).toBeGreaterThan(0);
 });
 
 test('a new inbox runs all migrations', async () => {

@@ -28,7 +28,9 @@ export async function migrate(session: Session, through = migrations): Promise<v
   // So that a user who may use the tables, but not create any, can open an inbox that is up to date.
   if ((await versionIn(session, version)) === version) return;
   await session.write(async (transaction) => {
-    await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`ringback:${schema}`]);
+    // Without a timeout, here and for each migration: on a large inbox, one may take long.
+    const key = `ringback:${schema}`;
+    await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [key], 0);
     // The connection has cached that there was no schema before it waited for the lock. Reading the catalog shows it
     // what others have created meanwhile; otherwise it would create the schema again, and fail.
     await transaction.query('select from pg_namespace limit 1');
@@ -43,7 +45,7 @@ export async function migrate(session: Session, through = migrations): Promise<v
     const rows = await transaction.query<{ version: number }>('select version from ringback.schema_version');
     const found = rows[0]?.version ?? 0;
     refuseNewer(session, found, version);
-    for (const migration of through.slice(found)) await transaction.query(migration);
+    for (const migration of through.slice(found)) await transaction.query(migration, [], 0);
     await transaction.query('delete from ringback.schema_version');
     await transaction.query('insert into ringback.schema_version values ($1)', [version]);
   });
