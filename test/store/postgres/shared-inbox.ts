@@ -26,6 +26,7 @@ export async function sharedInbox(count: number) {
     first,
     /** The time of the first. */
     clock,
+    connectionString,
     schema,
     client,
     /** As if the process of a store had been silent for an hour. */

@@ -2,7 +2,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { workConnections } from '../../../src/store/postgres/connection/target.ts';
 import { deadAfter } from '../../../src/store/postgres/work/processes.ts';
 import { heartbeatInterval } from '../../../src/store/timeouts.ts';
-import { testDatabase } from '../../support/postgres.ts';
+import { ownPostgres, testDatabase, withClient } from '../../support/postgres.ts';
+import { losesStandby, waitingForStandby } from '../../support/synchronous-standby.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import {
   type AnyStore,
@@ -195,6 +196,65 @@ describe('what a process had claimed', () => {
     await inbox.client.query(`alter table "${inbox.schema}".waiting drop constraint stuck`);
     expect(await other.keepAlive()).toEqual({ takenOver: 1 });
   });
+
+  test(
+    'is left to one that heartbeats again in time, and so are its transactions',
+    { tags: 'long' },
+    async () => {
+      const inbox = await sharedInbox(3);
+      const [dead, back, other] = inbox.stores;
+      if (!dead || !back || !other) throw new Error('There are not three stores.');
+      const { connectionString, client, schema } = inbox;
+      await dead.record(eventOf('a'), true).written;
+      await back.record(eventOf('b'), true).written;
+      await inbox.silence(0);
+      await inbox.silence(1);
+      const id = `(select id from "${schema}".processes order by id offset 1 limit 1)`;
+      await withClient(connectionString, async (writing) => {
+        await writing.query(`begin; select "${schema}".lives(${id})`);
+        // The dead one is taken over first, and that waits here.
+        await client.query(`begin; select from "${schema}".events for update`);
+        const alive = other.keepAlive();
+        const waiting =
+          'select from pg_locks where not granted and transactionid = pg_current_xact_id()::xid';
+        await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(1);
+        await client.query(
+          `update "${schema}".processes set heartbeat_at = clock_timestamp() where id = ${id}`,
+        );
+        await client.query('commit');
+        expect(await alive).toEqual({ takenOver: 1 });
+        await writing.query('commit');
+      });
+      expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
+    },
+  );
+
+  test(
+    'is taken over only when a commit no longer waits for a synchronous standby',
+    { tags: 'long' },
+    async () => {
+      const server = await ownPostgres();
+      const url = new URL(server.url);
+      // Only recordings wait for the standby.
+      url.searchParams.set('options', '-c synchronous_commit=local');
+      const [first, other] = [await openedAt(url.href, 'ringback'), await openedAt(url.href, 'ringback')];
+      await withClient(url.href, async (client) => {
+        await first.record(eventOf('a'), true).written;
+        const isBack = await losesStandby(server.url);
+        const recorded = first.record(eventOf('b'), true).written.catch(() => 'given up');
+        await expect.poll(() => waitingForStandby(client, 'record_events')).toBe(1);
+        await client.query(
+          `update ringback.processes set heartbeat_at = heartbeat_at - interval '1 hour'
+         where id = (select min(id) from ringback.processes)`,
+        );
+        expect(await other.keepAlive()).toEqual({ takenOver: 0 });
+        expect(await waitingForStandby(client, 'record_events')).toBe(1);
+        await isBack();
+        await recorded;
+        await expect.poll(() => other.keepAlive()).toEqual({ takenOver: 2 });
+      });
+    },
+  );
 
   test(
     'is due when it is given back, although the clock of the machine that had claimed it was fast',

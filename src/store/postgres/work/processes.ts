@@ -157,12 +157,11 @@ export class Processes {
   async #release(id: number): Promise<number> {
     try {
       return await this.#session.write(async (transaction) => {
+        const ifGone = () => transaction.query<{ isLeaving: boolean }>(goneProcess, [id, deadAfter]);
+        // Before its transactions are ended, too: it may have come back while others were taken over.
+        if ((await ifGone()).length === 0) return 0;
         await this.#lockAlone(transaction, id);
-        const [gone] = await transaction.query<{ isLeaving: boolean }>(
-          `select is_leaving as "isLeaving" from ringback.processes where id = $1
-             and (is_leaving or heartbeat_at < clock_timestamp() - make_interval(secs => $2))`,
-          [id, deadAfter],
-        );
+        const [gone] = await ifGone();
         if (!gone) return 0;
         // First, because the crash count of an event that is being removed would stay for ever.
         await lockEventsOf(transaction, id, { withRuns: true });
@@ -181,7 +180,8 @@ export class Processes {
 
   /**
    * Waits for the process's lock, which its writes in flight hold; later ones find the process gone. Its open
-   * transactions are ended: those of a suspended process could last for as long as it is suspended.
+   * transactions are ended: those of a suspended process could last for as long as it is suspended. Not those that wait
+   * for a synchronous standby: they have committed, and if ended would show others what the standby lacks.
    */
   async #lockAlone(transaction: Transaction, id: number): Promise<void> {
     const { free } = await oneRow<{ free: boolean }>(
@@ -207,12 +207,17 @@ const writeHeartbeat = `
   )
   select ${lastSequence} as last from heartbeat`;
 
+const goneProcess = `
+  select is_leaving as "isLeaving" from ringback.processes
+  where id = $1 and (is_leaving or heartbeat_at < clock_timestamp() - make_interval(secs => $2))`;
+
 /** Ends the connections of this user that hold the lock of a process for its writes, but not those that take it over. */
 const endTransactions = `
   select pg_terminate_backend(l.pid) from pg_locks l
     join pg_database d on d.oid = l.database and d.datname = current_database()
     join pg_stat_activity a on a.pid = l.pid and a.usename = session_user
-  where l.locktype = 'advisory' and l.objsubid = 1 and l.granted and l.mode = 'ShareLock'
+  where a.wait_event is distinct from 'SyncRep'
+    and l.locktype = 'advisory' and l.objsubid = 1 and l.granted and l.mode = 'ShareLock'
     and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended('ringback.processes', $1)`;
 
 /**
