@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { workConnections } from '../../../src/store/postgres/connection/target.ts';
-import { claimDue, claimedRun, done, dueAt, endOf, eventOf, handlerOf, only, runOf } from '../parts.ts';
+import {
+  claimDue,
+  claimedRun,
+  done,
+  dueAt,
+  endOf,
+  eventOf,
+  handlerOf,
+  only,
+  record,
+  runOf,
+} from '../parts.ts';
 import { sharedInbox } from './shared-inbox.ts';
 
 describe('several processes on one Postgres', () => {
@@ -51,6 +62,14 @@ describe('several processes on one Postgres', () => {
     for (const run of stale) expect(await silent.settle(run, endOf(dueAt(0)))).toBe('lost');
     for (const run of runs) expect(await silent.settle(run, endOf(done))).toBe('settled');
     expect((await silent.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
+  });
+
+  test("a call named like one of the inbox's own locks keeps nothing out while it is claimed", async () => {
+    const { first: store, client, schema } = await sharedInbox(1);
+    await record(store, eventOf('a', { callId: 'reconciling' }));
+    await client.query(`begin; select "${schema}".claim_events(id, 10, 1000) from "${schema}".processes`);
+    expect(await record(store, eventOf('b'))).toBe('new');
+    await client.query('commit');
   });
 
   test('one that waits for slow settlements learns which handlers are paused', { tags: 'long' }, async () => {

@@ -82,7 +82,7 @@ export async function claimRuns(
  */
 const lockCalls = `
   select c.call_id from (select distinct call_id from unnest($1::text[]) as d (call_id) order by 1) c
-  where c.call_id is not null and pg_try_advisory_xact_lock(hashtextextended('ringback.' || c.call_id, 0))`;
+  where c.call_id is not null and pg_try_advisory_xact_lock(hashtextextended('ringback.calls.' || c.call_id, 0))`;
 
 /**
  * SQL: nothing of its call goes before a run. With order `strict`, a run waits for earlier due or blocked runs of its

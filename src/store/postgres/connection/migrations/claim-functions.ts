@@ -45,7 +45,7 @@ export const claimFunctions = `
       select distinct w.call_id from ringback.waiting w
       where w.sequence = any (candidates) and w.call_id is not null order by 1
     ) wanted
-    where pg_try_advisory_xact_lock(hashtextextended('ringback.' || wanted.call_id, 0));
+    where pg_try_advisory_xact_lock(hashtextextended('ringback.calls.' || wanted.call_id, 0));
 
     return query
       with others as materialized (

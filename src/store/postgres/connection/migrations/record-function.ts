@@ -120,7 +120,7 @@ export const recordFunction = `
           select distinct call_ids[place] as call_id from unnest(new_places) as n (place)
           where may_claim[place] and call_ids[place] is not null order by 1
         ) wanted
-        where pg_try_advisory_xact_lock(hashtextextended('ringback.' || wanted.call_id, 0)));
+        where pg_try_advisory_xact_lock(hashtextextended('ringback.calls.' || wanted.call_id, 0)));
 
       busy_calls := array(
         select call_id from ringback.waiting where call_id = any (free_calls)
