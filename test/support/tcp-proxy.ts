@@ -15,6 +15,7 @@ export class TcpProxy {
   #target = 0;
   #cutsAtCommit = 0;
   #isSilent = false;
+  #attempts = 0;
 
   private constructor(server: Server) {
     this.#server = server;
@@ -33,6 +34,11 @@ export class TcpProxy {
   set target(port: number) {
     this.#target = port;
     this.cut();
+  }
+
+  /** How many connections were ever tried. */
+  get attempts(): number {
+    return this.#attempts;
   }
 
   get connections(): number {
@@ -104,6 +110,7 @@ export class TcpProxy {
   }
 
   #connected(client: Socket): void {
+    this.#attempts += 1;
     if (this.#isSilent) return void client.on('error', () => {});
     const server = connect(this.#target, '127.0.0.1');
     const pair = { client, server };
