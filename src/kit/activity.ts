@@ -19,8 +19,11 @@ export interface Counted {
   readonly handlers: ReadonlyMap<string, Counts>;
 }
 
+/** Begins the name of a count of one group of failures; the group's id follows. */
+export const groupPrefix = 'group:';
+
 /** How many groups of failures are counted per `take`. */
-const maxGroups = 50;
+export const maxGroups = 50;
 /** How many handlers are counted alone per `take`. */
 const maxHandlers = 100;
 
@@ -56,7 +59,7 @@ export class Activity {
       add(own, outcome, 1);
       add(own, bucket, 1);
     }
-    if (group !== undefined) this.#addToGroup(`group:${group}`);
+    if (group !== undefined) this.#addToGroup(`${groupPrefix}${group}`);
   }
 
   /** Returns the counts and resets them. */

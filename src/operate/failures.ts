@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { givenText, parseStrictly } from '../errors/option-problems.ts';
+import { groupPrefix } from '../kit/activity.ts';
 import type { Clock } from '../kit/clock.ts';
 import { dateOf } from '../kit/time.ts';
 import type { FailureGroup as KeptGroup, FailureStore } from '../store/failure-store.ts';
-import type { HistoryStore } from '../store/history-store.ts';
+import { type HistoryStore, wholeReceiver } from '../store/history-store.ts';
 import { type Account, type Audit, accountSchema } from './audit.ts';
 
 /**
@@ -107,9 +108,12 @@ export class Failures {
     const { history, clock } = this.#parts;
     const present = Math.floor(clock.now() / hour) * hour;
     const first = present - (hours - 1) * hour;
-    const rows = await history.list('hour', first, present + hour);
+    const rows = await history.list('hour', first, present + hour, wholeReceiver, [groupPrefix]);
     const counts = new Map(rows.map(({ name, at, count }) => [`${name} ${at}`, count]));
     return (id) =>
-      Array.from({ length: hours }, (_, index) => counts.get(`group:${id} ${first + index * hour}`) ?? 0);
+      Array.from(
+        { length: hours },
+        (_, index) => counts.get(`${groupPrefix}${id} ${first + index * hour}`) ?? 0,
+      );
   }
 }

@@ -11,6 +11,7 @@ import {
   type Resolution,
   gauges,
   resolutions,
+  wholeReceiver,
 } from '../store/history-store.ts';
 
 /** What happened in a minute, an hour or a step, in all processes of the inbox. Durations are in milliseconds. */
@@ -77,6 +78,22 @@ const handlerQuerySchema = historyQuerySchema.extend({ handler: givenText });
 type HistoryAsked = z.infer<typeof historyQuerySchema> & { readonly handler?: string };
 
 const minute = resolutions.minute.length;
+
+/** What a point is made of. Counts of each handler and of each group of failures are not read: they may be many. */
+const shownKinds = [
+  'accepted',
+  'duplicate',
+  'quarantined',
+  'refused:',
+  'answer:',
+  'done',
+  'retried',
+  'dead',
+  'run:',
+  'waiting',
+  'held',
+  'oldest_waiting',
+];
 
 /** Numbers of deliveries, answers and runs: by minute for two days, and by hour for 90 days. */
 export class History {
@@ -151,12 +168,12 @@ export class History {
   /** The rows of each minute, hour or step, by when it begins. */
   async #steps(
     method: string,
-    { resolution, since = 0, until = Number.MAX_SAFE_INTEGER, step, handler }: HistoryAsked,
+    { resolution, since = 0, until = Number.MAX_SAFE_INTEGER, step, handler = wholeReceiver }: HistoryAsked,
   ): Promise<readonly (readonly [start: number, rows: readonly HistoryRow[]])[]> {
     const { store, requireStarted } = this.#parts;
     requireStarted(method);
     const startOf = (at: number) => (step === undefined ? at : at - ((at - since) % step));
-    const rows = await store.list(resolution, since, until, handler);
+    const rows = await store.list(resolution, since, until, handler, shownKinds);
     return [...Map.groupBy(rows, ({ at }) => startOf(at))];
   }
 

@@ -1,5 +1,5 @@
 import type { KeptEventWithBytes } from '../../store/event-store.ts';
-import { resolutions } from '../../store/history-store.ts';
+import { resolutions, wholeReceiver } from '../../store/history-store.ts';
 import type { Store } from '../../store/store.ts';
 
 /** How a handler's run ended originally: `open` if it hasn't ended yet, `none` if no run is known. */
@@ -39,7 +39,8 @@ export class Past {
     since = 0,
     until = Number.MAX_SAFE_INTEGER,
   ): Promise<Past> {
-    return new Past(await store.history.list('hour', hourOf(since), until));
+    const rows = await store.history.list('hour', hourOf(since), until, wholeReceiver, ['done:', 'failed:']);
+    return new Past(rows);
   }
 
   /** How a handler's run ended. A join has one run for all events of the call. */

@@ -1,15 +1,16 @@
+import { groupPrefix } from '../../kit/activity.ts';
 import { inWords } from '../../kit/duration.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import type { Telemetry } from '../../receiver/telemetry.ts';
 import type { AlertStore, KeptAlert } from '../../store/alert-store.ts';
-import type { Backlog } from '../../store/history-store.ts';
+import { type Backlog, wholeReceiver } from '../../store/history-store.ts';
 import type { Store } from '../../store/store.ts';
 import { type Alert, type AlertName, type Notify, alertNames } from '../../receiver/alert-options.ts';
 import { type Thresholds, conditionsOf, unknownIn } from './conditions.ts';
 import { type Condition, type Facts, maxCounted } from './facts.ts';
-import { groupPrefix } from './failures.ts';
 import { sendAlert } from './notify.ts';
+import { arrivals } from './silence.ts';
 
 /** An alert that is raised. */
 export interface RaisedAlert extends Omit<Alert, 'state'> {}
@@ -115,7 +116,7 @@ export class Alerts {
       store.alerts.deadRuns(maxCounted),
       this.#parts.backlog(),
       store.history.list('minute', now - hour, now),
-      store.history.list('hour', now - 14 * day, now),
+      store.history.list('hour', now - 14 * day, now, wholeReceiver, arrivals),
       store.drift.list(),
       freeDisk(),
     ]);

@@ -12,7 +12,7 @@ export interface Facts {
   readonly backlog: Backlog;
   /** The history of the last hour, by minute. */
   readonly minutes: readonly HistoryRow[];
-  /** The history of the last two weeks, by hour. */
+  /** The deliveries of the last two weeks, by hour. */
   readonly hours: readonly HistoryRow[];
   /** The groups of failures of the last hour. */
   readonly groups: readonly NamedGroup[];

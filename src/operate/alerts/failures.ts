@@ -1,4 +1,5 @@
 /** The conditions of handlers whose attempts mostly fail, and of similar failures in handlers that mostly succeed. */
+import { groupPrefix } from '../../kit/activity.ts';
 import { inWords } from '../../kit/duration.ts';
 import type { HistoryRow } from '../../store/history-store.ts';
 import type { NamedGroup } from '../../store/failure-store.ts';
@@ -13,8 +14,6 @@ const mendedWindow = 3 * 60_000;
 /** The share of their handler's attempts from which similar failures get an alert of their own. */
 const alikePart = 0.1;
 
-/** The prefix under which the history counts each group of failures. */
-export const groupPrefix = 'group:';
 const handlerPrefix = 'failed:';
 
 /** A handler's attempts in the window, without muted failures. */

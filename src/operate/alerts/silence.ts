@@ -6,8 +6,8 @@ const hour = 3_600_000;
 /** What is usual is known after a week, the longest rhythm of a business except for holidays. */
 const known = 7 * 24 * hour;
 
-/** The rows that show that the platform reaches this receiver. */
-const arrivals: ReadonlySet<string> = new Set(['accepted', 'duplicate']);
+/** The counts that show that the platform reaches this receiver. */
+export const arrivals: readonly string[] = ['accepted', 'duplicate'];
 
 /** How long ago the last delivery was accepted, in milliseconds; undefined if none is known. */
 export function sinceLastDelivery(
@@ -35,7 +35,7 @@ export function longestPause(hours: readonly HistoryRow[], now: number): number 
 
 /** The starts of the minutes or hours in which a delivery was accepted, in order. */
 function timesOf(rows: readonly HistoryRow[]): readonly number[] {
-  return [...new Set(rows.filter(({ name }) => arrivals.has(name)).map(({ at }) => at))].toSorted(
+  return [...new Set(rows.filter(({ name }) => arrivals.includes(name)).map(({ at }) => at))].toSorted(
     (one, other) => one - other,
   );
 }

@@ -95,6 +95,38 @@ export function describeHistory(name: string, opened: () => Promise<Store>): voi
       expect([...(await of('crm', 'hour')), ...(await of('mail', 'minute'))]).toEqual([]);
     });
 
+    test('lists only the kinds of counts that are asked for', async () => {
+      const store = await opened();
+      const names = ['accepted', 'done', 'done:crm', 'done:a:b', 'group:1', 'refused:too_old'];
+      await store.history.add(hour, new Map(names.map((name) => [name, 1])), true);
+      const listed = async (...kinds: readonly string[]) => {
+        const rows = await store.history.list('hour', 0, Number.MAX_SAFE_INTEGER, '', kinds);
+        return rows.map(({ name }) => name);
+      };
+      expect(await listed('accepted', 'done')).toEqual(['accepted', 'done']);
+      expect(await listed('done:')).toEqual(['done:a:b', 'done:crm']);
+      expect(await listed('refused:', 'done')).toEqual(['done', 'refused:too_old']);
+      expect(await listed('refused', 'group', 'other')).toEqual([]);
+      expect(await listed()).toEqual([]);
+      expect(await all(store, 'hour')).toHaveLength(names.length);
+    });
+
+    test('counts the first 50 groups of failures of an hour, however many its minutes have', async () => {
+      const store = await opened();
+      const groups = (first: number, count: number) =>
+        new Map(Array.from({ length: count }, (_, index) => [`group:${first + index}`, 1]));
+      await store.history.add(hour, groups(100, 30), true);
+      await store.history.add(hour + minute, groups(120, 50), true);
+      await store.history.add(hour + 2 * minute, groups(140, 50), true);
+      await store.history.add(2 * hour, groups(190, 1), true);
+      const counted = (await all(store, 'hour')).filter(({ at }) => at === hour);
+      expect(counted.map(({ name }) => name)).toEqual([...groups(100, 50).keys()]);
+      // Those that it counts are counted in each of its minutes.
+      expect(counted.reduce((sum, { count }) => sum + count, 0)).toBe(30 + 30 + 10);
+      expect(await all(store, 'minute')).toHaveLength(30 + 50 + 50 + 1);
+      expect((await all(store, 'hour')).filter(({ at }) => at === 2 * hour)).toHaveLength(1);
+    });
+
     test('keeps minutes for two days and hours for 90', async () => {
       const store = await opened();
       await store.history.add(0, new Map([['done', 1]]), true);

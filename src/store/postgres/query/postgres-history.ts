@@ -6,6 +6,7 @@ import {
   countsOfHour,
   gauges,
   resolutions,
+  startOf,
   wholeReceiver,
 } from '../../history-store.ts';
 import type { Session } from '../connection/session.ts';
@@ -17,14 +18,16 @@ import { withDueHandlers } from './overview.ts';
 export const historyOn = (session: Session): HistoryStore => ({
   async add(at, counts, mayRemove, handlers = new Map()) {
     await session.write(async (transaction) => {
-      const minute = await addTo(transaction, 'minute', at, new Map([...handlers, [wholeReceiver, counts]]));
-      const { waited } = await oneRow<{ waited: number | null }>(
+      await addTo(transaction, 'minute', at, new Map([...handlers, [wholeReceiver, counts]]));
+      const { waited, groups } = await oneRow<{ waited: number | null; groups: string | null }>(
         transaction,
-        `select sum(count)::bigint as waited from ringback.history
-         where resolution = 'minute' and handler = $1 and at = $2 and name in ('waiting', 'held')`,
-        [wholeReceiver, minute],
+        `select (select sum(count)::bigint from ringback.history
+             where resolution = 'minute' and handler = $1 and at = $2 and name in ('waiting', 'held')) as waited,
+           (select string_agg(name, ' ') from ringback.history
+             where resolution = 'hour' and handler = $1 and at = $3 and name between 'group:' and 'group;') as groups`,
+        [wholeReceiver, startOf('minute', at), startOf('hour', at)],
       );
-      const ofHour = countsOfHour(counts, waited ?? 0);
+      const ofHour = countsOfHour(counts, waited ?? 0, groups?.split(' ') ?? []);
       await addTo(transaction, 'hour', at, new Map([...handlers, [wholeReceiver, ofHour]]));
       if (!mayRemove) return;
       for (const [resolution, { kept }] of Object.entries(resolutions))
@@ -39,11 +42,14 @@ export const historyOn = (session: Session): HistoryStore => ({
     });
   },
 
-  list: (resolution, since, until, handler = wholeReceiver) =>
+  list: (resolution, since, until, handler = wholeReceiver, kinds) =>
     session.query<HistoryRow>(
       `select at, name, count from ringback.history
-       where resolution = $1 and handler = $2 and at >= $3 and at < $4 order by at, name`,
-      [resolution, handler, since, until],
+       where resolution = $1 and handler = $2 and at >= $3 and at < $4
+         and ($5::text[] is null or
+           case strpos(name, ':') when 0 then name else left(name, strpos(name, ':')) end = any ($5))
+       order by at, name`,
+      [resolution, handler, since, until, kinds ?? null],
     ),
 
   async backlog(now) {
@@ -85,7 +91,7 @@ const withHandlers = `
   handlers as (select handler from names where handler is not null)`;
 
 /**
- * Adds counts to a minute or an hour, and resolves to when that begins. Writes names in one order, because two processes
+ * Adds counts to a minute or an hour. Writes names in one order, because two processes
  * that add to the same minute could otherwise deadlock.
  */
 async function addTo(
@@ -93,9 +99,7 @@ async function addTo(
   resolution: Resolution,
   at: number,
   counts: ReadonlyMap<string, Counts>,
-): Promise<number> {
-  const { length } = resolutions[resolution];
-  const start = Math.floor(at / length) * length;
+): Promise<void> {
   const rows = [...counts].flatMap(([handler, own]) =>
     [...own].map(([name, count]) => ({ handler, name, count })),
   );
@@ -107,12 +111,11 @@ async function addTo(
        case when h.name = any ($6) then greatest(h.count, excluded.count) else h.count + excluded.count end`,
     [
       resolution,
-      start,
+      startOf(resolution, at),
       rows.map(({ handler }) => handler),
       rows.map(({ name }) => name),
       rows.map(({ count }) => count),
       [...gauges],
     ],
   );
-  return start;
 }

@@ -7,6 +7,7 @@ import {
   countsOfHour,
   gauges,
   resolutions,
+  startOf,
   wholeReceiver,
 } from '../../history-store.ts';
 import { maxCounted, maxLookedUp } from '../../shared/bounds.ts';
@@ -34,6 +35,12 @@ export function prepareHistory(database: Database.Database) {
        where resolution = 'minute' and handler = '${wholeReceiver}' and at = ? and name in ('waiting', 'held')`,
     )
     .pluck();
+  const selectGroups = database
+    .prepare<[number], string>(
+      `select name from history
+       where resolution = 'hour' and handler = '${wholeReceiver}' and at = ? and name between 'group:' and 'group;'`,
+    )
+    .pluck();
   // From name to name along the key: what stays is not gone through.
   const remove = database.prepare(`
     with recursive handlers (handler) as (
@@ -44,7 +51,11 @@ export function prepareHistory(database: Database.Database) {
       and handler in (select handler from handlers where handler is not null)`);
   const select = database.prepare(`
     select at, name, count from history
-    where resolution = ? and handler = ? and at >= ? and at < ? order by at, name`);
+    where resolution = @resolution and handler = @handler and at >= @since and at < @until
+      and (@kinds is null or
+        case instr(name, ':') when 0 then name else substr(name, 1, instr(name, ':')) end
+          in (select value from json_each(@kinds)))
+    order by at, name`);
   // Each is counted up to a bound, and all but `maxLookedUp` runs by the index alone: after an outage there may be
   // millions, and this is asked every minute on the app's thread.
   const selectWaiting = database.prepare<[], Waiting>(`
@@ -68,8 +79,7 @@ export function prepareHistory(database: Database.Database) {
 
   /** Returns when the minute or the hour begins. */
   const addTo = (resolution: Resolution, handler: string, at: number, counts: Counts): number => {
-    const { length } = resolutions[resolution];
-    const start = Math.floor(at / length) * length;
+    const start = startOf(resolution, at);
     for (const [name, count] of counts)
       (gauges.has(name) ? keepLargest : addCount).run(resolution, handler, start, name, count);
     return start;
@@ -83,7 +93,8 @@ export function prepareHistory(database: Database.Database) {
       handlers: ReadonlyMap<string, Counts> = new Map(),
     ): void {
       const minute = addTo('minute', wholeReceiver, at, counts);
-      addTo('hour', wholeReceiver, at, countsOfHour(counts, selectWaited.get(minute) ?? 0));
+      const groups = selectGroups.all(startOf('hour', at));
+      addTo('hour', wholeReceiver, at, countsOfHour(counts, selectWaited.get(minute) ?? 0, groups));
       for (const [handler, own] of handlers) {
         addTo('minute', handler, at, own);
         addTo('hour', handler, at, own);
@@ -92,8 +103,20 @@ export function prepareHistory(database: Database.Database) {
       for (const [resolution, { kept }] of Object.entries(resolutions))
         remove.run({ resolution, before: at - kept });
     },
-    list: (resolution: Resolution, since: number, until: number, handler = wholeReceiver) =>
-      select.all(resolution, handler, since, until) as HistoryRow[],
+    list: (
+      resolution: Resolution,
+      since: number,
+      until: number,
+      handler = wholeReceiver,
+      kinds?: readonly string[],
+    ) =>
+      select.all({
+        resolution,
+        handler,
+        since,
+        until,
+        kinds: kinds ? JSON.stringify(kinds) : null,
+      }) as HistoryRow[],
     backlog(now: number): Backlog {
       const handlers = selectDueHandlers.all();
       const found = [
