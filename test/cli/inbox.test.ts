@@ -108,7 +108,9 @@ describe('ringback inbox', () => {
     );
     expect((await printed(['calls'], 200))[0]).toMatch(/^FIRST SEEN +CALL +STATUS/);
     await printed(['pause', 'journal', '--by', 'ann'], 200);
-    expect((await printed(['audit'], 200))[1]).toMatch(new RegExp(`^${time}  ann  pause  0 +0 +- +journal`));
+    const [heading, paused] = await printed(['audit'], 200);
+    expect(heading).toMatch(/^ID +WHEN +WHO +DID /);
+    expect(paused).toMatch(new RegExp(`^1   ${time}  ann  pause  0 +0 +- +journal`));
     expect(await printed(['alerts'], 200)).toEqual(['']);
     expect((await printed(['counts'], 200)).slice(0, 4)).toEqual([
       'WHAT        STATE         HOW MANY',

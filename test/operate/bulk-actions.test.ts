@@ -94,14 +94,16 @@ describe('a long replay', () => {
     const [running] = await other.receiver.audit.running();
     expect(await other.receiver.events.stop(running?.id ?? 0, { by: 'ann', reason: 'enough' })).toBe(true);
     expect(await other.receiver.events.stop(running?.id ?? 0)).toBe(false);
+    expect(await other.receiver.events.stop(700)).toBe(false);
     await clock.timer(2_000);
     await clock.runUntil(replaying);
     expect(await replaying).toMatchObject({ id: running?.id, state: 'stopped', runs: 1 });
     expect((await one.receiver.counts()).runs.dead).toBe(2);
     expect(replayed).toEqual(['t-0']);
     const { entries } = await one.receiver.audit.list();
-    expect(entries.map(({ action }) => action)).toEqual(['stop', 'stop', 'replay']);
-    expect(entries[1]).toMatchObject({ what: String(running?.id), by: 'ann', reason: 'enough' });
+    expect(entries.map(({ action }) => action)).toEqual(['stop', 'stop', 'stop', 'replay']);
+    expect(entries[0]).toMatchObject({ what: 'entry 700' });
+    expect(entries[2]).toMatchObject({ what: `replay ${running?.id}`, by: 'ann', reason: 'enough' });
   });
 
   test('continues in another process when its own has ended', async () => {

@@ -17,6 +17,7 @@ interface AuditFlags {
 }
 
 const columns: readonly Column<AuditEntry>[] = [
+  ['id', ({ id }) => id],
   ['when', ({ at }) => at],
   ['who', ({ by }) => by],
   ['did', ({ action }) => action],

@@ -286,7 +286,7 @@ test('the audit list shows at once what somebody else does', async () => {
   await goTo('/audit');
   await following;
   await receiver.failures.mute('a-group', { by: 'bob', reason: 'it is known' });
-  await page.getByRole('row', { name: /bob mute a-group/ }).waitFor();
+  await page.getByRole('row', { name: /^1 .*bob mute a-group/ }).waitFor();
 });
 
 test('a handler is paused for a reason and resumed, while deliveries come', async () => {

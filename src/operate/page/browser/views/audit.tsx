@@ -50,6 +50,7 @@ function changed({ action, events, runs, finishedAt, progress }: Entry) {
 }
 
 const columns: readonly Column<Entry>[] = [
+  { head: 'Id', cell: ({ id }) => id, looks: 'count' },
   { head: 'When', cell: ({ at }) => <Time at={at} /> },
   { head: 'Who', cell: ({ by }) => <Foreign text={by} /> },
   { head: 'Did', cell: ({ action }) => action },
