@@ -14,6 +14,7 @@ export const auditActions = [
   'resume',
   'mute',
   'unmute',
+  'unpin',
   'look',
 ] as const;
 

@@ -27,11 +27,21 @@ describe('signature unpin', () => {
       stderr: '',
     });
     expect(await delivered(database, 't-v1-hex-whole')).toBe(401);
-    const { code, stdout } = await ringback(['signature', 'unpin', '--yes', '--database', database]);
+    const account = ['--by', 'ann', '--reason', 'a test has pinned it'];
+    const unpin = ['signature', 'unpin', '--yes', '--database', database, ...account];
+    const { code, stdout } = await ringback(unpin);
     expect(code).toBe(0);
     expect(stdout).toContain('The scheme v1-hex-whole is no longer pinned.');
     expect(await delivered(database, 't-v1-hex-whole')).toBe(200);
     expect(await delivered(database, 'v1-hex-whole')).toBe(401);
+    // Only what was changed is on the list.
+    const audited = await ringback(['inbox', 'audit'], { env });
+    expect(JSON.parse(audited.stdout)).toMatchObject({
+      action: 'unpin',
+      what: 'v1-hex-whole',
+      by: 'ann',
+      reason: 'a test has pinned it',
+    });
   });
 
   it('says that nothing is pinned, also while a receiver runs', async () => {

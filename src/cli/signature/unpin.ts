@@ -1,29 +1,35 @@
 import type { Command } from 'commander';
+import type { Account } from '../../operate/audit.ts';
+import { unpinScheme } from '../../operate/pinned-scheme.ts';
 import { databaseName } from '../../receiver/database.ts';
+import { internalsOf } from '../../receiver/receiver.ts';
+import { accountOf, takesAccount } from '../account.ts';
 import { databaseOption } from '../environment.ts';
-import { existingInbox, withInbox } from '../inbox/existing-inbox.ts';
+import { withReceiver } from '../inbox/existing-inbox.ts';
 
-interface UnpinFlags {
+interface UnpinFlags extends Account {
   readonly database?: string;
   readonly yes?: true;
 }
 
 export function addUnpin(signature: Command): void {
-  signature
-    .command('unpin')
+  takesAccount(signature.command('unpin'))
     .option(...databaseOption)
     .description('show the scheme that is pinned in the inbox, and with --yes unpin it')
     .option('--yes', 'unpin it: the next new event pins its own scheme')
     .addHelpText('after', '\nA running receiver takes note at the next delivery that it would refuse.')
     .action(async (flags: UnpinFlags) => {
-      process.stdout.write(`${await unpin(await existingInbox(flags), flags.yes === true)}\n`);
+      process.stdout.write(`${await unpin(flags)}\n`);
     });
 }
 
-async function unpin(database: string, isMeant: boolean): Promise<string> {
-  const scheme = await withInbox(database, (store) => (isMeant ? store.unpinScheme() : store.pinnedScheme()));
-  if (scheme === undefined) return `No scheme is pinned in ${databaseName(database)}.`;
-  return isMeant
-    ? `The scheme ${scheme} is no longer pinned. The next new event pins a scheme again.`
-    : `The scheme ${scheme} is pinned in ${databaseName(database)}. To unpin it, add --yes.`;
+async function unpin({ yes, ...flags }: UnpinFlags): Promise<string> {
+  return withReceiver(flags, async (receiver, database) => {
+    const { asked: store, audit } = internalsOf(receiver).parts;
+    const scheme = yes ? await unpinScheme({ store, audit }, accountOf(flags)) : await store.pinnedScheme();
+    if (scheme === undefined) return `No scheme is pinned in ${databaseName(database)}.`;
+    return yes
+      ? `The scheme ${scheme} is no longer pinned. The next new event pins a scheme again.`
+      : `The scheme ${scheme} is pinned in ${databaseName(database)}. To unpin it, add --yes.`;
+  });
 }
