@@ -62,6 +62,36 @@ test('a handler shows over an hour, a day or 30 days what it did and how long th
   expect(await page.getByLabel('Handler', { exact: true }).inputValue()).toBe('crm/sync');
 });
 
+test('what is left of a removed handler is dismissed, by whoever may', async () => {
+  const database = temporaryDatabase();
+  const former = await started({ database, retry: { base: '1d' } }, (r) =>
+    r.on('*', { name: 'gone' }, () => {
+      throw new Error('no');
+    }),
+  );
+  await deliver(former.receiver, bodyOf({ traceId: 'waits' }));
+  await former.logs.until('run_retry');
+  await former.receiver.stop();
+  const { receiver } = await started({ database }, (r) => r.on('*', { name: 'crm' }, () => {}));
+  const access = { access: ['look', 'dismiss'], by: 'ann' } as const;
+  const { page, goTo } = await open(receiver, () => access);
+  await goTo('/handlers');
+  const row = page.getByRole('row', { name: /^gone/ });
+  await row.getByText('not registered').waitFor();
+  expect(await page.getByRole('button').allTextContents()).not.toContain('Pause…');
+  expect(await page.getByRole('row', { name: /^crm/ }).getByRole('button').count()).toBe(0);
+  await row.getByRole('button', { name: 'Dismiss…' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('1 run of 1 event (gone: 1) would be dismissed.').waitFor();
+  await dialog.getByLabel('Reason').fill('renamed to crm');
+  await dialog.getByRole('button', { name: 'Dismiss' }).click();
+  await page.getByRole('status').getByText('Dismissed: 1 run of 1 event (gone: 1).').waitFor();
+  await row.waitFor({ state: 'detached' });
+  expect((await receiver.events.get('waits'))?.runs).toMatchObject([
+    { state: 'done', reason: expect.stringContaining('dismissed by ann: renamed to crm') as string },
+  ]);
+});
+
 test('who is alive is shown with its machine, its number there and its start', async () => {
   const database = temporaryDatabase();
   const clock = new ManualClock();

@@ -75,7 +75,7 @@ export function Replay({
   );
 }
 
-/** Dismisses the dead letters that match the filter. */
+/** Dismisses the runs that match the filter: dead letters, or what is left of a removed handler. */
 export function Dismiss({ filter, what }: { readonly filter: Filter; readonly what: string }) {
   if (!useAccess().mayDo('dismiss')) return null;
   return (

@@ -4,6 +4,7 @@ import type { HandlerState, Handlers } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from '../parts/change-button.tsx';
 import { counted, duration, number } from '../parts/format.ts';
+import { Dismiss } from '../parts/run-changes.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
@@ -34,8 +35,9 @@ export function HandlersView() {
 }
 
 export function HandlerTable({ handlers }: Pick<Handlers, 'handlers'>) {
-  const mayPause = useAccess().mayDo('pause');
-  const shown = mayPause ? columns : columns.filter(({ head }) => head !== 'Change');
+  const { mayDo } = useAccess();
+  const mayChange = mayDo('pause') || (mayDo('dismiss') && handlers.some(isLeft));
+  const shown = mayChange ? columns : columns.filter(({ head }) => head !== 'Change');
   return <Table label="Handlers" columns={shown} rows={handlers} keyOf={({ name }) => name} />;
 }
 
@@ -49,7 +51,7 @@ const columns: readonly Column<HandlerState>[] = [
     ),
   },
   { head: 'State', cell: (handler) => <Standing handler={handler} /> },
-  { head: 'Change', cell: ({ name, pause }) => <PauseOrResume name={name} isPaused={pause !== undefined} /> },
+  { head: 'Change', cell: (handler) => <Changes handler={handler} /> },
   { head: 'Due', cell: ({ due }) => number(due), looks: 'count' },
   { head: 'Running', cell: ({ running }) => number(running), looks: 'count' },
   { head: 'Blocked', cell: ({ blocked }) => number(blocked), looks: 'count' },
@@ -67,6 +69,22 @@ const columns: readonly Column<HandlerState>[] = [
   },
   { head: 'Settings', cell: ({ settings }) => settings && <Settings settings={settings} /> },
 ];
+
+/** Whether runs wait, or are dead, that no process will run. */
+function isLeft({ isRegistered, due, blocked, dead }: HandlerState): boolean {
+  return !isRegistered && due + blocked + dead > 0;
+}
+
+function Changes({ handler }: { readonly handler: HandlerState }) {
+  const { name, pause } = handler;
+  const mayPause = useAccess().mayDo('pause');
+  return (
+    <>
+      {mayPause && <PauseOrResume name={name} isPaused={pause !== undefined} />}{' '}
+      {isLeft(handler) && <Dismiss filter={{ handler: name }} what={`what is left of ${name}`} />}
+    </>
+  );
+}
 
 function Standing({ handler: { pause, isRegistered } }: { readonly handler: HandlerState }) {
   return (
