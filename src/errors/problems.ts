@@ -92,9 +92,11 @@ export const problems = {
     (d.meant === undefined
       ? ` The handlers are: ${d.known || 'none'}.${d.fix === undefined ? '' : ` ${d.fix}`}`
       : ` Did you mean "${d.meant}"?`),
-  handler_registered: (d: { name: string }) =>
-    `The handler "${d.name}" should be removed before its open runs are dismissed, but it is registered here and will run ` +
-    "them. To dismiss its dead letters, set state: 'dead'. To end its open runs, let it throw Discard, or remove it first.",
+  handler_registered: (d: { name: string; isHere: boolean }) =>
+    `The handler "${d.name}" should be removed before its open runs are dismissed, but it is registered ` +
+    `${d.isHere ? 'here' : 'in another process'} and will run them. To dismiss its dead letters, set state: 'dead'. To end ` +
+    'its open runs, let it throw Discard, or remove it first.' +
+    (d.isHere ? '' : ' To dismiss those of one event, name its trace id.'),
   agent_unknown: (d: { callId: string }) =>
     `The call ${d.callId} should name its agent, without which its analysis can't be read, but calls.get() returned no ` +
     'ai_agent_id. Return the agent together with the call: ids: () => [{ callId, agentId }].',

@@ -38,14 +38,28 @@ interface DismissalTerms extends Account {
   readonly only?: string | undefined;
 }
 
-/** Refuses a dismissal of everything, and of open runs that a registered handler will still run. */
-export function requireDismissible(
+/** The handlers that are registered here, and those of the living processes. */
+interface KnownHandlers {
+  readonly here: readonly string[];
+  readonly alive: () => Promise<readonly string[]>;
+}
+
+/**
+ * Refuses a dismissal of everything, and of open runs that a registered handler will still run. In another process than
+ * the handler's, those of one event can be dismissed: whoever names it means to skip it, for example because it blocks
+ * others.
+ */
+export async function requireDismissible(
   filter: EventFilter,
   { only }: DismissalTerms,
-  known: readonly string[],
-): void {
+  { here, alive }: KnownHandlers,
+): Promise<void> {
   requireCondition(filter, 'events.dismiss(filter)', "To dismiss every dead letter, pass { state: 'dead' }.");
-  if (filter.state !== 'dead') requireGone(only ?? filter.handler, known);
+  if (filter.state === 'dead') return;
+  const name = namedHandler(only ?? filter.handler);
+  if (here.includes(name)) throw configError('handler_registered', { name, isHere: true });
+  if (filter.traceId !== undefined || !(await alive()).includes(name)) return;
+  throw configError('handler_registered', { name, isHere: false });
 }
 
 /** Settles runs as done without running them: dead letters, and open runs of a handler that is gone. */
@@ -77,15 +91,12 @@ export function dismissalWork(
   };
 }
 
-/** Open runs can be dismissed only for a named handler that isn't registered: a registered one will still run them. */
-function requireGone(handler: string | undefined, known: readonly string[]): void {
-  if (handler === undefined) {
-    throw configError('option_invalid', {
-      option: 'events.dismiss(filter)',
-      expected: "a filter with state: 'dead', or one with the handler that was removed",
-      found: 'one with neither',
-      fix: 'Open runs can be dismissed for one handler at a time, which must be named.',
-    });
-  }
-  if (known.includes(handler)) throw configError('handler_registered', { name: handler });
+function namedHandler(handler: string | undefined): string {
+  if (handler !== undefined) return handler;
+  throw configError('option_invalid', {
+    option: 'events.dismiss(filter)',
+    expected: "a filter with state: 'dead', or one with the handler that was removed",
+    found: 'one with neither',
+    fix: 'Open runs can be dismissed for one handler at a time, which must be named.',
+  });
 }

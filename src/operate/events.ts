@@ -103,6 +103,8 @@ export interface InboxEventsParts extends ReplayParts {
   readonly audit: Audit;
   readonly authenticator: Pick<Authenticator, 'findScheme'>;
   readonly clock: Clock;
+  /** The names of the handlers that the processes of the inbox have which aren't known to be dead. */
+  readonly livingHandlers: () => Promise<readonly string[]>;
   /** @throws RingbackError unless the receiver runs */
   readonly requireStarted: (method: string) => void;
 }
@@ -233,10 +235,10 @@ export class InboxEvents {
   /**
    * Settles runs that should not be run as done, with `dismissed by …: …` as their reason. With `state: 'dead'` it
    * dismisses dead letters, and with `failure`, but neither `state` nor `handler`, those of that group. With other
-   * filters, a handler must be named that isn't registered here: its dead letters and its due and blocked runs are
-   * dismissed, with `state: 'open'` only the latter. Active runs are left alone. Runs that a dismissed run blocked
-   * (order `strict`) continue. Like a replay, it survives restarts and can be stopped. With `dryRun`, nothing is
-   * written, and the result shows what would be dismissed.
+   * filters, a handler must be named that is registered neither here nor, unless the filter has a `traceId`, in another
+   * living process: its dead letters and its due and blocked runs are dismissed, with `state: 'open'` only the latter.
+   * Active runs are left alone. Runs that a dismissed run blocked (order `strict`) continue. Like a replay, it survives
+   * restarts and can be stopped. With `dryRun`, nothing is written, and the result shows what would be dismissed.
    *
    * @throws ConfigError for an invalid filter or one without a condition, without a reason, and for open runs of a
    * handler that is not named or is registered; RingbackError when the receiver isn't running
@@ -257,7 +259,8 @@ export class InboxEvents {
     const given = parseStrictly(eventFilterSchema, filter, 'events.dismiss', 'filter');
     const { dryRun, ...terms } = parseStrictly(dismissOptionsSchema, options, 'events.dismiss');
     const which = await bulkFilter(this.#parts.failures, given, terms);
-    requireDismissible(which, terms, this.#parts.handlerNames());
+    const { handlerNames, livingHandlers } = this.#parts;
+    await requireDismissible(which, terms, { here: handlerNames(), alive: livingHandlers });
     const work = dismissalWork(this.#parts, which, terms);
     if (dryRun) return { id: undefined, ended: this.bulk.preview(work, signal) };
     const { by, reason } = terms;

@@ -225,6 +225,7 @@ function buildEvents(
     clock: options.clock,
     requireStarted: hooks.requireStarted,
     handlerNames: () => registry.all.map((handler) => handler.name),
+    livingHandlers: async () => (await asked.handlers.processes()).flatMap(({ handlers }) => handlers),
     route: (event) => route(event, registry.handlers, registry.fallback),
     onRequeued: () => dispatcher.wake(),
   });

@@ -218,6 +218,26 @@ describe('dismissing runs of a removed handler', () => {
     expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 4 });
   });
 
+  test('not while another process has it, except for one event', async () => {
+    const database = await inboxWithWaiting();
+    const again = await started({ database, retry: { base: '1d' } }, (r) =>
+      r.on('*', { name: 'gone', order: 'strict' }, failing),
+    );
+    const { receiver } = await started({ database });
+    const { events } = receiver;
+    for (const filter of [{ handler: 'gone' }, { handler: 'gone', state: 'open' }] as const)
+      for (const dryRun of [true, false])
+        await expect(events.dismiss(filter, { reason, dryRun })).rejects.toThrow(
+          'it is registered in another process and will run them',
+        );
+    expect((await receiver.counts()).events).toMatchObject({ open: 3 });
+    expect(await events.dismiss({ handler: 'gone', state: 'dead' }, { reason })).toMatchObject({ runs: 0 });
+    const last = { handler: 'gone', traceId: 'three' };
+    expect(await events.dismiss(last, { reason })).toMatchObject({ runs: 1 });
+    await again.receiver.stop();
+    expect(await events.dismiss({ handler: 'gone' }, { reason })).toMatchObject({ runs: 2 });
+  });
+
   test('unblocks the runs that order strict blocks behind them', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     const clock = new ManualClock();

@@ -30,8 +30,8 @@ export function addDismiss(inbox: Command, exitWith: (code: number) => void): vo
         "Dead letters of a handler:    ringback inbox dismiss --state dead --handler journal --reason 'done by hand'",
         "Those with the same failure:  ringback inbox dismiss --failure c82a60b3a4cb7cf1 --reason 'done by hand'",
         "Runs of a removed handler:    ringback inbox dismiss --handler old-journal --reason 'renamed to journal'",
-        'The last one also dismisses waiting runs. The command does not know your app: if a handler of that name still',
-        'exists, its waiting runs are dismissed, and those that are running continue.',
+        'The last one also dismisses waiting runs. It is refused while a process that has a handler of that name runs,',
+        'unless --trace-id names the event whose run is skipped. Runs that are active continue.',
       ].join('\n'),
     )
     .action(async (flags: DismissFlags, command: Command) => {
