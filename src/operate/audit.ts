@@ -27,7 +27,7 @@ export interface AuditEntry extends Omit<AuditRow, 'requestedAt' | 'finishedAt' 
 /** The progress of a replay or dismissal. */
 export interface AuditProgress {
   readonly state: BulkState;
-  /** The share of its events that it has processed, from 0 to 1. */
+  /** How far it has come, from 0 to 1: through the events from the first that matched to the last of its beginning. */
   readonly share: number;
   /** How many runs of each handler it has requeued or dismissed. */
   readonly handlers: Readonly<Record<string, number>>;
@@ -164,6 +164,7 @@ function entryOf(entry: AuditRow): AuditEntry {
   };
 }
 
-function progressOf({ reached, upTo, handlers }: Progress, state: BulkState): AuditProgress {
-  return { state, share: state === 'done' || upTo === 0 ? 1 : reached / upTo, handlers };
+function progressOf({ begunAfter, reached, upTo, handlers }: Progress, state: BulkState): AuditProgress {
+  const isThrough = state === 'done' || upTo <= begunAfter;
+  return { state, share: isThrough ? 1 : (reached - begunAfter) / (upTo - begunAfter), handlers };
 }

@@ -31,6 +31,8 @@ export interface AuditRequest {
   readonly now: number;
   /** The last event, for an action that goes through many events. */
   readonly upTo?: Sequence;
+  /** The event after which such an action begins: none before it matches. @default 0 */
+  readonly begunAfter?: Sequence;
 }
 
 /** How much an action has changed. */
@@ -42,6 +44,8 @@ export interface AuditCounts {
 
 /** The progress of a replay or a dismissal, which goes through many events in order of arrival. */
 export interface Progress {
+  /** The event after which it has begun. */
+  readonly begunAfter: Sequence;
   /** The last event to go through. */
   readonly upTo: Sequence;
   /** The last event gone through so far. */
@@ -64,7 +68,7 @@ export interface ProgressStep {
 }
 
 /** An entry of the audit list. */
-export interface AuditRow extends Omit<AuditRequest, 'now' | 'upTo'>, AuditCounts {
+export interface AuditRow extends Omit<AuditRequest, 'now' | 'upTo' | 'begunAfter'>, AuditCounts {
   readonly id: number;
   readonly requestedAt: number;
   /**

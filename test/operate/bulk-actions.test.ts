@@ -83,6 +83,23 @@ describe('a long replay', () => {
     });
   });
 
+  test('counts its progress from the first event that matches', async () => {
+    const clock = new ManualClock();
+    const { start, replayed } = giving({ clock, database: temporaryDatabase() });
+    const { receiver } = await start();
+    await deliverMany(receiver, clock, 8);
+    await expect.poll(async () => (await receiver.counts()).runs.dead).toBe(8);
+    for (const index of [0, 1, 2, 3])
+      await receiver.events.dismiss({ traceId: `t-${index}`, state: 'dead' }, { reason: 'known' });
+    const replaying = receiver.events.replay({ state: 'dead' }, { rate: 0.01 });
+    await expect.poll(() => replayed.length).toBe(1);
+    const [running] = await receiver.audit.running();
+    expect(running?.progress?.share).toBe(0.25);
+    await receiver.events.stop(running?.id ?? 0);
+    await clock.runUntil(replaying);
+    expect(replayed).toEqual(['t-4']);
+  });
+
   test('is stopped from another process, and keeps what it has done', async () => {
     const clock = new ManualClock();
     const { replayed, start } = giving({ clock, database: temporaryDatabase() });

@@ -163,7 +163,9 @@ const entry = z.strictObject({
   progress: z
     .strictObject({
       state: bulkState,
-      share: z.number().describe('From 0 to 1: the share of its events that have been processed.'),
+      share: z
+        .number()
+        .describe('From 0 to 1: how far it has come through the events, from the first that matched.'),
       handlers: z.record(z.string(), count).describe('How many runs of each handler were changed.'),
     })
     .optional()

@@ -67,13 +67,17 @@ export class BulkActions {
 
   /** Begins an action. `ended` resolves when it is done or stopped, whichever process ends it. */
   async begin(
-    request: Omit<AuditRequest, 'now' | 'upTo'>,
+    request: Omit<AuditRequest, 'now' | 'upTo' | 'begunAfter'>,
     work: BulkWork,
   ): Promise<{ readonly id: number; readonly ended: Promise<BulkResult> }> {
     const { store, entries, clock } = this.#parts;
     const upTo = await store.lastSequence();
-    const id = await entries.begin({ ...request, now: clock.now(), upTo });
-    const driven = this.#drive(id, work, { reached: 0, upTo });
+    // Progress is counted from the first event that matches: in an inbox with millions of older ones, it would begin
+    // near its end.
+    const { events, reached } = await store.stretch(work.filter, 0, upTo);
+    const begunAfter = events[0] ? events[0].sequence - 1 : reached;
+    const id = await entries.begin({ ...request, now: clock.now(), upTo, begunAfter });
+    const driven = this.#drive(id, work, { reached: begunAfter, upTo });
     // A program that awaits the end may have nothing else that keeps its process alive between two steps.
     const unref = refProcess();
     return { id, ended: driven.then(() => this.#endOf(id)).finally(unref) };

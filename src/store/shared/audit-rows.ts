@@ -6,6 +6,7 @@ export interface StoredEntry extends Omit<AuditRow, 'by' | 'reason' | 'finishedA
   readonly by: string | null;
   readonly reason: string | null;
   readonly finishedAt: number | null;
+  readonly begunAfter: number | null;
   readonly upTo: number | null;
   readonly reached: number | null;
   readonly stoppedAt: number | null;
@@ -14,13 +15,19 @@ export interface StoredEntry extends Omit<AuditRow, 'by' | 'reason' | 'finishedA
 }
 
 export const entryColumns = `id, action, requested_at as "requestedAt", requested_by as "by", reason, what, events, runs,
-  finished_at as "finishedAt", up_to as "upTo", reached, handlers, stopped_at as "stoppedAt"`;
+  finished_at as "finishedAt", begun_after as "begunAfter", up_to as "upTo", reached, handlers, stopped_at as "stoppedAt"`;
 
-export function auditRow({ upTo, reached, stoppedAt, handlers, ...row }: StoredEntry): AuditRow {
+export function auditRow({ begunAfter, upTo, reached, stoppedAt, handlers, ...row }: StoredEntry): AuditRow {
   const progress =
     upTo === null
       ? undefined
-      : { upTo, reached: reached ?? 0, isStopped: stoppedAt !== null, handlers: handlersOf(handlers) };
+      : {
+          begunAfter: begunAfter ?? 0,
+          upTo,
+          reached: reached ?? 0,
+          isStopped: stoppedAt !== null,
+          handlers: handlersOf(handlers),
+        };
   return {
     ...row,
     by: row.by ?? undefined,

@@ -98,6 +98,7 @@ const keptTables = {
     events: 'number',
     runs: 'number',
     finished_at: 'number',
+    begun_after: 'number',
     up_to: 'number',
     reached: 'number',
     handlers: 'text',

@@ -161,7 +161,7 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
       if (!a || !b) throw new Error('two runs are dead');
       const upTo = await store.events.lastSequence();
       const id = await store.audit.begin({ ...replayRequest, upTo });
-      const progress = { upTo, reached: 0, isStopped: false, handlers: {} };
+      const progress = { begunAfter: 0, upTo, reached: 0, isStopped: false, handlers: {} };
       expect(await store.audit.running()).toMatchObject([{ id, progress, finishedAt: undefined }]);
       const step = { id, from: 0, reached: 1 };
       const both = await Promise.all([1, 2].map(() => store.events.requeue({ ...a, step })));

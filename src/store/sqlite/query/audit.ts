@@ -22,8 +22,8 @@ import { numberIn } from '../../shared/cursor.ts';
 /** The audit list. Functions that write run inside the caller's transaction. */
 export function prepareAudit(database: Database.Database) {
   const insert = database.prepare(
-    `insert into audit (action, requested_at, requested_by, reason, what, up_to, reached)
-     values (@action, @now, @by, @reason, @what, @upTo, 0)`,
+    `insert into audit (action, requested_at, requested_by, reason, what, begun_after, up_to, reached)
+     values (@action, @now, @by, @reason, @what, @begunAfter, @upTo, @begunAfter)`,
   );
   const removeOld = database.prepare(
     `delete from audit where id in (select id from audit order by id limit ${auditRemoved}) and requested_at < ?`,
@@ -52,8 +52,8 @@ export function prepareAudit(database: Database.Database) {
   return {
     begin(request: AuditRequest): number {
       removeOld.run(request.now - auditKept);
-      const { by = null, reason = null, upTo = null } = request;
-      return Number(insert.run({ ...request, by, reason, upTo }).lastInsertRowid);
+      const { by = null, reason = null, upTo = null, begunAfter = 0 } = request;
+      return Number(insert.run({ ...request, by, reason, upTo, begunAfter }).lastInsertRowid);
     },
     end(id: number, now: number, { events, runs }: AuditCounts): void {
       count.run(events, runs, id);

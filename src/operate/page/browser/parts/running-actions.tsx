@@ -51,8 +51,9 @@ function RunningAction({
         {percent}
       </progress>
       <p>
-        {percent} of the events, {counted(runs, 'run')} so far
+        {counted(runs, 'run')} so far
         {handlers.length > 0 && ` (${handlers.map(([handler, count]) => `${handler}: ${count}`).join(', ')})`}
+        , {percent} of the way through the events
       </p>
       <Stop id={id} name={name} />
     </div>

@@ -255,6 +255,7 @@ export const workTables = `
     events       integer not null default 0,
     runs         integer not null default 0,
     finished_at  bigint,
+    begun_after  bigint,
     up_to        bigint,
     reached      bigint,
     handlers     text,

@@ -228,6 +228,7 @@ export const schema1 = `
     events       integer not null default 0,
     runs         integer not null default 0,
     finished_at  integer,
+    begun_after  integer,
     up_to        integer,
     reached      integer,
     handlers     text,
