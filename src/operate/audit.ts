@@ -119,6 +119,11 @@ export class Audit {
     return (await this.#parts.store.running()).map(entryOf);
   }
 
+  /** @internal What an entry says was done; undefined if there is no such entry. */
+  async actionOf(id: number): Promise<AuditAction | undefined> {
+    return (await this.#parts.store.get(id))?.action;
+  }
+
   /**
    * Does something, with an entry that is written before, so that nothing goes unrecorded. It is given the
    * entry's id.

@@ -888,6 +888,35 @@ describe('mounted', () => {
     expect(await ask('POST', '/events/dismiss', { filter, reason: 'x' })).toMatchObject({ status: 200 });
   });
 
+  test('whoever may begin it may stop it, and nobody else', async () => {
+    let allowed: 'look' | 'replay' | 'dismiss' = 'look';
+    const { database, ask } = await inbox(() => [allowed]);
+    for (const action of ['replay', 'dismiss'])
+      await rowsIn(
+        database,
+        `insert into audit (action, requested_at, what, up_to, reached) values ('${action}', ${Date.now()}, '{"handler":"other"}', 100, 0)`,
+      );
+    const answers: unknown[] = [];
+    for (allowed of ['look', 'replay', 'dismiss'] as const)
+      for (const id of [1, 2, 3]) {
+        const { status, json } = await ask('POST', `/audit/${id}/stop`);
+        answers.push([allowed, id, status === 200 ? (json as { stopped: boolean }).stopped : status]);
+      }
+    expect(answers).toEqual([
+      ['look', 1, 403],
+      ['look', 2, 403],
+      ['look', 3, 403],
+      ['replay', 1, true],
+      ['replay', 2, 403],
+      // Nothing has this id.
+      ['replay', 3, false],
+      ['dismiss', 1, 403],
+      ['dismiss', 2, true],
+      // That is the entry of the first stop.
+      ['dismiss', 3, false],
+    ]);
+  });
+
   test('an internal failure is logged even if its client has disconnected', async () => {
     const gone = new AbortController();
     const database = storeAround(':memory:', systemClock, (method) =>

@@ -7,8 +7,8 @@ import { type Authorize, type Permission, askedPermission, requireAuthorize } fr
 import { readJson } from './json-body.ts';
 import type { Changes } from './changes.ts';
 import { openApiDocument } from './openapi.ts';
-import { ApiProblem, errorBody, problemOf } from './problem.ts';
-import type { Operations, Route } from './route.ts';
+import { ApiProblem, errorBody, forbidden, problemOf } from './problem.ts';
+import { type Operations, type Route, actionsOf } from './route.ts';
 import { changeHeader, changesPath, routes } from './routes.ts';
 import { Searches } from './searches.ts';
 
@@ -73,7 +73,9 @@ async function resultOf(
 ): Promise<unknown> {
   if (request.method === 'GET' && path === '/openapi.json') return openApiDocument();
   const { route, id } = routeOf(request.method, path);
-  if (route.action && !permission.actions.includes(route.action)) throw forbidden(route.action);
+  const needed = actionsOf(route);
+  if (needed.length > 0 && !needed.some((action) => permission.actions.includes(action)))
+    throw forbidden(needed.join(' or '));
   if (route.method !== 'GET') requireOwnOrigin(request);
   const query = checkedQuery(route, new URL(request.url).searchParams);
   if (query['body'] === true) requireOwnLook(request, permission);
@@ -88,14 +90,6 @@ async function resultOf(
   if (result === undefined)
     throw new ApiProblem(404, 'not_found', `There is nothing at ${path}, or it has been removed.`);
   return result;
-}
-
-function forbidden(action: string): ApiProblem {
-  return new ApiProblem(
-    403,
-    'forbidden',
-    `You may not do this: authorize does not grant you the action ${action}.`,
-  );
 }
 
 /** The route for a path. Routes without an id take precedence: `/events/replay` is no event. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { actions } from './access.ts';
 import { results } from './results.ts';
-import type { Route } from './route.ts';
+import { type Route, actionsOf } from './route.ts';
 import { changeHeader, changesPath, routes } from './routes.ts';
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
@@ -47,15 +47,17 @@ const changesOperation = {
   },
 };
 
-function operation({ method, path, action, summary, query, body, result }: Route): unknown {
+function operation(route: Route): unknown {
+  const { method, path, summary, query, body, result } = route;
+  const needed = actionsOf(route).map((action) => `\`${action}\``);
   const id = /\{(\w+)\}/.exec(path)?.[1];
   return {
     operationId: operationId(method, path),
     summary,
     description:
-      action === undefined
+      needed.length === 0
         ? 'For everybody whom `authorize` admits.'
-        : `Needs the action \`${action}\` of ${actions.join(', ')}.`,
+        : `Needs the action ${needed.join(' or ')} of ${actions.join(', ')}.`,
     parameters: [
       ...(id === undefined ? [] : [{ name: id, in: 'path', required: true, schema: { type: 'string' } }]),
       ...(query ? parametersOf(query) : []),

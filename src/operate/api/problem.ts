@@ -17,6 +17,15 @@ export class ApiProblem extends Error {
   }
 }
 
+/** The problem of a request for something that `authorize` hasn't allowed. */
+export function forbidden(action: string): ApiProblem {
+  return new ApiProblem(
+    403,
+    'forbidden',
+    `You may not do this: authorize does not grant you the action ${action}.`,
+  );
+}
+
 /** The statuses of errors that aren't 400. */
 const statuses: Readonly<Record<string, number>> = {
   receiver_not_started: 503,

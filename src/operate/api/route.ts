@@ -46,8 +46,11 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** At most one segment is `{…}`, an id. */
   readonly path: string;
-  /** The action that it needs; left out if everybody whom `authorize` lets in may use it. */
-  readonly action?: Action;
+  /**
+   * The action that it needs; of several, one, and `act` checks which. Left out if everybody whom `authorize` lets in may
+   * use it.
+   */
+  readonly action?: Action | readonly Action[];
   readonly summary: string;
   /** Set if it may go through the whole inbox: few of such requests are worked on at the same time. */
   readonly isSearch?: true;
@@ -56,4 +59,9 @@ export interface Route {
   readonly result: ResultName;
   /** Resolves to undefined if nothing has the id, which answers 404. */
   readonly act: (operations: Operations, asked: Asked) => Promise<unknown>;
+}
+
+/** The actions one of which a route needs; none if it needs no action. */
+export function actionsOf({ action = [] }: Pick<Route, 'action'>): readonly Action[] {
+  return typeof action === 'string' ? [action] : action;
 }

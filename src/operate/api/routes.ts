@@ -11,7 +11,7 @@ import { historyQuerySchema } from '../history.ts';
 import { quarantineQuerySchema } from '../quarantine.ts';
 import { eventFilterSchema, replayOptionsSchema } from '../replay.ts';
 import { requireRoom, soon } from './bulk.ts';
-import { ApiProblem } from './problem.ts';
+import { ApiProblem, forbidden } from './problem.ts';
 import type { Asked, Route } from './route.ts';
 
 /** An option as a string only: the operations take other forms as well. */
@@ -374,13 +374,17 @@ export const routes: readonly Route[] = [
   {
     method: 'POST',
     path: '/audit/{id}/stop',
-    action: 'replay',
+    // Each needs the action that began it.
+    action: ['replay', 'dismiss'],
     summary: 'Stops a replay or a dismissal in progress',
     body: whySchema,
     result: 'Stopped',
-    act: async ({ events }, { id, body, by }) => ({
-      stopped: await events.stop(numberIn(id), { ...body, by }),
-    }),
+    act: async ({ events, audit }, { id, body, by, actions }) => {
+      const entry = numberIn(id);
+      const action = await audit.actionOf(entry);
+      if ((action === 'replay' || action === 'dismiss') && !actions.includes(action)) throw forbidden(action);
+      return { stopped: await events.stop(entry, { ...body, by }) };
+    },
   },
   {
     method: 'GET',

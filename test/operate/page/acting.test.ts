@@ -4,9 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../../support/deliveries.ts';
+import { rowsIn } from '../../support/inbox.ts';
 import { operated } from '../../support/operated.ts';
 import { type Action, Discard } from '../../support/public.ts';
 import { started } from '../../support/receiver.ts';
+import { temporaryDatabase } from '../../support/temporary.ts';
 
 const { open } = browserForTests();
 
@@ -287,6 +289,24 @@ test('the audit list shows at once what somebody else does', async () => {
   await following;
   await receiver.failures.mute('a-group', { by: 'bob', reason: 'it is known' });
   await page.getByRole('row', { name: /^1 .*bob mute a-group/ }).waitFor();
+});
+
+test('whoever may only dismiss stops a dismissal, and no replay', async () => {
+  const database = temporaryDatabase();
+  // What is in progress belongs to another process: while time stands still, this one doesn't continue it.
+  const { receiver } = await started({ database, clock: new ManualClock() });
+  for (const action of ['replay', 'dismiss'])
+    await rowsIn(
+      database,
+      `insert into audit (action, requested_at, what, up_to, reached) values ('${action}', ${Date.now()}, '{"handler":"crm"}', 100, 50)`,
+    );
+  const { page, goTo } = await open(receiver, () => ['look', 'dismiss']);
+  await goTo('/audit');
+  await page.getByRole('progressbar', { name: 'Replay 1' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Stop…' }).count()).toBe(1);
+  await page.getByRole('button', { name: 'Stop…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
+  await page.getByRole('status').getByText('Dismissal 2 was stopped.').waitFor();
 });
 
 test('a handler is paused for a reason and resumed, while deliveries come', async () => {

@@ -55,13 +55,21 @@ function RunningAction({
         {handlers.length > 0 && ` (${handlers.map(([handler, count]) => `${handler}: ${count}`).join(', ')})`}
         , {percent} of the way through the events
       </p>
-      <Stop id={id} name={name} />
+      <Stop id={id} name={name} needs={action === 'dismiss' ? 'dismiss' : 'replay'} />
     </div>
   );
 }
 
-function Stop({ id, name }: { readonly id: number; readonly name: string }) {
-  if (!useAccess().mayDo('replay')) return null;
+function Stop({
+  id,
+  name,
+  needs,
+}: {
+  readonly id: number;
+  readonly name: string;
+  readonly needs: 'replay' | 'dismiss';
+}) {
+  if (!useAccess().mayDo(needs)) return null;
   return (
     <ChangeButton
       label="Stop"
