@@ -261,6 +261,20 @@ describe('changing', () => {
     expect((await receiver.counts()).quarantine.notAuthentic).toBe(0);
   });
 
+  test('the reason of a discard is in no address, which proxies log', async () => {
+    const { receiver } = await operated();
+    const { page, goTo } = await open(receiver);
+    await goTo('/quarantine/1');
+    await page.getByRole('button', { name: 'Discard…' }).click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('sent by Ann');
+    const discarding = page.waitForRequest((request) => request.method() === 'DELETE');
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click();
+    expect(new URL((await discarding).url()).search).toBe('');
+    await page.getByRole('status').getByText('Discarded delivery 1.').waitFor();
+    const { entries } = await receiver.audit.list();
+    expect(entries[0]).toMatchObject({ action: 'discard', reason: 'sent by Ann' });
+  });
+
   test('a call is erased after its events were counted', { tags: 'long' }, async () => {
     const { receiver } = await operated();
     const { page, goTo } = await open(receiver);

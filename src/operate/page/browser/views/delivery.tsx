@@ -1,5 +1,5 @@
 import { useAccess } from '../api/access.ts';
-import { change, pathOf, withQuery } from '../api/client.ts';
+import { change, pathOf } from '../api/client.ts';
 import type { Delivery, Released } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { Body } from '../parts/body.tsx';
@@ -91,8 +91,8 @@ function Changes({ id, path }: { readonly id: number; readonly path: string }) {
         isDangerous
         title={`Discard delivery ${id}?`}
         text="It is removed permanently."
-        act={async ({ reason }) => {
-          await change(withQuery(path, { reason }), { method: 'DELETE' });
+        act={async (why) => {
+          await change(path, { method: 'DELETE', ...(why.reason !== undefined && { body: why }) });
           return { text: `Discarded delivery ${id}.`, seenAt: ['quarantine'] };
         }}
       />
