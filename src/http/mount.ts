@@ -93,6 +93,9 @@ function requestOf(incoming: ExpressRequest, signal: AbortSignal): Request | und
   if (unclear.test(target) || !plainMethod.test(method) || unknownMethods.has(method)) return undefined;
   const headers = new Headers();
   for (const [name, item] of headersOf(incoming)) headers.append(name, item);
+  // HTTP/2 has it in place of the Host header.
+  const authority = incoming.headers[':authority'];
+  if (typeof authority === 'string' && !headers.has('host')) headers.set('host', authority);
   // Not from the Host header: the sender chooses that, and nothing depends on the host.
   const url = new URL(target, 'http://localhost');
   const hasBody = method !== 'GET' && method !== 'HEAD';

@@ -349,6 +349,11 @@ describe('changing', () => {
   test.each([
     ['without the header', { 'content-type': 'application/json' }],
     ['from another site', { ...change, 'sec-fetch-site': 'cross-site' }],
+    // Over HTTP without TLS, browsers send no Sec-Fetch-Site.
+    ['of another origin', { ...change, origin: 'http://evil.example' }],
+    ['of no origin', { ...change, origin: 'null' }],
+    ['of another port', { ...change, origin: 'https://ops.example.com:8443' }],
+    ['for another host', { ...change, origin: 'https://ops.example.com', host: '10.0.0.1:3000' }],
   ])('a change %s is refused, as a page of another site would send it', async (_, headers) => {
     const { ask, receiver } = await inbox();
     const refused = await ask('POST', '/events/dismiss', { filter: { state: 'dead' }, reason: 'x' }, headers);
@@ -356,15 +361,39 @@ describe('changing', () => {
     expect((await receiver.counts()).runs.dead).toBe(1);
   });
 
+  test.each<Record<string, string>>([
+    { origin: 'https://ops.example.com' },
+    { origin: 'https://ops.example.com', host: 'ops.example.com:443' },
+    { origin: 'http://ops.example.com:8080', host: 'ops.example.com:8080' },
+    // Behind proxies, one of which has set a host of its own.
+    {
+      origin: 'https://ops.example.com',
+      host: '10.0.0.1:3000',
+      'x-forwarded-host': 'ops.example.com, 10.0.0.2',
+    },
+    { origin: 'https://ops.example.com', host: '10.0.0.1:3000', 'sec-fetch-site': 'same-origin' },
+  ])('a change with %j is the own page’s', async (headers) => {
+    const { ask } = await inbox();
+    expect((await ask('POST', '/handlers/crm/pause', {}, { ...change, ...headers })).status).toBe(200);
+  });
+
   test('a page of another site cannot cause audit entries for looking at a body', async () => {
     const { ask, receiver } = await inbox(() => ({ access: 'all', by: 'ann' }));
-    const look = (site: string) =>
-      ask('GET', '/events/trace-done?body=true', undefined, { 'sec-fetch-site': site });
-    for (const site of ['cross-site', 'same-site'])
-      expect(await look(site)).toMatchObject({ status: 403, json: { error: { code: 'origin_refused' } } });
+    const own = { 'x-ringback-request': '1' };
+    const look = (headers: Record<string, string>) =>
+      ask('GET', '/events/trace-done?body=true', undefined, headers);
+    for (const headers of [
+      { ...own, 'sec-fetch-site': 'cross-site' },
+      { ...own, 'sec-fetch-site': 'same-site' },
+      { ...own, origin: 'http://evil.example' },
+      // An image or a link sends no origin, and no header of its own.
+      {},
+      { 'sec-fetch-site': 'none' },
+    ])
+      expect(await look(headers)).toMatchObject({ status: 403, json: { error: { code: 'origin_refused' } } });
     expect((await receiver.audit.list()).entries).toEqual([]);
-    // As the page asks, and an address that somebody has typed.
-    for (const site of ['same-origin', 'none']) expect((await look(site)).status).toBe(200);
+    for (const headers of [own, { ...own, 'sec-fetch-site': 'same-origin' }])
+      expect((await look(headers)).status).toBe(200);
     expect((await receiver.audit.list()).entries).toMatchObject([{ action: 'look', by: 'ann' }]);
   });
 });
@@ -682,6 +711,27 @@ describe('mounted', () => {
     if (body !== '') asked.end(body);
     const [{ ':status': status }] = (await once(asked.resume(), 'response')) as [Record<string, unknown>];
     expect(status).toBe(expected);
+  });
+
+  test('over HTTP/2, an origin is compared with the authority', async () => {
+    const { receiver } = await inbox();
+    const client = await connectedHttp2(receiver.api({ authorize: () => 'all' }).nodeHandler());
+    const statusFrom = async (origin: string) => {
+      const asked = client.request(
+        {
+          ':method': 'POST',
+          ':path': '/handlers/crm/pause',
+          ':authority': 'ops.example.com',
+          'x-ringback-request': '1',
+          origin,
+        },
+        { endStream: true },
+      );
+      const [{ ':status': status }] = (await once(asked.resume(), 'response')) as [Record<string, unknown>];
+      return status;
+    };
+    expect(await statusFrom('https://ops.example.com')).toBe(200);
+    expect(await statusFrom('https://evil.example')).toBe(403);
   });
 
   test.each(['get', 'delete'])(

@@ -23,7 +23,8 @@ async function served(authorize: Authorize = () => 'read', options: ReceiverOpti
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+  const headers = { 'x-ringback-request': '1' };
+  const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`, { headers });
   const open = () => opened(`http://127.0.0.1:${port}/changes`);
   return { receiver, logs, server, ask, open };
 }

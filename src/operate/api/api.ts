@@ -7,9 +7,10 @@ import { type Authorize, type Permission, askedPermission, requireAuthorize } fr
 import { readJson } from './json-body.ts';
 import type { Changes } from './changes.ts';
 import { openApiDocument } from './openapi.ts';
+import { requireOwnLook, requireOwnOrigin } from './origin.ts';
 import { ApiProblem, errorBody, forbidden, problemOf } from './problem.ts';
 import { type Operations, type Route, actionsOf } from './route.ts';
-import { changeHeader, changesPath, routes } from './routes.ts';
+import { changesPath, routes } from './routes.ts';
 import { Searches } from './searches.ts';
 
 export type ApiHandler = (request: Request, path: string, source: unknown) => Promise<Response>;
@@ -122,28 +123,6 @@ function decoded(segment = ''): string {
   } catch {
     throw new ApiProblem(400, 'path_invalid', 'The path should be percent-encoded UTF-8.');
   }
-}
-
-/** Whether a browser says that a page of another site sent the request. Other clients send no such header. */
-function isFromAnotherSite({ headers: given }: Request): boolean {
-  return !['same-origin', 'none'].includes(given.get('sec-fetch-site') ?? 'none');
-}
-
-/** Guards the audit list: a page of another site can't read the answer, but could put its visitor on the list. */
-function requireOwnLook(request: Request, { actions }: Permission): void {
-  if (!actions.includes('bodies')) throw forbidden('bodies');
-  if (isFromAnotherSite(request))
-    throw new ApiProblem(403, 'origin_refused', 'Bodies are not returned to a page of another site.');
-}
-
-/** The header alone keeps other sites out; the check of the origin helps if a proxy adds it to all requests. */
-function requireOwnOrigin(request: Request): void {
-  if (request.headers.has(changeHeader) && !isFromAnotherSite(request)) return;
-  throw new ApiProblem(
-    403,
-    'origin_refused',
-    `A change needs the header ${changeHeader}, with any value, and must not come from another site.`,
-  );
 }
 
 function checkedQuery(route: Route, parameters: URLSearchParams): Readonly<Record<string, unknown>> {

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { actions } from './access.ts';
+import { changeHeader } from './origin.ts';
 import { results } from './results.ts';
 import { type Route, actionsOf } from './route.ts';
-import { changeHeader, changesPath, routes } from './routes.ts';
+import { changesPath, routes } from './routes.ts';
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema: unknown) => ({ 'application/json': { schema } });
@@ -19,7 +20,7 @@ export function openApiDocument(): Readonly<Record<string, unknown>> {
       version: '1',
       description:
         'Paths are relative to the path at which the app has mounted the API. The app decides who may use it. ' +
-        `Every change needs the header ${changeHeader}.`,
+        `Every change, and every look at a body, needs the header ${changeHeader}.`,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '.' }],
@@ -61,9 +62,7 @@ function operation(route: Route): unknown {
     parameters: [
       ...(id === undefined ? [] : [{ name: id, in: 'path', required: true, schema: { type: 'string' } }]),
       ...(query ? parametersOf(query) : []),
-      ...(method === 'GET'
-        ? []
-        : [{ name: changeHeader, in: 'header', required: true, schema: { type: 'string' } }]),
+      ...changeHeaderOf(route),
     ],
     ...(body && { requestBody: bodyOf(body) }),
     responses: {
@@ -71,6 +70,15 @@ function operation(route: Route): unknown {
       default: { description: 'What is wrong', content: json(reference('Error')) },
     },
   };
+}
+
+/** The header as a parameter, so that generated clients have it. */
+function changeHeaderOf({ method, query }: Route): readonly unknown[] {
+  const header = { name: changeHeader, in: 'header', schema: { type: 'string' } };
+  if (method !== 'GET') return [{ ...header, required: true }];
+  return query && 'body' in query.shape
+    ? [{ ...header, description: 'With any value. Required if the body is requested.' }]
+    : [];
 }
 
 function bodyOf(schema: z.ZodObject): unknown {

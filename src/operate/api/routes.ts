@@ -89,9 +89,6 @@ function numberIn(id: string): number {
   );
 }
 
-/** The header that every change must have: a page of another site can't send it without a CORS preflight. */
-export const changeHeader = 'x-ringback-request';
-
 /** Where the stream of changes is. */
 export const changesPath = '/changes';
 

@@ -48,7 +48,7 @@ export async function get<T>(
   return { data: await jsonOf<T>(response), tag: response.headers.get('etag') ?? undefined };
 }
 
-/** Makes a change. A page of another site can't send the header. */
+/** Makes a change. */
 export async function change<T>(
   path: string,
   {
@@ -64,7 +64,6 @@ export async function change<T>(
   const response = await ask(path, {
     method,
     headers: {
-      'x-ringback-request': '1',
       // Body parsers refuse an empty body of this type.
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
@@ -104,9 +103,11 @@ async function ask(path: string, init: RequestInit): Promise<Response> {
       'unaddressable',
       'The page cannot show the id "." or "..": use the command ringback inbox.',
     );
+  // Changes and looks at bodies need it: a page of another site can't send it.
+  const headers = { 'x-ringback-request': '1', ...init.headers };
   let response: Response;
   try {
-    response = await fetch(`api${path}`, { ...init, cache: 'no-store', redirect: 'manual' });
+    response = await fetch(`api${path}`, { ...init, headers, cache: 'no-store', redirect: 'manual' });
   } catch (error) {
     const isLate = error instanceof DOMException && error.name === 'TimeoutError';
     throw isLate
