@@ -150,6 +150,31 @@ describe('looking', () => {
     expect(await ask('GET', '/calls/nothing/joins')).toMatchObject({ status: 200, json: { joins: [] } });
   });
 
+  test('what tells of what was said in a call is only for whoever may see bodies', async () => {
+    let allowed: 'read' | readonly ['look'] = 'read';
+    const { ask, receiver } = await inbox(() => allowed);
+    const summary = { transfer_reason: 'a chargeback', customer_sentiment: 'negative' };
+    const transferred = { transfer_to: '+15550100', status: 'completed', call_summary: summary };
+    for (const [traceId, eventName, payload] of [
+      ['moved', 'CallHandler.CallTransferred', transferred],
+      ['analysed', 'callAnalysis.pcaCompleted', { status: 'failed', reason: 'he shouted' }],
+    ] as const)
+      await deliver(receiver, bodyOf({ traceId, eventName, callId: 'call-9', payload }));
+    const call = async () => (await ask('GET', '/calls/call-9')).json as Record<string, object>;
+    const whole = await call();
+    expect(whole).toMatchObject({
+      transfer: { reason: 'a chargeback', sentiment: 'negative' },
+      analysis: { reason: 'he shouted' },
+    });
+    allowed = ['look'];
+    const { reason: _, sentiment, ...transfer } = whole['transfer'] as Record<string, unknown>;
+    const { reason, ...analysis } = whole['analysis'] as Record<string, unknown>;
+    expect([reason, sentiment]).toEqual(['he shouted', 'negative']);
+    expect(await call()).toEqual({ ...whole, transfer, analysis });
+    const { calls } = (await ask('GET', '/calls')).json as { calls: unknown[] };
+    expect(calls).toContainEqual({ ...whole, transfer, analysis });
+  });
+
   test('bodies and headers come if they are asked for', async () => {
     const { ask, receiver } = await inbox();
     expect(await ask('GET', '/events/trace-done?body=true')).toMatchObject({

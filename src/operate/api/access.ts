@@ -7,7 +7,8 @@ import { classOf } from '../../kit/error-text.ts';
 export const actions = ['look', 'bodies', 'replay', 'dismiss', 'quarantine', 'erase', 'pause'] as const;
 
 /**
- * `'look'`: lists and records, without what callers said. `'bodies'`: bodies and headers too. `'quarantine'`: release,
+ * `'look'`: lists and records, without what callers said. `'bodies'`: bodies and headers too, and what calls' records
+ * tell of them: why a call was transferred, its caller's sentiment, the reason of its analysis. `'quarantine'`: release,
  * discard and reverify. `'pause'`: pause and resume handlers, mute and unmute groups of failures.
  */
 export type Action = (typeof actions)[number];

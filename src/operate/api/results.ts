@@ -61,6 +61,8 @@ const content = {
   headers: z.record(z.string(), z.unknown()).optional().describe('Only if it was requested.'),
 };
 
+const onlyWithBodies = 'Only for whoever may see bodies.';
+
 const call = z.strictObject({
   callId: z.string(),
   organizationId: z.string().optional(),
@@ -73,13 +75,17 @@ const call = z.strictObject({
     .strictObject({
       destination: z.string().optional().describe('A phone number or an extension: personal data.'),
       status: z.string().optional(),
-      reason: z.string().optional(),
-      sentiment: z.string().optional(),
+      reason: z.string().optional().describe(onlyWithBodies),
+      sentiment: z.string().optional().describe(onlyWithBodies),
       at: time,
     })
     .optional(),
   analysis: z
-    .strictObject({ status: z.string().optional(), reason: z.string().optional(), at: time })
+    .strictObject({
+      status: z.string().optional(),
+      reason: z.string().optional().describe(onlyWithBodies),
+      at: time,
+    })
     .optional(),
   events: z.array(
     z.strictObject({ name: z.string(), occurredAt: time, receivedAt: time, traceId: z.string() }),

@@ -1,7 +1,7 @@
 /** The routes of the API. */
 import { z } from 'zod';
 import { givenText, listOptions } from '../../errors/option-problems.ts';
-import { type Audit, accountSchema, auditQuerySchema } from '../audit.ts';
+import { accountSchema, auditQuerySchema } from '../audit.ts';
 import { callQuerySchema } from '../calls.ts';
 import { dismissOptionsSchema } from '../dismissal.ts';
 import type { ErasureTarget } from '../erasure-target.ts';
@@ -12,7 +12,8 @@ import { quarantineQuerySchema } from '../quarantine.ts';
 import { eventFilterSchema, replayOptionsSchema } from '../replay.ts';
 import { requireRoom, soon } from './bulk.ts';
 import { ApiProblem, forbidden } from './problem.ts';
-import type { Asked, Route } from './route.ts';
+import type { Route } from './route.ts';
+import { base64Of, shown, shownCall } from './shown.ts';
 
 /** An option as a string only: the operations take other forms as well. */
 const asText = <T extends z.ZodType>(option: z.ZodOptional<T>) =>
@@ -60,24 +61,6 @@ const historyQuery = historyQuerySchema.extend({
 
 /** Why something is done. `authorize` says who does it. */
 const whySchema = accountSchema.omit({ by: true });
-
-/** Leaves the body, its bytes and the headers out unless the request asks for them, which goes into the audit list. */
-async function shown(
-  whole: { readonly body: unknown; readonly headers: unknown; readonly raw?: Uint8Array } | undefined,
-  { query, by }: Asked,
-  audit: Audit,
-  what: string,
-): Promise<unknown> {
-  if (whole !== undefined && query['body'] === true) await audit.recordLook(what, by);
-  if (whole === undefined) return undefined;
-  const { body, headers, raw, ...rest } = whole;
-  if (query['body'] !== true) return rest;
-  return { ...rest, body, headers, ...(raw && { raw: base64Of(raw) }) };
-}
-
-function base64Of(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64');
-}
 
 /** The number in a path, in one spelling only, so that the audit list names each thing in one way. */
 function numberIn(id: string): number {
@@ -171,7 +154,10 @@ export const routes: readonly Route[] = [
     isSearch: true,
     query: callQuerySchema.extend({ ...page, agentId: givenText.optional() }),
     result: 'Calls',
-    act: ({ calls }, { query, signal }) => calls.list(query, { signal }),
+    act: async ({ calls }, asked) => {
+      const page = await calls.list(asked.query, { signal: asked.signal });
+      return { ...page, calls: page.calls.map((call) => shownCall(call, asked)) };
+    },
   },
   {
     method: 'GET',
@@ -179,7 +165,10 @@ export const routes: readonly Route[] = [
     action: 'look',
     summary: 'The record of a call',
     result: 'Call',
-    act: ({ calls }, { id }) => calls.get(id),
+    act: async ({ calls }, asked) => {
+      const call = await calls.get(asked.id);
+      return call && shownCall(call, asked);
+    },
   },
   {
     method: 'GET',
