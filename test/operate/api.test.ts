@@ -943,6 +943,32 @@ describe('mounted', () => {
     expect((await ask('/calls')).status).toBe(200);
   });
 
+  test('what reads much is bounded, too, and waits for no search', async () => {
+    let begun = 0;
+    const gate = Promise.withResolvers<undefined>();
+    onTestFinished(() => gate.resolve(undefined));
+    const database = storeAround(':memory:', systemClock, (method, work) =>
+      ['history.list', 'failures.groups', 'quarantine.list'].includes(method)
+        ? async (...asked) => {
+            begun += 1;
+            await gate.promise;
+            return work(...asked);
+          }
+        : undefined,
+    );
+    const { receiver } = await started({ database });
+    const api = receiver.api({ authorize: () => 'all' });
+    const ask = (path: string) => api.fetch(new Request(`http://localhost${path}`));
+    const paths = ['/history', '/handlers/crm/history', '/failures', '/quarantine'];
+    const reads = Array.from({ length: 104 }, (_, index) => ask(paths[index % paths.length] ?? ''));
+    await expect.poll(() => begun).toBe(4);
+    for (const path of paths) expect((await ask(path)).status).toBe(503);
+    expect((await ask('/events')).status).toBe(200);
+    gate.resolve(undefined);
+    expect(new Set((await Promise.all(reads)).map(({ status }) => status))).toEqual(new Set([200]));
+    expect((await ask('/history')).status).toBe(200);
+  });
+
   test('ten replays and dismissals are in progress at once, and no more are begun', async () => {
     const { database, ask } = await inbox();
     // Of another process, whose handlers this one doesn't have.

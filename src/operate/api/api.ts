@@ -39,7 +39,7 @@ const headers = {
  */
 export function apiHandler({ operations, changes, authorize, onFailed }: ApiParts): ApiHandler {
   requireAuthorize(authorize, 'receiver.api');
-  const searches = new Searches();
+  const [searches, longReads] = [new Searches(), new Searches()];
   return async (request, path, source) => {
     try {
       const permission = await askedPermission(authorize, request, source);
@@ -50,7 +50,7 @@ export function apiHandler({ operations, changes, authorize, onFailed }: ApiPart
           'You may not use this API: authorize has not admitted this request.',
         );
       if (request.method === 'GET' && path === changesPath) return stream(changes, request, permission);
-      return answer(request, await resultOf(request, path, { operations, searches, permission }));
+      return answer(request, await resultOf(request, path, { operations, searches, longReads, permission }));
     } catch (error) {
       const problem = problemOf(error);
       // An abort by a client that has left is no failure, but another error meanwhile is reported.
@@ -69,8 +69,14 @@ async function resultOf(
   {
     operations,
     searches,
+    longReads,
     permission,
-  }: { readonly operations: Operations; readonly searches: Searches; readonly permission: Permission },
+  }: {
+    readonly operations: Operations;
+    readonly searches: Searches;
+    readonly longReads: Searches;
+    readonly permission: Permission;
+  },
 ): Promise<unknown> {
   if (request.method === 'GET' && path === '/openapi.json') return openApiDocument();
   const { route, id } = routeOf(request.method, path);
@@ -83,7 +89,8 @@ async function resultOf(
   const body = route.body ? checked(route, route.body, await readJson(request), 'body') : {};
   const { signal } = request;
   const act = () => route.act(operations, { id, query, body, signal, ...permission });
-  const acted = route.isSearch ? searches.run(act, signal) : act();
+  const bound = route.isSearch ? searches : route.isLongRead && longReads;
+  const acted = bound ? bound.run(act, signal) : act();
   const result = await acted.catch((error: unknown) => {
     if (!(error instanceof RingbackError) || error.code !== 'cursor_invalid') throw error;
     throw cursorProblem(route, query['cursor']);

@@ -54,6 +54,8 @@ export interface Route {
   readonly summary: string;
   /** Set if it may go through the whole inbox: few of such requests are worked on at the same time. */
   readonly isSearch?: true;
+  /** Set if it may read much in one go: few of these are worked on at the same time, too, and they wait for no search. */
+  readonly isLongRead?: true;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   readonly result: ResultName;

@@ -184,6 +184,7 @@ export const routes: readonly Route[] = [
     path: '/failures',
     action: 'look',
     summary: 'Groups of similar failures, of runs that are still not done',
+    isLongRead: true,
     query: failureQuerySchema,
     result: 'Failures',
     act: async ({ failures }, { query }) => ({ groups: await failures.list(query) }),
@@ -219,6 +220,7 @@ export const routes: readonly Route[] = [
     path: '/handlers/{name}/history',
     action: 'look',
     summary: 'Counts and durations of the attempts of one handler over time',
+    isLongRead: true,
     query: historyQuery,
     result: 'HandlerHistory',
     act: async ({ history }, { id, query }) => ({
@@ -249,6 +251,7 @@ export const routes: readonly Route[] = [
     path: '/quarantine',
     action: 'look',
     summary: 'Deliveries in quarantine, the latest first',
+    isLongRead: true,
     query: quarantineQuerySchema.extend({
       ...page,
       traceId: givenText.optional().describe('The trace id in the header, or part of it.'),
@@ -323,6 +326,7 @@ export const routes: readonly Route[] = [
     path: '/history',
     action: 'look',
     summary: 'Counts and durations over time, by minute for two days or by hour for 90 days',
+    isLongRead: true,
     query: historyQuery,
     result: 'History',
     act: async ({ history }, { query }) => ({

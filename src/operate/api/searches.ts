@@ -1,12 +1,12 @@
 import { Semaphore } from '../../kit/limiters.ts';
 import { ApiProblem } from './problem.ts';
 
-/** How many searches go on at the same time: each may go through the whole inbox, on the thread that takes deliveries. */
+/** How many go on at the same time: each may read much of the inbox, on the thread that takes deliveries. */
 const atOnce = 4;
 /** How many may wait for that. */
 const maxWaiting = 100;
 
-/** Bounds how many of an API's searches go on and wait at the same time. */
+/** Bounds how many of an API's searches, or of its long reads, go on and wait at the same time. */
 export class Searches {
   readonly #places = new Semaphore(atOnce);
   #count = 0;
