@@ -241,6 +241,13 @@ describe('looking', () => {
       const again = await ask('GET', '/events?limit=1', undefined, { 'if-none-match': tags });
       expect([again.status, again.json]).toEqual([304, undefined]);
     }
+    const headers = { etag: { schema: { type: 'string' } } };
+    const described = {
+      parameters: expect.arrayContaining([expect.objectContaining({ name: 'if-none-match', in: 'header' })]),
+      responses: { 200: { headers }, 304: { headers } },
+    };
+    expect(document.paths['/events']?.['get']).toMatchObject(described);
+    expect(document.paths['/events/replay']?.['post']).not.toHaveProperty('responses.304');
     const other = await ask('GET', '/events?limit=1', undefined, { 'if-none-match': '"other"' });
     expect(other.status).toBe(200);
   });

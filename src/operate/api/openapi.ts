@@ -33,6 +33,16 @@ export function openApiDocument(): Readonly<Record<string, unknown>> {
   };
 }
 
+/** For pages that poll. */
+const ifNoneMatch = {
+  name: 'if-none-match',
+  in: 'header',
+  description:
+    'The `etag` of an earlier answer: while nothing has changed, the answer is a 304 without a body.',
+  schema: { type: 'string' },
+};
+const etag = { description: 'For `if-none-match`.', schema: { type: 'string' } };
+
 const changesOperation = {
   operationId: 'getChanges',
   summary: 'Which lists may have changed, as server-sent events',
@@ -63,10 +73,18 @@ function operation(route: Route): unknown {
       ...(id === undefined ? [] : [{ name: id, in: 'path', required: true, schema: { type: 'string' } }]),
       ...(query ? parametersOf(query) : []),
       ...changeHeaderOf(route),
+      ...(method === 'GET' ? [ifNoneMatch] : []),
     ],
     ...(body && { requestBody: bodyOf(body) }),
     responses: {
-      200: { description: summary, content: json(reference(result)) },
+      200: {
+        description: summary,
+        content: json(reference(result)),
+        ...(method === 'GET' && { headers: { etag } }),
+      },
+      ...(method === 'GET' && {
+        304: { description: 'Unchanged since the answer with that `etag`', headers: { etag } },
+      }),
       default: { description: 'What is wrong', content: json(reference('Error')) },
     },
   };
