@@ -68,6 +68,30 @@ describe('ringback inbox', () => {
     ]);
   });
 
+  it('says on a narrow terminal why, on lines of their own', async () => {
+    const cwd = await inboxWithTrouble();
+    const printed = async (...args: readonly string[]) =>
+      (await ringback(['inbox', ...args], { env: {}, cwd, terminal: 80 })).stdout.split('\n');
+    const reason = `the journal moves to another room, ${'far away, '.repeat(6)}and comes back`;
+    await ringback(['inbox', 'pause', 'journal', '--by', 'ann', '--reason', reason], { env: {}, cwd });
+    const audit = await printed('audit');
+    expect(audit.slice(0, 2)).toEqual([
+      expect.stringMatching(/^ID +WHEN +WHO +DID +EVENTS +RUNS +PROGRESS$/) as string,
+      '    TARGET  WHY',
+    ]);
+    expect(audit[2]).toMatch(/^1 .* ann  pause  0 +0 +-$/);
+    const why = audit.slice(3).map((line) => line.slice(4));
+    expect(why.length).toBe(2);
+    expect(why.join('')).toBe(`journal  ${reason}`);
+    const [, below, , failure] = await printed('failures');
+    expect(below).toMatch(/^ {4}LAST SEEN +CAUSE +MESSAGE$/);
+    expect(failure).toMatch(/^ {4}\S+Z +Discard +the journal is full$/);
+    const history = await printed('history');
+    expect(history[0]).toMatch(/^FROM .* ANSWER P99 MS$/);
+    expect(history[1]).toMatch(/^ {4}DONE +RETRIED +DEAD +HANDLER P99 MS +WAITING +OLDEST MS$/);
+    for (const line of [...audit, ...history]) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
   it('pauses a handler and resumes it, and shows that', async () => {
     const cwd = await inboxWithTrouble();
     const ask = async (...args: readonly string[]) =>

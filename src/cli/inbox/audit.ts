@@ -24,7 +24,7 @@ const columns: readonly Column<AuditEntry>[] = [
   ['events', ({ events }) => events],
   ['runs', ({ runs }) => runs],
   ['progress', ({ progress }) => progress && `${progress.state} ${Math.floor(progress.share * 100)} %`],
-  ['target', ({ what }) => what],
+  ['target', ({ what }) => what, 'below'],
   ['why', ({ reason }) => reason],
 ];
 

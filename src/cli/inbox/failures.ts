@@ -20,7 +20,7 @@ const columns: readonly Column<FailureGroup>[] = [
   ['retrying', ({ retrying }) => retrying],
   ['last day', ({ lastDay }) => lastDay.reduce((sum, count) => sum + count, 0)],
   ['muted', ({ mutedAt }) => mutedAt && 'muted'],
-  ['last seen', ({ lastSeenAt }) => lastSeenAt],
+  ['last seen', ({ lastSeenAt }) => lastSeenAt, 'below'],
   ['cause', ({ cause }) => cause],
   ['message', ({ message }) => message],
 ];

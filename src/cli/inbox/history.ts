@@ -19,14 +19,13 @@ interface HistoryFlags extends HistoryQuery {
 
 const resolutions = historyQuerySchema.shape.resolution.unwrap().options;
 
-/** Durations in milliseconds. */
 const handlerColumns: readonly Column<HandlerHistoryPoint>[] = [
   ['from', ({ at }) => at],
   ['done', ({ done }) => done],
   ['retried', ({ retried }) => retried],
   ['dead', ({ dead }) => dead],
-  ['handler p50', ({ handlerP50 }) => handlerP50],
-  ['handler p99', ({ handlerP99 }) => handlerP99],
+  ['handler p50 ms', ({ handlerP50 }) => handlerP50],
+  ['handler p99 ms', ({ handlerP99 }) => handlerP99],
 ];
 
 const columns: readonly Column<HistoryPoint>[] = [
@@ -35,13 +34,13 @@ const columns: readonly Column<HistoryPoint>[] = [
   ['duplicate', ({ duplicate }) => duplicate],
   ['refused', ({ refused }) => Object.values(refused).reduce((sum, count) => sum + count, 0)],
   ['quarantined', ({ quarantined }) => quarantined],
-  ['answer p99', ({ answerP99 }) => answerP99],
-  ['done', ({ done }) => done],
+  ['answer p99 ms', ({ answerP99 }) => answerP99],
+  ['done', ({ done }) => done, 'below'],
   ['retried', ({ retried }) => retried],
   ['dead', ({ dead }) => dead],
-  ['handler p99', ({ handlerP99 }) => handlerP99],
+  ['handler p99 ms', ({ handlerP99 }) => handlerP99],
   ['waiting', ({ waiting }) => waiting],
-  ['oldest', ({ oldestWaiting }) => oldestWaiting],
+  ['oldest ms', ({ oldestWaiting }) => oldestWaiting],
 ];
 
 export function addHistory(inbox: Command): void {

@@ -4,15 +4,18 @@ import { controls, escaped } from '../terminal.ts';
 
 type Cell = string | number | Date | undefined;
 
-export type Column<Item> = readonly [heading: string, cellOf: (item: Item) => Cell];
+/** `below`: on a terminal that is too narrow for all columns, this one and those after it go on lines of their own. */
+export type Column<Item> = readonly [heading: string, cellOf: (item: Item) => Cell, place?: 'below'];
 
 /** The width for terminals that report none or 0, such as those of a container or of `script`. */
 const usualWidth = 80;
 const gap = '  ';
+const indent = '    ';
 
 /**
- * Lines of a table, cut where the terminal ends. What others have written can't move the cursor or
- * change the direction, and ids that differ only in what can't be seen don't look alike.
+ * The headings and each item of a table, cut where the terminal ends; what goes below is wrapped there. What others have
+ * written can't move the cursor or change the direction, and ids that differ only in what can't be seen don't look
+ * alike.
  */
 export function tableLines<Item>(
   items: readonly Item[],
@@ -25,14 +28,45 @@ export function tableLines<Item>(
   const widths = head.map((heading, index) =>
     Math.max(heading.length, ...rows.map((row) => lengthOf(row[index] ?? ''))),
   );
-  return [head, ...rows].map((row) => lineOf(row, widths, width));
+  const isTooNarrow = widthOf(widths) > width;
+  const below = isTooNarrow ? columns.findIndex(([, , place]) => place === 'below') : -1;
+  const split = below === -1 ? columns.length : below;
+  return [head, ...rows].map((row) =>
+    [
+      cut(padded(row.slice(0, split), widths), width),
+      ...belowLines(row.slice(split), widths.slice(split), Math.max(1, width - indent.length)),
+    ].join('\n'),
+  );
 }
 
-function lineOf(row: readonly string[], widths: readonly number[], width: number): string {
-  const cells = row.map((cell, index) =>
-    index === row.length - 1 ? cell : padded(cell, widths[index] ?? 0),
+/** The lines for what goes below a row: in columns if these fit, otherwise as text that is wrapped. */
+function belowLines(row: readonly string[], widths: readonly number[], width: number): readonly string[] {
+  if (row.length === 0) return [];
+  const line = widthOf(widths) <= width ? padded(row, widths) : row.join(gap);
+  const characters = charactersOf(line);
+  const lines: string[] = [];
+  for (let start = 0; start < characters.length; start += width)
+    lines.push(
+      `${indent}${characters
+        .slice(start, start + width)
+        .join('')
+        .trimEnd()}`,
+    );
+  return lines;
+}
+
+function widthOf(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width, gap.length * (widths.length - 1));
+}
+
+function padded(row: readonly string[], widths: readonly number[]): string {
+  const cells = row.map(
+    (cell, index) => cell + ' '.repeat(Math.max(0, (widths[index] ?? 0) - lengthOf(cell))),
   );
-  const line = cells.join(gap).trimEnd();
+  return cells.join(gap).trimEnd();
+}
+
+function cut(line: string, width: number): string {
   const characters = charactersOf(line);
   return characters.length <= width ? line : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`;
 }
@@ -42,10 +76,6 @@ function textOf(cell: Cell): string {
   if (cell === undefined) return '-';
   if (cell instanceof Date) return `${cell.toISOString().slice(0, 19)}Z`;
   return String(cell).replaceAll(controls, escaped);
-}
-
-function padded(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - lengthOf(text)));
 }
 
 function lengthOf(text: string): number {
