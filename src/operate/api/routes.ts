@@ -155,8 +155,8 @@ export const routes: readonly Route[] = [
     query: callQuerySchema.extend({ ...page, agentId: givenText.optional() }),
     result: 'Calls',
     act: async ({ calls }, asked) => {
-      const page = await calls.list(asked.query, { signal: asked.signal });
-      return { ...page, calls: page.calls.map((call) => shownCall(call, asked)) };
+      const listed = await calls.list(asked.query, { signal: asked.signal });
+      return { ...listed, calls: listed.calls.map((call) => shownCall(call, asked)) };
     },
   },
   {

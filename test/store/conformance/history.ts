@@ -98,10 +98,10 @@ export function describeHistory(name: string, opened: () => Promise<Store>): voi
     test('lists only the kinds of counts that are asked for', async () => {
       const store = await opened();
       const names = ['accepted', 'done', 'done:crm', 'done:a:b', 'group:1', 'refused:too_old'];
-      await store.history.add(hour, new Map(names.map((name) => [name, 1])), true);
+      await store.history.add(hour, new Map(names.map((each) => [each, 1])), true);
       const listed = async (...kinds: readonly string[]) => {
         const rows = await store.history.list('hour', 0, Number.MAX_SAFE_INTEGER, '', kinds);
-        return rows.map(({ name }) => name);
+        return rows.map((row) => row.name);
       };
       expect(await listed('accepted', 'done')).toEqual(['accepted', 'done']);
       expect(await listed('done:')).toEqual(['done:a:b', 'done:crm']);
@@ -120,7 +120,7 @@ export function describeHistory(name: string, opened: () => Promise<Store>): voi
       await store.history.add(hour + 2 * minute, groups(140, 50), true);
       await store.history.add(2 * hour, groups(190, 1), true);
       const counted = (await all(store, 'hour')).filter(({ at }) => at === hour);
-      expect(counted.map(({ name }) => name)).toEqual([...groups(100, 50).keys()]);
+      expect(counted.map((row) => row.name)).toEqual([...groups(100, 50).keys()]);
       // Those that it counts are counted in each of its minutes.
       expect(counted.reduce((sum, { count }) => sum + count, 0)).toBe(30 + 30 + 10);
       expect(await all(store, 'minute')).toHaveLength(30 + 50 + 50 + 1);

@@ -104,7 +104,8 @@ async function ask(path: string, init: RequestInit): Promise<Response> {
       'The page cannot show the id "." or "..": use the command ringback inbox.',
     );
   // Changes and looks at bodies need it: a page of another site can't send it.
-  const headers = { 'x-ringback-request': '1', ...init.headers };
+  const headers = new Headers(init.headers);
+  headers.set('x-ringback-request', '1');
   let response: Response;
   try {
     response = await fetch(`api${path}`, { ...init, headers, cache: 'no-store', redirect: 'manual' });
