@@ -56,9 +56,9 @@ test('a legend says what the last minute that is over has brought, not the runni
   const page = await overviewOf(receiver, clock);
   const plotOf = (title: string) => page.locator('.plot', { hasText: title });
   for (const [title, text] of [
-    ['Deliveries', 'accepted 3, at most 3'],
-    ['Waiting', 'waiting 3, at most 3'],
-    ['Age of the oldest', 'oldest 1 min, at most 1 min'],
+    ['Deliveries', 'accepted last 3, at most 3'],
+    ['Waiting', 'waiting last 3, at most 3'],
+    ['Age of the oldest', 'oldest last 1 min, at most 1 min'],
   ] as const)
     expect(await plotOf(title).locator('.legend').textContent()).toContain(text);
 });

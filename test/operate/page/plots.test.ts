@@ -44,7 +44,10 @@ test('what was received, accepted, duplicate and refused is plotted, refusals by
   /** The names of a plot's lines, and the greatest value of each. */
   const linesOf = async (title: string) => {
     const legend = await plot(title).locator('.legend').innerText();
-    return Array.from(legend.matchAll(/(\w+) \d+, at most (\d+)/g), ([, line, most]) => `${line} ${most}`);
+    return Array.from(
+      legend.matchAll(/(\w+) last \d+, at most (\d+)/g),
+      ([, line, most]) => `${line} ${most}`,
+    );
   };
   await plot('Refused').waitFor();
   expect(await linesOf('Deliveries')).toEqual([
@@ -68,6 +71,50 @@ test('what was received, accepted, duplicate and refused is plotted, refusals by
     `${linesOfRefused}.map((line) => getComputedStyle(line).strokeDasharray)`,
   );
   expect(new Set(strokes).size).toBe(5);
+  expect(await barriers(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+test('values and times can be read off: at the axes, under the pointer and with arrow keys', async () => {
+  const clock = new ManualClock(Date.parse('2026-03-02T13:29:30Z'));
+  const { receiver } = await started({ clock });
+  for (const traceId of ['a', 'b', 'c', 'd', 'e', 'f']) {
+    const body = bodyOf({ traceId });
+    await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  }
+  await clock.timer(30_000);
+  clock.advance(30_003);
+  await expect.poll(async () => (await receiver.history.list()).length).toBe(1);
+  const { page, goTo, complaints } = await open(receiver);
+  await page.clock.setFixedTime(clock.now() + 70_000);
+  await goTo('/');
+  const plot = (title: string) => page.locator('.plot', { hasText: title });
+  const labels = plot('Deliveries').locator('.lines > svg text');
+  expect(await labels.allTextContents()).toEqual([
+    ...['0', '2', '4', '6'],
+    ...['13:40', '13:50', '14:00', '14:10', '14:20', '14:30'],
+  ]);
+  expect(await plot('Time to answer').locator('.lines > svg text').first().textContent()).toBe('0');
+  // The only minute with a duration has no neighbour to be joined with by a line.
+  expect(await plot('Time to answer').locator('.dot').count()).toBe(2);
+
+  const slider = page.getByRole('slider', { name: 'Deliveries in a minute' });
+  const readout = plot('Deliveries').locator('.readout');
+  await slider.focus();
+  expect(await readout.textContent()).toContain('2 Mar, 14:30 (13:30 UTC)received 0');
+  await slider.press('ArrowLeft');
+  await expect.poll(() => readout.textContent()).toContain('2 Mar, 14:29 (13:29 UTC)received 6accepted 6');
+  expect(await slider.getAttribute('aria-valuetext')).toContain(
+    '2 Mar, 14:29 (13:29 UTC): received 6, accepted 6',
+  );
+  await slider.press('Home');
+  await expect.poll(() => readout.textContent()).toContain('2 Mar, 13:31 (12:31 UTC)received 0');
+  await slider.press('Escape');
+  await readout.waitFor({ state: 'detached' });
+
+  const { width = 0 } = (await slider.boundingBox()) ?? {};
+  await slider.hover({ position: { x: width - 2, y: 40 } });
+  await expect.poll(() => readout.textContent()).toContain('2 Mar, 14:30');
   expect(await barriers(page)).toEqual([]);
   expect(complaints).toEqual([]);
 });

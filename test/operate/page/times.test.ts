@@ -28,8 +28,10 @@ test('a time in the zone of the viewer has UTC beside it, with the day if that i
   expect(await ticks.allTextContents()).toEqual(['00:30:15 23:30 UTC']);
   await goTo('/');
   expect(await page.locator('.plot .axis').first().textContent()).toBe(
-    '1 Mar, 23:31 (22:31 UTC)top: 12 Mar, 00:31 (1 Mar, 23:31 UTC)',
+    '1 Mar, 23:31 (22:31 UTC)2 Mar, 00:31 (1 Mar, 23:31 UTC)',
   );
+  const labels = await page.locator('.plot').first().locator('.lines > svg text').allTextContents();
+  expect(labels.slice(-4)).toEqual(['2 Mar', '00:10', '00:20', '00:30']);
 
   clock.advance(3_600_000);
   await receiver.handlers.pause('Another.Event', { by: 'ann' });

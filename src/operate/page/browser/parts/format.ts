@@ -7,6 +7,8 @@ const dayAndTime = new Intl.DateTimeFormat(undefined, { ...day, ...second });
 const dayAndMinute = new Intl.DateTimeFormat(undefined, { ...day, ...minute });
 const utcMinute = new Intl.DateTimeFormat(undefined, { ...minute, timeZone: 'UTC' });
 const utcDayAndMinute = new Intl.DateTimeFormat(undefined, { ...day, ...minute, timeZone: 'UTC' });
+const onlyDay = new Intl.DateTimeFormat(undefined, day);
+const onlyMinute = new Intl.DateTimeFormat(undefined, minute);
 const clock = new Intl.DateTimeFormat(undefined, second);
 const numbers = new Intl.NumberFormat();
 const shortNumbers = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
@@ -19,6 +21,16 @@ export function localTime(time: string | number): string {
 /** The same without seconds. */
 export function localMinute(time: string | number): string {
   return dayAndMinute.format(new Date(time));
+}
+
+/** The day in the viewer's zone. */
+export function localDay(time: number): string {
+  return onlyDay.format(time);
+}
+
+/** The time of day in the viewer's zone, without seconds. */
+export function minuteOfDay(time: number): string {
+  return onlyMinute.format(time);
 }
 
 /** The time of day in the viewer's zone. */

@@ -1,8 +1,7 @@
 /** Plots over an hour, a day or 30 days, with links from one range to another. */
 import type { HandlerHistory, History } from '../api/shapes.ts';
 import { minute, useHistory } from '../api/use-history.ts';
-import { duration, number, shortNumber } from '../parts/format.ts';
-import { type Series, Plot } from '../parts/plot.tsx';
+import { type PlotProps, type Series, Plot } from '../parts/plot.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { linkTo } from '../router.ts';
 
@@ -47,13 +46,7 @@ export interface Drawn<Point> {
   ) => Series;
 }
 
-interface DrawnPlot {
-  readonly title: string;
-  readonly unit: string;
-  readonly format: (value: number) => string;
-  readonly axis: (value: number) => string;
-  readonly series: readonly Series[];
-}
+export type DrawnPlot = Omit<PlotProps, 'since' | 'until'>;
 
 interface OverTimeProps<Found extends HandlerHistory> {
   readonly range: string | undefined;
@@ -135,8 +128,7 @@ export function countPlot<Point>(
   return {
     title,
     unit: `in ${span}`,
-    format: number,
-    axis: shortNumber,
+    measure: 'counts',
     series: lines.map(([name, tone, countOf]) => values(name, tone, countOf, 0)),
   };
 }
@@ -151,8 +143,7 @@ export function durationPlot<Point>(
   return {
     title,
     unit: `of ${span}`,
-    format: duration,
-    axis: duration,
+    measure: 'durations',
     series: [values('p50', 'good', p50), values('p99', 'warn', p99)],
   };
 }

@@ -1,13 +1,12 @@
 /** Plots of deliveries, runs and waiting over time. */
 import type { HistoryPoint } from '../api/shapes.ts';
-import { duration, number, shortNumber } from '../parts/format.ts';
-import { type Drawn, OverTime, countPlot, durationPlot, runsPlot } from './over-time.tsx';
+import { type Drawn, type DrawnPlot, OverTime, countPlot, durationPlot, runsPlot } from './over-time.tsx';
 
 export function Plots({ range }: { readonly range: string | undefined }) {
   return <OverTime range={range} path={[]} plotsOf={plotsOf} />;
 }
 
-function plotsOf(drawn: Drawn<HistoryPoint>) {
+function plotsOf(drawn: Drawn<HistoryPoint>): readonly DrawnPlot[] {
   const { points, span, values } = drawn;
   const unit = `at most in ${span}`;
   return [
@@ -36,15 +35,13 @@ function plotsOf(drawn: Drawn<HistoryPoint>) {
     {
       title: 'Waiting',
       unit,
-      format: number,
-      axis: shortNumber,
+      measure: 'counts',
       series: [values('waiting', 'calm', (point) => point.waiting, 0)],
     },
     {
       title: 'Age of the oldest that waits',
       unit,
-      format: duration,
-      axis: duration,
+      measure: 'durations',
       series: [values('oldest', 'warn', (point) => point.oldestWaiting, 0)],
     },
   ];
