@@ -50,8 +50,8 @@ test('a handler shows over an hour, a day or 30 days what it did and how long th
     await page.getByRole('link', { name: range }).click();
     await page.getByText(`of ${step}`).waitFor();
     await expect
-      .poll(() => legendOf('Runs').textContent())
-      .toMatch(/done \d, at most 1.*dead \d, at most 1/v);
+      .poll(() => legendOf('Attempts').textContent())
+      .toMatch(/done last \d, at most 1.*dead last \d, at most 1/v);
     expect(await legendOf('Time of an attempt').textContent()).toMatch(
       /p50 .*at most 1.2 s.*p99 .*at most 1.2 s/v,
     );

@@ -73,8 +73,8 @@ test('the figures say how much comes now, how long it takes, and what waits at t
     ['Attempts', /^0.6 a minute/],
     // A handler may have moved the clock before the answer.
     ['Time to answer', /^[18] ms p99p50 [18] ms, in the last 5 minutes/],
-    ['Time in handlers', /^8 ms p99p50 8 ms/],
-    ['Waiting', /^4 /],
+    ['Time of an attempt', /^8 ms p99p50 8 ms/],
+    ['Waiting now', /^4 /],
     ['Oldest waiting', /^1 min /],
     ['Dead letters', /^0 /],
     ['Quarantine', /^1 /],

@@ -9,18 +9,21 @@ interface Entry {
   readonly label: string;
   readonly action?: 'replay';
   readonly countOf?: (counts: Counts) => number;
+  /** The colour of the count: the same as on the overview. */
+  readonly tone?: 'bad' | 'warn';
 }
 
 const entries: readonly Entry[] = [
   { view: '', label: 'Overview' },
   { view: 'events', label: 'Events' },
   { view: 'calls', label: 'Calls' },
-  { view: 'failures', label: 'Failures', countOf: ({ runs }) => runs.dead },
+  { view: 'failures', label: 'Failures', countOf: ({ runs }) => runs.dead, tone: 'bad' },
   { view: 'replay', label: 'Replay', action: 'replay' },
   {
     view: 'quarantine',
     label: 'Quarantine',
     countOf: ({ quarantine }) => quarantine.notAuthentic + quarantine.unreadable,
+    tone: 'warn',
   },
   { view: 'handlers', label: 'Handlers' },
   { view: 'drift', label: 'Drift' },
@@ -50,7 +53,7 @@ export function Navigation({ view }: { readonly view: string }) {
                     aria-current={entry.view === view ? 'page' : undefined}
                   >
                     {entry.label}
-                    {count > 0 && <span class="badge">{number(count)}</span>}
+                    {count > 0 && <span class={`badge badge-${entry.tone}`}>{number(count)}</span>}
                   </a>
                 </li>
               );

@@ -54,7 +54,7 @@ function Rates({ counted: { points } }: { readonly counted: Counted }) {
         {during}, of all handlers
       </Figure>
       <Took what="Time to answer" p50={point?.answerP50} p99={point?.answerP99} />
-      <Took what="Time in handlers" p50={point?.handlerP50} p99={point?.handlerP99} />
+      <Took what="Time of an attempt" p50={point?.handlerP50} p99={point?.handlerP99} />
     </>
   );
 }
@@ -94,8 +94,8 @@ function Took({
 function Waiting({ backlog: { waiting, oldestWaiting } }: { readonly backlog: Backlog }) {
   return (
     <>
-      <Figure label="Waiting" value={number(waiting)} href={linkTo(['handlers'])}>
-        events and due runs
+      <Figure label="Waiting now" value={number(waiting)} href={linkTo(['handlers'])}>
+        events, and runs whose time has come
       </Figure>
       <Figure
         label="Oldest waiting"
@@ -140,7 +140,7 @@ function Stored({ counts: { events, claims, runs } }: { readonly counts: Counts 
         {number(claims.events)} claimed by a process, {number(events.new - claims.events)} waiting for one
       </Figure>
       <Figure label="Due runs" value={number(runs.due)} href={linkTo(['events'], { state: 'open' })}>
-        wait for their next attempt; {number(runs.running)} stored runs are being tried
+        now or later; {number(runs.running)} stored runs are being tried
       </Figure>
       <Figure label="Blocked runs" value={number(runs.blocked)} href={linkTo(['events'], { state: 'open' })}>
         wait for an earlier event of their call

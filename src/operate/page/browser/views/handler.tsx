@@ -5,7 +5,7 @@ import { useResource } from '../api/use-resource.ts';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { linkTo } from '../router.ts';
 import { HandlerTable } from './handlers.tsx';
-import { type Drawn, OverTime, durationPlot, runsPlot } from './over-time.tsx';
+import { type Drawn, OverTime, attemptsPlot, durationPlot } from './over-time.tsx';
 
 interface HandlerProps {
   readonly name: string;
@@ -52,5 +52,5 @@ function plotsOf(drawn: Drawn<HandlerHistory['points'][number]>) {
     (point) => point.handlerP50,
     (point) => point.handlerP99,
   );
-  return [runsPlot(drawn), time];
+  return [attemptsPlot(drawn), time];
 }

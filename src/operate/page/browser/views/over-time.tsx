@@ -149,8 +149,8 @@ export function durationPlot<Point>(
 }
 
 /** The attempts of all handlers, or of one. */
-export function runsPlot(drawn: Drawn<HandlerHistory['points'][number]>): DrawnPlot {
-  return countPlot('Runs', drawn, [
+export function attemptsPlot(drawn: Drawn<HandlerHistory['points'][number]>): DrawnPlot {
+  return countPlot('Attempts', drawn, [
     ['done', 'good', (point) => point.done],
     ['retried', 'warn', (point) => point.retried],
     ['dead', 'bad', (point) => point.dead],

@@ -1,6 +1,6 @@
-/** Plots of deliveries, runs and waiting over time. */
+/** Plots of deliveries, attempts and waiting over time. */
 import type { HistoryPoint } from '../api/shapes.ts';
-import { type Drawn, type DrawnPlot, OverTime, countPlot, durationPlot, runsPlot } from './over-time.tsx';
+import { type Drawn, type DrawnPlot, OverTime, attemptsPlot, countPlot, durationPlot } from './over-time.tsx';
 
 export function Plots({ range }: { readonly range: string | undefined }) {
   return <OverTime range={range} path={[]} plotsOf={plotsOf} />;
@@ -9,6 +9,7 @@ export function Plots({ range }: { readonly range: string | undefined }) {
 function plotsOf(drawn: Drawn<HistoryPoint>): readonly DrawnPlot[] {
   const { points, span, values } = drawn;
   const unit = `at most in ${span}`;
+  const refusals = refusalsIn(points);
   return [
     countPlot('Deliveries', drawn, [
       ['received', 'text', receivedIn],
@@ -17,8 +18,9 @@ function plotsOf(drawn: Drawn<HistoryPoint>): readonly DrawnPlot[] {
       ['refused', 'bad', refusedIn],
       ['quarantined', 'warn', (point) => point.quarantined],
     ]),
-    countPlot('Refused', drawn, refusalsIn(points)),
-    runsPlot(drawn),
+    // Without refusals, the first plot says so.
+    ...(refusals.length > 0 ? [countPlot('Refused', drawn, refusals)] : []),
+    attemptsPlot(drawn),
     durationPlot(
       'Time to answer',
       drawn,
@@ -26,7 +28,7 @@ function plotsOf(drawn: Drawn<HistoryPoint>): readonly DrawnPlot[] {
       (point) => point.answerP99,
     ),
     durationPlot(
-      'Time in handlers',
+      'Time of an attempt',
       drawn,
       (point) => point.handlerP50,
       (point) => point.handlerP99,
@@ -57,7 +59,6 @@ function refusalsIn(points: readonly HistoryPoint[]): readonly Refusals[] {
   const totals = new Map<string, number>();
   for (const { refused } of points)
     for (const [code, count] of Object.entries(refused)) totals.set(code, (totals.get(code) ?? 0) + count);
-  if (totals.size === 0) return [['refused', tonesOfCodes[0], () => 0]];
   const byCount = [...totals.keys()]
     .sort()
     .sort((one, other) => (totals.get(other) ?? 0) - (totals.get(one) ?? 0));
