@@ -69,7 +69,7 @@ async function pause(walk: Walkthrough, until: number): Promise<void> {
   await shown.getByRole('status').getByText(`${failing} is paused.`).waitFor();
   await day.passUntil(until);
   await lookAgain(walk);
-  await row.getByText('the CRM answers 503').waitFor();
+  await shown.getByText('the CRM answers 503').waitFor();
   await picture('handlers-paused');
 }
 

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 
 export interface Column<Row> {
   readonly head: string;
@@ -13,11 +13,14 @@ export function Table<Row>({
   columns,
   rows,
   keyOf,
+  below = () => undefined,
 }: {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string | number;
+  /** What is shown in a row of its own beneath a row, across all columns; nothing if undefined. */
+  readonly below?: (row: Row) => ComponentChildren;
 }) {
   return (
     <div class="table" role="region" aria-label={label} tabIndex={0}>
@@ -32,15 +35,27 @@ export function Table<Row>({
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
-            <tr key={keyOf(row)}>
-              {columns.map(({ head, cell, looks }) => (
-                <td key={head} class={looks}>
-                  {cell(row)}
-                </td>
-              ))}
-            </tr>
-          ))}
+          {rows.map((row) => {
+            const more = below(row);
+            return (
+              <Fragment key={keyOf(row)}>
+                <tr>
+                  {columns.map(({ head, cell, looks }) => (
+                    <td key={head} class={looks}>
+                      {cell(row)}
+                    </td>
+                  ))}
+                </tr>
+                {more && (
+                  <tr class="below">
+                    <td colSpan={columns.length}>
+                      <div>{more}</div>
+                    </td>
+                  </tr>
+                )}
+              </Fragment>
+            );
+          })}
         </tbody>
       </table>
     </div>

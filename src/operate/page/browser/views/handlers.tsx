@@ -38,7 +38,9 @@ export function HandlerTable({ handlers }: Pick<Handlers, 'handlers'>) {
   const { mayDo } = useAccess();
   const mayChange = mayDo('pause') || (mayDo('dismiss') && handlers.some(isLeft));
   const shown = mayChange ? columns : columns.filter(({ head }) => head !== 'Change');
-  return <Table label="Handlers" columns={shown} rows={handlers} keyOf={({ name }) => name} />;
+  return (
+    <Table label="Handlers" columns={shown} rows={handlers} keyOf={({ name }) => name} below={pauseOf} />
+  );
 }
 
 const columns: readonly Column<HandlerState>[] = [
@@ -50,7 +52,12 @@ const columns: readonly Column<HandlerState>[] = [
       </a>
     ),
   },
-  { head: 'State', cell: (handler) => <Standing handler={handler} /> },
+  {
+    head: 'State',
+    cell: ({ pause, isRegistered }) => (
+      <State state={pause ? 'paused' : isRegistered ? 'active' : 'not registered'} />
+    ),
+  },
   { head: 'Change', cell: (handler) => <Changes handler={handler} /> },
   { head: 'Due', cell: ({ due }) => number(due), looks: 'count' },
   { head: 'Running', cell: ({ running }) => number(running), looks: 'count' },
@@ -86,21 +93,22 @@ function Changes({ handler }: { readonly handler: HandlerState }) {
   );
 }
 
-function Standing({ handler: { pause, isRegistered } }: { readonly handler: HandlerState }) {
+/** Since when a handler is paused, by whom and why: in the column of states, it would take the room of others. */
+function pauseOf({ pause }: HandlerState) {
+  if (!pause) return undefined;
   return (
     <>
-      <State state={pause ? 'paused' : isRegistered ? 'active' : 'not registered'} />
-      {pause && (
-        <div class="faint note">
-          since <Time at={pause.since} />
-          {pause.by !== undefined && (
-            <>
-              {' '}
-              by <span dir="auto">{pause.by}</span>
-            </>
-          )}
-          {pause.reason !== undefined && <div dir="auto">{pause.reason}</div>}
-        </div>
+      <span class="faint">Paused since</span> <Time at={pause.since} />
+      {pause.by !== undefined && (
+        <>
+          {' '}
+          <span class="faint">by</span> <span dir="auto">{pause.by}</span>
+        </>
+      )}
+      {pause.reason !== undefined && (
+        <>
+          <span class="faint">:</span> <span dir="auto">{pause.reason}</span>
+        </>
       )}
     </>
   );
