@@ -102,7 +102,16 @@ test('names what happened, counts duplicates in words, and has a mark for each a
     "[...document.querySelectorAll('.marks path')].map((path) => path.getAttribute('d'))",
   );
   expect(new Set(shapes).size).toBe(shapes.length);
-  expect(await page.locator('.marks').textContent()).toContain('done at the first attempt, after the line');
+  expect(await page.locator('.marks').textContent()).toContain('done at the first attempt, some time after');
+  // A line from lane to lane begins beside its label, and is behind all others.
+  const drawn = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('.drawing .way-line, .drawing .label')].map(({ classList }) => classList[0])",
+  );
+  expect(drawn).toContain('way-line');
+  expect(drawn.indexOf('label')).toBeGreaterThan(drawn.lastIndexOf('way-line'));
+  const line = await boxOf(page.locator('.way-line').first());
+  const label = await boxOf(page.locator('.drawing .label', { hasText: /^started$/ }));
+  expect(label.x).toBeGreaterThan(line.x);
 
   const described = await page.locator('.drawing svg desc').textContent();
   for (const text of [

@@ -7,7 +7,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/text.tsx';
 import { timeScale } from '../parts/time-scale.ts';
 import { useWidth } from '../parts/use-width.ts';
-import { type Area, DrawnLane, laidOut } from './call-lane.tsx';
+import { type Area, DrawnLane, Ways, laidOut } from './call-lane.tsx';
 import { Legend, type MarkKind, words } from './call-marks.tsx';
 import { type Lane, type StoryEntry, isNamed, storyOf, entriesOf } from './call-story.ts';
 import { handlersOfOthers } from './matching-handlers.ts';
@@ -88,8 +88,11 @@ function Drawing({ lanes }: { readonly lanes: readonly Lane[] }) {
           <Break key={place} x={left + place * (right - left)} height={height} />
         ))}
         {placed.map(({ laid, y, yAbove: above }) => (
+          <Ways key={laid.lane.name} laid={laid} area={area} y={y} yAbove={above} />
+        ))}
+        {placed.map(({ laid, y }) => (
           <g key={laid.lane.name}>
-            <DrawnLane laid={laid} area={area} y={y} yAbove={above} />
+            <DrawnLane laid={laid} area={area} y={y} />
             <LaneName name={laid.lane.name} at={isWide ? [left - 14, y + 4] : [4, y - 20]} isWide={isWide} />
           </g>
         ))}

@@ -37,6 +37,8 @@ const rowHeight = 15;
 /** Of more marks close together, not all have a label. The legend names their shapes, and the table says the rest. */
 const maxRows = 8;
 const maxLabel = 30;
+/** How far a label is from its time, where a line may lead to the next lane, and from other labels. */
+const labelGap = 5;
 /** Rather too wide than too narrow: texts must not overlap. */
 const letterWidth = 7;
 /** How far a mark reaches to either side of its time. */
@@ -49,10 +51,10 @@ export function laidOut(lane: Lane, area: Area): LaidLane {
   for (const { at, text } of textsOf(spans, lane.marks)) {
     const width = text.length * letterWidth;
     const x = area.xOf(at);
-    const isLast = x - 6 + width > area.right;
-    const from = isLast ? Math.max(area.left, x + 6 - width) : x - 6;
+    const isLast = x + labelGap + width > area.right;
+    const from = isLast ? Math.max(area.left, x - labelGap - width) : x + labelGap;
     const isFree = (row: number) =>
-      (taken[row] ?? []).every(([start, end]) => from > end || from + width < start);
+      (taken[row] ?? []).every(([start, end]) => from > end + labelGap || from + width + labelGap < start);
     const row = Array.from({ length: maxRows }, (_, index) => index).find(isFree);
     if (row === undefined) continue;
     (taken[row] ??= []).push([from, from + width]);
@@ -80,17 +82,35 @@ function cut(label: string): string {
   return label.length > maxLabel ? `${label.slice(0, maxLabel - 1)}…` : label;
 }
 
-export function DrawnLane({
-  laid: { lane, spans, labels },
-  area,
+/** Lines from the lane above. They are drawn before all lanes, whose labels are to be in front of them. */
+export function Ways({
+  laid: { lane },
+  area: { xOf },
   y,
   yAbove,
 }: {
   readonly laid: LaidLane;
   readonly area: Area;
-  /** Where its line is, and that of the lane above. */
+  /** Where the lane's line is, and that of the lane above. */
   readonly y: number;
   readonly yAbove: number;
+}) {
+  return lane.spans
+    .filter(({ kind }) => kind === 'way')
+    .map(({ from, to, text }) => (
+      <line key={`${from} ${text}`} class="way-line" x1={xOf(from)} x2={xOf(to)} y1={yAbove + 8} y2={y} />
+    ));
+}
+
+export function DrawnLane({
+  laid: { lane, spans, labels },
+  area,
+  y,
+}: {
+  readonly laid: LaidLane;
+  readonly area: Area;
+  /** Where its line is. */
+  readonly y: number;
 }) {
   return (
     <>
@@ -102,7 +122,6 @@ export function DrawnLane({
           textX={textX}
           area={area}
           y={y}
-          yAbove={yAbove}
         />
       ))}
       {lane.marks.map(({ kind, at, text }) => (
@@ -127,15 +146,13 @@ function DrawnSpan({
   textX,
   area,
   y,
-  yAbove,
 }: LaidSpan & {
   readonly area: Area;
   readonly y: number;
-  readonly yAbove: number;
 }) {
   const { kind, from, to, text } = span;
   const [x, end] = [area.xOf(from), area.xOf(to)];
-  if (kind === 'way') return <line class="way-line" x1={x} x2={end} y1={yAbove + 8} y2={y} />;
+  if (kind === 'way') return null;
   if (kind === 'repeats') return <line class="repeats-line" x1={x} x2={end} y1={y} y2={y} />;
   const width = Math.max(2, end - x);
   return (

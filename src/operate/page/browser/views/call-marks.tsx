@@ -31,7 +31,7 @@ export const words: Readonly<Record<MarkKind, string>> = {
   arrived: 'arrived here',
   duplicate: 'duplicates arrived',
   done: 'done',
-  first: 'done at the first attempt, after the line (when is not stored)',
+  first: 'done at the first attempt, some time after the line: the time is not stored',
   failed: 'failed, tried again',
   dead: 'given up',
   due: 'next attempt',

@@ -39,7 +39,13 @@ function OneCall({ call }: { readonly call: Call }) {
         <State state={status} />
         {isDead && <State state="dead" />}
         <div class="buttons">
-          {isDead && <Replay filter={{ callId, state: 'dead' }} what="the dead letters of this call" />}
+          {isDead && (
+            <Replay
+              filter={{ callId, state: 'dead' }}
+              what="the dead letters of this call"
+              label="Replay dead"
+            />
+          )}
           {isDead && <Dismiss filter={{ callId, state: 'dead' }} what="the dead letters of this call" />}
           <Replay filter={{ callId }} what="all events of this call" label="Replay all" isPrimary={false} />
           <Erase callId={callId} />
