@@ -7,7 +7,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { browserPath, launch } from './browser.ts';
 import { buildPageIfNeeded } from './page.ts';
 import { beginDay, type Day } from './screenshots/day.ts';
@@ -53,13 +53,19 @@ const day = await beginDay({
 const browser = await launch(await browserPath());
 const shown = await browser.newPage({ viewport: wide, locale: 'en-GB', timezoneId: 'Europe/Berlin' });
 const end = midnight + 24 * hour;
-await walkThrough({ day, outage, end, shown, rate: 1, event: () => tellingEvent(day), picture: take });
+let telling = '';
+const event = async () => (telling = await tellingEvent(day));
+await walkThrough({ day, outage, end, shown, rate: 1, event, picture: take });
 for (const [name, view] of Object.entries(otherViews)) {
-  await shown.goto('about:blank');
-  await shown.goto(`${day.page}/#/${view}`);
-  await shown.locator('main h1:not(.loading)').waitFor();
+  await goTo(view);
   await take(name);
 }
+// Last, because the audit list records them.
+const { callId = '' } = (await day.receiver.events.get(telling)) ?? {};
+await goTo(`events/${telling}`);
+await takeOpened('body', 'Body and headers');
+await goTo(`calls/${callId}`);
+await takeOpened('transcript', 'Transcript');
 await browser.close();
 await day.end();
 
@@ -84,13 +90,28 @@ async function tellingEvent({ receiver, sandbox }: Day): Promise<string> {
   throw new Error('No dead letter is of such a call: with another `callSeed`, one is.');
 }
 
-async function take(name: string, isWhole = false): Promise<void> {
+async function goTo(view: string): Promise<void> {
+  await shown.goto('about:blank');
+  await shown.goto(`${day.page}/#/${view}`);
+  await shown.locator('main h1:not(.loading)').waitFor();
+}
+
+/** Shows what is shown on request only, and takes the picture from its heading on. */
+async function takeOpened(what: string, heading: string): Promise<void> {
+  await shown.getByRole('button', { name: `Show ${what}` }).click();
+  await shown.getByRole('button', { name: `Hide ${what}` }).waitFor();
+  await take(what, false, shown.getByRole('heading', { name: heading }));
+}
+
+/** Takes a picture of the first screen, of the whole page, or from an element on. */
+async function take(name: string, isWhole = false, top?: Locator): Promise<void> {
   for (const [suffix, { viewport, colorScheme }] of Object.entries(looks)) {
     if (suffix !== '' && asked === undefined) continue;
     await shown.emulateMedia({ colorScheme });
     await shown.setViewportSize(viewport);
     await comeToRest();
     if (isWhole) await shown.setViewportSize({ ...viewport, height: await heightOf(shown) });
+    await top?.evaluate((element) => element.scrollIntoView());
     await shown.screenshot({ path: `${folder}/${name}${suffix}.png` });
   }
   await shown.emulateMedia({ colorScheme: 'light' });

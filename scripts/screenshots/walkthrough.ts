@@ -55,7 +55,7 @@ async function findOut({ shown, event, picture }: Walkthrough): Promise<void> {
   const wanted = event ? links.and(shown.locator(`[href$="${await event()}"]`)) : links;
   await wanted.first().click();
   await shown.getByText(`Failed attempts of ${failing}`).waitFor();
-  await picture('event');
+  await picture('event', true);
   await shown.locator('main a[href*="calls/"]').click();
   await shown.getByRole('heading', { name: /^Call / }).waitFor();
   await picture('call', true);
