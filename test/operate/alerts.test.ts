@@ -627,6 +627,30 @@ describe('a webhook of an alert', () => {
     });
   });
 
+  test('names the handler and the error of failures that are alike, and no id of a group', async () => {
+    const texts: string[] = [];
+    const url = await answering(({ body }) => {
+      texts.push((JSON.parse(body) as { text: string }).text);
+      return 200;
+    });
+    const { receiver, logs, send, look } = await watched({
+      notify: url,
+      failedAttempts: 1,
+      oldestWaiting: false,
+    });
+    for (const traceId of ['good-1', 'late-1']) await send(traceId);
+    await logs.until('run_done');
+    await logs.until('run_retry');
+    await look();
+    const message = '1 of 2 attempts of crm have failed in the same way in the last 15 min (Error).';
+    await expect.poll(() => texts).toEqual([`Ringback: failures_alike raised. ${message}`]);
+    await receiver.failures.mute((await receiver.failures.list())[0]?.id ?? '');
+    await look();
+    await expect.poll(() => texts.length).toBe(2);
+    expect(texts[1]).toMatch(/^Ringback: failures_alike\. It is over, after \d+ \w+\. It was: /);
+    expect(texts[1]).toContain(message);
+  });
+
   test('that fails is sent again a minute later, and not any more once it was accepted', async () => {
     let status = 503;
     const states: string[] = [];

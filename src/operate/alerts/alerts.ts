@@ -195,7 +195,9 @@ export class Alerts {
     if (!ended) return;
     telemetry.report('alert_over', { alert: name, ...about(name, subject) });
     if (!ended.isNotified) return;
-    const message = `It is over, after ${inWords(Math.max(0, clock.now() - since))}.`;
+    const over = `It is over, after ${inWords(Math.max(0, clock.now() - since))}.`;
+    // The id of a group says nothing to a person.
+    const message = name === 'failures_alike' ? `${over} It was: ${alert.message}` : over;
     this.#sendEnd(keyOf(alert), { ...alertOf(alert), message, state: 'over' });
   }
 

@@ -26,8 +26,10 @@ async function post(
   { now, stop }: { readonly now: number; readonly stop: AbortSignal },
 ): Promise<void> {
   const { name, subject, state, since, message } = alert;
+  // The message names the handler and the error of a group, whose id says nothing to a person.
+  const about = name === 'failures_alike' ? undefined : subject;
   // The message of an ended alert says that it is over.
-  const title = [name, subject, state === 'over' ? undefined : state].filter(Boolean).join(' ');
+  const title = [name, about, state === 'over' ? undefined : state].filter(Boolean).join(' ');
   const body = JSON.stringify({
     text: `Ringback: ${title}. ${message}`,
     alert: { name, subject, state, since: since.toISOString(), message },

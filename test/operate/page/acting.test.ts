@@ -496,6 +496,36 @@ describe('what an event says', () => {
   });
 });
 
+test('each alert links to what helps with it, and that of similar failures to their group', async () => {
+  const { receiver } = await operated();
+  const [{ id } = { id: '' }] = await receiver.failures.list();
+  const { page, goTo } = await open(receiver);
+  const alerts = [
+    { name: 'dead_letters' },
+    { name: 'handler_failing', subject: 'crm' },
+    { name: 'failures_alike', subject: id },
+    { name: 'oldest_waiting' },
+    { name: 'secret_suspected' },
+    { name: 'no_deliveries' },
+    { name: 'drift' },
+    { name: 'disk' },
+  ].map((alert) => ({ ...alert, since: new Date(), message: alert.name }));
+  await page.route('**/api/alerts', (route) => route.fulfill({ json: { alerts } }));
+  await goTo('/');
+  const links = page.getByRole('region', { name: 'Alerts' }).getByRole('link');
+  await expect.poll(() => links.count()).toBe(alerts.length);
+  await page.getByRole('listitem').filter({ hasText: 'no_deliveries' }).getByRole('link').click();
+  await page.getByRole('link', { name: 'Last day' }).and(page.locator('[aria-current=true]')).waitFor();
+  await page.getByRole('listitem').filter({ hasText: 'failures_alike' }).getByRole('link').click();
+  await page.getByText('One group is shown.').waitFor();
+  await page.locator('.group').getByText('the CRM is down').waitFor();
+  await goTo('/failures?group=another');
+  await page.getByText('Nothing fails like this now.').waitFor();
+  await page.getByRole('link', { name: 'Show all' }).click();
+  await page.locator('.group').waitFor();
+  await page.unrouteAll({ behavior: 'wait' });
+});
+
 test('an alert links to its subject, and disappears when that is fixed', { tags: 'long' }, async () => {
   const clock = new ManualClock();
   const { receiver, logs } = await started({ clock, alerts: { freeDisk: false } }, (r) =>

@@ -6,14 +6,18 @@ import { linkTo } from '../router.ts';
 
 type Alert = Alerts['alerts'][number];
 
-/** The view for each alert, and the text of its link. */
-const ways: Readonly<Record<string, readonly [view: string, label: string]>> = {
-  dead_letters: ['failures', 'see why'],
-  handler_failing: ['failures', 'see why'],
-  failures_alike: ['failures', 'see them'],
-  oldest_waiting: ['handlers', 'see for which handlers'],
-  secret_suspected: ['quarantine', 'see them'],
-  drift: ['drift', 'see what'],
+/** The view that helps with an alert, and the text of the link to it. */
+const ways: Readonly<
+  Record<string, (subject: string | undefined) => readonly [address: string, label: string]>
+> = {
+  dead_letters: () => [linkTo(['failures']), 'see why'],
+  handler_failing: (handler) => [linkTo(['failures'], { handler }), 'see why'],
+  failures_alike: (group) => [linkTo(['failures'], { group }), 'see them'],
+  oldest_waiting: () => [linkTo(['handlers']), 'see for which handlers'],
+  secret_suspected: () => [linkTo(['quarantine']), 'see them'],
+  no_deliveries: () => [linkTo([], { range: 'day' }), 'see the last day'],
+  drift: () => [linkTo(['drift']), 'see what'],
+  disk: () => [linkTo(['handlers']), 'see on which machine'],
 };
 
 export function AlertList() {
@@ -37,13 +41,13 @@ export function AlertList() {
 }
 
 function Way({ alert: { name, subject } }: { readonly alert: Alert }) {
-  const [view, label] = ways[name] ?? [];
-  if (view === undefined) return undefined;
-  const query = name === 'handler_failing' && subject !== undefined ? { handler: subject } : {};
+  const way = ways[name]?.(subject);
+  if (way === undefined) return undefined;
+  const [address, label] = way;
   return (
     <>
       {' · '}
-      <a href={linkTo([view], query)}>{label}</a>
+      <a href={address}>{label}</a>
     </>
   );
 }

@@ -14,21 +14,37 @@ import { type Route, linkTo } from '../router.ts';
 /** Up to where the receiver counts the dead letters of a group. */
 const maxCounted = 10_000;
 
-export function FailuresView({ query }: Route) {
+export function FailuresView({ query: { group, ...query } }: Route) {
   const resource = useResource<Failures>(withQuery('/failures', query), ['failures', 'events']);
   return (
     <>
       <h1 tabIndex={-1}>Failures</h1>
       <FilterForm view="failures" fields={[{ name: 'handler', label: 'Handler' }]} query={query} />
-      <Loaded resource={resource}>{(found) => <GroupList {...found} />}</Loaded>
+      {group && (
+        <p class="faint">
+          One group is shown. <a href={linkTo(['failures'], query)}>Show all</a>
+        </p>
+      )}
+      <Loaded resource={resource}>
+        {({ groups }) =>
+          group ? (
+            <GroupList
+              groups={groups.filter(({ id }) => id === group)}
+              ifNone="Nothing fails like this now."
+            />
+          ) : (
+            <GroupList groups={groups} ifNone="Nothing fails." />
+          )
+        }
+      </Loaded>
     </>
   );
 }
 
-function GroupList({ groups }: Failures) {
+function GroupList({ groups, ifNone }: Failures & { readonly ifNone: string }) {
   if (groups.length === 0)
     return (
-      <Empty title="Nothing fails.">
+      <Empty title={ifNone}>
         When a handler throws, its failed runs are grouped here by cause. There is nothing to do.
       </Empty>
     );
@@ -83,19 +99,12 @@ function Group({ group }: { readonly group: FailureGroup }) {
             at <Foreign text={location} isCode /> ·{' '}
           </>
         )}
-        <Time at={group.firstSeenAt} /> to <Time at={group.lastSeenAt} /> ·{' '}
-        {traceId !== undefined && (
-          <>
-            <a href={linkTo(['events', traceId])}>latest event</a> ·{' '}
-          </>
-        )}
+        first seen <Time at={group.firstSeenAt} /> · last seen <Time at={group.lastSeenAt} />
+      </p>
+      <p class="links">
+        {traceId !== undefined && <a href={linkTo(['events', traceId])}>latest event</a>}
         <a href={linkTo(['events'], dead > 0 ? deadOnes : filter)}>all its events</a>
-        {dead > 0 && mayReplay && (
-          <>
-            {' '}
-            · <a href={linkTo(['replay'], deadOnes)}>replay at a rate</a>
-          </>
-        )}
+        {dead > 0 && mayReplay && <a href={linkTo(['replay'], deadOnes)}>replay at a rate</a>}
       </p>
     </li>
   );
@@ -125,16 +134,25 @@ const [width, height, gap] = [4, 18, 1];
 
 /** Counts of the last 24 hours, the current hour last. */
 function Sparkline({ counts }: { readonly counts: readonly number[] }) {
-  const most = Math.max(1, ...counts);
+  const most = Math.max(...counts);
   const sum = counts.reduce((all, count) => all + count, 0);
   const text = `${counted(sum, 'failed attempt')} in the last day, ${number(counts.at(-1) ?? 0)} in the present hour`;
   return (
-    <svg class="sparkline" role="img" aria-label={text} width={counts.length * (width + gap)} height={height}>
-      <title>{text}</title>
-      {counts.map((count, hour) => {
-        const bar = count === 0 ? 1 : Math.max(2, (count / most) * height);
-        return <rect key={hour} x={hour * (width + gap)} y={height - bar} width={width} height={bar} />;
-      })}
-    </svg>
+    <>
+      <svg
+        class="sparkline"
+        role="img"
+        aria-label={text}
+        width={counts.length * (width + gap)}
+        height={height}
+      >
+        <title>{text}</title>
+        {counts.map((count, hour) => {
+          const bar = count === 0 ? 1 : Math.max(2, (count / most) * height);
+          return <rect key={hour} x={hour * (width + gap)} y={height - bar} width={width} height={bar} />;
+        })}
+      </svg>
+      <span class="scale faint">last 24 h, at most {number(most)} an hour</span>
+    </>
   );
 }
