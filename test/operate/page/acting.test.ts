@@ -207,7 +207,15 @@ describe('changing', () => {
     await page.getByRole('button', { name: 'Show what would run' }).click();
     await page.getByText('1 run of 1 event, over 100 ms').waitFor();
     const [group] = await receiver.failures.list();
-    expect(await page.getByLabel('Group of failures').inputValue()).toBe(group?.id);
+    const condition = page.getByLabel('Group of failures');
+    expect(await condition.inputValue()).toBe(group?.id);
+    // Its id says nothing to a person.
+    expect(await condition.getAttribute('aria-describedby')).toBe('hint-failure');
+    expect(await page.locator('#hint-failure').textContent()).toBe('the CRM is down');
+    for (const name of ['handler', 'only'])
+      expect(await page.locator(`#proposals-${name} option`).evaluateAll((all) => all.length)).toBe(1);
+    await page.reload();
+    expect(await page.getByLabel('Runs a second').inputValue()).toBe('10');
   });
 
   test('a bulk replay shows how far it has come, on the overview too, and is stopped', async () => {

@@ -29,6 +29,14 @@ export function goOn(path: readonly (string | number)[]): void {
   location.replace(linkTo(path));
 }
 
+/** Writes values into the address, so that they are still there when the page is loaded again. Nothing else changes. */
+export function keepInAddress(
+  path: readonly (string | number)[],
+  query: Readonly<Record<string, string | undefined>>,
+): void {
+  history.replaceState(null, '', linkTo(path, query));
+}
+
 /** The route that the address names; the overview if it can't be decoded. */
 export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash);

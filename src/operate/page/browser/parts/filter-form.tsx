@@ -12,6 +12,8 @@ export interface Field {
   readonly isNumber?: boolean;
   /** Suggestions for free text. */
   readonly proposals?: readonly string[];
+  /** What it means, in a line beneath. */
+  readonly hint?: string | undefined;
 }
 
 interface FilterProps {
@@ -77,17 +79,24 @@ export function FilterFields({
   return (
     <>
       {fields.map((field, index) => (
-        <label key={field.name}>
-          {field.label}
-          <Input field={field} isFirst={index === 0} value={values[field.name] ?? ''} set={set} />
-        </label>
+        <div key={field.name} class="field">
+          <label>
+            {field.label}
+            <Input field={field} isFirst={index === 0} value={values[field.name] ?? ''} set={set} />
+          </label>
+          {field.hint !== undefined && (
+            <div id={`hint-${field.name}`} class="hint" dir="auto">
+              {field.hint}
+            </div>
+          )}
+        </div>
       ))}
     </>
   );
 }
 
 function Input({
-  field: { name, choices, isTime, isNumber, proposals },
+  field: { name, choices, isTime, isNumber, proposals, hint },
   isFirst,
   value,
   set,
@@ -128,6 +137,7 @@ function Input({
         spellcheck={false}
         autocomplete="off"
         list={proposals && `proposals-${name}`}
+        aria-describedby={hint && `hint-${name}`}
         onInput={(event) => set(name, event.currentTarget.value)}
       />
       {proposals && (

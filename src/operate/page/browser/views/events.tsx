@@ -1,34 +1,10 @@
 import type { Event, Events as Found } from '../api/shapes.ts';
-import type { Field } from '../parts/filter-form.tsx';
 import { List } from '../parts/list.tsx';
 import { Empty } from '../parts/standing.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
 import { type Route, linkTo } from '../router.ts';
-
-/** The known names; there may be others. */
-const eventNames = [
-  'CallHandler.CallStarted',
-  'CallHandler.CallEnded',
-  'CallHandler.CallTransferred',
-  'callAnalysis.pcaCompleted',
-];
-
-const fields: readonly Field[] = [
-  { name: 'traceId', label: 'Trace id' },
-  { name: 'callId', label: 'Call' },
-  { name: 'eventName', label: 'Event', proposals: eventNames },
-  { name: 'handler', label: 'Handler' },
-  { name: 'agentId', label: 'Agent' },
-  { name: 'state', label: 'State', choices: ['new', 'open', 'done', 'dead'] },
-  { name: 'since', label: 'Arrived since', isTime: true },
-  { name: 'until', label: 'Arrived before', isTime: true },
-];
-
-/** The fields of the filter. The id of a group of failures has a field only if a link from there sets it. */
-export function eventFields({ failure }: Route['query']): readonly Field[] {
-  return failure ? [...fields, { name: 'failure', label: 'Group of failures' }] : fields;
-}
+import { useEventFields } from './event-fields.ts';
 
 export function EventsView({ query }: Route) {
   const isFiltered = Object.keys(query).length > 0;
@@ -38,7 +14,7 @@ export function EventsView({ query }: Route) {
       <List
         view="events"
         query={query}
-        fields={eventFields(query)}
+        fields={useEventFields(query)}
         topics={['events']}
         rowsOf={({ events }: Found): readonly Event[] => events}
         label="Events"

@@ -10,6 +10,7 @@ import { Dismiss, type Filter, Replay } from '../parts/run-changes.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { Foreign, Time } from '../parts/text.tsx';
 import { type Route, linkTo } from '../router.ts';
+import { useHandlerNames } from './event-fields.ts';
 
 /** Up to where the receiver counts the dead letters of a group. */
 const maxCounted = 10_000;
@@ -19,7 +20,11 @@ export function FailuresView({ query: { group, ...query } }: Route) {
   return (
     <>
       <h1 tabIndex={-1}>Failures</h1>
-      <FilterForm view="failures" fields={[{ name: 'handler', label: 'Handler' }]} query={query} />
+      <FilterForm
+        view="failures"
+        fields={[{ name: 'handler', label: 'Handler', proposals: useHandlerNames() }]}
+        query={query}
+      />
       {group && (
         <p class="faint">
           One group is shown. <a href={linkTo(['failures'], query)}>Show all</a>

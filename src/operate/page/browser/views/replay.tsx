@@ -3,13 +3,13 @@ import { useState } from 'preact/hooks';
 import { useAccess } from '../api/access.ts';
 import { type Refusal, refusalOf } from '../api/client.ts';
 import type { ChangedRuns } from '../api/shapes.ts';
-import { FilterFields, isNumeric } from '../parts/filter-form.tsx';
+import { type Field, FilterFields, isNumeric } from '../parts/filter-form.tsx';
 import { counted, duration, number } from '../parts/format.ts';
 import { type ReplayOptions, Replay, previewReplay } from '../parts/run-changes.tsx';
 import { RunningActions } from '../parts/running-actions.tsx';
 import { Empty, Refused } from '../parts/standing.tsx';
-import type { Route } from '../router.ts';
-import { eventFields } from './events.tsx';
+import { type Route, keepInAddress } from '../router.ts';
+import { useEventFields, useHandlerNames } from './event-fields.ts';
 
 type Values = Readonly<Record<string, string>>;
 
@@ -29,6 +29,8 @@ interface Asked {
 export function ReplayView({ query }: Route) {
   const [values, setValues] = useState<Values>(query);
   const [latest, setLatest] = useState<Asked>();
+  const fields = useEventFields(query);
+  const handlers = useHandlerNames();
   if (!useAccess().mayDo('replay'))
     return (
       <>
@@ -40,6 +42,7 @@ export function ReplayView({ query }: Route) {
   const set = (name: string, value: string) => setValues({ ...values, [name]: value });
   const ask = async () => {
     setLatest({ values });
+    keepInAddress(['replay'], values);
     const { filter, options } = askedOf(values);
     const end = (outcome: Omit<Asked, 'values'>) =>
       setLatest((now) => (now?.values === values ? { values, ...outcome } : now));
@@ -65,14 +68,24 @@ export function ReplayView({ query }: Route) {
       >
         <h2>Which events</h2>
         <div class="filter">
-          <FilterFields fields={eventFields(query)} values={values} set={set} />
+          <FilterFields fields={fields.map(explained)} values={values} set={set} />
         </div>
         <h2>How</h2>
         <div class="filter">
           <FilterFields
             fields={[
-              { name: 'only', label: 'Only this handler' },
-              { name: 'rate', label: 'Runs a second, at most', isNumber: true },
+              {
+                name: 'only',
+                label: 'Only this handler',
+                proposals: handlers,
+                hint: 'Also for events that it has never run for. Empty: the handler above, else all.',
+              },
+              {
+                name: 'rate',
+                label: 'Runs a second, at most',
+                isNumber: true,
+                hint: 'Empty: as many as the handlers take.',
+              },
             ]}
             values={values}
             set={set}
@@ -86,6 +99,10 @@ export function ReplayView({ query }: Route) {
       {preview && <Outcome preview={preview} onDone={() => setLatest(undefined)} />}
     </>
   );
+}
+
+function explained(field: Field): Field {
+  return field.name === 'handler' ? { ...field, hint: 'Events with a stored run of it.' } : field;
 }
 
 function Outcome({
