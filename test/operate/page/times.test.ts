@@ -33,6 +33,12 @@ test('a time in the zone of the viewer has UTC beside it, with the day if that i
   const labels = await page.locator('.plot').first().locator('.lines > svg text').allTextContents();
   expect(labels.slice(-4)).toEqual(['2 Mar', '00:10', '00:20', '00:30']);
 
+  // The audit list goes back a year.
+  await page.clock.setFixedTime(Date.parse('2027-02-01T00:00:00Z'));
+  await goTo('/events/trace-1');
+  expect(await times.last().textContent()).toMatch(/^2 Mar 2026, 00:30:15 · 336 d/);
+  await page.clock.setFixedTime(clock.now() + 20_000);
+
   clock.advance(3_600_000);
   await receiver.handlers.pause('Another.Event', { by: 'ann' });
   await goTo('/audit');

@@ -3,8 +3,8 @@
 const day = { month: 'short', day: 'numeric' } as const;
 const minute = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
 const second = { ...minute, second: '2-digit' } as const;
-const dayAndTime = new Intl.DateTimeFormat(undefined, { ...day, ...second });
-const dayAndMinute = new Intl.DateTimeFormat(undefined, { ...day, ...minute });
+const dayAndTime = datedBy(second);
+const dayAndMinute = datedBy(minute);
 const utcMinute = new Intl.DateTimeFormat(undefined, { ...minute, timeZone: 'UTC' });
 const utcDayAndMinute = new Intl.DateTimeFormat(undefined, { ...day, ...minute, timeZone: 'UTC' });
 const onlyDay = new Intl.DateTimeFormat(undefined, day);
@@ -13,14 +13,21 @@ const clock = new Intl.DateTimeFormat(undefined, second);
 const numbers = new Intl.NumberFormat();
 const shortNumbers = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 
+/** Writes the day and the time of day, and the year if it isn't the present one: audit entries are kept for a year. */
+function datedBy(timeOfDay: Intl.DateTimeFormatOptions): (date: Date) => string {
+  const short = new Intl.DateTimeFormat(undefined, { ...day, ...timeOfDay });
+  const long = new Intl.DateTimeFormat(undefined, { year: 'numeric', ...day, ...timeOfDay });
+  return (date) => (date.getFullYear() === new Date().getFullYear() ? short : long).format(date);
+}
+
 /** A time in the viewer's zone. */
 export function localTime(time: string | number): string {
-  return dayAndTime.format(new Date(time));
+  return dayAndTime(new Date(time));
 }
 
 /** The same without seconds. */
 export function localMinute(time: string | number): string {
-  return dayAndMinute.format(new Date(time));
+  return dayAndMinute(new Date(time));
 }
 
 /** The day in the viewer's zone. */
