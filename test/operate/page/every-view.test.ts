@@ -16,7 +16,7 @@ const views = [
   ['/', 'Overview', 'Dead letters'],
   ['/?range=day', 'Overview', 'Time to answer'],
   ['/events', 'Events', 'trace-ended'],
-  ['/events?state=dead', 'Events', 'dead: crm'],
+  ['/events?state=dead', 'Events', 'dead crm'],
   ['/events/trace-ended', 'CallHandler.CallEnded', 'the CRM is down'],
   ['/calls', 'Calls', 'call-1'],
   ['/calls/call-1', 'Call call-1', 'talk 3 min 12 s'],

@@ -102,7 +102,7 @@ test('ten thousand events are paged through and searched, a page at a time', asy
   await goTo('/events');
   await page.getByLabel('Handler', { exact: true }).fill('crm');
   await page.getByRole('button', { name: 'Filter' }).click();
-  await page.locator('tbody tr').first().getByText('dead: crm').waitFor();
+  await page.locator('tbody tr').first().getByText('dead crm').waitFor();
   expect(sorted(await idsThrough(page, 'Events'))).toEqual(transferred.map(({ traceId }) => traceId));
 
   await goTo('/calls');

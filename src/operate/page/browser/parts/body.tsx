@@ -22,11 +22,14 @@ export function Body({ path }: { readonly path: string }) {
         <>
           <Text text={fromBase64(content?.raw ?? String(content?.body))} />
           <Facts>
-            {Object.entries(content?.headers ?? {}).map(([name, value]) => (
-              <Fact key={name} name={name}>
-                <code dir="auto">{Array.isArray(value) ? value.join(', ') : String(value)}</code>
-              </Fact>
-            ))}
+            {Object.entries(content?.headers ?? {}).map(([name, value]) => {
+              const text = Array.isArray(value) ? value.join(', ') : String(value);
+              return (
+                <Fact key={name} name={name} isLong={text.length > 56}>
+                  <code dir="auto">{text}</code>
+                </Fact>
+              );
+            })}
           </Facts>
         </>
       )}

@@ -17,12 +17,18 @@ export function Signature({ path }: { readonly path: string }) {
   );
 }
 
+/** What a message tells to run. In brackets, so that it is kept when the message is split by it. */
+const command = /(ringback signature detect --quarantine \d+)/;
+
 function Checked({ check }: { readonly check: SignatureCheck }) {
   const { status, scheme, message } = check;
   return (
     <>
       <p>
-        <State state={status} /> {message}
+        <State state={status} />{' '}
+        {message
+          .split(command)
+          .map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}
       </p>
       <Facts>
         {scheme !== undefined && (

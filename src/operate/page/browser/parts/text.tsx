@@ -69,9 +69,18 @@ export function Facts({ children }: { readonly children: ComponentChildren }) {
   return <dl class="facts">{children}</dl>;
 }
 
-export function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+/** A name and its value, which has the row for itself if it is long. */
+export function Fact({
+  name,
+  isLong = false,
+  children,
+}: {
+  readonly name: string;
+  readonly isLong?: boolean;
+  readonly children: ComponentChildren;
+}) {
   return (
-    <div>
+    <div class={isLong ? 'long-fact' : undefined}>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>

@@ -56,7 +56,7 @@ function OneDelivery({ delivery, path }: { readonly delivery: Delivery; readonly
           {size(delivery.bytes)}
           {isCut && ', of which only the beginning is kept: it cannot be released'}
         </Fact>
-        <Fact name="SHA-256 of the body">
+        <Fact name="SHA-256 of the body" isLong>
           <code>{delivery.digest}</code>
         </Fact>
       </Facts>

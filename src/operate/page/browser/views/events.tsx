@@ -72,8 +72,9 @@ function Standing({ event: { state, runs } }: { readonly event: Event }) {
       {states.map((wanted) => {
         const names = runs.filter((run) => run.state === wanted).map((run) => run.handler);
         return (
-          <span key={wanted} class={`state state-${wanted}`} dir="auto" title={names.join(', ')}>
-            {wanted}: {names.length > 2 ? `${names.length} handlers` : names.join(', ')}
+          <span key={wanted} class="of-handlers" title={names.join(', ')}>
+            <State state={wanted} />{' '}
+            <span dir="auto">{names.length > 2 ? `${names.length} handlers` : names.join(', ')}</span>
           </span>
         );
       })}

@@ -102,7 +102,7 @@ export function ReplayView({ query }: Route) {
 }
 
 function explained(field: Field): Field {
-  return field.name === 'handler' ? { ...field, hint: 'Events with a stored run of it.' } : field;
+  return field.name === 'handler' ? { ...field, hint: 'With a stored run of it.' } : field;
 }
 
 function Outcome({
