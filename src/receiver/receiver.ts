@@ -74,7 +74,7 @@ export class Receiver<Transaction = UserDatabase> {
   readonly handlers: InboxHandlers;
   /** Deliveries that are kept but not handled. */
   readonly quarantine: Quarantine;
-  /** How what the platform sends differs from its document. */
+  /** How deliveries differ from the platform's document. */
   readonly drift: DriftLedger;
   /** Numbers of deliveries and runs over time, by minute and by hour. */
   readonly history: History;

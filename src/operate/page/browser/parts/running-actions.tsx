@@ -18,8 +18,8 @@ export function RunningActions() {
   useEffect(() => setAnyRunning(isAnyListed), [isAnyListed]);
   if (!isAnyListed) return null;
   return (
-    <section class="outcome going-on" aria-label="Going on">
-      <h2>Going on</h2>
+    <section class="outcome in-progress" aria-label="In progress">
+      <h2>In progress</h2>
       {data.entries.map((entry) => (
         <RunningAction key={entry.id} entry={entry} />
       ))}

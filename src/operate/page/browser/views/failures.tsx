@@ -124,12 +124,12 @@ function MuteOrUnmute({ id, isMuted }: { readonly id: string; readonly isMuted: 
       title={`${label} these failures?`}
       text={
         isMuted
-          ? 'Alerts tell of them again.'
+          ? 'Alerts include them again.'
           : 'Alerts no longer report them until they are unmuted, so nobody is woken by a known failure. Runs are retried as before.'
       }
       act={async (why) => {
         await change(`/failures${pathOf(id)}/${path}`, { body: why });
-        return isMuted ? 'Alerts tell of them again.' : 'Alerts leave them out now.';
+        return isMuted ? 'Alerts include them again.' : 'Alerts now ignore them.';
       }}
     />
   );
