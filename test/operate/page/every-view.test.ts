@@ -25,6 +25,7 @@ const views = [
   ['/quarantine', 'Quarantine', 'Its signature matches no secret of the receiver.'],
   ['/quarantine/1', 'Delivery 1', 'If the secret was rotated'],
   ['/handlers', 'Handlers and processes', 'crm'],
+  ['/handlers/crm', 'crm', 'Over time'],
   ['/drift', 'Drift', 'payload.novelty'],
   ['/audit', 'Audit', 'Who changed something'],
 ] as const;
@@ -76,10 +77,12 @@ test.skipIf(isOnPostgres)(
 );
 
 test('views of an empty inbox say what to do next', async () => {
-  const { receiver } = await started();
+  const { receiver } = await started({}, () => {});
   const { page, goTo, complaints } = await open(receiver);
-  for (const place of ['/', '/events', '/calls', '/failures', '/quarantine', '/drift']) {
+  const places = ['/', '/events', '/calls', '/failures', '/quarantine', '/handlers', '/drift', '/audit'];
+  for (const place of [...places, '/handlers/crm', '/replay?state=dead']) {
     await goTo(place);
+    if (place.startsWith('/replay')) await page.getByRole('button', { name: 'Show what would run' }).click();
     await page.locator('.empty').first().waitFor();
     expect([place, await barriers(page)]).toEqual([place, []]);
   }
