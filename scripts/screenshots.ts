@@ -61,10 +61,10 @@ for (const [name, view] of Object.entries(otherViews)) {
   await take(name);
 }
 // Last, because the audit list records them.
-const { callId = '' } = (await day.receiver.events.get(telling)) ?? {};
 await goTo(`events/${telling}`);
 await takeOpened('body', 'Body and headers');
-await goTo(`calls/${callId}`);
+await shown.locator('main a[href*="calls/"]').click();
+await shown.getByRole('heading', { name: /^Call / }).waitFor();
 await takeOpened('transcript', 'Transcript');
 await browser.close();
 await day.end();

@@ -90,10 +90,9 @@ test('values and times can be read off: at the axes, under the pointer and with 
   await goTo('/');
   const plot = (title: string) => page.locator('.plot', { hasText: title });
   const labels = plot('Deliveries').locator('.lines > svg text');
-  expect(await labels.allTextContents()).toEqual([
-    ...['0', '2', '4', '6'],
-    ...['13:40', '13:50', '14:00', '14:10', '14:20', '14:30'],
-  ]);
+  const texts = await labels.allTextContents();
+  expect(texts.slice(0, 4)).toEqual(['0', '2', '4', '6']);
+  expect(texts.slice(4)).toEqual(['13:40', '13:50', '14:00', '14:10', '14:20', '14:30']);
   expect(await plot('Time to answer').locator('.lines > svg text').first().textContent()).toBe('0');
   // The only minute with a duration has no neighbour to be joined with by a line.
   expect(await plot('Time to answer').locator('.dot').count()).toBe(2);

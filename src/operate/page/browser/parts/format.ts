@@ -14,9 +14,9 @@ const numbers = new Intl.NumberFormat();
 const shortNumbers = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 
 /** Writes the day and the time of day, and the year if it isn't the present one: audit entries are kept for a year. */
-function datedBy(timeOfDay: Intl.DateTimeFormatOptions): (date: Date) => string {
-  const short = new Intl.DateTimeFormat(undefined, { ...day, ...timeOfDay });
-  const long = new Intl.DateTimeFormat(undefined, { year: 'numeric', ...day, ...timeOfDay });
+function datedBy(clockTime: Intl.DateTimeFormatOptions): (date: Date) => string {
+  const short = new Intl.DateTimeFormat(undefined, { ...day, ...clockTime });
+  const long = new Intl.DateTimeFormat(undefined, { year: 'numeric', ...day, ...clockTime });
   return (date) => (date.getFullYear() === new Date().getFullYear() ? short : long).format(date);
 }
 
