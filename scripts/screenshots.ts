@@ -109,9 +109,10 @@ async function take(name: string, isWhole = false, top?: Locator): Promise<void>
     if (suffix !== '' && asked === undefined) continue;
     await shown.emulateMedia({ colorScheme });
     await shown.setViewportSize(viewport);
+    // Before it comes to rest: what comes into sight may be less high than was expected.
+    await top?.evaluate((element) => element.scrollIntoView());
     await comeToRest();
     if (isWhole) await shown.setViewportSize({ ...viewport, height: await heightOf(shown) });
-    await top?.evaluate((element) => element.scrollIntoView());
     await shown.screenshot({ path: `${folder}/${name}${suffix}.png` });
   }
   await shown.emulateMedia({ colorScheme: 'light' });

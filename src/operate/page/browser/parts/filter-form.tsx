@@ -14,6 +14,8 @@ export interface Field {
   readonly proposals?: readonly string[];
   /** What it means, in a line beneath. */
   readonly hint?: string | undefined;
+  /** Whether it is wider than others: for the sake of its value, or of its hint. */
+  readonly isLong?: boolean;
 }
 
 interface FilterProps {
@@ -79,7 +81,7 @@ export function FilterFields({
   return (
     <>
       {fields.map((field, index) => (
-        <div key={field.name} class="field">
+        <div key={field.name} class={field.isLong || field.isTime ? 'field long-field' : 'field'}>
           <label>
             {field.label}
             <Input field={field} isFirst={index === 0} value={values[field.name] ?? ''} set={set} />

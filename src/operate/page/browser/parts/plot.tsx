@@ -140,7 +140,7 @@ function Lines({ id, since, until, measure, series }: PlotProps & { readonly id:
                   class={`dot tone-${tone}`}
                   cx={xOfStep(step)}
                   cy={yOf(value)}
-                  r={step === index ? 3 : 2.2}
+                  r={step === chosen ? 3 : 2.2}
                 />
               ) : null,
             ),

@@ -32,6 +32,6 @@ export function useEventFields({ failure }: Route['query']): readonly Field[] {
     { name: 'state', label: 'State', choices: ['new', 'open', 'done', 'dead'] },
     { name: 'since', label: 'Arrived since', isTime: true },
     { name: 'until', label: 'Arrived before', isTime: true },
-    ...(failure ? [{ name: 'failure', label: 'Group of failures', hint: group?.message }] : []),
+    ...(failure ? [{ name: 'failure', label: 'Group of failures', hint: group?.message, isLong: true }] : []),
   ];
 }

@@ -77,6 +77,7 @@ export function ReplayView({ query }: Route) {
               {
                 name: 'only',
                 label: 'Only this handler',
+                isLong: true,
                 proposals: handlers,
                 hint: 'Also for events that it has never run for. Empty: the handler above, else all.',
               },
@@ -84,6 +85,7 @@ export function ReplayView({ query }: Route) {
                 name: 'rate',
                 label: 'Runs a second, at most',
                 isNumber: true,
+                isLong: true,
                 hint: 'Empty: as many as the handlers take.',
               },
             ]}
