@@ -22,6 +22,9 @@ export interface CommitParts {
 /** The result of an attempt's commit. */
 export type Committed = 'nothing' | 'committed' | { readonly failed: unknown };
 
+/** The database of the commit whose function is running: others that run meanwhile must not use its transaction. */
+const lent = new AsyncLocalStorage<UserDatabase>();
+
 /** The one commit that an attempt may make. */
 export class Commit {
   readonly #parts: CommitParts;
@@ -37,9 +40,9 @@ export class Commit {
     this.#end = end;
   }
 
-  /** What its function writes with, while it does. */
+  /** What its function writes with, if that asks, and has not ended. */
   get database(): UserDatabase | undefined {
-    return this.#database;
+    return lent.getStore() === this.#database ? this.#database : undefined;
   }
 
   /** `ctx.commit`. */
@@ -88,7 +91,7 @@ export class Commit {
       result = returned;
     };
     const settled = await this.#settleWith((database) => {
-      const returned = inOwnContext(effects, database);
+      const returned = inOwnContext(() => lent.run(database, effects, database));
       if (!isThenable(returned)) return keep(returned);
       return this.#untilEnd(Promise.resolve(returned)).then(keep as (value: unknown) => void);
     });

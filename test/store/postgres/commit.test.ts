@@ -176,6 +176,30 @@ describe('ctx.commit on Postgres', () => {
       expect(inbox.logs.of(failed)).toEqual([]);
   });
 
+  test('leaves its connection alone if the call is read beside it', async () => {
+    const statuses: unknown[] = [];
+    const inbox = await startedWith(async (context, callId) => {
+      const hasFailed = Promise.withResolvers<void>();
+      const isRead = Promise.withResolvers<void>();
+      const committing = context.commit(async (tx) => {
+        await inbox.writeOrder(tx, callId);
+        await tx.query('savepoint before');
+        // Until the rollback, nothing can be read on this connection.
+        await expect(tx.query('select no_such_column')).rejects.toThrow('no_such_column');
+        hasFailed.resolve();
+        await isRead.promise;
+        await tx.query('rollback to before');
+      });
+      await hasFailed.promise;
+      statuses.push((await context.call())?.status);
+      isRead.resolve();
+      await committing;
+    });
+    await inbox.deliverCall();
+    await inbox.logs.until('run_done');
+    expect(statuses).toEqual(['ended']);
+  });
+
   test('is undone if a statement fails that the function did not await, and the process goes on', async () => {
     const inbox = await startedWith(async (context, callId) =>
       context.commit(async (tx) => {
