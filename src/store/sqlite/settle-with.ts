@@ -70,7 +70,7 @@ function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Prom
       try {
         const inbox = session.opened();
         session.files.check();
-        // The disk has failed, and may work again before the attempt's deadline.
+        // The disk has failed: tried again until it works or the receiver stops, as every write about a run is.
         if (isRefused) throw new Locked('the disk has failed');
         const transaction = () => inTransaction(inbox.database, () => operation(inbox), { syncs: false });
         resolve(session.locked(transaction));

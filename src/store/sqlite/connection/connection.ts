@@ -134,12 +134,12 @@ export function isLocked(error: unknown): boolean {
 }
 
 /** Whether the disk has refused to read, write or sync. */
-export function isDiskError(error: unknown): boolean {
+function isDiskError(error: unknown): boolean {
   return isOfKind(error, 'SQLITE_IOERR');
 }
 
 /** Whether the disk has no room. */
-export function isDiskFull(error: unknown): boolean {
+function isDiskFull(error: unknown): boolean {
   return isOfKind(error, 'SQLITE_FULL');
 }
 

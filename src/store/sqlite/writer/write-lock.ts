@@ -159,8 +159,11 @@ export function answerRequest(
   mayWrite: () => boolean,
   report: () => void,
 ): boolean {
+  if (Atomics.load(memory, requested) === 0) return false;
+  // Before the request is taken, because it may take long on a failing disk: until then the app can withdraw it.
+  const answer = mayWrite() ? granted : refused;
   if (Atomics.exchange(memory, requested, 0) === 0) return false;
-  Atomics.store(memory, state, mayWrite() ? granted : refused);
+  Atomics.store(memory, state, answer);
   Atomics.notify(memory, state);
   report();
   while (Atomics.load(memory, state) === granted) Atomics.wait(memory, state, granted);
