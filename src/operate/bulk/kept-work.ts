@@ -33,9 +33,13 @@ export function keptWork(
   const terms = termsIn(what);
   if (!terms) return undefined;
   const { only, rate, ...filter } = terms;
-  if (action === 'dismiss') return dismissalWork(parts, filter, { only, by, reason });
   const known = parts.handlerNames();
   const handler = only ?? filter.handler;
+  if (action === 'dismiss') {
+    // A handler may have been registered again meanwhile: its open runs are to be run.
+    const mayRun = filter.state !== 'dead' && handler !== undefined && known.includes(handler);
+    return mayRun ? undefined : dismissalWork(parts, filter, { only, by, reason });
+  }
   const canRun = handler === undefined ? known.length > 0 : known.includes(handler);
   return canRun ? replayWork(parts, filter, { only, rate }) : undefined;
 }
