@@ -20,9 +20,9 @@ interface Sender {
 }
 
 /**
- * The bodies of the deliveries that have not been answered. Bounds their bytes, so that many slow or large bodies at once can't exhaust the process's memory. When there
- * is no room, the slowest unfinished body is refused. A sender of endless bodies must therefore keep up with the
- * genuine ones, instead of holding all room until `bodyTimeout`.
+ * The bodies of the deliveries that have not been answered. Bounds their bytes, so that many slow or large bodies at
+ * once can't exhaust the process's memory. When there is no room, the slowest unfinished body is refused. A sender of
+ * endless bodies must therefore keep up with the genuine ones, instead of holding all room until `bodyTimeout`.
  *
  * When all room is taken, a sender above its share gets more only at the expense of its own bodies, and others get
  * theirs at the expense of such senders. While there is room, shares don't matter: the platform may send many large

@@ -144,7 +144,8 @@ export class History {
   }
 
   /**
-   * @internal Writes the counts at the end of each minute. The next write begins only when the last has ended, however slow.
+   * @internal Writes the counts at the end of each minute. The next write begins only when the last has ended, however
+   * slow.
    */
   start(): void {
     if (this.#isStopped) return;

@@ -15,7 +15,9 @@ export function startOf(resolution: Resolution, at: number): number {
   return Math.floor(at / length) * length;
 }
 
-/** Counts of what waits. Every process sees the same in the inbox, so the largest is kept; so it is of several minutes. */
+/**
+ * Counts of what waits. Every process sees the same in the inbox, so the largest is kept; so it is of several minutes.
+ */
 export const gauges: ReadonlySet<string> = new Set(['waiting', 'oldest_waiting']);
 
 /**

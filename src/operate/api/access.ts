@@ -52,8 +52,8 @@ const reading: readonly Action[] = ['look', 'bodies'];
 /**
  * Asks the app what a request may do; undefined if it may do nothing.
  *
- * @throws Error with the location where `authorize` failed, for the log, and without its message, which may quote a header, such as
- * a token that it could not read
+ * @throws Error with the location where `authorize` failed, for the log, and without its message, which may quote a
+ * header, such as a token that it could not read
  */
 export async function askedPermission(
   authorize: Authorize,

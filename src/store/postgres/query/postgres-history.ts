@@ -91,8 +91,8 @@ const withHandlers = `
   handlers as (select handler from names where handler is not null)`;
 
 /**
- * Adds counts to a minute or an hour. Writes names in one order, because two processes
- * that add to the same minute could otherwise deadlock.
+ * Adds counts to a minute or an hour. Writes names in one order, because two processes that add to the same minute
+ * could otherwise deadlock.
  */
 async function addTo(
   transaction: Transaction,
