@@ -1,5 +1,6 @@
 /** Texts about thrown values of any kind, without stacks. */
-import { getSystemErrorMessage, types } from 'node:util';
+// Not by names: an older Node lacks one of them, and would fail here instead of saying which Node is needed.
+import * as util from 'node:util';
 
 /** The message. Never throws, whatever was thrown. */
 export function messageOf(thrown: unknown): string {
@@ -97,7 +98,7 @@ function shortJson(thrown: object): string | undefined {
 
 /** Whether a value is an error, also one from another realm, such as a test runner's. */
 export function isError(value: unknown): value is Error {
-  return value instanceof Error || types.isNativeError(value);
+  return value instanceof Error || util.types.isNativeError(value);
 }
 
 export function causeIn(error: unknown): unknown {
@@ -148,7 +149,7 @@ export function readCauseOf(error: unknown): string {
   if (code === 'EISDIR') return 'it is a folder';
   if (code === 'EACCES' || code === 'EPERM') return 'this process may not read it';
   const { errno } = error as NodeJS.ErrnoException;
-  return errno === undefined ? messageOf(error) : getSystemErrorMessage(errno);
+  return errno === undefined ? messageOf(error) : util.getSystemErrorMessage(errno);
 }
 
 /** The code of an error, such as `ENOENT`, or an empty text. */
