@@ -546,6 +546,8 @@ describe('what is wrong with a request', () => {
     ['GET', '/quarantine/99', undefined, 404, 'not_found'],
     ['GET', '/quarantine/99/signature', undefined, 404, 'not_found'],
     ['PUT', '/events', undefined, 405, 'method_not_allowed'],
+    ['POST', '/changes', undefined, 405, 'method_not_allowed'],
+    ['POST', '/openapi.json', undefined, 405, 'method_not_allowed'],
     ['POST', '/events/replay', { filter: {} }, 400, 'option_invalid'],
     ['POST', '/events/replay', { filter: { state: 'dead' }, dryrun: true }, 400, 'body_invalid'],
     ['POST', '/events/replay', { filter: { since: 'yesterday' } }, 400, 'body_invalid'],

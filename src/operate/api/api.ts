@@ -13,6 +13,9 @@ import { type Operations, type Route, actionsOf } from './route.ts';
 import { changesPath, routes } from './routes.ts';
 import { Searches } from './searches.ts';
 
+/** Where the API describes itself. */
+const documentPath = '/openapi.json';
+
 export type ApiHandler = (request: Request, path: string, source: unknown) => Promise<Response>;
 
 export interface ApiParts {
@@ -78,7 +81,7 @@ async function resultOf(
     readonly permission: Permission;
   },
 ): Promise<unknown> {
-  if (request.method === 'GET' && path === '/openapi.json') return openApiDocument();
+  if (request.method === 'GET' && path === documentPath) return openApiDocument();
   const { route, id } = routeOf(request.method, path);
   const needed = actionsOf(route);
   if (needed.length > 0 && !needed.some((action) => permission.actions.includes(action)))
@@ -114,7 +117,8 @@ function routeOf(method: string, path: string): { readonly route: Route; readonl
   const route = allowed.find(({ path: wanted }) => !wanted.includes('{')) ?? allowed[0];
   if (route)
     return { route, id: decoded(segments[route.path.split('/').findIndex((part) => part.startsWith('{'))]) };
-  const methods = [...new Set(matching.map((candidate) => candidate.method))];
+  const isForReading = path === changesPath || path === documentPath;
+  const methods = isForReading ? ['GET'] : [...new Set(matching.map((candidate) => candidate.method))];
   throw methods.length > 0
     ? new ApiProblem(405, 'method_not_allowed', `${path} accepts only ${methods.join(', ')}.`, methods)
     : new ApiProblem(
