@@ -29,7 +29,7 @@ async function unpin({ yes, ...flags }: UnpinFlags): Promise<string> {
     const scheme = yes ? await unpinScheme({ store, audit }, accountOf(flags)) : await store.pinnedScheme();
     if (scheme === undefined) return `No scheme is pinned in ${databaseName(database)}.`;
     return yes
-      ? `The scheme ${scheme} is no longer pinned. The next new event pins a scheme again.`
+      ? `The scheme ${scheme} is no longer pinned. The next new event pins a scheme again, once a running receiver has noticed: at the next delivery that it would refuse.`
       : `The scheme ${scheme} is pinned in ${databaseName(database)}. To unpin it, add --yes.`;
   });
 }
