@@ -241,11 +241,18 @@ describe('looking', () => {
       const again = await ask('GET', '/events?limit=1', undefined, { 'if-none-match': tags });
       expect([again.status, again.json]).toEqual([304, undefined]);
     }
-    const headers = { etag: { schema: { type: 'string' } } };
     const described = {
-      parameters: expect.arrayContaining([expect.objectContaining({ name: 'if-none-match', in: 'header' })]),
-      responses: { 200: { headers }, 304: { headers } },
+      parameters: expect.arrayContaining([{ $ref: '#/components/parameters/IfNoneMatch' }]),
+      responses: {
+        200: { headers: { etag: { $ref: '#/components/headers/ETag' } } },
+        304: { $ref: '#/components/responses/NotModified' },
+      },
     };
+    expect(document.components).toMatchObject({
+      parameters: { IfNoneMatch: { name: 'if-none-match', in: 'header' } },
+      headers: { ETag: { schema: { type: 'string' } } },
+      responses: { NotModified: { headers: { etag: { $ref: '#/components/headers/ETag' } } } },
+    });
     expect(document.paths['/events']?.['get']).toMatchObject(described);
     expect(document.paths['/events/replay']?.['post']).not.toHaveProperty('responses.304');
     const other = await ask('GET', '/events?limit=1', undefined, { 'if-none-match': '"other"' });

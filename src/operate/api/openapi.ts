@@ -5,7 +5,9 @@ import { results } from './results.ts';
 import { type Route, actionsOf } from './route.ts';
 import { changesPath, routes } from './routes.ts';
 
-const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+/** What many operations have in common is described once, and referred to. */
+const shared = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
+const reference = (name: string) => shared('schemas', name);
 const json = (schema: unknown) => ({ 'application/json': { schema } });
 
 /** The API in OpenAPI 3.1, generated from the schemas that check its requests. */
@@ -29,6 +31,9 @@ export function openApiDocument(): Readonly<Record<string, unknown>> {
       schemas: Object.fromEntries(
         Object.entries(results).map(([name, schema]) => [name, plain(schema, 'output')]),
       ),
+      parameters: { IfNoneMatch: ifNoneMatch },
+      headers: { ETag: etag },
+      responses: { NotModified: notModified, Problem: problem },
     },
   };
 }
@@ -42,6 +47,11 @@ const ifNoneMatch = {
   schema: { type: 'string' },
 };
 const etag = { description: 'For `if-none-match`.', schema: { type: 'string' } };
+const notModified = {
+  description: 'Unchanged since the answer with that `etag`',
+  headers: { etag: shared('headers', 'ETag') },
+};
+const problem = { description: 'What is wrong', content: json(reference('Error')) };
 
 const changesOperation = {
   operationId: 'getChanges',
@@ -54,7 +64,7 @@ const changesOperation = {
       description: 'What may have changed',
       content: { 'text/event-stream': { schema: { type: 'string' } } },
     },
-    default: { description: 'What is wrong', content: json(reference('Error')) },
+    default: shared('responses', 'Problem'),
   },
 };
 
@@ -73,19 +83,17 @@ function operation(route: Route): unknown {
       ...(id === undefined ? [] : [{ name: id, in: 'path', required: true, schema: { type: 'string' } }]),
       ...(query ? parametersOf(query) : []),
       ...changeHeaderOf(route),
-      ...(method === 'GET' ? [ifNoneMatch] : []),
+      ...(method === 'GET' ? [shared('parameters', 'IfNoneMatch')] : []),
     ],
     ...(body && { requestBody: bodyOf(body) }),
     responses: {
       200: {
         description: summary,
         content: json(reference(result)),
-        ...(method === 'GET' && { headers: { etag } }),
+        ...(method === 'GET' && { headers: { etag: shared('headers', 'ETag') } }),
       },
-      ...(method === 'GET' && {
-        304: { description: 'Unchanged since the answer with that `etag`', headers: { etag } },
-      }),
-      default: { description: 'What is wrong', content: json(reference('Error')) },
+      ...(method === 'GET' && { 304: shared('responses', 'NotModified') }),
+      default: shared('responses', 'Problem'),
     },
   };
 }
