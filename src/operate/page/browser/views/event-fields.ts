@@ -18,9 +18,8 @@ export function useHandlerNames(): readonly string[] {
   return data?.handlers.map(({ name }) => name) ?? [];
 }
 
-/** The id of a group of failures has a field only if a link from there sets it. */
-export function useEventFields({ failure }: Route['query']): readonly Field[] {
-  const handlers = useHandlerNames();
+/** The id of a group of failures has a field only if a link from there sets it. `handlers`: the names to propose. */
+export function useEventFields({ failure }: Route['query'], handlers: readonly string[]): readonly Field[] {
   const { data } = useResource<Failures>(failure ? '/failures' : undefined, []);
   const group = data?.groups.find(({ id }) => id === failure);
   return [

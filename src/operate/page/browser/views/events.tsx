@@ -4,7 +4,7 @@ import { Empty } from '../parts/standing.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
 import { type Route, linkTo } from '../router.ts';
-import { useEventFields } from './event-fields.ts';
+import { useEventFields, useHandlerNames } from './event-fields.ts';
 
 export function EventsView({ query }: Route) {
   const isFiltered = Object.keys(query).length > 0;
@@ -14,7 +14,7 @@ export function EventsView({ query }: Route) {
       <List
         view="events"
         query={query}
-        fields={useEventFields(query)}
+        fields={useEventFields(query, useHandlerNames())}
         topics={['events']}
         rowsOf={({ events }: Found): readonly Event[] => events}
         label="Events"

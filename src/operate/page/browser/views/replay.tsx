@@ -29,8 +29,8 @@ interface Asked {
 export function ReplayView({ query }: Route) {
   const [values, setValues] = useState<Values>(query);
   const [latest, setLatest] = useState<Asked>();
-  const fields = useEventFields(query);
   const handlers = useHandlerNames();
+  const fields = useEventFields(query, handlers);
   if (!useAccess().mayDo('replay'))
     return (
       <>
