@@ -13,6 +13,7 @@ export interface Area {
 /** A lane, where its texts are, and the height that it takes. */
 export interface LaidLane {
   readonly lane: Lane;
+  /** Its spans, but for the ways from the lane above. */
   readonly spans: readonly LaidSpan[];
   readonly labels: readonly Label[];
   readonly height: number;
@@ -45,7 +46,9 @@ const letterWidth = 7;
 const markReach = 9;
 
 export function laidOut(lane: Lane, area: Area): LaidLane {
-  const spans = lane.spans.map((span) => ({ span, textX: textPlace(span, lane.marks, area) }));
+  const spans = lane.spans
+    .filter(({ kind }) => kind !== 'way')
+    .map((span) => ({ span, textX: textPlace(span, lane.marks, area) }));
   const labels: Label[] = [];
   const taken: [from: number, to: number][][] = [];
   for (const { at, text } of textsOf(spans, lane.marks)) {
@@ -152,7 +155,6 @@ function DrawnSpan({
 }) {
   const { kind, from, to, text } = span;
   const [x, end] = [area.xOf(from), area.xOf(to)];
-  if (kind === 'way') return null;
   if (kind === 'repeats') return <line class="repeats-line" x1={x} x2={end} y1={y} y2={y} />;
   const width = Math.max(2, end - x);
   return (
