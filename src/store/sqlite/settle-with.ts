@@ -73,6 +73,7 @@ function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Prom
         // The disk has failed: tried again until it works or the receiver stops, as every write about a run is.
         if (isRefused) throw new Locked('the disk has failed');
         const transaction = () => inTransaction(inbox.database, () => operation(inbox), { syncs: false });
+        // The lock is borrowed already: within `locked`, the writer also learns of a disk that fails.
         resolve(session.locked(transaction));
       } catch (error) {
         if (!isLockedOut(error) || session.isAbandoned) return reject(error);
