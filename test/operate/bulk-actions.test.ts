@@ -165,6 +165,39 @@ describe('a long replay', () => {
   });
 });
 
+test('a dismissal of open runs does not continue once their handler is registered again', async () => {
+  const database = temporaryDatabase();
+  const clock = new ManualClock();
+  const handled: string[] = [];
+  const waiting = { clock, database, retry: { attempts: 2, base: '1h', factor: 1, cap: '1h' } } as const;
+  const withHandler = () =>
+    started(waiting, (r) =>
+      r.on('*', { name: 'old' }, ({ traceId }, { attempt }) => {
+        if (attempt === 1) throw new Error('the CRM is down');
+        handled.push(traceId);
+      }),
+    );
+  const before = await withHandler();
+  await deliverMany(before.receiver, clock, 150);
+  await before.logs.until('run_retry', 150);
+  await before.receiver.stop();
+
+  const store = storeIn(database, clock);
+  const without = await started({ ...waiting, database: store });
+  const dismiss = store.events.dismiss.bind(store.events);
+  vi.spyOn(store.events, 'dismiss')
+    .mockImplementationOnce(dismiss)
+    .mockRejectedValueOnce(new Error('disk full'));
+  const { receiver: remover } = without;
+  await expect(remover.events.dismiss({ handler: 'old' }, { reason: 'gone' })).rejects.toThrow('disk full');
+  await remover.stop();
+
+  const { receiver } = await withHandler();
+  clock.advance(3_600_000);
+  await expect.poll(() => handled.length).toBe(50);
+  expect(await receiver.audit.running()).toMatchObject([{ action: 'dismiss', runs: 100 }]);
+});
+
 test('a dismissal that the inbox could not write continues at the next start', async () => {
   const database = temporaryDatabase();
   const clock = new ManualClock();

@@ -97,6 +97,20 @@ test('after a failed sync, nothing is written until the WAL is empty and the dis
   expect(other.prepare('select trace_id from events').pluck().all()).toEqual(['first', 'second', 'third']);
 });
 
+test('a request that is withdrawn while the writer tries the disk gets no lock', () => {
+  const lock = new BorrowedLock();
+  const answers: string[] = [];
+  lock.writerBegins(() => {});
+  lock.later(() => answers.push('granted'));
+  const mayWrite = () => {
+    // As the app does when it has waited for too long: the second number says whether the lock is requested.
+    Atomics.store(lock.memory, 1, 0);
+    return true;
+  };
+  answerRequest(lock.memory, mayWrite, () => answers.push('answered'));
+  expect(answers).toEqual([]);
+});
+
 test('the writer learns of a disk that fails in a write of the app, and the app of one that has failed', () => {
   const lock = new BorrowedLock();
   let mayWrite = true;
