@@ -8,24 +8,18 @@ import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, secret } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { Logs } from '../support/logs.ts';
-import { testDatabase } from '../support/postgres.ts';
+import { behindProxy, testDatabase } from '../support/postgres.ts';
 import { createReceiver } from '../support/public.ts';
 import { deliverUntilTaken } from '../support/receiver.ts';
-import { TcpProxy } from '../support/tcp-proxy.ts';
 
 /** Nobody listens there. */
 const closed = 1;
 
 test('a database that is down is asked a few times in each pause, however long it is down', async () => {
-  const { connectionString, schema } = await testDatabase();
-  const proxy = await TcpProxy.start();
-  onTestFinished(() => proxy.close());
-  const url = new URL(connectionString);
-  const port = Number(url.port);
-  proxy.target = port;
-  url.port = String(proxy.port);
+  const { connectionString: direct, schema } = await testDatabase();
+  const { proxy, connectionString } = await behindProxy(direct);
   const [logs, gate, clock] = [new Logs(), new Gate(), new ManualClock()];
-  const database = postgres({ connectionString: url.href, schema });
+  const database = postgres({ connectionString, schema });
   const receiver = createReceiver({ secrets: secret, database, clock, logger: logs.logger });
   onTestFinished(() => receiver.stop({ drain: 0 }));
   receiver.on('*', () => gate.pass());
@@ -46,6 +40,6 @@ test('a database that is down is asked a few times in each pause, however long i
   }
   expect(Math.max(...tries)).toBeLessThan(25);
 
-  proxy.target = port;
+  proxy.target = Number(new URL(direct).port);
   await expect.poll(clock.passing(() => logs.of('run_done').length)).toBe(1);
 });

@@ -9,10 +9,9 @@ import { postgres } from '../../src/store/postgres/index.ts';
 import { bodyOf, deliver, secret } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { Logs } from '../support/logs.ts';
-import { ownPostgres, testDatabase, withClient } from '../support/postgres.ts';
+import { behindProxy, ownPostgres, testDatabase, withClient } from '../support/postgres.ts';
 import { createReceiver } from '../support/public.ts';
 import { losesStandby } from '../support/synchronous-standby.ts';
-import { TcpProxy } from '../support/tcp-proxy.ts';
 
 interface Inbox {
   readonly connectionString: string;
@@ -308,12 +307,8 @@ async function throughProxy(): Promise<{
   readonly silence: () => ReturnType<Fail>;
 }> {
   const server = await ownPostgres();
-  const proxy = await TcpProxy.start();
-  onTestFinished(() => proxy.close());
-  proxy.target = server.port;
-  const url = new URL(server.url);
-  url.port = String(proxy.port);
-  return { connectionString: url.href, silence: async () => proxy.silence() };
+  const { proxy, connectionString } = await behindProxy(server.url);
+  return { connectionString, silence: async () => proxy.silence() };
 }
 
 /** Delivers before, during and after a failure, and expects each event to have its one effect. */

@@ -10,6 +10,7 @@ import { askAtDoor } from './door.ts';
 import { installedPrograms, programsPackage } from './postgres-programs.ts';
 import { PostgresSchemas } from './postgres-schemas.ts';
 import { type PostgresOptions, type PostgresServer, startPostgres } from './postgres-server.ts';
+import { TcpProxy } from './tcp-proxy.ts';
 
 /** The server that all tests share. */
 export interface SharedPostgres {
@@ -61,6 +62,18 @@ export async function testDatabase(): Promise<SharedPostgres & { readonly schema
   const postgres = await postgresForTests();
   if ('missing' in postgres) return skipTest(postgres.missing);
   return { ...postgres, schema: postgres.newSchema() };
+}
+
+/** A proxy in front of a server, until the running test ends, and how to connect through it. */
+export async function behindProxy(
+  connectionString: string,
+): Promise<{ readonly proxy: TcpProxy; readonly connectionString: string }> {
+  const proxy = await TcpProxy.start();
+  onTestFinished(() => proxy.close());
+  const url = new URL(connectionString);
+  proxy.target = Number(url.port);
+  url.port = String(proxy.port);
+  return { proxy, connectionString: url.href };
 }
 
 /** A server for the running test alone, until it ends. Skips the test if the programs are missing. */

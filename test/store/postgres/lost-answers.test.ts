@@ -16,8 +16,7 @@ import {
 } from '../parts.ts';
 import { rollbackTimeout } from '../../../src/store/postgres/connection/transaction.ts';
 import { ManualClock } from '../../support/clock.ts';
-import { testDatabase, withClient } from '../../support/postgres.ts';
-import { TcpProxy } from '../../support/tcp-proxy.ts';
+import { behindProxy, testDatabase, withClient } from '../../support/postgres.ts';
 import { openedOnPool } from './opened-postgres.ts';
 import { openedAt } from './shared-inbox.ts';
 
@@ -123,13 +122,9 @@ test(
   { tags: 'long' },
   async () => {
     const { connectionString, schema } = await testDatabase();
-    const proxy = await TcpProxy.start();
-    onTestFinished(() => proxy.close());
-    const url = new URL(connectionString);
-    proxy.target = Number(url.port);
-    url.port = String(proxy.port);
+    const { proxy, connectionString: throughProxy } = await behindProxy(connectionString);
     const clock = new ManualClock(presentTime);
-    const store = await openedAt(url.href, schema, clock);
+    const store = await openedAt(throughProxy, schema, clock);
     const run = await claimedRun(store, eventOf('a'));
     let backend: number | undefined;
     const settled = store.settleWith(run, endOf(done), async (tx) => {

@@ -1,10 +1,9 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { workConnections } from '../../../src/store/postgres/connection/target.ts';
 import { deadAfter } from '../../../src/store/postgres/work/processes.ts';
 import { heartbeatInterval } from '../../../src/store/timeouts.ts';
-import { ownPostgres, testDatabase, withClient } from '../../support/postgres.ts';
+import { behindProxy, ownPostgres, testDatabase, withClient } from '../../support/postgres.ts';
 import { losesStandby, waitingForStandby } from '../../support/synchronous-standby.ts';
-import { TcpProxy } from '../../support/tcp-proxy.ts';
 import {
   type AnyStore,
   claimDue,
@@ -66,12 +65,8 @@ describe('what a process had claimed', () => {
     { tags: 'long' },
     async () => {
       const { connectionString, schema } = await testDatabase();
-      const proxy = await TcpProxy.start();
-      onTestFinished(() => proxy.close());
-      const url = new URL(connectionString);
-      proxy.target = Number(url.port);
-      url.port = String(proxy.port);
-      const behind = await openedAt(url.href, schema);
+      const { proxy, connectionString: throughProxy } = await behindProxy(connectionString);
+      const behind = await openedAt(throughProxy, schema);
       const other = await openedAt(connectionString, schema);
       expect(await behind.record(eventOf('a'), true).claimed).toMatchObject({ traceId: 'a' });
       await behind.keepAlive();
