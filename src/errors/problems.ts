@@ -165,7 +165,7 @@ export const problems = {
   node_too_old: (d: { found: string }) =>
     `Ringback needs Node 22.14 or later (Node-API 10), but runs on Node ${d.found}, where its database ` +
     'driver would end the process. Install a current version of Node.',
-  database_unreadable: (d: { database: string; cause: string; fix?: string }) =>
+  database_unreadable: (d: { database: string; cause: string; fix?: string | undefined }) =>
     `The database ${d.database} should be a SQLite file that this process can read and write, but: ${d.cause}. ` +
     (d.fix ?? 'Check the path and its permissions, or set another database.'),
   database_unreachable: (d: { database: string; cause: string; fix?: string }) =>

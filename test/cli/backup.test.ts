@@ -1,4 +1,7 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
@@ -22,6 +25,13 @@ async function during<T>(work: Promise<T>, act: (count: number) => Promise<unkno
   const result = work.finally(() => over.abort());
   for (let count = 0; !over.signal.aborted; count += 1) await act(count);
   return result;
+}
+
+/** The id of a process that has ended. */
+async function endedProcess(): Promise<number | undefined> {
+  const ended = spawn(process.execPath, ['--version']);
+  await once(ended, 'close');
+  return ended.pid;
 }
 
 describe('backup', () => {
@@ -135,6 +145,23 @@ describe('backup', () => {
     },
   );
 
+  it('removes what copies have left that were killed on this machine, and nothing else', async () => {
+    const dead = await endedProcess();
+    const left = (name: string, pid: number | undefined, host: string) =>
+      `${name}.${pid}@${host}.0123abcd.partial`;
+    const others = [
+      left('copy.db', process.ppid, hostname()),
+      left('copy.db', dead, `not-${hostname()}`),
+      'copy.db.partial',
+    ];
+    const abandoned = [left('copy.db', dead, hostname()), left('yesterday.db', dead, hostname())];
+    const cwd = folder(Object.fromEntries([...others, ...abandoned].map((name) => [name, 'left'])));
+    await serve([], { cwd }).url();
+    expect(await ringback(['backup', 'copy.db'], { cwd })).toMatchObject({ code: 0, stderr: '' });
+    const names = readdirSync(cwd).filter((name) => !name.startsWith('ringback.db'));
+    expect(names.toSorted()).toEqual([...others, 'copy.db'].toSorted());
+  });
+
   it('does not offer a URL in its help, because it refuses one', async () => {
     const { stdout } = await ringback(['backup', '--help']);
     expect(stdout).toContain('--database <file>');
@@ -147,6 +174,10 @@ describe('backup', () => {
     expect(missing.code).toBe(1);
     expect(missing.stderr).toMatch(/there is no such file/);
     expect(readdirSync(cwd)).toEqual([]);
+    symlinkSync('ringback.db', join(cwd, 'ringback.db'));
+    const loop = await ringback(['backup', 'copy.db'], { cwd });
+    expect(loop.stderr).toMatch(/but: too many symbolic links/);
+    rmSync(join(cwd, 'ringback.db'));
     const elsewhere = await ringback(['backup', 'copy.db', '--database', 'postgres://nowhere.invalid/app'], {
       cwd,
     });

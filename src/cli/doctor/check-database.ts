@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { RingbackError } from '../../errors/errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
-import { openingCause } from '../../store/sqlite/connection/connection.ts';
+import { openingCause, openingFix } from '../../store/sqlite/connection/connection.ts';
 import { examineDatabase } from '../../store/sqlite/connection/examination.ts';
 import { schemaVersion } from '../../store/sqlite/connection/migrations/migrate.ts';
 import type { StoreCounts } from '../../store/store.ts';
@@ -36,7 +36,8 @@ function refused(file: string, error: unknown): Finding {
   return finding(
     'database',
     'wrong',
-    `${file} can't be opened for writing: ${openingCause(error)}. Check the path and its permissions.`,
+    `${file} can't be opened for writing: ${openingCause(error)}. ` +
+      (openingFix(error) ?? 'Check the path and its permissions.'),
   );
 }
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { pino } from 'pino';
 import { configError, ringbackError } from '../../errors/errors.ts';
 import { systemClock } from '../../kit/clock.ts';
@@ -54,17 +53,17 @@ export async function requireInbox(database: string): Promise<void> {
 export async function isExistingInbox(database: string): Promise<boolean> {
   const target = readTarget(database);
   if (target) return holdsInbox(target, systemClock);
-  return existsSync(database) && whyNoInbox(database) === undefined;
+  return whyNoInbox(database) === undefined;
 }
 
 function requireFile(file: string): void {
-  const cause = existsSync(file) ? whyNoInbox(file) : 'there is no such file';
-  if (cause === undefined) return;
-  throw ringbackError('database_unreadable', {
-    database: file,
+  const problem = whyNoInbox(file);
+  if (problem === undefined) return;
+  const {
     cause,
-    fix: "Check the path and its permissions, or set --database to the receiver's file or URL.",
-  });
+    fix = "Check the path and its permissions, or set --database to the receiver's file or URL.",
+  } = problem;
+  throw ringbackError('database_unreadable', { database: file, cause, fix });
 }
 
 /** Opens an inbox without a receiver: no handler runs, and retention removes nothing. */

@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
@@ -173,6 +181,19 @@ describe('opening', () => {
     await script.kill();
   });
 
+  test('a damaged file is refused, and is to be restored', async () => {
+    const database = temporaryDatabase();
+    const { receiver: before } = await started({ database });
+    await before.stop();
+    truncateSync(database, 8_192);
+    await expect(made({ database }).receiver.start()).rejects.toMatchObject({
+      code: 'database_unreadable',
+      message: expect.stringContaining(
+        'but: it is damaged (database disk image is malformed). Restore it from a backup.',
+      ),
+    });
+  });
+
   test(
     'a file that another process has locked for itself is refused in a sentence, in the end',
     { tags: 'long' },
@@ -187,7 +208,9 @@ describe('opening', () => {
       const { receiver } = made({ database });
       await expect(receiver.start()).rejects.toMatchObject({
         code: 'database_unreadable',
-        message: expect.stringContaining('another process has locked it, such as a sandbox or a tool.'),
+        message: expect.stringMatching(
+          /another process has locked it, such as a sandbox or a tool\. Stop that process/,
+        ),
       });
     },
   );

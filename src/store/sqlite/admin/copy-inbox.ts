@@ -1,10 +1,20 @@
 import Database from 'better-sqlite3';
-import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
 import { ringbackError } from '../../../errors/errors.ts';
 import { codeOf } from '../../../kit/error-text.ts';
-import { openingCause } from '../connection/connection.ts';
+import { openingCause, openingFix } from '../connection/connection.ts';
 import { whyNoInbox } from '../connection/why-no-inbox.ts';
 
 /** What to do if a temporary copy can't be made. */
@@ -22,9 +32,10 @@ export const temporaryFix = 'Set TMPDIR to a folder that you may write to, and t
  */
 export function copyInbox(file: string, to: string, fix?: string): void {
   // Of this copy alone: another one to the same name may be in progress.
-  const partial = `${to}.${randomUUID()}.partial`;
+  const partial = `${to}.${process.pid}@${hostname()}.${randomBytes(4).toString('hex')}.partial`;
   try {
     refuseTaken(to);
+    removeAbandoned(dirname(to));
     // Only its owner may read the copy, because it holds transcripts and phone numbers.
     closeSync(openSync(partial, 'wx', 0o600));
     fill(partial, file);
@@ -34,7 +45,25 @@ export function copyInbox(file: string, to: string, fix?: string): void {
     sync(dirname(to));
   } catch (error) {
     removeIfPossible(partial);
-    throw ringbackError('backup_failed', { to, cause: copyCause(error), fix });
+    throw ringbackError('backup_failed', { to, cause: copyCause(error), fix: fix ?? openingFix(error) });
+  }
+}
+
+/** Removes the parts of copies that were killed on this machine: they hold personal data, and take up space. */
+function removeAbandoned(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const [, process, host] = /\.(\d+)@(.+)\.[\da-f]{8}\.partial$/.exec(name) ?? [];
+    if (host === hostname() && !isRunning(Number(process))) removeIfPossible(join(folder, name));
+  }
+}
+
+/** Whether another process has this id. This one has not begun its copy yet. */
+function isRunning(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
   }
 }
 
@@ -56,7 +85,7 @@ function fill(copy: string, file: string): void {
     database.close();
   }
   const found = whyNoInbox(copy);
-  if (found !== undefined) throw new Error(found);
+  if (found !== undefined) throw new Error(found.cause);
 }
 
 /** If this fails, the copy has failed for the same reason, which is reported. */

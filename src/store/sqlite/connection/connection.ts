@@ -35,10 +35,7 @@ export function openDatabase(file: string): Database.Database {
 
 /** The error that says why a file can't be opened. */
 export function toProblem(error: unknown, file: string): RingbackError {
-  return (
-    problemOf(error, file) ??
-    ringbackError('database_unreadable', { database: file, cause: openingCause(error) })
-  );
+  return problemOf(error, file) ?? unreadable(error, file);
 }
 
 /** The problem behind a driver's error, if it is the disk, the file or its lock; undefined for other errors. */
@@ -46,9 +43,15 @@ export function problemOf(error: unknown, file: string): RingbackError | undefin
   if (error instanceof RingbackError) return error;
   if (isDiskFull(error) || (isDiskError(error) && !hasRoom(file)))
     return ringbackError('database_full', { database: file });
-  return isReadOnly(error) || isDiskError(error) || isLocked(error)
-    ? ringbackError('database_unreadable', { database: file, cause: openingCause(error) })
-    : undefined;
+  return isReadOnly(error) || isDiskError(error) || isLocked(error) ? unreadable(error, file) : undefined;
+}
+
+function unreadable(error: unknown, file: string): RingbackError {
+  return ringbackError('database_unreadable', {
+    database: file,
+    cause: openingCause(error),
+    fix: openingFix(error),
+  });
 }
 
 /** Asked because SQLite reports a lack of room for the index of the WAL as an I/O error. */
@@ -69,8 +72,15 @@ export function openingCause(error: unknown): string {
   // SQLite reports the same for a file that it can't open and for one that it can't create.
   if (isOfKind(error, 'SQLITE_CANTOPEN'))
     return 'it is a folder, or this process may not open it, or not write to the folder that it is in';
+  if (isDamaged(error)) return `it is damaged (${messageOf(error)})`;
   if (isOfStatement(error)) return `it differs from the inbox of this version (${messageOf(error)})`;
   return isReadOnly(error) ? 'it, its WAL (-wal, -shm) or their folder is read-only' : messageOf(error);
+}
+
+/** What to do about such a file; undefined if its path and its permissions should be checked. */
+export function openingFix(error: unknown): string | undefined {
+  if (isLocked(error)) return 'Stop that process, or wait until it has finished, then try again.';
+  return isDamaged(error) ? 'Restore it from a backup.' : undefined;
 }
 
 /**
@@ -151,6 +161,10 @@ export function isDiskFailure(error: unknown): boolean {
 /** Whether the file, or the folder of its WAL, can only be read. */
 export function isReadOnly(error: unknown): boolean {
   return isOfKind(error, 'SQLITE_READONLY');
+}
+
+function isDamaged(error: unknown): boolean {
+  return isOfKind(error, 'SQLITE_CORRUPT');
 }
 
 /** Whether a statement itself failed, for example because it names a missing table. */
