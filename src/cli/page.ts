@@ -10,7 +10,7 @@ import { argument } from './arguments.ts';
 import { databaseOption, expected, readEnvironment, readPort } from './environment.ts';
 import { asUsage } from './failure.ts';
 import { existingInbox } from './inbox/existing-inbox.ts';
-import { lookingReceiver } from './app/receiver-beside.ts';
+import { loadSecrets, lookingReceiver } from './app/receiver-beside.ts';
 import { stopSignal } from './signals.ts';
 import { keepConsoleOffStdout, remark } from './stderr.ts';
 
@@ -54,6 +54,7 @@ async function show(flags: PageFlags): Promise<void> {
   const { receiver, canVerify } = lookingReceiver(database, environment, app?.options);
   await app?.register(receiver);
   await internalsOf(receiver).lifecycle.openInbox();
+  if (canVerify) await loadSecrets(receiver);
   const isOffered = (action: Action): boolean =>
     action === 'replay' ? app !== undefined : action !== 'quarantine' || canVerify;
   const access = actions.filter(isOffered);

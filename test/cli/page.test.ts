@@ -133,6 +133,25 @@ describe('page', () => {
     expect(await answer.json()).toMatchObject({ released: 1 });
   });
 
+  it(
+    'checks what is in quarantine at the first look, with secrets that take a while',
+    { tags: 'long' },
+    async () => {
+      const app = `export const options = {
+      secrets: () => new Promise((resolve) => setTimeout(resolve, 700, ['${secret}'])),
+    };
+    export default () => {};`;
+      const cwd = folder({ 'slow.mjs': app });
+      const receiving = serve([], { cwd, env: { RINGBACK_SECRETS: otherSecret } });
+      const delivery = buildDelivery('call-ended', { secret });
+      expect((await deliverTo(`${await receiving.url()}/webhooks`, delivery)).status).toBe(401);
+      const running = new HostedCommand(['page', '--app', 'slow.mjs'], { cwd });
+      const url = (await running.line('http://127.0.0.1')).trim();
+      const answer = await fetch(`${url}api/quarantine/1/signature`);
+      expect(await answer.json()).toMatchObject({ status: 'verifies' });
+    },
+  );
+
   it('refuses what holds no inbox, in a sentence', async () => {
     const { code, stderr } = await ringback(['page', '--database', 'elsewhere.db']);
     expect(code).toBe(1);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AppOptions } from '../../receiver/options.ts';
-import { type Receiver, createReceiver } from '../../receiver/receiver.ts';
+import { type Receiver, createReceiver, internalsOf } from '../../receiver/receiver.ts';
 import type { Store } from '../../store/store.ts';
 import { receiverOptions } from './app-options.ts';
 import type { Environment } from '../environment.ts';
@@ -35,4 +35,14 @@ export function lookingReceiver(
   // Without secrets, a receiver needs `headers` to be created; it takes no deliveries here, so their value is random.
   const options = canVerify ? app : { ...app, headers: { 'x-ringback-look': randomUUID() } };
   return { receiver: receiverBeside(database, environment, options), canVerify };
+}
+
+/**
+ * Gets the secrets of such a receiver, which wasn't started: a function that gives them may take longer than a look
+ * waits for it. The inbox can be looked at even if it gives none.
+ */
+export async function loadSecrets(receiver: Receiver): Promise<void> {
+  await internalsOf(receiver)
+    .parts.authenticator.load()
+    .catch(() => {});
 }

@@ -8,8 +8,7 @@ import {
   quarantineReasons,
 } from '../../operate/quarantine.ts';
 import { deliveryIdArgument, oneOf } from '../arguments.ts';
-import { internalsOf } from '../../receiver/receiver.ts';
-import { lookingReceiver } from '../app/receiver-beside.ts';
+import { loadSecrets, lookingReceiver } from '../app/receiver-beside.ts';
 import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
 import type { Account } from '../../operate/audit.ts';
@@ -82,11 +81,7 @@ async function wholeDelivery(id: number, flags: BesideServeFlags & Account): Pro
   const { receiver, canVerify } = lookingReceiver(database, environment, options);
   return withOpened(receiver, async () => {
     const { quarantine, audit } = receiver;
-    // A function that gives the secrets may take a while. The delivery is shown even if it gives none.
-    if (canVerify)
-      await internalsOf(receiver)
-        .parts.authenticator.load()
-        .catch(() => {});
+    if (canVerify) await loadSecrets(receiver);
     const delivery = await quarantine.get(id);
     if (delivery === undefined) throw ringbackError('quarantine_unknown', { id });
     await audit.recordLook(`delivery ${id}`, accountOf(flags).by);
