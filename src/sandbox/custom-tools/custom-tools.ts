@@ -1,6 +1,5 @@
-import type { Statement } from 'better-sqlite3';
 import { z } from 'zod';
-import { type Database, type Page, pageOf } from '../database.ts';
+import { type Connection, type Database, type Page, pageOf } from '../database.ts';
 import { isoTime } from '../model.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -84,14 +83,7 @@ export interface ToolOwner {
   readonly agentId: string;
 }
 
-interface ToolKey extends ToolOwner {
-  readonly toolId: string;
-}
-
-interface ToolChange {
-  readonly body: string;
-  readonly now: number;
-}
+type Values = Readonly<Record<string, string | number>>;
 
 interface ToolRow {
   readonly position: number;
@@ -121,60 +113,54 @@ const one = `${ofOwner} and tool_id = @toolId`;
 
 /** The custom tools of every agent. */
 export class CustomTools {
-  readonly #insert: Statement<[ToolKey & ToolChange], ToolRow>;
-  readonly #find: Statement<[ToolKey], ToolRow>;
-  readonly #list: Statement<[ToolOwner & { readonly after: number; readonly limit: number }], ToolRow>;
-  readonly #update: Statement<[ToolKey & ToolChange], ToolRow>;
-  readonly #delete: Statement<[ToolKey]>;
+  readonly #connection: Connection;
 
   constructor(database: Database) {
     database.create(tables);
-    const { connection } = database;
-    this.#insert = connection.prepare(`
-      insert into custom_tools (organization_id, agent_id, tool_id, body, created_at, updated_at)
-      values (@organizationId, @agentId, @toolId, @body, @now, @now)
-      on conflict do nothing returning ${columns}`);
-    this.#find = connection.prepare(`select ${columns} from custom_tools where ${one}`);
-    this.#list = connection.prepare(`
-      select ${columns} from custom_tools where ${ofOwner} and sequence > @after order by sequence limit @limit`);
-    this.#update = connection.prepare(`
-      update custom_tools set body = @body, updated_at = @now where ${one} returning ${columns}`);
-    this.#delete = connection.prepare(`delete from custom_tools where ${one}`);
+    this.#connection = database.connection;
   }
 
   /** Adds a tool; undefined if the agent already has one with that id. `now` is in milliseconds since 1970. */
   create(owner: ToolOwner, toolId: string, fields: CustomToolFields, now: number): CustomTool | undefined {
-    return writtenTool(this.#insert, { ...owner, toolId, body: JSON.stringify(fields), now });
+    const insert = `insert into custom_tools (organization_id, agent_id, tool_id, body, created_at, updated_at)
+      values (@organizationId, @agentId, @toolId, @body, @now, @now) on conflict do nothing`;
+    return this.#written(insert, { ...owner, toolId, body: JSON.stringify(fields), now });
   }
 
   find(owner: ToolOwner, toolId: string): CustomTool | undefined {
-    const row = this.#find.get({ ...owner, toolId });
+    const [row] = this.#rows(`select ${columns} from custom_tools where ${one}`, { ...owner, toolId });
     return row && customToolOf(row);
   }
 
   /** Lists at most `limit` tools after the sequence number `after`; 0 is before the first. */
   list(owner: ToolOwner, after: number, limit: number): Page<CustomTool> {
-    return pageOf(this.#list.all({ ...owner, after, limit: limit + 1 }), limit, customToolOf);
+    const where = `${ofOwner} and sequence > @after order by sequence limit @limit`;
+    const select = `select ${columns} from custom_tools where ${where}`;
+    return pageOf(this.#rows(select, { ...owner, after, limit: limit + 1 }), limit, customToolOf);
   }
 
   /** Replaces all fields that a client sends; undefined if there is no such tool. */
   replace(owner: ToolOwner, toolId: string, fields: CustomToolFields, now: number): CustomTool | undefined {
-    return writtenTool(this.#update, { ...owner, toolId, body: JSON.stringify(fields), now });
+    const update = `update custom_tools set body = @body, updated_at = @now where ${one}`;
+    return this.#written(update, { ...owner, toolId, body: JSON.stringify(fields), now });
   }
 
   /** Deletes a tool; false if there is no such tool. */
   delete(owner: ToolOwner, toolId: string): boolean {
-    return this.#delete.run({ ...owner, toolId }).changes > 0;
+    return (
+      this.#connection.prepare(`delete from custom_tools where ${one}`).run({ ...owner, toolId }).changes > 0
+    );
   }
-}
 
-/** `all` throws when the commit fails, as on a full disk. `get` stops at the first row and would hide the failure. */
-function writtenTool(
-  statement: Statement<[ToolKey & ToolChange], ToolRow>,
-  change: ToolKey & ToolChange,
-): CustomTool | undefined {
-  const [row] = statement.all(change);
-  return row && customToolOf(row);
+  #written(write: string, change: Values): CustomTool | undefined {
+    const [row] = this.#rows(`${write} returning ${columns}`, change);
+    return row && customToolOf(row);
+  }
+
+  /** `all` throws when a commit fails, as on a full disk. `get` stops at the first row and would hide the failure. */
+  #rows(sql: string, values: Values): readonly ToolRow[] {
+    return this.#connection.prepare<[Values], ToolRow>(sql).all(values);
+  }
 }
 
 /** The platform's fields come last, to replace a client's, such as `created_at`. */

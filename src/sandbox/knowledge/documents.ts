@@ -1,4 +1,3 @@
-import type { Statement } from 'better-sqlite3';
 import { randomUUID } from 'node:crypto';
 import { type Connection, type Database, type Page, pageOf } from '../database.ts';
 import type { DocumentProblem } from './document-problem.ts';
@@ -53,74 +52,40 @@ const maxAttempts = 5;
 /** The documents of all knowledge bases, and the queue of those to process. The tables must exist. */
 export class Documents {
   readonly #connection: Connection;
-  readonly #insert: Statement<[Record<string, unknown>]>;
-  readonly #find: Statement<[string, string], Row>;
-  readonly #list: Statement<[string, number, number], Row>;
-  readonly #delete: Statement<[string]>;
-  readonly #next: Statement<[], Row>;
-  readonly #begin: Statement<[number, number]>;
-  readonly #countAttempt: Statement<[number]>;
-  readonly #content: Statement<[number], Buffer | null>;
-  readonly #settle: Statement<[Record<string, unknown>]>;
-  readonly #isProcessing: Statement<[number]>;
-  readonly #insertChunk: Statement<[number, string, Buffer]>;
-  readonly #deleteChunks: Statement<[number]>;
 
   constructor({ connection }: Database) {
     this.#connection = connection;
-    this.#insert = connection.prepare(`
-      insert into documents (id, knowledge_base_id, name, source, size, content, created_at, updated_at)
-      values (@id, @knowledgeBaseId, @name, @source, @size, @content, @now, @now)`);
-    this.#find = connection.prepare(
-      `select ${columns} from documents where knowledge_base_id = ? and id = ?`,
-    );
-    this.#list = connection.prepare(
-      `select ${columns} from documents where knowledge_base_id = ? and position > ? order by position limit ?`,
-    );
-    this.#delete = connection.prepare('delete from documents where id = ?');
-    this.#next = connection.prepare(
-      `select ${columns} from documents where status = 'queued' order by position limit 1`,
-    );
-    this.#begin = connection.prepare(
-      `update documents set status = 'processing', updated_at = ? where position = ?`,
-    );
-    this.#countAttempt = connection.prepare(
-      'update documents set attempts = attempts + 1 where position = ?',
-    );
-    this.#content = connection
-      .prepare<[number], Buffer | null>('select content from documents where position = ?')
-      .pluck();
-    // The content of the file isn't needed any more.
-    this.#settle = connection.prepare(`
-      update documents set status = @status, problem = @problem, chunk_count = @chunkCount, size = @size,
-        frequencies = @frequencies, content = null, updated_at = @now
-      where position = @position and status = 'processing'`);
-    this.#isProcessing = connection.prepare(
-      `select 1 from documents where position = ? and status = 'processing'`,
-    );
-    this.#insertChunk = connection.prepare('insert into chunks (document, text, vector) values (?, ?, ?)');
-    this.#deleteChunks = connection.prepare('delete from chunks where document = ?');
   }
 
   /** Stores and queues a submission, always as a new document (platform document, Documents). */
   add({ source, content, ...submission }: Submission, now: number): KnowledgeDocument {
     const id = `doc_${randomUUID()}`;
-    this.#insert.run({ ...submission, id, source: JSON.stringify(source), content: content ?? null, now });
+    const insert = this.#connection.prepare(
+      `insert into documents (id, knowledge_base_id, name, source, size, content, created_at, updated_at)
+       values (@id, @knowledgeBaseId, @name, @source, @size, @content, @now, @now)`,
+    );
+    insert.run({ ...submission, id, source: JSON.stringify(source), content: content ?? null, now });
     return this.find(submission.knowledgeBaseId, id) as KnowledgeDocument;
   }
 
   find(knowledgeBaseId: string, id: string): KnowledgeDocument | undefined {
-    const row = this.#find.get(knowledgeBaseId, id);
+    const [row] = this.#rows('knowledge_base_id = ? and id = ?', knowledgeBaseId, id);
     return row && documentOf(row);
   }
 
   list(knowledgeBaseId: string, after: number, size: number): Page<KnowledgeDocument> {
-    return pageOf(this.#list.all(knowledgeBaseId, after, size + 1), size, documentOf);
+    const rows = this.#rows(
+      'knowledge_base_id = ? and position > ? order by position limit ?',
+      knowledgeBaseId,
+      after,
+      size + 1,
+    );
+    return pageOf(rows, size, documentOf);
   }
 
   /** Deletes a document with its chunks, and any processing in progress. */
   delete({ id }: KnowledgeDocument): void {
-    this.#delete.run(id);
+    this.#connection.prepare('delete from documents where id = ?').run(id);
   }
 
   /**
@@ -151,39 +116,45 @@ export class Documents {
 
   /** Begins the longest-waiting document; undefined if none waits. */
   begin(now: number): KnowledgeDocument | undefined {
-    const row = this.#next.get();
+    const [row] = this.#rows(`status = 'queued' order by position limit 1`);
     if (!row) return undefined;
-    this.#begin.run(now, row.position);
+    this.#connection
+      .prepare(`update documents set status = 'processing', updated_at = ? where position = ?`)
+      .run(now, row.position);
     return documentOf(row);
   }
 
   /** Called when the processing thread takes a document: one that still waits can't crash the process. */
   countAttempt({ position }: KnowledgeDocument): void {
-    this.#countAttempt.run(position);
+    this.#connection.prepare('update documents set attempts = attempts + 1 where position = ?').run(position);
   }
 
   /** The content of a file; undefined if it was too large to be stored. */
   contentOf({ position }: KnowledgeDocument): Uint8Array<ArrayBuffer> | undefined {
-    const content = this.#content.get(position);
+    const content = this.#connection
+      .prepare<[number], Buffer | null>('select content from documents where position = ?')
+      .pluck()
+      .get(position);
     return content ? new Uint8Array(content) : undefined;
   }
 
   /**
-   * Stores some chunks of a document in progress, which searches don't find before it is completed. Returns their ids;
-   * undefined if the document was deleted.
+   * Stores some chunks of a document in progress, which searches don't find before it is completed. Returns whether the
+   * document still exists.
    */
   addChunks(
     { position }: KnowledgeDocument,
     chunks: readonly string[],
     vectors: readonly Float32Array[],
-  ): readonly number[] | undefined {
+  ): boolean {
+    const insert = this.#connection.prepare('insert into chunks (document, text, vector) values (?, ?, ?)');
     return this.#connection.transaction(() => {
-      if (!this.#isProcessing.get(position)) return undefined;
-      return chunks.map((text, index) => {
+      if (this.#rows(`position = ? and status = 'processing'`, position).length === 0) return false;
+      for (const [index, text] of chunks.entries()) {
         const vector = vectors[index] ?? new Float32Array();
-        const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
-        return Number(this.#insertChunk.run(position, text, bytes).lastInsertRowid);
-      });
+        insert.run(position, text, Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength));
+      }
+      return true;
     })();
   }
 
@@ -195,15 +166,30 @@ export class Documents {
     now: number,
   ): boolean {
     const settled = { status: 'completed', problem: null, chunkCount: chunks.length, frequencies };
-    return this.#settle.run({ ...settled, position, size, now }).changes > 0;
+    return this.#settle({ ...settled, position, size, now });
   }
 
   fail({ position, size }: KnowledgeDocument, problem: DocumentProblem, now: number): void {
     const settled = { status: 'failed', problem: JSON.stringify(problem), chunkCount: 0, frequencies: null };
     this.#connection.transaction(() => {
-      const { changes } = this.#settle.run({ ...settled, position, size, now });
-      if (changes > 0) this.#deleteChunks.run(position);
+      if (this.#settle({ ...settled, position, size, now }))
+        this.#connection.prepare('delete from chunks where document = ?').run(position);
     })();
+  }
+
+  #rows(where: string, ...values: readonly (string | number)[]): readonly Row[] {
+    const select = `select ${columns} from documents where ${where}`;
+    return this.#connection.prepare<(string | number)[], Row>(select).all(...values);
+  }
+
+  /** The content of the file isn't needed any more. Returns whether the document still exists. */
+  #settle(settled: Readonly<Record<string, unknown>>): boolean {
+    const update = this.#connection.prepare(
+      `update documents set status = @status, problem = @problem, chunk_count = @chunkCount, size = @size,
+         frequencies = @frequencies, content = null, updated_at = @now
+       where position = @position and status = 'processing'`,
+    );
+    return update.run(settled).changes > 0;
   }
 }
 

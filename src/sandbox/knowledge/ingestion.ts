@@ -103,9 +103,8 @@ export class Ingestion {
       );
       if (!search.takes(document.knowledgeBaseId, processed.vectors)) throw new DocumentFailure(otherVectors);
       const size = materials.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
-      const chunkIds = await this.#storeChunks(document, processed);
-      if (!chunkIds || !documents.complete(document, processed, size, clock.now())) return;
-      search.add(document, chunkIds, processed);
+      const isStored = await this.#storeChunks(document, processed);
+      if (!isStored || !documents.complete(document, processed, size, clock.now())) return;
       logger.debug({ event: 'document_completed', document: document.id }, 'a document was processed');
     } catch (error) {
       // It starts over at the next start.
@@ -124,25 +123,16 @@ export class Ingestion {
     else logger.error({ ...fields, error: messageOf(error) }, 'processing a document failed unexpectedly');
   }
 
-  /** In steps, because storing thousands of chunks would delay answers. Undefined if the document was deleted. */
-  async #storeChunks(
-    document: KnowledgeDocument,
-    { chunks, vectors }: ProcessedDocument,
-  ): Promise<readonly number[] | undefined> {
-    const ids: number[] = [];
+  /** In steps, because storing thousands of chunks would delay answers. False if the document was deleted. */
+  async #storeChunks(document: KnowledgeDocument, { chunks, vectors }: ProcessedDocument): Promise<boolean> {
     for (let start = 0; start < chunks.length; start += chunksAtOnce) {
       const end = start + chunksAtOnce;
-      const stored = this.#parts.documents.addChunks(
-        document,
-        chunks.slice(start, end),
-        vectors.slice(start, end),
-      );
-      if (!stored) return undefined;
-      ids.push(...stored);
+      const { documents } = this.#parts;
+      if (!documents.addChunks(document, chunks.slice(start, end), vectors.slice(start, end))) return false;
       await setImmediate();
       this.#parts.stopping.throwIfAborted();
     }
-    return ids;
+    return true;
   }
 
   async #failOnDemand(): Promise<void> {

@@ -1,6 +1,5 @@
-import type { Statement } from 'better-sqlite3';
 import { randomUUID } from 'node:crypto';
-import { type Database, type Page, pageOf } from '../database.ts';
+import { type Connection, type Database, type Page, pageOf } from '../database.ts';
 import { type Caller, isoTime } from '../model.ts';
 import type { KnowledgeBaseFields, KnowledgeBaseSeed } from './fields.ts';
 
@@ -40,29 +39,12 @@ interface Row {
   readonly failed: number;
 }
 
-type Id = Caller & { readonly id: string };
-
 /** The knowledge bases of every tenant. The tables must exist. */
 export class KnowledgeBases {
-  readonly #insert: Statement<[Record<string, unknown>]>;
-  readonly #find: Statement<[Id], Row>;
-  readonly #body: Statement<[string], string>;
-  readonly #list: Statement<[Caller & { readonly after: number; readonly limit: number }], Row>;
-  readonly #update: Statement<[Id & { readonly body: string }]>;
-  readonly #delete: Statement<[Id]>;
+  readonly #connection: Connection;
 
   constructor({ connection }: Database) {
-    this.#insert = connection.prepare(`
-      insert into knowledge_bases (id, organization_id, user_id, body)
-      values (@id, @organizationId, @userId, @body)`);
-    this.#find = connection.prepare(`select ${columns} from knowledge_bases where id = @id and ${owned}`);
-    this.#body = connection
-      .prepare<[string], string>('select body from knowledge_bases where id = ?')
-      .pluck();
-    this.#list = connection.prepare(`
-      select ${columns} from knowledge_bases where ${owned} and position > @after order by position limit @limit`);
-    this.#update = connection.prepare(`update knowledge_bases set body = @body where id = @id and ${owned}`);
-    this.#delete = connection.prepare(`delete from knowledge_bases where id = @id and ${owned}`);
+    this.#connection = connection;
   }
 
   /** Adds a knowledge base of a seed; `now` is its time if the seed has none, in milliseconds since 1970. */
@@ -90,18 +72,19 @@ export class KnowledgeBases {
 
   /** The knowledge base with that id, if the caller owns it. */
   find({ organizationId, userId }: Caller, id: string): KnowledgeBase | undefined {
-    const row = this.#find.get({ id, organizationId, userId });
+    const [row] = this.#rows(`id = @id and ${owned}`, { id, organizationId, userId });
     return row && knowledgeBaseOf(row);
   }
 
   /** The fields of any tenant's knowledge base. */
   fieldsOf(id: string): KnowledgeBaseFields | undefined {
-    const body = this.#body.get(id);
-    return body === undefined ? undefined : (JSON.parse(body) as StoredKnowledgeBase);
+    const [row] = this.#rows('id = @id', { id });
+    return row && knowledgeBaseOf(row);
   }
 
   list({ organizationId, userId }: Caller, after: number, size: number): Page<KnowledgeBase> {
-    const rows = this.#list.all({ organizationId, userId, after, limit: size + 1 });
+    const where = `${owned} and position > @after order by position limit @limit`;
+    const rows = this.#rows(where, { organizationId, userId, after, limit: size + 1 });
     return pageOf(rows, size, knowledgeBaseOf);
   }
 
@@ -114,18 +97,29 @@ export class KnowledgeBases {
   ): KnowledgeBase {
     const { document_count: _count, status: _status, ...stored } = found;
     const body = { ...stored, ...fields, updated_at: isoTime(now) };
-    this.#update.run({ id: found.id, organizationId, userId, body: JSON.stringify(body) });
+    this.#connection
+      .prepare(`update knowledge_bases set body = @body where id = @id and ${owned}`)
+      .run({ id: found.id, organizationId, userId, body: JSON.stringify(body) });
     return { ...found, ...body };
   }
 
   /** Deletes its documents, too. */
   delete({ organizationId, userId }: Caller, id: string): void {
-    this.#delete.run({ id, organizationId, userId });
+    this.#connection
+      .prepare(`delete from knowledge_bases where id = @id and ${owned}`)
+      .run({ id, organizationId, userId });
   }
 
   #write(stored: StoredKnowledgeBase): void {
     const { id, organization_id: organizationId, user_id: userId } = stored;
-    this.#insert.run({ id, organizationId, userId, body: JSON.stringify(stored) });
+    this.#connection
+      .prepare('insert into knowledge_bases (id, organization_id, user_id, body) values (?, ?, ?, ?)')
+      .run(id, organizationId, userId, JSON.stringify(stored));
+  }
+
+  #rows(where: string, values: Readonly<Record<string, string | number>>): readonly Row[] {
+    const select = `select ${columns} from knowledge_bases where ${where}`;
+    return this.#connection.prepare<[typeof values], Row>(select).all(values);
   }
 }
 
