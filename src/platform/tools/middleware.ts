@@ -110,9 +110,7 @@ async function called(
     if (!response.writableEnded) stop.abort(new ToolRefusal('broken_off'));
   });
   try {
-    return await unlessAborted(signal, async () =>
-      tool.call(await readArguments(request, signal), { signal }),
-    );
+    return await unlessAborted(signal, async () => tool.call(await readArguments(request), { signal }));
   } finally {
     cancel();
   }

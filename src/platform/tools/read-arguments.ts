@@ -16,14 +16,14 @@ interface ParsedRequest extends IncomingMessage {
  * Reads the arguments of a call: the query for GET and DELETE, otherwise the JSON body, which an earlier parser may
  * have read. An empty body means no arguments.
  *
- * @throws ToolRefusal when they can't be read, or are too large; rejects with the reason of the signal
+ * @throws ToolRefusal when they can't be read, or are too large
  */
-export async function readArguments(request: ParsedRequest, signal: AbortSignal): Promise<unknown> {
+export async function readArguments(request: ParsedRequest): Promise<unknown> {
   if (request.method === 'GET' || request.method === 'DELETE') return queryOf(request);
   if (isParsed(request)) return readParsed(request.body);
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') throw new ToolRefusal('encoded');
-  return readJson(await collect(request, signal));
+  return readJson(await collect(request));
 }
 
 /**
@@ -60,37 +60,22 @@ function queryOf({ url = '' }: IncomingMessage): Readonly<Record<string, string 
   );
 }
 
-/** Uses events, not iteration: leaving an iteration early would destroy the socket that the answer needs. */
-function collect(request: IncomingMessage, signal: AbortSignal): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const stop = () => {
-      signal.removeEventListener('abort', onAbort);
-      request.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
-      request.on('error', () => {});
-    };
-    const refuse = (reason: unknown) => {
-      stop();
-      reject(reason instanceof Error ? reason : new ToolRefusal('broken_off'));
-    };
-    // Text if a middleware has set an encoding.
-    const onData = (chunk: Buffer | string) => {
+async function collect(request: IncomingMessage): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    // Leaving another iteration early would destroy the socket that the answer needs.
+    const iteration: AsyncIterable<Buffer | string> = request.iterator({ destroyOnReturn: false });
+    for await (const chunk of iteration) {
+      // Text if a middleware has set an encoding.
       const bytes =
         typeof chunk === 'string' ? Buffer.from(chunk, request.readableEncoding ?? 'utf8') : chunk;
       size += bytes.byteLength;
-      if (size > maxBytes) return refuse(new ToolRefusal('too_large'));
+      if (size > maxBytes) throw new ToolRefusal('too_large');
       chunks.push(bytes);
-    };
-    const onEnd = () => {
-      stop();
-      resolve(Buffer.concat(chunks));
-    };
-    const onBroken = () => refuse(new ToolRefusal('broken_off'));
-    const onAbort = () => refuse(signal.reason);
-
-    if (request.destroyed || request.readableEnded) return request.readableEnded ? onEnd() : onBroken();
-    signal.addEventListener('abort', onAbort);
-    request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
-  });
+    }
+  } catch (error) {
+    throw error instanceof ToolRefusal ? error : new ToolRefusal('broken_off');
+  }
+  return Buffer.concat(chunks);
 }
