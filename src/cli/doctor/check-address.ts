@@ -1,6 +1,6 @@
 import { type RefusalCode, isRefusal } from '../../errors/refusals.ts';
 import { isAddressLiteral } from '../../kit/addresses.ts';
-import { type Finding, finding } from './findings.ts';
+import { type Finding, finding, ok, skipped, warning, wrong } from './findings.ts';
 import { foreignAnswer } from './foreign-answer.ts';
 import type { Answer, Probe } from './probe.ts';
 
@@ -11,25 +11,20 @@ export function checkAddress(url: URL): readonly Finding[] {
 
 function checkProtocol({ protocol }: URL): Finding {
   return protocol === 'https:'
-    ? finding('https', 'ok', 'the address is https')
-    : finding(
-        'https',
-        'wrong',
-        'the address is http, and the platform delivers over HTTPS only: put TLS in front.',
-      );
+    ? ok('https', 'the address is https')
+    : wrong('https', 'the address is http, and the platform delivers over HTTPS only: put TLS in front.');
 }
 
 function checkName({ hostname }: URL): Finding {
   const isOwn = hostname === 'localhost' || hostname.endsWith('.localhost');
   if (isAddressLiteral(hostname) || isOwn || !hostname.includes('.')) {
     const hint = 'use a domain name that the platform can look up.';
-    return finding(
+    return wrong(
       'host',
-      'wrong',
       `${hostname} is not a public domain name, and the platform delivers only to those: ${hint}`,
     );
   }
-  return finding('host', 'ok', `${hostname} is a domain name`);
+  return ok('host', `${hostname} is a domain name`);
 }
 
 /** The stages that an unsigned delivery tests, in a receiver's order. */
@@ -93,20 +88,16 @@ export function checkReceiver(probe: Probe, url: URL): readonly Finding[] {
 function upTo(last: Stage, message: string | undefined, url: URL): readonly Finding[] {
   const end = stages.indexOf(last);
   return stages.map((stage, index) => {
-    if (index > end) return finding(stage, 'skipped', `deliveries do not get this far: see "${last}"`);
-    return index < end || message === undefined ? passed(stage, url) : finding(stage, 'wrong', message);
+    if (index > end) return skipped(stage, `deliveries do not get this far: see "${last}"`);
+    return index < end || message === undefined ? passed(stage, url) : wrong(stage, message);
   });
 }
 
 function passed(stage: Stage, { protocol }: URL): Finding {
-  if (stage !== 'trust proxy' || protocol === 'https:') return finding(stage, 'ok', fine[stage]);
+  if (stage !== 'trust proxy' || protocol === 'https:') return ok(stage, fine[stage]);
   const hint =
     'leave https.required, or --insecure-http, at its default, and let no proxy say https of a request that came over http.';
-  return finding(
-    stage,
-    'warning',
-    `the receiver accepts deliveries over http, which is for development only: ${hint}`,
-  );
+  return warning(stage, `the receiver accepts deliveries over http, which is for development only: ${hint}`);
 }
 
 /** What causes a refusal, and what to do. */
@@ -127,7 +118,7 @@ function strangeAnswer(answer: Answer, url: URL): string {
 function answerTime(latency: number): Finding {
   const check = 'answer time';
   const answered = `answered within ${latency} ms`;
-  if (latency < platformTimeout / 2) return finding(check, 'ok', answered);
+  if (latency < platformTimeout / 2) return ok(check, answered);
   const status = latency < platformTimeout ? 'warning' : 'wrong';
   return finding(
     check,
@@ -144,19 +135,18 @@ const suspicious = 30_000;
 /** Whether this machine's clock agrees with another one: a signed time too far from ours is refused. */
 export function checkClock(probe: Probe | undefined, whose: string): Finding {
   if (probe === undefined)
-    return finding('clock', 'skipped', 'not compared with another clock: set --platform or --url');
+    return skipped('clock', 'not compared with another clock: set --platform or --url');
   const ahead = probe.kind === 'answered' ? probe.ahead : undefined;
-  if (ahead === undefined) return finding('clock', 'skipped', `${whose} did not send a time`);
+  if (ahead === undefined) return skipped('clock', `${whose} did not send a time`);
   const seconds = Math.round(Math.abs(ahead) / 1_000);
   const difference = `${seconds} s ${ahead < 0 ? 'behind' : 'ahead of'} ${whose}`;
   if (Math.abs(ahead) > tolerance) {
-    return finding(
+    return wrong(
       'clock',
-      'wrong',
       `${difference}, so deliveries are refused as too old or too new: synchronize the clock (NTP).`,
     );
   }
   return Math.abs(ahead) > suspicious
-    ? finding('clock', 'warning', `${difference}: synchronize the clock with NTP.`)
-    : finding('clock', 'ok', `agrees with ${whose}`);
+    ? warning('clock', `${difference}: synchronize the clock with NTP.`)
+    : ok('clock', `agrees with ${whose}`);
 }

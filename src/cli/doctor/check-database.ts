@@ -6,17 +6,16 @@ import { openingCause, openingFix } from '../../store/sqlite/connection/connecti
 import { examineDatabase } from '../../store/sqlite/connection/examination.ts';
 import { schemaVersion } from '../../store/sqlite/connection/migrations/migrate.ts';
 import type { StoreCounts } from '../../store/store.ts';
-import { type Finding, finding } from './findings.ts';
+import { type Finding, finding, ok, skipped, warning, wrong } from './findings.ts';
 
 /** Whether the inbox can be opened and written, and what is in it. */
 export function checkDatabase(file: string): readonly Finding[] {
-  if (file === ':memory:')
-    return [finding('database', 'warning', ':memory: keeps nothing: set --database to a file.')];
+  if (file === ':memory:') return [warning('database', ':memory: keeps nothing: set --database to a file.')];
   if (!existsSync(file)) return [checkFolder(dirname(resolve(file)), file)];
   try {
     const { schema, counts } = examineDatabase(file);
     if (schema > schemaVersion) return [newer(file, schema)];
-    const opened = finding('database', 'ok', `${file} can be written`);
+    const opened = ok('database', `${file} can be written`);
     return counts ? [opened, inboxFinding(counts)] : [opened];
   } catch (error) {
     return [refused(file, error)];
@@ -24,18 +23,16 @@ export function checkDatabase(file: string): readonly Finding[] {
 }
 
 function newer(file: string, schema: number): Finding {
-  return finding(
+  return wrong(
     'database',
-    'wrong',
     `${file} was written by a newer version of Ringback (schema version ${schema}): run that one.`,
   );
 }
 
 function refused(file: string, error: unknown): Finding {
-  if (error instanceof RingbackError) return finding('database', 'wrong', error.message);
-  return finding(
+  if (error instanceof RingbackError) return wrong('database', error.message);
+  return wrong(
     'database',
-    'wrong',
     `${file} can't be opened for writing: ${openingCause(error)}. ` +
       (openingFix(error) ?? 'Check the path and its permissions.'),
   );
@@ -44,11 +41,10 @@ function refused(file: string, error: unknown): Finding {
 function checkFolder(folder: string, file: string): Finding {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
-    return finding('database', 'ok', `${file} does not exist yet, and can be created`);
+    return ok('database', `${file} does not exist yet, and can be created`);
   } catch (error) {
-    return finding(
+    return wrong(
       'database',
-      'wrong',
       `${file} can't be created: ${messageOf(error)}. Create the folder, or set --database.`,
     );
   }
@@ -102,34 +98,32 @@ const doubtful: ReadonlyMap<number, string> = new Map([
 
 /** Whether the inbox is on a local disk, as far as the system reports. */
 export function checkDisk(file: string): Finding {
-  if (file === ':memory:') return finding('disk', 'skipped', 'there is no file');
+  if (file === ':memory:') return skipped('disk', 'there is no file');
   if (process.platform !== 'linux') {
-    return finding(
+    return skipped(
       'disk',
-      'skipped',
       `can't be determined on ${process.platform}: it should be a local disk of this machine`,
     );
   }
   try {
     return fileSystemFinding(typeAt(file));
   } catch (error) {
-    return finding('disk', 'skipped', `can't be determined: ${messageOf(error)}`);
+    return skipped('disk', `can't be determined: ${messageOf(error)}`);
   }
 }
 
 export function fileSystemFinding(type: number): Finding {
   const network = networks.get(type);
   if (network !== undefined) {
-    return finding(
+    return wrong(
       'disk',
-      'wrong',
       `the database is on a network volume (${network}): put it on a disk of this machine.`,
     );
   }
   const doubt = doubtful.get(type);
   return doubt === undefined
-    ? finding('disk', 'ok', 'the database is on a disk of this machine')
-    : finding('disk', 'warning', `the database is on ${doubt}.`);
+    ? ok('disk', 'the database is on a disk of this machine')
+    : warning('disk', `the database is on ${doubt}.`);
 }
 
 function typeAt(file: string): number {

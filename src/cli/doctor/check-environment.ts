@@ -3,7 +3,7 @@ import { messageOf } from '../../kit/error-text.ts';
 import { fingerprint, prepareSecrets } from '../../signature/secrets.ts';
 import type { Environment } from '../environment.ts';
 import { hasSecrets, secretsOf } from '../secrets.ts';
-import { type Finding, finding } from './findings.ts';
+import { type Finding, finding, ok, warning, wrong } from './findings.ts';
 
 /** The oldest Node that Ringback runs on. */
 const needed = [22, 14] as const;
@@ -13,10 +13,9 @@ export function checkNode(version: string = process.versions.node): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isEnough = major > needed[0] || (major === needed[0] && minor >= needed[1]);
   return isEnough
-    ? finding('node', 'ok', `Node ${version}`)
-    : finding(
+    ? ok('node', `Node ${version}`)
+    : wrong(
         'node',
-        'wrong',
         `Node ${version}, but Ringback needs ${needed.join('.')} or later: install a current one.`,
       );
 }
@@ -26,7 +25,7 @@ export function checkSecrets(environment: Environment): Finding {
   if (!hasSecrets(environment)) {
     const hint =
       'run the doctor with the environment of the receiver, unless your app gives it the secret itself.';
-    return finding('secret', 'warning', `neither RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE is set: ${hint}`);
+    return warning('secret', `neither RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE is set: ${hint}`);
   }
   try {
     const given = secretsOf(environment);
@@ -34,7 +33,7 @@ export function checkSecrets(environment: Environment): Finding {
     prepareSecrets(secrets);
     return finding('secret', ...judged(secrets, environment.RINGBACK_SECRETS_FILE));
   } catch (error) {
-    return finding('secret', 'wrong', messageOf(error));
+    return wrong('secret', messageOf(error));
   }
 }
 

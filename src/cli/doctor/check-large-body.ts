@@ -1,7 +1,7 @@
 /** Whether a body of the receiver's maximum size reaches it, and if not, who refuses it. */
 import { isRefusal } from '../../errors/refusals.ts';
 import { platformTimeout, refusalMessage } from './check-address.ts';
-import { type Finding, finding } from './findings.ts';
+import { type Finding, ok, skipped, warning, wrong } from './findings.ts';
 import { foreignAnswer, limiterHeaderOf, whoAnswered } from './foreign-answer.ts';
 import { type Probe, largeTimeout } from './probe.ts';
 
@@ -16,31 +16,29 @@ export function isByReceiver(probe: Probe): boolean {
 }
 
 /** The finding when not even a small body reaches a receiver. */
-export const notSent = finding(check, 'skipped', 'deliveries do not get this far: see "reachable"');
+export const notSent = skipped(check, 'deliveries do not get this far: see "reachable"');
 
 /** The finding from the answer to a large body, compared to a receiver's answer to a small one. */
 export function checkLargeBody(large: Probe, small: Probe, bytes: number): Finding {
   const body = `a body of ${inWords(bytes)}`;
-  if (large.kind === 'failed') return finding(check, 'wrong', unanswered(body, large.cause));
+  if (large.kind === 'failed') return wrong(check, unanswered(body, large.cause));
   const { status, code, latency } = large;
-  if (!isRefusal(code, status)) return finding(check, 'wrong', byAnother(large, body));
+  if (!isRefusal(code, status)) return wrong(check, byAnother(large, body));
   if (code === 'too_large') {
-    return finding(
+    return warning(
       check,
-      'warning',
       `the receiver itself refuses ${body}, so its limits.body is smaller: pass that size in --body, to check what is in front.`,
     );
   }
   if (code === 'timeout' || code === 'unavailable') {
-    return finding(check, 'wrong', `${reached[code]} ${body}: ${hints[code]}`);
+    return wrong(check, `${reached[code]} ${body}: ${hints[code]}`);
   }
   if (small.kind !== 'answered' || code !== small.code) {
-    return finding(check, 'wrong', `${body} is refused although a small one is not: ${refusalMessage(code)}`);
+    return wrong(check, `${body} is refused although a small one is not: ${refusalMessage(code)}`);
   }
-  if (latency < platformTimeout) return finding(check, 'ok', `${body} gets as far as a small one`);
-  return finding(
+  if (latency < platformTimeout) return ok(check, `${body} gets as far as a small one`);
+  return warning(
     check,
-    'warning',
     `${body} gets as far as a small one, but was answered within ${latency} ms, and the platform waits for ` +
       `${platformTimeout} ms: something in front buffers it, or the connection from here is slow.`,
   );
@@ -84,7 +82,7 @@ export function checkLimiter(probes: readonly (Probe | undefined)[]): readonly F
   const message =
     `a rate limiter in front of the receiver counts deliveries (the header ${header}): a delivery that it refuses with 429 ` +
     'may be lost. Exempt this path from it, or mount the receiver before it.';
-  return [finding('rate limiter', 'warning', message)];
+  return [warning('rate limiter', message)];
 }
 
 /** A size in words: `5 MB`, `100 KB`. */

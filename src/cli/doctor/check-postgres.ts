@@ -11,7 +11,7 @@ import { isSuitable, keepsAllTexts } from '../../store/postgres/connection/suita
 import { schemaVersion } from '../../store/postgres/connection/migrations/index.ts';
 import type { PostgresTarget } from '../../store/postgres/connection/target.ts';
 import { inboxFinding } from './check-database.ts';
-import { type Finding, finding } from './findings.ts';
+import { type Finding, ok, warning, wrong } from './findings.ts';
 
 /** More dead tuples than this, and more than live ones, mean that vacuum doesn't keep up. */
 const manyDead = 50_000;
@@ -40,34 +40,28 @@ export async function checkPostgres(target: PostgresTarget, clock: Clock): Promi
     ];
   } catch (error) {
     if (!(error instanceof RingbackError)) throw error;
-    return [finding('database', 'wrong', error.message)];
+    return [wrong('database', error.message)];
   }
 }
 
 function databaseFinding({ name, server, schema, missingPermissions }: PostgresExamination): Finding {
   if (schema > schemaVersion)
-    return finding(
+    return wrong(
       'database',
-      'wrong',
       `${name} was written by a newer version of Ringback (schema version ${schema}): run that one.`,
     );
   if (server.isReadOnly)
-    return finding(
-      'database',
-      'wrong',
-      `${name} is read-only, like a standby: set --database to the primary.`,
-    );
+    return wrong('database', `${name} is read-only, like a standby: set --database to the primary.`);
   if (schema === 0 && missingPermissions.length > 0)
-    return finding('database', 'warning', `${name} has no inbox that the user can see: see "permissions".`);
-  if (schema === 0)
-    return finding('database', 'ok', `${name} has no inbox yet: the first receiver creates it`);
-  return finding('database', 'ok', `${name} can be written (schema version ${schema})`);
+    return warning('database', `${name} has no inbox that the user can see: see "permissions".`);
+  if (schema === 0) return ok('database', `${name} has no inbox yet: the first receiver creates it`);
+  return ok('database', `${name} can be written (schema version ${schema})`);
 }
 
 function versionFinding({ server: { version, readableVersion } }: PostgresExamination): Finding {
   return version < oldestVersion * 10_000
-    ? finding('postgres', 'wrong', `Postgres ${readableVersion}: ${oldestVersion} or later is needed.`)
-    : finding('postgres', 'ok', `Postgres ${readableVersion}`);
+    ? wrong('postgres', `Postgres ${readableVersion}: ${oldestVersion} or later is needed.`)
+    : ok('postgres', `Postgres ${readableVersion}`);
 }
 
 function permissionsFinding({ schema, missingPermissions }: PostgresExamination): Finding {
@@ -75,41 +69,31 @@ function permissionsFinding({ schema, missingPermissions }: PostgresExamination)
   if (missingPermissions.length > 0) {
     const [first = '', ...others] = missingPermissions;
     const more = others.length > 0 ? ` and ${others.length} more` : '';
-    return finding(check, 'wrong', `the user lacks: ${first}${more}. Grant it (docs/postgres.md).`);
+    return wrong(check, `the user lacks: ${first}${more}. Grant it (docs/postgres.md).`);
   }
-  return finding(
-    check,
-    'ok',
-    schema === 0 ? 'the user may create the inbox' : 'the user may use all of the inbox',
-  );
+  return ok(check, schema === 0 ? 'the user may create the inbox' : 'the user may use all of the inbox');
 }
 
 function durabilityFinding({ server }: PostgresExamination): Finding {
   const { fsync, synchronousCommit: commit, hasSynchronousStandbys } = server;
   const found = `synchronous_commit is ${commit}, fsync is ${fsync}`;
   if (fsync !== 'on')
-    return finding(
-      'durability',
-      'wrong',
-      `${found}: a crash of its machine can destroy the inbox. Set fsync to on.`,
-    );
+    return wrong('durability', `${found}: a crash of its machine can destroy the inbox. Set fsync to on.`);
   // Deliveries are recorded with `on` all the same. Handlers' transactions keep the default of the database.
   if (commit === 'off' || (hasSynchronousStandbys && ['local', 'remote_write'].includes(commit)))
-    return finding(
+    return warning(
       'durability',
-      'warning',
       `${found}: deliveries are safe, but what handlers wrote in ctx.commit shortly before a crash or a failover can be undone, and is then done again. Set synchronous_commit to on.`,
     );
-  return finding('durability', 'ok', found);
+  return ok('durability', found);
 }
 
 function isolationFinding({ server: { isolation } }: PostgresExamination): Finding {
   const found = `statements run in ${isolation}`;
   return isSuitable(isolation)
-    ? finding('isolation', 'ok', found)
-    : finding(
+    ? ok('isolation', found)
+    : wrong(
         'isolation',
-        'wrong',
         `${found}: set default_transaction_isolation to read committed for this user (docs/postgres.md).`,
       );
 }
@@ -117,43 +101,37 @@ function isolationFinding({ server: { isolation } }: PostgresExamination): Findi
 function encodingFinding({ server: { encoding } }: PostgresExamination): Finding {
   const found = `texts are stored in ${encoding}`;
   return keepsAllTexts(encoding)
-    ? finding('encoding', 'ok', found)
-    : finding('encoding', 'wrong', `${found}: create a database with the encoding UTF8 (docs/postgres.md).`);
+    ? ok('encoding', found)
+    : wrong('encoding', `${found}: create a database with the encoding UTF8 (docs/postgres.md).`);
 }
 
 function tuplesFinding({ tuples: { dead, live } }: PostgresExamination): Finding {
   const found = `dead tuples in the inbox's tables: ${dead}, live ones: ${live}`;
   return dead > manyDead && dead > live
-    ? finding(
-        'dead tuples',
-        'warning',
-        `${found}. Look for a transaction that stays open, and at autovacuum.`,
-      )
-    : finding('dead tuples', 'ok', found);
+    ? warning('dead tuples', `${found}. Look for a transaction that stays open, and at autovacuum.`)
+    : ok('dead tuples', found);
 }
 
 function transactionFinding({ server }: PostgresExamination): Finding {
   const { oldestTransaction: seconds, seesAll } = server;
   const whose = seesAll ? '' : ' of this user (grant it pg_read_all_stats to see all)';
-  if (seconds === null) return finding('oldest transaction', 'ok', `none is open${whose}`);
+  if (seconds === null) return ok('oldest transaction', `none is open${whose}`);
   const found = `open for ${Math.round(seconds)} s${whose}`;
   return seconds > longOpen
-    ? finding(
+    ? warning(
         'oldest transaction',
-        'warning',
         `${found}: vacuum can't remove rows that were deleted since then. Find it in pg_stat_activity, and end it.`,
       )
-    : finding('oldest transaction', 'ok', found);
+    : ok('oldest transaction', found);
 }
 
 function clockFinding({ clock: { ahead, roundTrip } }: PostgresExamination): Finding {
   const check = 'database clock';
   if (Math.abs(ahead) <= clockTolerance + roundTrip / 2)
-    return finding(check, 'ok', "this machine's clock agrees with the database's");
+    return ok(check, "this machine's clock agrees with the database's");
   const seconds = Math.round(Math.abs(ahead) / 1_000);
-  return finding(
+  return warning(
     check,
-    'warning',
     `this machine's clock is ${seconds} s ${ahead < 0 ? 'behind' : 'ahead of'} the database's: with several machines, ` +
       'retries run too early or too late. Synchronize both clocks with NTP.',
   );
@@ -162,16 +140,12 @@ function clockFinding({ clock: { ahead, roundTrip } }: PostgresExamination): Fin
 /** The clocks of all live processes: the one that is wrong may be on a machine without a doctor. */
 function processesFinding(processes: readonly ExaminedProcess[]): Finding {
   const check = 'process clocks';
-  if (processes.length === 0) return finding(check, 'ok', 'no process works on the inbox');
+  if (processes.length === 0) return ok(check, 'no process works on the inbox');
   const differences = processes.map(({ host, pid, ahead }) => `${host} (pid ${pid}) ${secondsAhead(ahead)}`);
   const found = `ahead of the database's: ${differences.join(', ')}`;
   return processes.some(({ ahead }) => Math.abs(ahead ?? 0) > clockTolerance)
-    ? finding(
-        check,
-        'warning',
-        `${found}. Retries run too early or too late: synchronize the clocks with NTP.`,
-      )
-    : finding(check, 'ok', found);
+    ? warning(check, `${found}. Retries run too early or too late: synchronize the clocks with NTP.`)
+    : ok(check, found);
 }
 
 function secondsAhead(milliseconds: number | null): string {
@@ -183,6 +157,6 @@ function secondsAhead(milliseconds: number | null): string {
 function connectionsFinding({ server: { connectionsLeft: left } }: PostgresExamination): Finding {
   const found = `${Math.max(0, left)} more are possible (max_connections), and a process opens up to ${connectionsOfProcess}`;
   return left < connectionsOfProcess
-    ? finding('connections', 'warning', `${found}: raise it, or put a pooler in between.`)
-    : finding('connections', 'ok', found);
+    ? warning('connections', `${found}: raise it, or put a pooler in between.`)
+    : ok('connections', found);
 }

@@ -1,7 +1,7 @@
 import { matchesNothing, meantName } from '../../events/names.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import type { Subscription } from '../../platform/subscriptions/subscription.ts';
-import { type Finding, finding } from './findings.ts';
+import { type Finding, ok, skipped, warning, wrong } from './findings.ts';
 
 /** Lists all subscriptions at the platform, through all pages. */
 export type ListSubscriptions = () => AsyncIterable<Subscription>;
@@ -16,7 +16,7 @@ export async function checkSubscription(
   { missing, hasSecrets }: { readonly missing: readonly string[]; readonly hasSecrets: boolean },
 ): Promise<readonly Finding[]> {
   if (url === undefined || list === undefined)
-    return [finding('subscription', 'skipped', `set ${missing.join(', and ')}`)];
+    return [skipped('subscription', `set ${missing.join(', and ')}`)];
   try {
     const all: Subscription[] = [];
     for await (const subscription of list()) all.push(subscription);
@@ -26,7 +26,7 @@ export async function checkSubscription(
       /\b(baseUrl|apiKey)\b/g,
       (option) => sourcesOfOptions[option as keyof typeof sourcesOfOptions],
     );
-    return [finding('subscription', 'wrong', `the platform could not be queried: ${reason}`)];
+    return [wrong('subscription', `the platform could not be queried: ${reason}`)];
   }
 }
 
@@ -37,47 +37,32 @@ function judged(all: readonly Subscription[], url: URL, hasSecrets: boolean): re
     .toSorted((left, right) => Number(right.active) - Number(left.active));
   if (here === undefined) {
     const hint = 'create one, or correct its url.';
-    return [
-      finding(
-        'subscription',
-        'wrong',
-        `none of ${all.length} subscriptions delivers to ${url.href}: ${hint}`,
-      ),
-    ];
+    return [wrong('subscription', `none of ${all.length} subscriptions delivers to ${url.href}: ${hint}`)];
   }
   return [pointing(here, others), activity(here), asking(here), signing(here, hasSecrets)];
 }
 
 function pointing({ name }: Subscription, others: readonly Subscription[]): Finding {
-  if (others.length === 0) return finding('subscription', 'ok', `"${name}" delivers here`);
+  if (others.length === 0) return ok('subscription', `"${name}" delivers here`);
   const names = [name, ...others.map((other) => other.name)].map((one) => `"${one}"`).join(', ');
-  return finding(
-    'subscription',
-    'warning',
-    `${names} all deliver here, each with a secret of its own: one is enough.`,
-  );
+  return warning('subscription', `${names} all deliver here, each with a secret of its own: one is enough.`);
 }
 
 function activity({ active }: Subscription): Finding {
   return active
-    ? finding('active', 'ok', 'the subscription is active')
-    : finding('active', 'wrong', 'the subscription is paused, so nothing is delivered: set active to true.');
+    ? ok('active', 'the subscription is active')
+    : wrong('active', 'the subscription is paused, so nothing is delivered: set active to true.');
 }
 
 /** An unknown name may belong to a new event, so only a subscription without any known name is wrong. */
 function asking({ events }: Subscription): Finding {
   const unknown = events.filter(matchesNothing);
-  if (unknown.length === 0) return finding('events', 'ok', `the subscription asks for ${askedFor(events)}`);
+  if (unknown.length === 0) return ok('events', `the subscription asks for ${askedFor(events)}`);
   const named = unknown.map(withSuggestion).join(', ');
   return unknown.length < events.length
-    ? finding(
+    ? warning('events', `the subscription also asks for unknown events, which may never come: ${named}.`)
+    : wrong(
         'events',
-        'warning',
-        `the subscription also asks for unknown events, which may never come: ${named}.`,
-      )
-    : finding(
-        'events',
-        'wrong',
         `the subscription asks only for unknown events, so nothing may come: ${named}. Correct its events.`,
       );
 }
@@ -93,19 +78,11 @@ function withSuggestion(name: string): string {
 }
 
 function signing({ signing_enabled: isSigned }: Subscription, hasSecrets: boolean): Finding {
-  if (isSigned) return finding('signed', 'ok', 'the subscription is signed');
+  if (isSigned) return ok('signed', 'the subscription is signed');
   const hint = 'enable signing, and store the secret, which is returned only once.';
   return hasSecrets
-    ? finding(
-        'signed',
-        'wrong',
-        `the subscription is not signed, and the receiver refuses unsigned deliveries: ${hint}`,
-      )
-    : finding(
-        'signed',
-        'warning',
-        `the subscription is not signed, so only its headers identify the sender: ${hint}`,
-      );
+    ? wrong('signed', `the subscription is not signed, and the receiver refuses unsigned deliveries: ${hint}`)
+    : warning('signed', `the subscription is not signed, so only its headers identify the sender: ${hint}`);
 }
 
 /** The normalized form of an address, for comparisons. */

@@ -10,7 +10,7 @@ import { checkNode, checkSecrets } from './check-environment.ts';
 import { checkLargeBody, checkLimiter, defaultBody, isByReceiver, notSent } from './check-large-body.ts';
 import { checkPostgres } from './check-postgres.ts';
 import { type ListSubscriptions, checkSubscription, sourcesOfOptions } from './check-subscription.ts';
-import { type Finding, finding } from './findings.ts';
+import { type Finding, skipped } from './findings.ts';
 import { type Probe, probeClock, probeLargeBody, probeReceiver } from './probe.ts';
 
 /** What to examine. */
@@ -36,7 +36,7 @@ export async function examine(
   const answer = url && (await probeReceiver(url, clock));
   const address =
     url === undefined || answer === undefined
-      ? [finding('address', 'skipped', 'set --url to the address that the platform delivers to')]
+      ? [skipped('address', 'set --url to the address that the platform delivers to')]
       : [
           ...checkAddress(url),
           ...checkReceiver(answer, url),

@@ -21,6 +21,11 @@ export function finding(check: string, status: FindingStatus, message: string): 
   return { check, status, message: message.replaceAll(runsOfControls, ' ') };
 }
 
+export const ok = (check: string, message: string): Finding => finding(check, 'ok', message);
+export const warning = (check: string, message: string): Finding => finding(check, 'warning', message);
+export const wrong = (check: string, message: string): Finding => finding(check, 'wrong', message);
+export const skipped = (check: string, message: string): Finding => finding(check, 'skipped', message);
+
 /** The findings as lines: the status, what was checked, and the message. */
 export function linesOf(findings: readonly Finding[]): readonly string[] {
   const width = Math.max(...findings.map(({ check }) => check.length));

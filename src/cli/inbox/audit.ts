@@ -35,16 +35,10 @@ export function addAudit(inbox: Command): void {
       'print the audit list, what people have done to the inbox, latest first (in a pipe, as lines of JSON)',
     )
     .action(async ({ since, until, limit: max, ...flags }: AuditFlags) => {
-      await withReceiver(flags, async ({ audit }) => {
-        await printPages(
-          async (cursor, limit) => {
-            const page = await audit.list({ since, until, limit, cursor });
-            return { items: page.entries, cursor: page.cursor };
-          },
-          max,
-          { nothing: 'the audit list is empty', columns },
-        );
-      });
+      const list = { nothing: 'the audit list is empty', columns };
+      await withReceiver(flags, ({ audit }) =>
+        printPages((page) => audit.list({ since, until, ...page }), 'entries', max, list),
+      );
     });
 }
 

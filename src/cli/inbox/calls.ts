@@ -36,16 +36,10 @@ export function addCalls(inbox: Command): void {
     )
     .action(async ({ limit: max, ...flags }: CallsFlags) => {
       const { database: _, ...conditions } = flags;
-      await withReceiver(flags, async ({ calls: records }) => {
-        await printPages(
-          async (cursor, limit) => {
-            const page = await records.list({ ...conditions, limit, cursor });
-            return { items: page.calls, cursor: page.cursor };
-          },
-          max,
-          { nothing: 'no call matches', columns },
-        );
-      });
+      const list = { nothing: 'no call matches', columns };
+      await withReceiver(flags, ({ calls: records }) =>
+        printPages((page) => records.list({ ...conditions, ...page }), 'calls', max, list),
+      );
     });
 }
 

@@ -2,13 +2,21 @@ import type { Command } from 'commander';
 import { ringbackError } from '../../errors/errors.ts';
 import type { Account } from '../../operate/audit.ts';
 import type { DriftFinding } from '../../operate/drift.ts';
-import type { EventFilter, InboxEvent } from '../../operate/events.ts';
+import type { EventFilter, InboxEvent, InboxEvents } from '../../operate/events.ts';
 import { databaseName } from '../../receiver/database.ts';
 import { accountOf, takesBy } from '../account.ts';
 import { databaseOption } from '../environment.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { existingInbox, withInbox, withReceiver } from './existing-inbox.ts';
-import { printAll, printPages, printParts, printWhole, tableOf, takesLimit } from './print.ts';
+import {
+  type PageQuery,
+  printAll,
+  printPages,
+  printParts,
+  printWhole,
+  tableOf,
+  takesLimit,
+} from './print.ts';
 import type { Column } from './table.ts';
 
 const eventColumns: readonly Column<InboxEvent>[] = [
@@ -65,16 +73,14 @@ export function addEvents(inbox: Command): void {
     .addHelpText('after', '\nDead letters, and why they are dead: ringback inbox events --state dead')
     .action(async (flags: EventsFlags) => {
       const filter = filterOf(flags);
-      await withReceiver(flags, async ({ events }) => {
-        await printPages(
-          async (cursor, limit) => {
-            const page = await events.list({ ...filter, limit, cursor });
-            return { items: page.events.map(withDead), cursor: page.cursor };
-          },
-          flags.limit,
-          { nothing: 'no event matches', columns: eventColumns },
-        );
-      });
+      const read = async (events: InboxEvents, page: PageQuery) => {
+        const { events: found, cursor } = await events.list({ ...filter, ...page });
+        return { events: found.map(withDead), cursor };
+      };
+      const list = { nothing: 'no event matches', columns: eventColumns };
+      await withReceiver(flags, ({ events }) =>
+        printPages((page) => read(events, page), 'events', flags.limit, list),
+      );
     });
 }
 

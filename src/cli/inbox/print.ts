@@ -44,11 +44,16 @@ export async function printParts(value: unknown, tables: readonly (readonly stri
   process.stdout.write(`${tables.map((lines) => lines.join('\n')).join('\n\n')}\n`);
 }
 
-/** A page of a list, and the cursor of the next page. */
-interface Page<Item> {
-  readonly items: readonly Item[];
+/** Which page of a list to read. */
+export interface PageQuery {
   readonly cursor: string | undefined;
+  readonly limit: number;
 }
+
+/** A page of a list, whose items are in the field `Key`, and the cursor of the next page. */
+type Page<Key extends string, Item> = Readonly<Record<Key, readonly Item[]>> & {
+  readonly cursor?: string | undefined;
+};
 
 export interface List<Item> {
   /** The remark for an empty list. */
@@ -63,8 +68,9 @@ const pageSize = 1_000;
  * Prints the items of a list, page by page, up to `max`: on a terminal as a table. Without `max`, remarks if more items
  * match than are printed. If none match, remarks `nothing`, because no output at all would look like a failure.
  */
-export async function printPages<Item>(
-  pageAfter: (cursor: string | undefined, limit: number) => Promise<Page<Item>>,
+export async function printPages<Key extends string, Item>(
+  read: (query: PageQuery) => Promise<Page<Key, Item>>,
+  key: Key,
   max: number | undefined,
   { nothing, columns }: List<Item>,
 ): Promise<void> {
@@ -74,21 +80,22 @@ export async function printPages<Item>(
   let printed = 0;
   let cursor: string | undefined;
   do {
-    const page = await pageAfter(cursor, Math.min(left, pageSize));
-    await print(page.items);
-    left -= page.items.length;
-    printed += page.items.length;
+    const page = await read({ cursor, limit: Math.min(left, pageSize) });
+    const items = page[key];
+    await print(items);
+    left -= items.length;
+    printed += items.length;
     cursor = page.cursor;
   } while (cursor !== undefined && left > 0);
   if (printed === 0) remark(nothing);
   // A full page has a cursor even if no page follows, so this asks for one more item.
-  else if (max === undefined && cursor !== undefined && (await pageAfter(cursor, 1)).items.length > 0)
+  else if (max === undefined && cursor !== undefined && (await read({ cursor, limit: 1 }))[key].length > 0)
     remark('more match: --limit all');
 }
 
 /** Prints a complete list like `printPages`. */
 export async function printAll<Item>(items: readonly Item[], list: List<Item>): Promise<void> {
-  await printPages(async () => ({ items, cursor: undefined }), Infinity, list);
+  await printPages(async () => ({ items }), 'items', Infinity, list);
 }
 
 async function printLines(items: readonly unknown[]): Promise<void> {

@@ -45,16 +45,10 @@ export function addQuarantine(inbox: Command): void {
     )
     .action(async ({ limit: max, ...flags }: QuarantineFlags) => {
       const { database: _, ...filter } = flags;
-      await withReceiver(flags, async ({ quarantine: kept }) => {
-        await printPages(
-          async (cursor, limit) => {
-            const page = await kept.list({ ...filter, limit, cursor });
-            return { items: page.deliveries, cursor: page.cursor };
-          },
-          max,
-          { nothing: 'no delivery in quarantine matches', columns },
-        );
-      });
+      const list = { nothing: 'no delivery in quarantine matches', columns };
+      await withReceiver(flags, ({ quarantine: kept }) =>
+        printPages((page) => kept.list({ ...filter, ...page }), 'deliveries', max, list),
+      );
     });
 }
 
