@@ -3,7 +3,6 @@ import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Account } from '../operate/audit.ts';
 
-/** Adds the option for who does something. */
 export function takesBy(command: Command, description: string): Command {
   return command.option('--by <who>', `${description} (default: the user of the system)`);
 }

@@ -24,7 +24,6 @@ function nearest(value: string, known: readonly string[]): string {
   return meant === undefined ? '.' : `, but is ${JSON.stringify(value)}. Did you mean ${meant}?`;
 }
 
-/** A parser of an argument that is one of a few names. */
 export function oneOf<Name extends string>(names: readonly Name[]): (value: string) => Name {
   return argument(`one of ${names.join(', ')}`, (value) => names.find((name) => name === value), names);
 }
@@ -35,7 +34,6 @@ export const schemeNames = [...knownSchemes.keys()];
 export const aSchemeName =
   'the name of a signature scheme, such as t-v1-hex-whole (docs/signature.md#schemes has all)';
 
-/** The name of a known scheme, as the argument of an option. */
 export const schemeName = argument(aSchemeName, readSchemeName, schemeNames);
 
 function readSchemeName(value: unknown): SchemeName | undefined {
@@ -46,7 +44,6 @@ const expectedId = 'the id of a delivery in quarantine, as ringback inbox quaran
 
 export const readDeliveryId = argument(expectedId, readId);
 
-/** The argument for the id of an entry in the audit list. */
 export function entryIdArgument(): Argument {
   return new Argument('<id>', 'its number, as `ringback inbox audit` prints it').argParser(
     argument('the id of a replay or a dismissal, as ringback inbox audit prints it', readId),

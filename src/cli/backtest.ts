@@ -45,7 +45,6 @@ export function addBacktest(program: Command, exitWith: (code: number) => void):
     .action(async (flags: BacktestFlags) => exitWith(await backtest(flags, command)));
 }
 
-/** Resolves to the exit code. */
 async function backtest(flags: BacktestFlags, command: Command): Promise<number> {
   const environment = asUsage(readEnvironment);
   const app = flags.app ?? environment.RINGBACK_APP;

@@ -22,7 +22,6 @@ import { hasSecrets } from './secrets.ts';
 import { close, serve } from './serve.ts';
 import { stopSignal } from './signals.ts';
 
-/** The pause between two calls, in steps of a call. */
 const betweenCalls = 2;
 
 const path = '/webhooks';
@@ -136,7 +135,6 @@ async function reportEnd(receiver: Receiver): Promise<void> {
   );
 }
 
-/** A temporary folder that is removed when the process exits. */
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'ringback-demo-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));

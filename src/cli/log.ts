@@ -91,7 +91,6 @@ export class LogOutput {
     this.#parts = parts;
   }
 
-  /** Called by pino with one line of JSON. */
   write(line: string): void {
     const bytes = Buffer.byteLength(line);
     if (!this.#hasRoomFor(bytes)) {

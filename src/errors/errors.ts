@@ -26,14 +26,12 @@ export class ConfigError extends RingbackError {
 
 type Details<Code extends ProblemCode> = Parameters<(typeof problems)[Code]>;
 
-/** A ConfigError with its message from the table. */
 export function configError<Code extends ProblemCode>(code: Code, ...details: Details<Code>): ConfigError {
   const error = new ConfigError(code, sentence(code, details));
   Error.captureStackTrace(error, configError);
   return error;
 }
 
-/** A RingbackError with its message from the table. */
 export function ringbackError<Code extends ProblemCode>(
   code: Code,
   ...details: Details<Code>

@@ -64,7 +64,6 @@ function problemOf(
   });
 }
 
-/** What the option's own check found. */
 function foundBy(issue: z.core.$ZodIssue | undefined): string | undefined {
   const found: unknown = issue?.code === 'custom' ? issue.params?.['found'] : undefined;
   return typeof found === 'string' ? found : undefined;
@@ -130,7 +129,6 @@ export function describe(value: unknown): string {
   return `of type ${typeof value}`;
 }
 
-/** The text in quotes, shortened if it is long. */
 function quote(text: string): string {
   const beginning = beginningOf(text);
   return beginning === text
@@ -138,7 +136,6 @@ function quote(text: string): string {
     : `${JSON.stringify(beginning)} (${Array.from(text).length} characters)`;
 }
 
-/** The text, cut if it is long. */
 function beginningOf(text: string): string {
   const characters = Array.from(text);
   return characters.length <= maxQuoted ? text : `${characters.slice(0, maxQuoted).join('')}…`;

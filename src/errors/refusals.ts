@@ -158,18 +158,15 @@ export class Refusal extends Error {
     this.quarantineId = quarantineId;
   }
 
-  /** The same refusal with a better fix. */
   fixedBy(fix: string): Refusal {
     return new Refusal(this.code, this.reason, fix, this.quarantineId);
   }
 
-  /** The same refusal, of a delivery that is in quarantine. */
   keptAs(quarantineId: number): Refusal {
     return new Refusal(this.code, this.reason, this.fix, quarantineId);
   }
 }
 
-/** A refusal whose reason has a fix. */
 export function refusal<Reason extends FixReason>(
   code: RefusalCode,
   reason: Reason,

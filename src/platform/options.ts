@@ -59,9 +59,7 @@ export interface PlatformOptions {
   random?: Random | undefined;
 }
 
-/** A length of time, as an option. */
 export const durationOption = checked("milliseconds or a duration such as '500ms', '30s'", parseDuration);
-/** A length of time above 0, as an option. */
 export const positiveDurationOption = checked(
   "more than 0: milliseconds or a duration such as '500ms', '10s'",
   parsePositiveDuration,
@@ -91,7 +89,6 @@ const optionsSchema = z.strictObject({
   random: aFunction.transform((value) => value as Random).default(() => Math.random),
 });
 
-/** The checked options with all defaults. */
 export type ResolvedPlatformOptions = Readonly<ReturnType<typeof resolvePlatformOptions>>;
 
 /**

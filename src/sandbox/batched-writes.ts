@@ -7,7 +7,6 @@ import type { Connection } from './database.ts';
 const maxWait = 20;
 /** The size of a batch that is written without waiting: a longer transaction would delay deliveries. */
 const maxWrites = 500;
-/** The pause before refused writes are retried, in milliseconds. */
 const retryPause = 500;
 
 /**

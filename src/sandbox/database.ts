@@ -3,7 +3,6 @@ import { RingbackError, requireNodeApi, ringbackError } from '../errors/errors.t
 import { sandboxMark } from '../kit/sqlite.ts';
 import { messageOf } from '../kit/error-text.ts';
 
-/** An open connection of the database driver. */
 export type Connection = BetterSqlite.Database;
 
 /** The version of the tables; a file with a later version is refused. */
@@ -25,7 +24,6 @@ export class Database {
     this.isNew = version === 0;
   }
 
-  /** Creates the tables of a part: `create table if not exists …`. */
   create(tables: string): void {
     this.connection.exec(tables);
   }

@@ -24,7 +24,6 @@ const howSchema = z.strictObject({
   delay: checked("milliseconds or a duration such as '500ms', '15s'", parseDuration).optional(),
 });
 
-/** What happens to a request instead of its ordinary answer. */
 export type Failure =
   | { readonly kind: 'answer'; readonly status: 429 | 500 | 503; readonly retryAfter: number | undefined }
   | { readonly kind: 'cut' }
@@ -98,7 +97,6 @@ function readFailure(how: unknown): Failure {
   return { kind: 'answer', status: status ?? 503, retryAfter };
 }
 
-/** The part before the dot: `subscriptions` of `subscriptions.create`. */
 function groupOf(operation: string): string {
   return operation.slice(0, operation.indexOf('.'));
 }

@@ -32,15 +32,12 @@ import { requestAllowed } from './websites/website.ts';
 import { Subscriptions } from './subscriptions/subscriptions.ts';
 import { Tenants } from './tenants.ts';
 
-/** What the parts need from their sandbox. */
 interface Surroundings {
-  /** Aborted when the sandbox stops. */
   readonly stopping: AbortSignal;
   /** @throws RingbackError unless the sandbox runs */
   readonly requireStarted: (method: string) => void;
 }
 
-/** The assembled parts of a sandbox. */
 export type Parts = ReturnType<typeof buildParts>;
 
 /**

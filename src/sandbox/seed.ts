@@ -59,7 +59,6 @@ export const seedSchema = z.strictObject({
  */
 export type Seed = z.input<typeof seedSchema>;
 
-/** A seed with its defaults filled in. */
 export type ParsedSeed = z.output<typeof seedSchema>;
 
 export type OrganizationSeed = ParsedSeed['organizations'][number];

@@ -6,7 +6,6 @@ import type { ResolvedSandboxOptions } from './options.ts';
 import { type OrganizationSeed, demonstrationSeed } from './seed.ts';
 import type { Tenants } from './tenants.ts';
 
-/** The parts of the sandbox that a seed fills. */
 interface SeededParts {
   readonly tenants: Tenants;
   readonly knowledgeBases: KnowledgeBases;
@@ -32,7 +31,6 @@ export function fill(
   return key;
 }
 
-/** A new key that nobody can guess. */
 function newKey(): string {
   return `key_${randomBytes(24).toString('base64url')}`;
 }

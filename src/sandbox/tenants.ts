@@ -98,7 +98,6 @@ export class Tenants {
       .get();
   }
 
-  /** An agent of any organization. */
   findAgent(id: string): Agent | undefined {
     const row = this.#agent.get(id);
     return row && agentOf(row);
@@ -110,7 +109,6 @@ export class Tenants {
     return agent?.organizationId === organizationId ? agent : undefined;
   }
 
-  /** The organization's agents, in the order of the seed. */
   agents(organizationId: string): readonly Agent[] {
     return this.#agents.all(organizationId).map(agentOf);
   }

@@ -6,7 +6,6 @@ import { jsonOrText, sentOnce } from '../kit/http-bodies.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 import type { SignedDelivery } from './delivery.ts';
 
-/** The answer to a delivery. */
 export interface DeliveryAnswer {
   readonly status: number;
   /** The parsed JSON, or the text if it isn't JSON. */

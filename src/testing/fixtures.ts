@@ -12,7 +12,6 @@ export interface Fixture {
   readonly description: string;
   /** The headers that the platform sent with it, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The raw bytes. */
   readonly body: Buffer;
 }
 

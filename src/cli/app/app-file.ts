@@ -13,9 +13,7 @@ import { isRingbackError } from '../failure.ts';
 
 type RegisterHandlers = (receiver: Receiver) => unknown;
 
-/** A loaded app file. */
 export interface App {
-  /** Its exported receiver options. */
   readonly options: AppOptions;
   /**
    * Registers its handlers.
@@ -108,7 +106,6 @@ function isModuleMissing(error: unknown): boolean {
   return ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(String((error as { code?: unknown }).code));
 }
 
-/** The default export, a function. */
 function defaultOf(module: unknown, file: string): RegisterHandlers {
   const found = exportOf(module, 'default');
   if (typeof found === 'function') return found as RegisterHandlers;
@@ -124,7 +121,6 @@ function exportOf(module: unknown, name: string): unknown {
   return isObject(outer) && 'default' in outer ? outer[name] : module[name];
 }
 
-/** Adds the location in the app file to the message. */
 function withLocation(error: RingbackError): RingbackError {
   const location = locationOf(error);
   if (location === undefined) return error;
@@ -163,7 +159,6 @@ function provideOwnCopy(): void {
   });
 }
 
-/** The public names of the running Ringback. */
 function ownCopy(): Promise<unknown> {
   return import(ownEntry);
 }

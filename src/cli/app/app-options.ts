@@ -67,7 +67,6 @@ function classOf(value: unknown): string {
   return isObject(value) ? value.constructor.name : typeof value;
 }
 
-/** The flags that are options of a receiver. */
 export interface ReceiverFlags {
   readonly database?: string;
   readonly trustProxy?: string;

@@ -19,20 +19,16 @@ import { type TrialParts, tryRun } from './trial.ts';
 export interface BacktestRequest {
   /** The file of the inbox, which is copied and not changed. */
   readonly from: string;
-  /** The folder for the copy. */
   readonly folder: string;
   readonly app: string;
-  /** Runs only this handler. */
   readonly handler?: string | undefined;
   readonly filter: Pick<EventFilter, 'since' | 'until' | 'eventName'>;
 }
 
 export interface BacktestReport {
-  /** How many events matched. */
   readonly events: number;
   /** How many of them can't be read within the app's limits. */
   readonly unreadable: number;
-  /** In order of registration. */
   readonly handlers: readonly HandlerReport[];
   /** Handlers that ran originally and aren't registered now. */
   readonly gone: readonly string[];
@@ -93,12 +89,10 @@ export async function backtest(
 
 interface BacktestParts extends TrialParts {
   readonly past: Past;
-  /** The tallies of the handlers to run, by name. */
   readonly tallies: ReadonlyMap<string, Tally>;
   readonly onRun: (handler: string, traceId: string) => void;
 }
 
-/** Tries the runs of each event, and adds up the results. */
 class Backtest {
   readonly #parts: BacktestParts;
   readonly #joined = new Set<string>();

@@ -44,7 +44,6 @@ export async function inProcess(
   }
 }
 
-/** @throws RingbackError `backup_failed` */
 function makeFolder(): string {
   try {
     return mkdtempSync(join(tmpdir(), 'ringback-backtest-'));

@@ -17,7 +17,6 @@ const { length: hour } = resolutions.hour;
 export class Past {
   /** The hours in which runs of each handler were done. */
   readonly #hours: ReadonlyMap<string, ReadonlySet<number>>;
-  /** The names of the handlers that ran. */
   readonly handlers: readonly string[];
 
   private constructor(rows: readonly { readonly at: number; readonly name: string }[]) {

@@ -66,7 +66,6 @@ function printTable<Item>(items: readonly Item[], columns: readonly Column<Item>
   process.stdout.write(`\n${tableLines(items, columns, process.stdout.columns).join('\n')}\n`);
 }
 
-/** The counts that are not zero. */
 function inWords(counts: Readonly<Record<string, number>>): string | undefined {
   const parts = Object.entries(counts).filter(([, count]) => count > 0);
   return parts.length === 0 ? undefined : parts.map(([name, count]) => `${count} ${name}`).join(', ');

@@ -14,7 +14,6 @@ export interface ErrorGroup {
   runs: number;
   /** How many of them were done originally. */
   worse: number;
-  /** The first event's. */
   readonly traceId: string;
 }
 
@@ -44,7 +43,6 @@ export interface HandlerReport {
 /** How many groups of a handler are listed. More of them are usually one problem with many messages. */
 const maxGroups = 200;
 
-/** Adds up the trials of one handler. */
 export class Tally {
   readonly #counts: Omit<HandlerReport, 'errors' | 'rows'>;
   readonly #groups = new Map<string, ErrorGroup>();

@@ -20,7 +20,6 @@ import { refusalMark } from './network.ts';
 export const endings = ['done', 'discarded', 'retried', 'failed', 'refused', 'waiting'] as const;
 export type Ending = (typeof endings)[number];
 
-/** What a run would have done. */
 export interface Trial {
   readonly ending: Ending;
   readonly failure: Failure | undefined;
@@ -28,10 +27,8 @@ export interface Trial {
 }
 
 export interface TrialParts {
-  /** The copy of the inbox. */
   readonly store: SqliteStore;
   readonly decoder: BodyDecoder;
-  /** For `ctx.log`. */
   readonly logger: Logger;
 }
 

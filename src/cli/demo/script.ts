@@ -1,10 +1,8 @@
 import type { CallPlan } from '../../sandbox/calls/call-plan.ts';
 import type { SandboxOptions } from '../../sandbox/options.ts';
 
-/** One call of the demonstration. */
 export interface Scene {
   readonly plan: CallPlan & { readonly callId: string };
-  /** What this call shows. */
   readonly remark: string;
 }
 

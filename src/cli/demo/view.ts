@@ -4,7 +4,6 @@ import type { Disturbance } from '../../sandbox/delivery/adversary.ts';
 import type { Attempt } from '../../sandbox/model.ts';
 import type { Scene } from './script.ts';
 
-/** The displayed fields of a line of the receiver's log. */
 interface LogLine {
   readonly event?: LogEvent;
   readonly level: number;
@@ -48,7 +47,6 @@ const explanations: Readonly<Record<string, string>> = {
   not_authentic: 'in quarantine; no handler sees it',
 };
 
-/** Pino's level of a warning. */
 const warning = 40;
 
 /**
@@ -67,7 +65,6 @@ export class DemoView {
     this.#print = print;
   }
 
-  /** A call is about to be played. */
   begin({ plan: { callId }, remark }: Scene): void {
     this.#callId = callId;
     this.#shown.clear();
@@ -75,7 +72,6 @@ export class DemoView {
     this.#print(`${callId}: ${remark}`);
   }
 
-  /** An attempt has ended. */
   attempted(attempt: Attempt): void {
     const { eventName, callId, traceId, disturbance } = attempt;
     const name = eventName.slice(eventName.indexOf('.') + 1);
@@ -84,7 +80,6 @@ export class DemoView {
     if (!forgeries.has(disturbance)) this.#release(traceId);
   }
 
-  /** Called by pino with one line of JSON. */
   write(json: string): void {
     if (this.#hasEnded) return;
     const line = JSON.parse(json) as LogLine;

@@ -100,7 +100,6 @@ function passed(stage: Stage, { protocol }: URL): Finding {
   return warning(stage, `the receiver accepts deliveries over http, which is for development only: ${hint}`);
 }
 
-/** What causes a refusal, and what to do. */
 export function refusalMessage(code: RefusalCode): string {
   return heldUp[code][1];
 }

@@ -8,7 +8,6 @@ import { schemaVersion } from '../../store/sqlite/connection/migrations/migrate.
 import type { StoreCounts } from '../../store/store.ts';
 import { type Finding, finding, ok, skipped, warning, wrong } from './findings.ts';
 
-/** Whether the inbox can be opened and written, and what is in it. */
 export function checkDatabase(file: string): readonly Finding[] {
   if (file === ':memory:') return [warning('database', ':memory: keeps nothing: set --database to a file.')];
   if (!existsSync(file)) return [checkFolder(dirname(resolve(file)), file)];

@@ -5,7 +5,6 @@ import type { Environment } from '../environment.ts';
 import { hasSecrets, secretsOf } from '../secrets.ts';
 import { type Finding, finding, ok, warning, wrong } from './findings.ts';
 
-/** The oldest Node that Ringback runs on. */
 const needed = [22, 14] as const;
 
 /** Whether Ringback runs on this Node, usually the same that runs the receiver. */

@@ -15,7 +15,6 @@ export function isByReceiver(probe: Probe): boolean {
   return probe.kind === 'answered' && isRefusal(probe.code, probe.status);
 }
 
-/** The finding when not even a small body reaches a receiver. */
 export const notSent = skipped(check, 'deliveries do not get this far: see "reachable"');
 
 /** The finding from the answer to a large body, compared to a receiver's answer to a small one. */

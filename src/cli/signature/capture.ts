@@ -4,7 +4,6 @@ import { readCauseOf } from '../../kit/error-text.ts';
 import type { Headers } from '../../events/model.ts';
 import { lowerCase } from '../../signature/headers.ts';
 
-/** A request saved as it came over the wire. */
 export interface Capture {
   /** The given file, or another name for the capture. */
   readonly file: string;

@@ -7,7 +7,6 @@ import { aSchemeName, argument, schemeNames } from '../arguments.ts';
 import { type Environment, readEnvironment } from '../environment.ts';
 import { hasSecrets, secretsOf } from '../secrets.ts';
 
-/** The flags for the options of `sign` and `verify`. */
 export const flagsOfOptions = {
   scheme: '--scheme',
   signature: '--scheme',

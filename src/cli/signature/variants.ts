@@ -1,6 +1,5 @@
 import { jsonIn } from '../../kit/http-bodies.ts';
 
-/** A variant of a body, and what was changed. */
 export interface Variant {
   /** Completes "it verifies …". */
   readonly how: string;

@@ -28,7 +28,6 @@ export interface KnowledgeDocument {
   readonly [field: string]: unknown;
 }
 
-/** The shape of an answered document. */
 export const documentShape = z.looseObject({
   document_id: z.string(),
   status: z.string().nullish(),

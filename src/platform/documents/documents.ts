@@ -220,7 +220,6 @@ export class Documents {
     return this.#connection.send({ operation, method: 'GET', path, ...ending }, documentShape);
   }
 
-  /** The completed document, or the error that it isn't completed yet. */
   async #ask(operation: string, ids: Ids, ending: Ending): Promise<KnowledgeDocument | PlatformError> {
     try {
       const document = await this.#get(operation, ids, ending);
@@ -234,10 +233,8 @@ export class Documents {
   }
 }
 
-/** What may end the attempts of a request early. */
 type Ending = Pick<PlatformRequest, 'signal' | 'deadline'>;
 
-/** The ids in the path of a document, encoded. */
 interface Ids {
   readonly kb_id: string;
   readonly document_id: string;

@@ -1,4 +1,3 @@
-/** The errors of documents that can't be found by searches. */
 import { isObject } from '../../kit/values.ts';
 import { PlatformError } from '../requests/platform-error.ts';
 import { oneLine } from '../requests/redact.ts';

@@ -17,7 +17,6 @@ export type Submission = FileToUpload | readonly string[];
 
 /** The content of a submission's request. Each request that arrives makes another document. */
 export interface ReadySubmission extends Pick<PlatformRequest, 'body' | 'form'> {
-  /** The operation that sends it. */
   readonly by: 'upload' | 'crawl';
 }
 
@@ -57,12 +56,10 @@ export async function fileSubmission(file: FileToUpload, operation: string): Pro
   return { by: 'upload', form: await encodedForm(name, new Blob([part], { type })) };
 }
 
-/** @throws ConfigError */
 export function websiteSubmission(urls: readonly string[], operation: string): ReadySubmission {
   return { by: 'crawl', body: parseStrictly(urlsSchema, { urls }, operation) };
 }
 
-/** @throws ConfigError */
 export async function readySubmission(submission: Submission, operation: string): Promise<ReadySubmission> {
   return isList(submission)
     ? websiteSubmission(submission, operation)

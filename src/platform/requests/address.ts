@@ -1,4 +1,3 @@
-/** Addresses of requests: the user's base URL, and the paths of the operations. */
 import { configError } from '../../errors/errors.ts';
 import { isLoopbackHost } from '../../kit/addresses.ts';
 

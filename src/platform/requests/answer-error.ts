@@ -6,7 +6,6 @@ import { type Redact, oneLine, redacted } from './redact.ts';
 import { type Answer, type PlatformRequest, doubtAbout, leavesOpen } from './request.ts';
 import { readRetryAfter } from './retry.ts';
 
-/** The content of an error body. */
 interface ErrorBody {
   readonly code: string;
   readonly message: string | undefined;
@@ -17,7 +16,6 @@ interface ErrorBody {
 /** The longest error body that is read, in characters: a longer one explains nothing and bloats the error. */
 const maxErrorBody = 65_536;
 
-/** Advice for each status. */
 const advice: Readonly<Record<number, string>> = {
   401: 'Check that apiKey is a key of this platform and still valid.',
   404: 'Check baseUrl and the ids: resources of another organization get the same answer.',

@@ -10,12 +10,10 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The option `signal` of an operation. */
 export const aSignal = z.custom<AbortSignal>((value) => value instanceof AbortSignal, 'an AbortSignal');
 
 const callOptionsSchema = z.strictObject({ signal: aSignal.optional() });
 
-/** @throws ConfigError for an unknown or invalid option */
 export function readCallOptions(
   options: CallOptions,
   operation: string,

@@ -46,7 +46,6 @@ export class Connection {
     return { status, body: inShape(shape, body, request, status) };
   }
 
-  /** Sends a request and ignores the answer's body. */
   async sendForNothing(request: PlatformRequest): Promise<void> {
     await this.#answerTo(request);
   }

@@ -2,7 +2,6 @@ import { PlatformError } from './platform-error.ts';
 
 /** The steps that bring one object of the platform into a wanted state. */
 interface EnsureSteps<Found, Result> {
-  /** Lists the objects among which it is searched. */
   readonly list: () => AsyncIterable<Found>;
   readonly matches: (listed: Found) => boolean;
   readonly create: () => Promise<Result>;

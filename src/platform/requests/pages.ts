@@ -3,7 +3,6 @@ import type { Connection } from './connection.ts';
 import { PlatformError } from './platform-error.ts';
 import type { PlatformRequest } from './request.ts';
 
-/** A list that comes in pages. */
 interface Listing extends Pick<PlatformRequest, 'operation' | 'path' | 'signal'> {
   readonly pageSize: number;
 }

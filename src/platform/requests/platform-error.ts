@@ -1,15 +1,12 @@
-/** The fields of a `PlatformError`. */
 interface PlatformProblem {
   readonly operation: string;
   readonly code: string;
-  /** The answer's status; undefined without an answer. */
   readonly status?: number | undefined;
   readonly details?: unknown;
   readonly requestId?: string | undefined;
   /** In milliseconds. */
   readonly retryAfter?: number | undefined;
   readonly neverSent?: boolean;
-  /** The error behind this one. */
   readonly cause?: unknown;
 }
 

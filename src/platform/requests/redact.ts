@@ -1,4 +1,3 @@
-/** Removes confidential texts from a text. */
 export type Redact = (text: string) => string;
 
 /** Shorter values (such as a header `1`) are no credentials, and hiding them would garble every sentence. */

@@ -1,13 +1,9 @@
-/** A request to the platform, its answer, and whether the request was carried out. */
-
-/** An encoded form with a file. */
 export interface EncodedForm {
   /** Includes the boundary between the parts. */
   readonly contentType: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** A request to the platform. */
 export interface PlatformRequest {
   /** The called operation, such as `subscriptions.get`, for errors and the log. */
   readonly operation: string;
@@ -44,13 +40,11 @@ export interface Answer {
   readonly text: string | undefined;
 }
 
-/** The body of an answer, and the answer's status. */
 export interface AnsweredBody<Body = unknown> {
   readonly status: number;
   readonly body: Body;
 }
 
-/** The parts of a request that errors need. */
 export type AskedFor = Pick<PlatformRequest, 'operation' | 'method' | 'isRead' | 'ifInDoubt'> & {
   /** Whether the answer proves that it was carried out, for example by a new secret. */
   readonly isCarriedOut?: boolean;

@@ -1,4 +1,3 @@
-/** Checks the shapes of answers. */
 import { z } from 'zod';
 import { PlatformError } from './platform-error.ts';
 import { oneLine } from './redact.ts';

@@ -14,7 +14,6 @@ export interface WaitOptions extends CallOptions {
   readonly interval?: Duration | undefined;
 }
 
-/** The schema of these options with the operation's default timeout, in milliseconds. */
 export function waitOptionsSchema(timeout: number) {
   return z.strictObject({
     signal: aSignal.optional(),
@@ -23,7 +22,6 @@ export function waitOptionsSchema(timeout: number) {
   });
 }
 
-/** The options with all defaults. */
 type Waiting = z.output<ReturnType<typeof waitOptionsSchema>>;
 
 /**

@@ -78,7 +78,6 @@ export class Analyses {
     );
   }
 
-  /** The analysis, or the error `not_ready`. */
   async #ask(request: PlatformRequest): Promise<Analysis | PlatformError> {
     const { operation } = request;
     try {

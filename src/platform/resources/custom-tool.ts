@@ -112,7 +112,6 @@ export const newToolSchema = z.strictObject({
   tool_failed_message: text.optional(),
 });
 
-/** The shape of an answered tool. */
 export const customToolShape = z.looseObject({
   tool_id: z.string(),
   openai_tool: unset(z.looseObject({})),

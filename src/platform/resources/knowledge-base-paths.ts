@@ -40,7 +40,6 @@ export interface KnowledgeBasePaths {
   readonly deleteDocument: string;
 }
 
-/** The option `knowledgeBasePaths`, with the default of each path. */
 export const knowledgeBasePathsOption = z
   .strictObject({
     create: pathOption(root, []),
@@ -57,7 +56,6 @@ export const knowledgeBasePathsOption = z
   } satisfies Record<keyof KnowledgeBasePaths, z.ZodType>)
   .prefault({});
 
-/** Fills encoded ids into a path. */
 export function filledPath(template: string, ids: Readonly<Partial<Record<Placeholder, string>>>): string {
   return Object.entries(ids).reduce((path, [name, id]) => path.replaceAll(`{${name}}`, () => id), template);
 }

@@ -66,7 +66,6 @@ export interface KnowledgeBase {
 
 const textOrNull = withDefault(z.string(), null);
 
-/** The shape of an answered knowledge base. */
 export const knowledgeBaseShape = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -121,7 +120,6 @@ export interface SearchResults {
   readonly [field: string]: unknown;
 }
 
-/** The shape of the answer to a search. */
 export const resultsShape = z.looseObject({
   results: listOf(
     z.looseObject({

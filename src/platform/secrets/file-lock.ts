@@ -9,7 +9,6 @@ import { wait } from '../requests/retry.ts';
  * of a killed process: after this long, a suspended process holds it.
  */
 const timeout = 10_000;
-/** The pause before the next attempt to take it, in milliseconds. */
 const interval = 10;
 
 /**
@@ -57,7 +56,6 @@ export class FileLock {
     this.#database.close();
   }
 
-  /** Takes the lock. Returns SQLite's error if another has it. */
   #take(): Error | undefined {
     try {
       // Otherwise a killed process would leave a journal beside the file.

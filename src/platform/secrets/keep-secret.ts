@@ -38,15 +38,12 @@ export const secretOptionsSchema = z.strictObject({
   secretFile: z.string('the path of a file').min(1, 'the path of a file').optional(),
 });
 
-/** The result of an operation that may issue a secret. */
 export interface Issuance<Result> {
   readonly result: Result;
-  /** The answer's. */
   readonly status: number;
   readonly secret: IssuedSecret | undefined;
 }
 
-/** An operation that may issue a secret. */
 export interface Issuing<Result> {
   /** Undefined for a creation: the id is in the answer. */
   readonly subscriptionId: string | undefined;

@@ -3,20 +3,17 @@
  * a comment. Our comments name the subscription of a secret, and until when a replaced one is needed.
  */
 
-/** A secret in the file, with its comment. */
 interface SecretLine {
   readonly secret: string;
   readonly comment: string;
 }
 
-/** The content of a secrets file. */
 export interface SecretLines {
   /** Lines without a secret, which stay at the top. */
   readonly remarks: readonly string[];
   readonly secrets: readonly SecretLine[];
 }
 
-/** An issued secret to add to the file. */
 export interface NewSecret {
   readonly subscriptionId: string;
   readonly secret: string;

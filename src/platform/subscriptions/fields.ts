@@ -94,10 +94,8 @@ export const optionalFields = {
   workspace_ids: subscriptionFields.workspace_ids.optional(),
 };
 
-/** The argument of `replace`. */
 export const wholeSchema = z.strictObject({ ...subscriptionFields, ...optionalFields });
 
-/** The argument of `create`. */
 export const newSchema = z.strictObject({
   ...subscriptionFields,
   ...optionalFields,
@@ -106,7 +104,6 @@ export const newSchema = z.strictObject({
   events: subscriptionFields.events.default([]),
 });
 
-/** The patch of `update`. */
 const patchSchema = z.strictObject(subscriptionFields).partial();
 
 /** The argument of `ensure`. Without defaults, so that fields that are not given keep their values. */

@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { configError } from '../../errors/errors.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 
-/** A call of `onSecret`. */
 interface Call {
   readonly id: string;
   /** The call of `onSecret` that made this one. */

@@ -29,7 +29,6 @@ export class KeyedMutex {
     }
   }
 
-  /** Forgets the last work of a key once it has ended. */
   async #forget(key: string, own: Promise<void>): Promise<void> {
     await own;
     if (this.#last.get(key) === own) this.#last.delete(key);

@@ -90,7 +90,6 @@ function unsafe(cause: string, fix: string): RingbackError {
   return ringbackError('update_unsafe', { cause, fix });
 }
 
-/** The fields of the patch that differ from the subscription; undefined when none does. */
 export function differenceOf(
   wanted: SubscriptionPatch,
   current: Subscription,

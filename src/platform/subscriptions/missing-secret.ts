@@ -3,7 +3,6 @@ import { mayHoldSecretOf } from '../secrets/secret-file.ts';
 import type { SubscriptionWarning } from './checks.ts';
 import type { Subscription } from './subscription.ts';
 
-/** A write and its result. */
 interface Written {
   readonly subscription: Subscription;
   /** Whether signing was turned on, so that the answer should contain a secret. */

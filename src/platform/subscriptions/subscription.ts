@@ -45,7 +45,6 @@ export interface Subscription {
 
 const texts = listOf(z.string());
 
-/** The shape of an answered subscription. */
 export const subscriptionShape = z.looseObject({
   id: z.string(),
   name: z.string(),

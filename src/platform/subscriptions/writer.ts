@@ -42,7 +42,6 @@ const ifSignedInDoubt =
   'subscriptions.rotateSecret.';
 const ifRotatedInDoubt = 'Rotate again: the platform does not show the lost secret again.';
 
-/** A subscription to write. */
 interface Writing {
   readonly operation: string;
   /** Undefined for a new subscription, which gets its id from the platform. */
@@ -213,7 +212,6 @@ export class SubscriptionWriter {
     return this.#connection.clock.now();
   }
 
-  /** Logs warnings. */
   #report(operation: string, subscriptionId: string, warnings: readonly SubscriptionWarning[]): void {
     try {
       for (const { code, message } of warnings) {

@@ -3,7 +3,6 @@ import { exactJsonIn, isRecord } from '../../events/decoding.ts';
 /** The limits of arguments, far above what a model writes. */
 export const argumentLimits = { values: 100_000, fields: 20_000, depth: 1_000 };
 
-/** The parts of a JSON Schema that are used here. */
 interface Wanted {
   readonly type?: unknown;
   readonly items?: unknown;

@@ -28,7 +28,6 @@ export interface ToolMiddlewareOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** The checked options with all defaults, and the tools by name. */
 export type ToolMiddlewareParts = Readonly<ReturnType<typeof resolveToolMiddleware>>;
 
 const optionsSchema = z.strictObject({

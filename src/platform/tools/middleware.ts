@@ -137,7 +137,6 @@ function write(request: IncomingMessage, response: ServerResponse, { status, bod
   closeAfterLingering(request);
 }
 
-/** Why a signal was aborted. */
 class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
 }

@@ -99,13 +99,11 @@ function describedOf(json: JsonSchema, option: string): ParameterSchema {
   );
 }
 
-/** The parts of a schema that are sent besides its description. */
 interface Typed {
   readonly type: ParameterType;
   readonly [keyword: string]: unknown;
 }
 
-/** A schema with its one type, and with its properties or items. */
 function typedOf(json: JsonSchema, option: string): Typed {
   const type = parameterTypes.find((known) => known === json['type']);
   if (type === undefined) {

@@ -7,7 +7,6 @@ import { ToolRefusal } from './tool-answer.ts';
 /** The largest body, in bytes: far above what a model writes, and too small to fill the memory. */
 const maxBytes = 1024 * 1024;
 
-/** A request that a body parser may have read. */
 interface ParsedRequest extends IncomingMessage {
   readonly body?: unknown;
 }

@@ -48,7 +48,6 @@ export interface ToolRegistration extends NewCustomTool {
   readonly tool_id: string;
 }
 
-/** The parts of a tool's definition that are registered. */
 interface Described {
   readonly name: string;
   readonly description: string;

@@ -27,14 +27,11 @@ export class ToolRefusal extends Error {
   }
 }
 
-/** An answer to a call. */
 export interface ToolAnswer {
   readonly status: number;
-  /** JSON text. */
   readonly body: string;
 }
 
-/** The answer to a refused or failed call. */
 export function refusalAnswer(code: ToolRefusalCode): ToolAnswer {
   const { status, error } = refusals[code];
   return { status, body: JSON.stringify({ error }) };

@@ -17,16 +17,13 @@ export interface AnsweringParts {
   readonly failures: Failures;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Aborted when the sandbox stops. */
   readonly stopping: AbortSignal;
 }
 
-/** A request, its response, and its operation. */
 interface Exchange {
   readonly request: Request;
   readonly response: Response;
   readonly form: ErrorForm;
-  /** Undefined if the path has no operation. */
   readonly operation?: string;
 }
 
@@ -60,7 +57,6 @@ export class Answering {
     }
   }
 
-  /** Answers a request to a path that has no operation. */
   answerUnknown(request: Request, response: Response): void {
     const problem = { kind: 'not_found', message: 'There is no operation at this path', issues: [] } as const;
     this.#refuse(problem, { request, response, form: 'general' });
@@ -135,7 +131,6 @@ function authenticate(authorization: string | undefined, tenants: Tenants): Call
   return caller;
 }
 
-/** The error for a requested failure. */
 function requestedError(failure: Exclude<Failure, { kind: 'late' }>, response: Response): ApiError {
   if (failure.kind === 'cut') return new ApiError('unavailable', 'The connection is cut');
   const { status, retryAfter } = failure;

@@ -84,7 +84,6 @@ async function orInvalid<Result>(work: () => Result | Promise<Result>): Promise<
   }
 }
 
-/** Whether something is about a subscription of the caller's organization. */
 function ownedBy({ organizationId }: Caller, subscriptions: Subscriptions) {
   const known = new Map<string, boolean>();
   return ({ subscriptionId: id }: { readonly subscriptionId: string }): boolean => {

@@ -3,16 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { isoTime } from '../model.ts';
 import type { ApiAnswer, ApiError, ErrorForm, Issue } from './route.ts';
 
-/** What can be wrong with a request. */
 export interface RequestProblem {
   readonly kind: ApiError['kind'] | 'method_not_allowed';
   readonly message: string;
   readonly issues: readonly Issue[];
 }
 
-/** What an error body contains besides the problem. */
 export interface ErrorContext {
-  /** The request's path without the query. */
   readonly path: string;
   /** In milliseconds since 1970. */
   readonly now: number;

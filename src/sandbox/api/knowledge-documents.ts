@@ -12,7 +12,6 @@ import { addressSchema } from './websites.ts';
 export interface DocumentParts {
   readonly knowledgeBases: KnowledgeBases;
   readonly documents: Documents;
-  /** Called when a document waits. */
   readonly submitted: () => void;
   readonly clock: Clock;
 }

@@ -1,4 +1,3 @@
-/** Reads a request's body, and the fields of its path, query and body. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { checked } from '../../errors/option-problems.ts';

@@ -3,7 +3,6 @@ import type { Caller } from '../model.ts';
 /** Which of the document's three error bodies an operation uses (platform document, Errors). */
 export type ErrorForm = 'knowledge-base' | 'subscription' | 'general';
 
-/** An authenticated request with its parsed body. */
 export interface ApiRequest {
   readonly caller: Caller;
   /** The parts of the path, decoded. */
@@ -23,7 +22,6 @@ export interface ApiAnswer {
   readonly body?: unknown;
 }
 
-/** One operation of the platform. */
 export interface Route {
   /** Its name, such as `subscriptions.create`, in `sandbox.fail` and docs/coverage.md. */
   readonly operation: string;
@@ -31,7 +29,6 @@ export interface Route {
   /** In Express's syntax: `/v1/public/webhook/subscription/:id`. */
   readonly path: string;
   readonly errors: ErrorForm;
-  /** Whether its body is a file instead of JSON. */
   readonly isUpload?: boolean;
   readonly handle: (request: ApiRequest) => ApiAnswer | Promise<ApiAnswer>;
 }

@@ -16,7 +16,6 @@ import type { Route } from './route.ts';
 /** How long requests in flight may take to end when the server is closed, in milliseconds. */
 const closeTimeout = 1_000;
 
-/** The HTTP server of the platform's API. */
 export class ApiServer {
   readonly #server: Server;
 

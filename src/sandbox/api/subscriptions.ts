@@ -8,7 +8,6 @@ import { ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from 
 
 const path = '/v1/public/webhook/subscription';
 
-/** The operations on subscriptions (platform document, Endpoints; docs/sandbox.md). */
 export function subscriptionRoutes(subscriptions: Subscriptions, clock: Clock): readonly Route[] {
   const route = routesOf('subscriptions', 'subscription');
   /** Another organization's subscription is answered like an unknown one, so that nobody learns which ids exist. */

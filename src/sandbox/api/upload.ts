@@ -3,7 +3,6 @@ import { importOptional } from '../../errors/optional-package.ts';
 import { ConfigError } from '../../errors/errors.ts';
 import { ApiError, type Issue, invalidRequest } from './route.ts';
 
-/** A file that a client uploads. */
 export interface Upload {
   readonly name: string;
   readonly contentType: string | undefined;
@@ -13,7 +12,6 @@ export interface Upload {
   readonly content: Buffer | undefined;
 }
 
-/** The most bytes of a file that are kept. */
 const maxKept = 20 * 1024 * 1024;
 /** Where the sandbox stops reading a file. */
 const maxRead = 1024 ** 3;

@@ -8,15 +8,12 @@ import { type ApiAnswer, type Route, routesOf } from './route.ts';
 export interface WebsiteParts {
   /** The query parameter for the website's address, which isn't in the platform's document. */
   readonly websiteParameter: string;
-  /** Hosts outside of loopback that discovery may visit. */
   readonly websiteHosts: readonly string[];
-  /** For the timeout of a look-up. */
   readonly clock: Clock;
 }
 
 const maxAddressLength = 2_048;
 
-/** An http or https address that a client names. */
 export const addressSchema = z
   .url({ protocol: /^https?$/, error: 'Should be an http or https address' })
   .max(maxAddressLength, `Should have at most ${maxAddressLength} characters`);

@@ -58,10 +58,8 @@ export const callPlanSchema = z.strictObject({
   sentiment: z.enum(sentiments, "'positive', 'neutral' or 'negative'").optional(),
 });
 
-/** A plan with its durations in milliseconds. */
 export type ParsedPlan = z.output<typeof callPlanSchema>;
 
-/** The scenarios of ten calls, from which one is drawn. */
 const scenarioShares: readonly [Scenario, ...Scenario[]] = [
   'completed',
   'completed',
@@ -78,7 +76,6 @@ const scenarioShares: readonly [Scenario, ...Scenario[]] = [
 /** Everything about a call except its time and its agent. Durations in milliseconds. */
 export type Choice = ReturnType<typeof choose>;
 
-/** Takes the fields of the plan, and draws the rest. */
 export function choose(plan: ParsedPlan, random: Random) {
   // Draws everything, even what the plan gives, so that a given field doesn't change the others.
   const drawn = {

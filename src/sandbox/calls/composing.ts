@@ -6,15 +6,12 @@ import { type Choice, type ParsedPlan, choose } from './call-plan.ts';
 import { analysisItemsOf } from './conversations.ts';
 import { seededId, seededRandom, seededUuid } from './seeded-random.ts';
 
-/** The inputs of a call besides its plan. */
 interface CallSetting {
   readonly seed: string;
   /** The number of the call in this sandbox, from 1. With the seed, it determines everything that is drawn. */
   readonly number: number;
   readonly agent: Agent;
-  /** The call begins at this clock's current time. */
   readonly clock: Clock;
-  /** How many of the platform's milliseconds pass in a real one. */
   readonly speed: number;
 }
 
@@ -67,7 +64,6 @@ function courseOf({ scenario, duration, analysisAfter, transferShare }: Choice):
   };
 }
 
-/** In the order in which they happen. */
 function eventsOf({ transferred, ended, analysed }: Course): readonly (readonly [string, number])[] {
   const events = [
     [eventNames.callStarted, 0],
@@ -78,7 +74,6 @@ function eventsOf({ transferred, ended, analysed }: Course): readonly (readonly 
   return events.filter((event): event is typeof event & readonly [string, number] => event[1] !== undefined);
 }
 
-/** The flat body has no time of its own. */
 function isUndated(eventName: PlayedEvent['eventName'], transfer: PlayedTransfer | undefined): boolean {
   return eventName === eventNames.callTransferred && transfer?.isWrapped === false;
 }

@@ -12,7 +12,6 @@ const tables = `
   ) strict;
 `;
 
-/** The played calls. */
 export class PlayedCalls {
   readonly #writes: BatchedWrites;
   readonly #insert: Statement<[number, string, string, string]>;
@@ -28,7 +27,6 @@ export class PlayedCalls {
     this.#lastNumber = Number(connection.prepare('select max(number) from calls').pluck().get() ?? 0);
   }
 
-  /** A number that no call has had. */
   nextNumber(): number {
     this.#lastNumber += 1;
     return this.#lastNumber;
@@ -45,13 +43,11 @@ export class PlayedCalls {
     return row?.organization_id === organizationId ? (JSON.parse(row.truth) as PlayedCall) : undefined;
   }
 
-  /** A call of any organization. */
   get(callId: string): PlayedCall | undefined {
     const row = this.#row(callId);
     return row && (JSON.parse(row.truth) as PlayedCall);
   }
 
-  /** Whether any organization has a call of this id. */
   has(callId: string): boolean {
     return this.#row(callId) !== undefined;
   }

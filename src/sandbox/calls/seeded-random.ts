@@ -32,7 +32,6 @@ export function seededUuid(...words: readonly Word[]): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** A whole number from `min` to `max`, both included. */
 export function wholeNumber(random: Random, min: number, max: number): number {
   return min + Math.floor(random() * (max - min + 1));
 }

@@ -15,7 +15,6 @@ import { type TrafficOptions, playTraffic, trafficSchema } from './traffic.ts';
 /** @internal Left out of the declarations, because it needs the types of the database's driver. */
 export interface CallSimulatorParts {
   readonly clock: Clock;
-  /** How many of the platform's milliseconds pass in a real one. */
   readonly speed: number;
   /** The seed of all random draws: the same seed and a new database give the same calls. */
   readonly seed: string;
@@ -24,7 +23,6 @@ export interface CallSimulatorParts {
   readonly engine: Pick<DeliveryEngine, 'expect' | 'settledCall'>;
   /** @throws RingbackError unless the sandbox runs */
   readonly requireStarted: (method: string) => void;
-  /** Aborted when the sandbox stops. */
   readonly stopping: AbortSignal;
 }
 
@@ -122,7 +120,6 @@ export class CallSimulator {
   }
 }
 
-/** The name of the public method. */
 type Method = 'calls.play' | 'calls.begin';
 
 function planInvalid(method: Method, option: keyof CallPlan, expected: string, found: string, fix?: string) {

@@ -22,11 +22,9 @@ export const trafficSchema = z.strictObject({
   signal: z.instanceof(AbortSignal, { error: 'an AbortSignal' }).optional(),
 });
 
-/** The resolved options of traffic. */
 interface Traffic {
   /** Begins a call; the promise resolves when the call has ended. */
   readonly begin: () => Promise<void>;
-  /** In real milliseconds. */
   readonly interval: number;
   readonly count: number;
   readonly signal: AbortSignal;

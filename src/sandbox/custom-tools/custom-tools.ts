@@ -69,7 +69,6 @@ export const customToolSchema = z.looseObject(
 
 type CustomToolFields = z.output<typeof customToolSchema>;
 
-/** A custom tool as the platform answers it. */
 interface CustomTool extends CustomToolFields {
   readonly tool_id: string;
   /** ISO 8601 with milliseconds and `Z`. */
@@ -111,7 +110,6 @@ const columns =
 const ofOwner = 'organization_id = @organizationId and agent_id = @agentId';
 const one = `${ofOwner} and tool_id = @toolId`;
 
-/** The custom tools of every agent. */
 export class CustomTools {
   readonly #connection: Connection;
 
@@ -145,7 +143,6 @@ export class CustomTools {
     return this.#written(update, { ...owner, toolId, body: JSON.stringify(fields), now });
   }
 
-  /** Deletes a tool; false if there is no such tool. */
   delete(owner: ToolOwner, toolId: string): boolean {
     return (
       this.#connection.prepare(`delete from custom_tools where ${one}`).run({ ...owner, toolId }).changes > 0

@@ -7,7 +7,6 @@ import type { Tenants } from '../tenants.ts';
 import type { CustomTools } from './custom-tools.ts';
 import { type CallableTool, toolRequestOf } from './tool-request.ts';
 
-/** The tool to call, and the model's arguments. */
 interface ToolCall {
   readonly agentId: string;
   readonly toolId: string;
@@ -19,7 +18,6 @@ interface ToolCallerParts {
   readonly customTools: CustomTools;
   /** The real clock: the latency of an endpoint doesn't depend on the speed of the calls. */
   readonly clock: Clock;
-  /** Aborted when the sandbox stops. */
   readonly stopping: AbortSignal;
 }
 

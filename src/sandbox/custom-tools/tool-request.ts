@@ -14,7 +14,6 @@ export interface CallableTool {
   };
 }
 
-/** The request of a call, ready to be sent. */
 interface ToolRequest {
   readonly url: string;
   readonly method: string;
@@ -22,7 +21,6 @@ interface ToolRequest {
   readonly body: string | undefined;
 }
 
-/** The methods whose arguments go into the query. */
 const withoutBody: ReadonlySet<string> = new Set(['GET', 'DELETE', 'HEAD']);
 
 /**

@@ -32,7 +32,6 @@ export interface AdversaryOptions {
 
 const expected = 'a number from 0 to 1';
 const rate = z.number(expected).min(0, expected).max(1, expected).optional();
-/** The rate of each disturbance if none is given. */
 const defaultRate = 0.05;
 
 const adversarySchema = z.strictObject({
@@ -45,7 +44,6 @@ const adversarySchema = z.strictObject({
   rubbish: rate,
 });
 
-/** The adversary's options with all rates filled in. */
 type ResolvedAdversary = { readonly seed: string } & Readonly<Record<Disturbance, number>>;
 
 /**
@@ -80,7 +78,6 @@ function requireAtMostOne(sum: number): void {
 
 /** The longest delay of an attempt, in the platform's milliseconds. */
 const maxDelay = 60_000;
-/** The most bytes of rubbish in one request. */
 const maxRubbish = 2_048;
 
 /**
@@ -94,7 +91,6 @@ export class Adversary {
     this.#options = options;
   }
 
-  /** The disturbance of an attempt; undefined for none. */
   decide(traceId: string, number: number): Disturbance | undefined {
     let drawn = this.#draw('decide', traceId, number)();
     for (const disturbance of disturbances) {
@@ -104,12 +100,10 @@ export class Adversary {
     return undefined;
   }
 
-  /** How long to delay an attempt, in the platform's milliseconds. */
   delay(traceId: string, number: number): number {
     return wholeNumber(this.#draw('delay', traceId, number), 1_000, maxDelay);
   }
 
-  /** The body with one byte changed. */
   tampered(body: Uint8Array, traceId: string, number: number): Uint8Array {
     const random = this.#draw('tamper', traceId, number);
     const changed = Uint8Array.from(body);

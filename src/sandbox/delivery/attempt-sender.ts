@@ -11,7 +11,6 @@ interface AttemptSenderParts {
   readonly attempts: Attempts;
   readonly scheme: Scheme;
   readonly clock: Clock;
-  /** Undefined when nothing disturbs deliveries. */
   readonly adversary: Adversary | undefined;
   /** Whether the sandbox is stopping: an interrupted attempt doesn't count, and is repeated after the next start. */
   readonly isStopping: () => boolean;
@@ -20,11 +19,9 @@ interface AttemptSenderParts {
 interface AttemptOrder {
   readonly event: SandboxEvent;
   readonly subscription: Subscription;
-  /** Counted from 1. */
   readonly number: number;
 }
 
-/** How a request of an attempt differs from the genuine one. */
 interface Variation {
   readonly disturbance?: Disturbance | undefined;
   readonly body?: Uint8Array;

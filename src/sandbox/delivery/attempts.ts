@@ -40,7 +40,6 @@ export class Attempts {
   readonly #insert: Statement<
     [id: number, subscriptionId: string, traceId: string, callId: string, attempt: string]
   >;
-  /** The prepared statements, by their `where` clause. */
   readonly #selects = new Map<string, Statement<string[], string>>();
   readonly #database: Database;
   readonly #listeners = new Set<AttemptListener>();

@@ -24,17 +24,13 @@ export interface DeliveryEngineParts {
   readonly outbox: Outbox;
   readonly attempts: Attempts;
   readonly writes: BatchedWrites;
-  /** How deliveries are signed. */
   readonly scheme: Scheme;
   readonly adversary: Adversary | undefined;
-  /** Whether to give up deliveries that the platform would not make. */
   readonly strictDeliveries: boolean;
-  /** Whether each subscription gets an event under its own trace id. */
   readonly traceIds: 'delivery' | 'event';
   readonly logger: Logger;
 }
 
-/** How many attempts to one subscription may be in flight at once. */
 const maxAttemptsAtOnce = 64;
 
 /**
@@ -89,7 +85,6 @@ export class DeliveryEngine {
     return this.#unsettled.settled();
   }
 
-  /** The same for the events of one call. */
   settledCall(callId: string): Promise<void> {
     return this.#unsettled.settledCall(callId);
   }

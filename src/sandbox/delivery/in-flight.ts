@@ -4,12 +4,10 @@ export class InFlight {
   readonly #waiting = new Map<string, (() => void)[]>();
   #waitingForAll: (() => void)[] = [];
 
-  /** An event or a delivery of this call has begun. */
   enter(callId: string): void {
     this.#counts.set(callId, (this.#counts.get(callId) ?? 0) + 1);
   }
 
-  /** An event or a delivery of this call is settled. */
   leave(callId: string): void {
     const left = (this.#counts.get(callId) ?? 0) - 1;
     if (left > 0) {

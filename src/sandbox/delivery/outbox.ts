@@ -29,7 +29,6 @@ const tables = `
   create index if not exists deliveries_given_up on deliveries (state) where state = 'given_up';
 `;
 
-/** An event's columns, named as its fields. */
 const eventColumns = `trace_id as traceId, event_name as eventName, organization_id as organizationId,
   agent_id as agentId, workspace_id as workspaceId, call_id as callId, body`;
 
@@ -38,7 +37,6 @@ type EventRow = Omit<SandboxEvent, 'workspaceId'> & { readonly workspaceId: stri
 
 type DeliveryRow = Omit<PendingDelivery, 'event'>;
 
-/** An event on its way to one subscription. */
 export interface PendingDelivery {
   readonly event: SandboxEvent;
   readonly subscriptionId: string;
@@ -48,7 +46,6 @@ export interface PendingDelivery {
   readonly dueAt: number;
 }
 
-/** A future event. */
 export interface ComingEvent {
   readonly event: SandboxEvent;
   /** In milliseconds since 1970. */
@@ -101,7 +98,6 @@ export class Outbox {
       where trace_id = @traceId and subscription_id = @subscriptionId`);
   }
 
-  /** Stores a future event. */
   expect({ event, happensAt }: ComingEvent): void {
     this.#writes.add(() => this.#insertEvent.run({ ...event, happensAt }));
   }
@@ -118,12 +114,10 @@ export class Outbox {
     });
   }
 
-  /** Stores the progress of a delivery. */
   update({ event: { traceId }, ...delivery }: PendingDelivery, state: DeliveryState): void {
     this.#writes.add(() => this.#updateDelivery.run({ ...delivery, traceId, state }));
   }
 
-  /** The events that haven't happened yet, in order of time. */
   comingEvents(): readonly ComingEvent[] {
     this.#writes.flush();
     return this.#connection
@@ -134,7 +128,6 @@ export class Outbox {
       .map(({ happensAt, ...event }) => ({ event: eventOf(event), happensAt }));
   }
 
-  /** The unsettled deliveries, in the order in which they are due. */
   pendingDeliveries(): readonly PendingDelivery[] {
     this.#writes.flush();
     return this.#connection

@@ -4,7 +4,6 @@ import { lowerCased } from '../../kit/header-fields.ts';
 import { sign } from '../../signature/sign.ts';
 import type { SandboxEvent, Subscription } from '../model.ts';
 
-/** One HTTP request, ready to be sent. */
 export interface DeliveryRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,9 +15,7 @@ interface RequestParts {
   readonly scheme: Scheme;
   /** When it is sent, in milliseconds since 1970. */
   readonly now: number;
-  /** What to sign with. @default the subscription's own */
   readonly secrets?: readonly string[];
-  /** What to sign. @default the event's body */
   readonly signedBody?: Uint8Array;
 }
 

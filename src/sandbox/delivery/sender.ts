@@ -3,7 +3,6 @@ import { Agent as SecureAgent, request as requestHttps } from 'node:https';
 import type { Clock } from '../../kit/clock.ts';
 import type { DeliveryRequest } from './request.ts';
 
-/** The answer to one request, or why there was none. */
 interface SendResult {
   /** In milliseconds since 1970. */
   readonly startedAt: number;
@@ -21,7 +20,6 @@ interface SendResult {
  */
 export type Failure = 'refused' | 'unreachable' | 'cut' | 'tls' | 'timeout' | 'not_http' | 'unsendable';
 
-/** How one request is sent. */
 interface SendOptions {
   /** Until the answer's end, in real milliseconds. */
   readonly timeout: number;

@@ -78,7 +78,6 @@ function problem(code: string, message: string): DocumentFailure {
   return new DocumentFailure({ code, message });
 }
 
-/** The address without parts that may be secret. */
 function shown({ origin, pathname }: URL): string {
   return origin + pathname;
 }

@@ -4,7 +4,6 @@ export interface DocumentProblem {
   readonly message: string;
 }
 
-/** Thrown while a document is processed; the problem is stored with the document. */
 export class DocumentFailure extends Error {
   override readonly name = 'DocumentFailure';
   readonly code: string;
@@ -19,7 +18,6 @@ export class DocumentFailure extends Error {
 
 /** The most bytes of a file: parsers need up to some fifty times as much memory. */
 export const maxBytes = 20 * 1024 * 1024;
-/** The most characters of the resulting text. */
 export const maxCharacters = 5_000_000;
 /** The most unpacked bytes of a Word document's XML. */
 export const maxUnpackedBytes = 50 * 1024 * 1024;
@@ -37,7 +35,6 @@ const sentences = {
   encrypted: 'The document is protected with a password',
 } as const;
 
-/** A document that can't be read. */
 export class UnreadableDocument extends DocumentFailure {
   constructor(code: keyof typeof sentences, options?: ErrorOptions) {
     super({ code, message: sentences[code] }, options);

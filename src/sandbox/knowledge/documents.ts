@@ -3,7 +3,6 @@ import { type Connection, type Database, type Page, pageOf } from '../database.t
 import type { DocumentProblem } from './document-problem.ts';
 import type { ProcessedDocument } from './processing/processing-thread.ts';
 
-/** The source of a document. */
 export type DocumentSource =
   | { readonly kind: 'file'; readonly contentType: string | undefined }
   | { readonly kind: 'website'; readonly urls: readonly string[] };
@@ -21,7 +20,6 @@ export interface KnowledgeDocument {
   /** In bytes; 0 until a website was read. */
   readonly size: number;
   readonly status: DocumentStatus;
-  /** Why it failed. */
   readonly problem: DocumentProblem | undefined;
   readonly chunkCount: number;
   readonly createdAt: number;
@@ -40,7 +38,6 @@ export interface Submission {
 const columns = `position, id, knowledge_base_id as knowledgeBaseId, name, source, size, status, problem,
   chunk_count as chunkCount, created_at as createdAt, updated_at as updatedAt`;
 
-/** With its source and its problem as JSON. */
 interface Row extends Omit<KnowledgeDocument, 'source' | 'problem'> {
   readonly source: string;
   readonly problem: string | null;

@@ -5,7 +5,6 @@ import { chunkingStrategies } from './chunking/chunk.ts';
 /** Placeholders: the document mentions five, in an order, but not their names. All of them search the same index. */
 const vectorBackends = ['vector_db_1', 'vector_db_2', 'vector_db_3', 'vector_db_4', 'vector_db_5'] as const;
 
-/** Platform document, EmbeddingModelType. */
 const embeddingModels = ['text-embedding-3-small', 'text-embedding-3-large'] as const;
 
 /** The most tokens that the embedding models accept. */
@@ -46,7 +45,6 @@ export const changedKnowledgeBaseSchema = z
   .object({ ...shared, embedding_model: embeddingModel.optional() }, 'an object')
   .superRefine(refuseOverlap);
 
-/** A document of a seed: the name and the text of a file. */
 const documentSeedSchema = z.strictObject({
   name: name.describe('The name of a file; its ending says what it is: .txt, .md or .html.'),
   text: text.min(1, 'text that is not empty'),
@@ -72,10 +70,8 @@ export const knowledgeBaseSeedSchema = z.strictObject({
     .describe('Processed when the sandbox starts, as uploads are.'),
 });
 
-/** A knowledge base of a seed, with its defaults filled in. */
 export type KnowledgeBaseSeed = z.output<typeof knowledgeBaseSeedSchema>;
 
-/** The fields that a client may set. */
 export type KnowledgeBaseFields = z.output<typeof newKnowledgeBaseSchema>;
 
 /** Whether a chunk has more tokens than the next one repeats. */

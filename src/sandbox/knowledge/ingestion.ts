@@ -22,14 +22,12 @@ export interface IngestionParts {
   readonly failures: Failures;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Aborted when the sandbox stops. */
   readonly stopping: AbortSignal;
 }
 
 /** The name by which tests make ingestions fail. */
 export const ingestOperation = 'knowledge-bases.ingest';
 
-/** How long all pages of a document may take, in milliseconds. */
 const crawlTimeout = 60_000;
 
 /** How many chunks are stored before other work gets a turn. */
@@ -58,7 +56,6 @@ export class Ingestion {
     for (let worker = 0; worker < concurrency; worker += 1) this.submitted();
   }
 
-  /** Called when a document may be waiting. */
   submitted(): void {
     if (!this.#isStarted || this.#working.size >= concurrency) return;
     const working = this.#work()

@@ -22,7 +22,6 @@ export interface KnowledgeBase extends StoredKnowledgeBase {
 /** A knowledge base belongs to one organization and one user (platform document, Tenancy). */
 const owned = 'organization_id = @organizationId and (user_id is null or user_id = @userId)';
 
-/** With counts of the documents by status. */
 const columns = `
   position, body,
   (select count(*) from documents where knowledge_base_id = knowledge_bases.id) as documents,
@@ -39,7 +38,6 @@ interface Row {
   readonly failed: number;
 }
 
-/** The knowledge bases of every tenant. The tables must exist. */
 export class KnowledgeBases {
   readonly #connection: Connection;
 
@@ -76,7 +74,6 @@ export class KnowledgeBases {
     return row && knowledgeBaseOf(row);
   }
 
-  /** The fields of any tenant's knowledge base. */
   fieldsOf(id: string): KnowledgeBaseFields | undefined {
     const [row] = this.#rows('id = @id', { id });
     return row && knowledgeBaseOf(row);
@@ -103,7 +100,6 @@ export class KnowledgeBases {
     return { ...found, ...body };
   }
 
-  /** Deletes its documents, too. */
   delete({ organizationId, userId }: Caller, id: string): void {
     this.#connection
       .prepare(`delete from knowledge_bases where id = @id and ${owned}`)

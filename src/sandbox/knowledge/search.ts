@@ -79,7 +79,6 @@ export class Search {
     return !vector || bytes === undefined || bytes === vector.byteLength;
   }
 
-  /** In how many chunks of the knowledge base each feature occurs. */
   #frequenciesIn(knowledgeBaseId: string): Frequencies {
     const frequencies = new Frequencies();
     const stored = this.#connection

@@ -57,7 +57,6 @@ export const settingsSchema = z
     message: 'Should not be given together with agent_ids: a subscription has one scope',
   });
 
-/** The settings that a subscription's owner chooses. */
 export type Settings = z.output<typeof settingsSchema>;
 
 /** An empty list, object or text counts as omitted. */

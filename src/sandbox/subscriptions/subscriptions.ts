@@ -24,7 +24,6 @@ interface SubscriptionRow {
   readonly subscription: string;
 }
 
-/** The subscriptions of all organizations. */
 export class Subscriptions {
   readonly #insert: Statement<[SubscriptionRow]>;
   readonly #update: Statement<[SubscriptionRow]>;
@@ -77,7 +76,6 @@ export class Subscriptions {
     return this.#update.run(rowOf(subscription)).changes === 1;
   }
 
-  /** The subscription with that id, of any organization. */
   find(id: string): Subscription | undefined {
     const json = this.#find.get(id);
     return json === undefined ? undefined : subscriptionOf(json);
@@ -97,7 +95,6 @@ export class Subscriptions {
     return pageOf(rows, size, ({ subscription }) => subscriptionOf(subscription));
   }
 
-  /** How many the organization has. */
   count(organizationId: string): number {
     return this.#count.get(organizationId) ?? 0;
   }

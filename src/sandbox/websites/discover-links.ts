@@ -16,7 +16,6 @@ const usualPlaces = ['/sitemap.xml', '/sitemap_index.xml'];
 
 interface Place {
   readonly url: URL;
-  /** How many indexes led to it. */
   readonly depth: number;
 }
 

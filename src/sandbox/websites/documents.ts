@@ -20,7 +20,6 @@ export function sitemapsInRobots(text: string): readonly string[] {
 /** What a sitemap lists: pages or, in an index, further sitemaps. */
 export interface Sitemap {
   readonly kind: 'pages' | 'sitemaps';
-  /** The addresses as they are written, in order. */
   readonly locations: readonly string[];
 }
 
@@ -31,7 +30,6 @@ type Piece =
 
 const tag = ['<', '>'] as const;
 
-/** How markup that is neither a tag nor text begins and ends. */
 const others = [
   ['<!--', '-->'],
   ['<![CDATA[', ']]>'],

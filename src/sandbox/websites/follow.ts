@@ -33,7 +33,6 @@ export async function follow(
   return 'too_often';
 }
 
-/** The target of a redirect; null for other answers. */
 function targetOf({ statusCode = 0, headers }: IncomingMessage, from: URL): URL | null {
   const isRedirect = statusCode >= 300 && statusCode < 400;
   return isRedirect ? URL.parse(headers.location ?? '', from.href) : null;

@@ -129,7 +129,6 @@ const lookupLoopback: LookupFunction = (hostname, options, callback) => {
   });
 };
 
-/** The host name, without the brackets of an IPv6 address. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }

@@ -11,7 +11,6 @@ export const chunkingStrategies = ['fixed_size', 'semantic', 'sentence', 'paragr
 
 export type ChunkingStrategy = (typeof chunkingStrategies)[number];
 
-/** How a text is split into chunks. */
 export interface ChunkOptions {
   readonly strategy: ChunkingStrategy;
   /** The most tokens of a chunk, from 1. */

@@ -3,7 +3,6 @@ import type { SourceText, Span } from './source-text.ts';
 import type { Limits } from './token-windows.ts';
 import { lines, sentences, unitsUpTo, words } from './units.ts';
 
-/** Turns texts into vectors of unit length. */
 export type Embed = (texts: readonly string[]) => Promise<readonly Float32Array[]>;
 
 /** How many sentences on either side of a gap are compared: one alone says too little about its subject. */

@@ -24,7 +24,6 @@ export class SourceText {
     this.#characters = new Intl.Segmenter(language, { granularity: 'grapheme' });
   }
 
-  /** The whole text without surrounding white space. */
   get whole(): Span {
     return this.trimmed({ start: 0, end: this.text.length });
   }
@@ -33,7 +32,6 @@ export class SourceText {
     return this.text.slice(start, end);
   }
 
-  /** How many tokens a span has. */
   count(span: Span): number {
     return this.#tokenizer.count(this.textOf(span));
   }
@@ -75,7 +73,6 @@ export class SourceText {
     return this.filled(parts);
   }
 
-  /** The trimmed spans, without empty ones. */
   filled(spans: readonly Span[]): readonly Span[] {
     return spans.map((span) => this.trimmed(span)).filter(({ start, end }) => start < end);
   }

@@ -2,7 +2,6 @@ import { importOptional } from '../../../errors/optional-package.ts';
 
 /** Counts the tokens of texts. It doesn't expose tokens: splitting between two can split a character. */
 export interface Tokenizer {
-  /** How many tokens a text has. */
   count(text: string): number;
 }
 

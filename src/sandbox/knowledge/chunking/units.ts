@@ -2,10 +2,8 @@
 import type { SourceText, Span } from './source-text.ts';
 import { tokenWindows } from './token-windows.ts';
 
-/** Splits a span into smaller ones. */
 export type Split = (source: SourceText, span: Span) => readonly Span[];
 
-/** Paragraphs, separated by blank lines. */
 export const paragraphs: Split = (source, span) => source.between(span, /\n[^\S\n]*\n\s*/g);
 
 export const lines: Split = (source, span) => source.between(span, /\n/g);

@@ -1,12 +1,10 @@
 import type { Frequencies } from './frequencies.ts';
 
-/** Options of an embedding. */
 export interface EmbedOptions {
   /** Documents and queries are weighted differently. */
   readonly purpose: 'document' | 'query';
   /** The frequencies of features in the searched chunks, by which an embedder without a model recognizes rare words. */
   readonly frequencies?: Frequencies;
-  /** Aborts a request in flight. */
   readonly signal?: AbortSignal;
 }
 

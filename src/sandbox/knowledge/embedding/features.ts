@@ -14,9 +14,7 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
 /** A feature of a text: a word, two words in a row, or three to five letters in a row. */
 export interface Feature {
-  /** How often the text contains it. */
   count: number;
-  /** Its weight compared to other kinds of features. */
   readonly weight: number;
 }
 
@@ -40,7 +38,6 @@ export function featuresOf(text: string): ReadonlyMap<number, Feature> {
   return features;
 }
 
-/** The words without case and accents. */
 function* wordsOf(text: string): Generator<string, void, undefined> {
   const folded = text
     .normalize('NFKD')

@@ -8,7 +8,6 @@ export class Frequencies {
   #chunks = 0;
   readonly #counts = new Uint32Array(counters);
 
-  /** Counts the features of a chunk. */
   add(text: string): void {
     this.#chunks += 1;
     for (const index of countersOf(text)) this.#counts[index] = (this.#counts[index] ?? 0) + 1;

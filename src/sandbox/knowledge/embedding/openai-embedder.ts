@@ -3,7 +3,6 @@ import { causeIn, codeOf } from '../../../kit/error-text.ts';
 import { jsonOrText, readBounded } from '../../../kit/http-bodies.ts';
 import { type Embedder, toUnitLength } from './embedder.ts';
 
-/** An OpenAI-compatible service, and its model. */
 export interface OpenaiEmbedderOptions {
   /** The address before `/embeddings`, such as `http://127.0.0.1:11434/v1`. */
   readonly url: string;
@@ -35,7 +34,6 @@ const answerSchema = z.object({
 /** Embeds with a model of an OpenAI-compatible service, without retries and redirects. */
 export function openaiEmbedder(options: OpenaiEmbedderOptions): Embedder {
   return {
-    /** @throws EmbeddingProblem; the signal's reason */
     async embed(texts, { signal }) {
       const vectors: Float32Array[] = [];
       for (let start = 0; start < texts.length; start += batchSize) {
@@ -76,7 +74,6 @@ async function embedBatch(
   }
 }
 
-/** The vectors of an answer in the order of the texts. */
 function vectorsIn(answer: unknown, count: number): readonly Float32Array[] {
   const { data, success } = answerSchema.safeParse(answer);
   const sorted = data?.data.toSorted((left, right) => left.index - right.index) ?? [];

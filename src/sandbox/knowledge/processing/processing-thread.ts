@@ -13,28 +13,22 @@ const readingTimeout = 60_000;
 const embeddingTimeout = 600_000;
 /** The most memory of the thread, in bytes, on and off its heap. */
 const maxMemory = 1024 * 1024 * 1024;
-/** How often the memory is checked, in milliseconds. */
 const memoryInterval = 50;
 
 const resourceLimits = { maxOldGenerationSizeMb: maxMemory / 1024 ** 2, maxYoungGenerationSizeMb: 64 };
 
-/** The thread's `workerData`. */
 export interface ThreadData {
   readonly service: EmbeddingService | undefined;
 }
 
-/** One document: a file, or pages in order. */
 export interface ProcessingJob {
   readonly materials: readonly Material[];
   readonly chunking: ChunkOptions;
-  /** The embedding model. */
   readonly model: string;
 }
 
-/** The stored result of a document. */
 export interface ProcessedDocument {
   readonly chunks: readonly string[];
-  /** One for each chunk. */
   readonly vectors: readonly Float32Array[];
   /** The frequencies in the chunks, as `Frequencies` writes them. */
   readonly frequencies: Uint8Array;
@@ -134,7 +128,6 @@ export class ProcessingThread {
   }
 }
 
-/** Gives up a document that takes too much time or memory. */
 class Watch {
   readonly #worker: Worker;
   readonly #clock: Clock;

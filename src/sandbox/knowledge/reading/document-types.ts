@@ -1,6 +1,5 @@
 import { UnreadableDocument } from '../document-problem.ts';
 
-/** The readable types of documents. */
 export type DocumentType = 'text' | 'markdown' | 'html' | 'pdf' | 'docx';
 
 const contentTypes: ReadonlyMap<string, DocumentType> = new Map([

@@ -3,7 +3,6 @@ import { maxUnpackedBytes } from '../document-problem.ts';
 import { TextBlocks } from './text-blocks.ts';
 import { pack, unpack } from './zip-archive.ts';
 
-/** A part of a Word document, as mammoth reports it. */
 interface DocumentPart {
   readonly type: string;
   readonly value?: string;

@@ -3,7 +3,6 @@ import { decodeHtml } from './decoding.ts';
 import { type PageNode, textOfPage } from './page-text.ts';
 import { maxDepth, maxElements } from '../document-problem.ts';
 
-/** The used parts of a page's document. */
 interface PageDocument {
   readonly documentElement: PageNode;
   querySelector(selector: string): { readonly textContent: string | null } | null;

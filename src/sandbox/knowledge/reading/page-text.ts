@@ -1,6 +1,5 @@
 import { TextBlocks } from './text-blocks.ts';
 
-/** The used parts of a DOM node. */
 export interface PageNode {
   readonly nodeType: number;
   readonly localName?: string;

@@ -4,13 +4,11 @@ import { UnreadableDocument, maxCharacters } from '../document-problem.ts';
 /** The distance of two lines from which a new paragraph begins, in heights of the text. */
 const paragraphDistance = 1.7;
 
-/** A piece of text on a page, as PDF.js reports it. */
 interface TextItem {
   readonly str: string;
   /** The last two numbers are its position on the page. */
   readonly transform: readonly number[];
   readonly height: number;
-  /** Whether a line ends with it. */
   readonly hasEOL: boolean;
 }
 

@@ -6,7 +6,6 @@ export class TextBlocks {
   #isAfterBlank = true;
   #isAtStartOfLine = true;
 
-  /** Whether the line has no text yet. */
   get isAtStartOfLine(): boolean {
     return this.#isAtStartOfLine;
   }

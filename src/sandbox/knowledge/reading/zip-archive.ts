@@ -6,7 +6,6 @@ import { crc32, inflateRawSync } from 'node:zlib';
 import { codeOf } from '../../../kit/error-text.ts';
 import { UnreadableDocument } from '../document-problem.ts';
 
-/** An unpacked file of an archive. */
 export interface ArchivedFile {
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -106,7 +105,6 @@ function isHeader(archive: Buffer, at: number, kind: keyof typeof signatures): b
   return isWithin && archive.readUInt32LE(at) === signatures[kind];
 }
 
-/** Makes an uncompressed archive of these files. */
 export function pack(files: readonly ArchivedFile[]): Buffer {
   const locals: Buffer[] = [];
   const centrals: Buffer[] = [];
