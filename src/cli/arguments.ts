@@ -1,8 +1,10 @@
-import { Argument, InvalidArgumentError, Option } from 'commander';
+import { userInfo } from 'node:os';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { configError } from '../errors/errors.ts';
 import { closest } from '../kit/closest-name.ts';
 import { headerName, headerValue } from '../kit/header-fields.ts';
 import { type SchemeName, knownSchemes } from '../signature/schemes.ts';
+import type { Account } from '../operate/audit.ts';
 import { asUsage } from './failure.ts';
 
 /** Makes a parser whose usage error says what the argument should be, and which of the `known` names may be meant. */
@@ -92,4 +94,29 @@ function readHeader(text: string): Readonly<Record<string, string>> {
 
 function invalid(expected: string, found: string): Error {
   return configError('option_invalid', { option: '--header', expected, found });
+}
+
+export function takesBy(command: Command, description: string): Command {
+  return command.option('--by <who>', `${description} (default: the user of the system)`);
+}
+
+/** Adds the options that the audit list stores with a change. */
+export function takesAccount(command: Command): Command {
+  return takesBy(command, 'who does it; stored in the audit list').option(
+    '--reason <text>',
+    'why; stored in the audit list',
+  );
+}
+
+export function accountOf({ by, reason }: Account): Account & { readonly by: string } {
+  return { by: by ?? systemUser(), reason };
+}
+
+/** A container may run as a user that has no name there. */
+function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? 'unknown'}`;
+  }
 }

@@ -1,16 +1,15 @@
 import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { ringbackError } from '../errors/errors.ts';
-import { readCauseOf } from '../kit/error-text.ts';
+import { jsonIn } from '../kit/http-bodies.ts';
 import type { Attempt } from '../sandbox/model.ts';
 import type { SandboxOptions } from '../sandbox/options.ts';
 import { type Sandbox, createSandbox } from '../sandbox/sandbox.ts';
 import type { Seed } from '../sandbox/seed.ts';
 import type { SchemeName } from '../signature/schemes.ts';
 import { argument, schemeName } from './arguments.ts';
-import { expected, readEnvironment, readPort } from './environment.ts';
+import { expected, readEnvironment, readPort, readInput } from './environment.ts';
 import { asUsage } from './failure.ts';
 import { atEveryLevel, openLog } from './log.ts';
 import { remark } from './stderr.ts';
@@ -116,30 +115,15 @@ function readRate(value: unknown): number | undefined {
   return rate > 0 && rate <= highestRate ? rate : undefined;
 }
 
-/**
- * Reads a seed file, which the sandbox checks.
- *
- * @throws RingbackError `seed_unreadable`
- */
+/** Reads a seed file, which the sandbox checks. @throws RingbackError `seed_unreadable` */
 function readSeedFile(file: string): Seed {
-  return parsed(textOf(file), file);
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
-  } catch (error) {
-    throw ringbackError('seed_unreadable', { file, cause: readCauseOf(error) });
-  }
-}
-
-/** Hides the parser's message, which quotes the text and could show a key. */
-function parsed(text: string, file: string): Seed {
-  try {
-    return JSON.parse(text) as Seed;
-  } catch {
-    throw ringbackError('seed_unreadable', { file, cause: 'it is not JSON' });
-  }
+  const text = readInput(file, 'seed_unreadable')
+    .toString()
+    .replace(/^\uFEFF/, '');
+  const seed = jsonIn(text);
+  // Without the parser's message, which quotes the text and could show a key.
+  if (seed === undefined) throw ringbackError('seed_unreadable', { file, cause: 'it is not JSON' });
+  return seed as Seed;
 }
 
 /**

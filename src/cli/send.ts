@@ -15,8 +15,7 @@ import { expected, readEnvironment, readUrl, refuseCredentials } from './environ
 import { argument, headerOption, schemeName } from './arguments.ts';
 import { asUsage, exitCodes } from './failure.ts';
 import { hasSecrets, secretsOf } from './secrets.ts';
-import { remark } from './stderr.ts';
-import { withoutControls } from './terminal.ts';
+import { remark, withoutControls } from './stderr.ts';
 
 interface SendFlags {
   readonly to?: URL;

@@ -8,7 +8,7 @@ export { createSandbox } from './sandbox.ts';
 export type { Deliveries, Sandbox } from './sandbox.ts';
 export type { FailureOptions } from './failures.ts';
 export type { SandboxOptions } from './options.ts';
-export type { PromptGenerator, PromptRequest } from './prompts.ts';
+export type { PromptGenerator, PromptRequest } from './api/prompts.ts';
 export type { Seed } from './seed.ts';
 export type { CallPlan } from './calls/call-plan.ts';
 export type { PlayedCall, Scenario } from './calls/call.ts';

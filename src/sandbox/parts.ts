@@ -21,7 +21,7 @@ import { Outbox } from './delivery/outbox.ts';
 import { Failures } from './failures.ts';
 import { fill } from './seeding.ts';
 import { Documents } from './knowledge/documents.ts';
-import { embedderFor } from './knowledge/embedding/embedder-for.ts';
+import { embedderFor } from './knowledge/embedding/openai-embedder.ts';
 import { Ingestion, ingestOperation } from './knowledge/ingestion.ts';
 import { KnowledgeBases } from './knowledge/knowledge-bases.ts';
 import { ProcessingThread } from './knowledge/processing/processing-thread.ts';

@@ -5,9 +5,7 @@ import { type Duration, parseDuration } from '../kit/duration.ts';
 
 /** A clock that stands still until it is advanced. */
 export interface ManualClock extends Clock {
-  /**
-   * Advances the time, and calls the timers that are due by then, in order, including those that these timers set.
-   */
+  /** Advances the time, and calls the timers that are due by then, in order, including those that these timers set. */
   advance(duration: Duration): void;
 }
 

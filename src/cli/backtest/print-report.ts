@@ -1,7 +1,6 @@
 import { remark } from '../stderr.ts';
 import { printAll } from '../inbox/print.ts';
-import type { Column } from '../inbox/table.ts';
-import { tableLines } from '../inbox/table.ts';
+import { type Column, tableLines } from '../inbox/table.ts';
 import type { BacktestReport } from './backtest.ts';
 import type { ErrorGroup, HandlerReport, RowCounts } from './tally.ts';
 

@@ -1,4 +1,4 @@
-import { controls } from '../terminal.ts';
+import { controls } from '../stderr.ts';
 
 /** The outcome of a check. Only `wrong` makes the command fail. */
 export type FindingStatus = 'ok' | 'warning' | 'wrong' | 'skipped';

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Account, AuditEntry } from '../../operate/audit.ts';
-import { accountOf, takesAccount } from '../account.ts';
-import { entryIdArgument } from '../arguments.ts';
+import { accountOf, entryIdArgument, takesAccount } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
 import { withReceiver } from './existing-inbox.ts';

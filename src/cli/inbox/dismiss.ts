@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { EventFilter } from '../../operate/events.ts';
-import { accountOf, takesBy } from '../account.ts';
+import { accountOf, takesBy } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { withReceiver } from './existing-inbox.ts';
 import { remark } from '../stderr.ts';

@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { Account } from '../../operate/audit.ts';
 import { mentionsOfPhoneNumber } from '../../operate/person-mentions.ts';
-import { argument } from '../arguments.ts';
+import { accountOf, argument, takesAccount } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
-import { accountOf, takesAccount } from '../account.ts';
 import { withReceiver } from './existing-inbox.ts';
 import { remark } from '../stderr.ts';
 import { printResult } from './print.ts';

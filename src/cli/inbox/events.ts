@@ -4,7 +4,7 @@ import type { Account } from '../../operate/audit.ts';
 import type { DriftFinding } from '../../operate/drift.ts';
 import type { EventFilter, InboxEvent, InboxEvents } from '../../operate/events.ts';
 import { databaseName } from '../../receiver/database.ts';
-import { accountOf, takesBy } from '../account.ts';
+import { accountOf, takesBy } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { existingInbox, withInbox, withReceiver } from './existing-inbox.ts';

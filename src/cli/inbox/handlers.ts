@@ -3,7 +3,7 @@ import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
 import type { Account } from '../../operate/audit.ts';
 import type { HandlerState, HandlerStates } from '../../operate/handlers.ts';
-import { accountOf, takesAccount } from '../account.ts';
+import { accountOf, takesAccount } from '../arguments.ts';
 import { withReceiver } from './existing-inbox.ts';
 import { printParts, printResult, tableOf } from './print.ts';
 import type { Column } from './table.ts';

@@ -7,13 +7,17 @@ import {
   type WholeQuarantinedDelivery,
   quarantineReasons,
 } from '../../operate/quarantine.ts';
-import { deliveryIdArgument, oneOf } from '../arguments.ts';
-import { loadSecrets, lookingReceiver } from '../app/receiver-beside.ts';
+import { accountOf, deliveryIdArgument, oneOf, takesAccount, takesBy } from '../arguments.ts';
+import {
+  type BesideServeFlags,
+  appOption,
+  besideServe,
+  loadSecrets,
+  lookingReceiver,
+} from '../app/receiver-beside.ts';
 import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
 import type { Account } from '../../operate/audit.ts';
-import { accountOf, takesAccount, takesBy } from '../account.ts';
-import { type BesideServeFlags, appOption, besideServe } from './beside-serve.ts';
 import { withOpened, withReceiver } from './existing-inbox.ts';
 import { printPages, printResult, printWhole, takesLimit } from './print.ts';
 import type { Column } from './table.ts';

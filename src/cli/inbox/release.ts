@@ -4,11 +4,9 @@ import { internalsOf } from '../../receiver/receiver.ts';
 import { remark } from '../stderr.ts';
 import { databaseOption } from '../environment.ts';
 import type { Account } from '../../operate/audit.ts';
-import { accountOf, takesAccount } from '../account.ts';
-import { type BesideServeFlags, appOption, besideServe } from './beside-serve.ts';
+import { accountOf, deliveryIdArgument, takesAccount } from '../arguments.ts';
+import { type BesideServeFlags, appOption, besideServe, receiverBeside } from '../app/receiver-beside.ts';
 import { withOpened } from './existing-inbox.ts';
-import { receiverBeside } from '../app/receiver-beside.ts';
-import { deliveryIdArgument } from '../arguments.ts';
 import { printResult } from './print.ts';
 
 type ReleaseFlags = Account & BesideServeFlags;

@@ -14,11 +14,7 @@ export const pagePath = '/ringback';
 /** The shortest accepted token: 16 random characters can't be guessed at one attempt a second. */
 const shortest = 16;
 
-/**
- * The token for operators.
- *
- * @throws ConfigError `option_invalid`, which doesn't quote it
- */
+/** The token for operators. @throws ConfigError `option_invalid`, which doesn't quote it */
 export function pageToken({ RINGBACK_PAGE_TOKEN: token }: Environment): string {
   if (token !== undefined && token.length >= shortest) return token;
   throw configError('option_invalid', {

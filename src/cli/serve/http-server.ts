@@ -87,11 +87,7 @@ export class HttpServer {
     return urlOf(this.#server);
   }
 
-  /**
-   * Resolves once the server listens.
-   *
-   * @throws RingbackError `port_in_use` or `listen_failed`
-   */
+  /** Resolves once the server listens. @throws RingbackError `port_in_use` or `listen_failed` */
   listen({ host, port }: Address): Promise<void> {
     return listen(this.#server, { host, port });
   }

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { ringbackError } from '../../errors/errors.ts';
-import { readCauseOf } from '../../kit/error-text.ts';
+import { readInput } from '../environment.ts';
 import type { Headers } from '../../events/model.ts';
 import { lowerCase } from '../../signature/headers.ts';
 
@@ -24,7 +23,7 @@ const headerLine = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+):(.*)$/;
  * @throws RingbackError `capture_unreadable`
  */
 export function readCapture(file: string): Capture {
-  const bytes = bytesOf(file);
+  const bytes = readInput(file, 'capture_unreadable');
   const { lines, end } = headOf(bytes);
   if (end === undefined) throw unreadable(file, 'there is no blank line between headers and body');
   const headers = lines.flatMap((line, index): [string, string][] => {
@@ -50,14 +49,6 @@ function headOf(bytes: Buffer): { readonly lines: readonly string[]; readonly en
     lines.push(line);
   }
   return { lines, end: undefined };
-}
-
-function bytesOf(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw unreadable(file, readCauseOf(error));
-  }
 }
 
 function unreadable(file: string, cause: string) {

@@ -30,11 +30,7 @@ export function schemeOption(description: string): Option {
   );
 }
 
-/**
- * The secrets of a file, or of the environment.
- *
- * @throws ConfigError when there are none, or the file can't be read
- */
+/** The secrets of a file, or of the environment. @throws ConfigError when there are none, or the file can't be read */
 export function secretsFrom(file: string | undefined): readonly string[] {
   const secrets = secretsOf(file === undefined ? environmentWithSecrets() : { RINGBACK_SECRETS_FILE: file });
   return typeof secrets === 'function' ? secrets() : secrets;

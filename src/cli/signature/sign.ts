@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
-import { readFileSync } from 'node:fs';
-import { ringbackError } from '../../errors/errors.ts';
-import { readCauseOf } from '../../kit/error-text.ts';
+import { readInput } from '../environment.ts';
 import type { Scheme } from '../../events/model.ts';
 import type { SchemeName } from '../../signature/schemes.ts';
 import { sign } from '../../signature/sign.ts';
@@ -26,19 +24,11 @@ export function addSign(signature: Command): void {
     .option('--timestamp <time>', 'the time of the delivery, sent exactly as given (default: now)')
     .addHelpText('after', '\nEvery secret gives one signature, as after a rotation.')
     .action((file: string, { secretFile, ...options }: SignFlags) => {
-      const body = bytesOf(file);
+      const body = readInput(file, 'body_unreadable');
       const headers = asUsage(
         () => sign(body, { secrets: secretsFrom(secretFile), ...options }),
         flagsOfOptions,
       );
       for (const [name, value] of Object.entries(headers)) process.stdout.write(`${name}: ${value}\n`);
     });
-}
-
-function bytesOf(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw ringbackError('body_unreadable', { file, cause: readCauseOf(error) });
-  }
 }

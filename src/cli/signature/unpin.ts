@@ -3,7 +3,7 @@ import type { Account } from '../../operate/audit.ts';
 import { unpinScheme } from '../../operate/pinned-scheme.ts';
 import { databaseName } from '../../receiver/database.ts';
 import { internalsOf } from '../../receiver/receiver.ts';
-import { accountOf, takesAccount } from '../account.ts';
+import { accountOf, takesAccount } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { withReceiver } from '../inbox/existing-inbox.ts';
 

@@ -25,11 +25,7 @@ export class Connection {
     return this.#options.logger;
   }
 
-  /**
-   * The answer's body in the given shape.
-   *
-   * @throws PlatformError, or the signal's reason
-   */
+  /** The answer's body in the given shape. @throws PlatformError, or the signal's reason */
   async send<Shape extends z.ZodType>(request: PlatformRequest, shape: Shape): Promise<z.output<Shape>> {
     return (await this.sendForStatus(request, shape)).body;
   }

@@ -64,11 +64,7 @@ function addIssues(context: z.RefinementCtx, key: PropertyKey, issues: readonly 
 /** Placeholders that a platform may answer in place of a credential. */
 export const masked = /\*{3}|•{3}|^\[?(redacted|masked|hidden)\]?$/i;
 
-/**
- * The body of an answer in the given shape.
- *
- * @throws PlatformError `unexpected_answer`
- */
+/** The body of an answer in the given shape. @throws PlatformError `unexpected_answer` */
 export function inShape<Shape extends z.ZodType>(
   shape: Shape,
   body: unknown,

@@ -33,10 +33,7 @@ export interface KnowledgeBasePaths {
    * '/api/v1/knowledge-bases/{kb_id}/documents/{document_id}'
    */
   readonly getDocument: string;
-  /**
-   * Of `documents.delete`; needs no `{kb_id}`. @default
-   * '/api/v1/knowledge-bases/{kb_id}/documents/{document_id}'
-   */
+  /** Of `documents.delete`; needs no `{kb_id}`. @default '/api/v1/knowledge-bases/{kb_id}/documents/{document_id}' */
   readonly deleteDocument: string;
 }
 

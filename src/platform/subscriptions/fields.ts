@@ -66,11 +66,7 @@ const ids = z.array(text.min(1, 'an id'), 'a list of ids');
 /** The rules of the platform document, Limits, and no others: a value that the platform accepts must not fail. */
 export const subscriptionFields = {
   name: z.string(expectedName).refine((name) => name.trim() !== '', expectedName),
-  // Counted in characters, not UTF-16 units, which could refuse a description that the platform accepts.
-  description: text.refine(
-    (description) => Array.from(description).length <= maxDescription,
-    `text of at most ${maxDescription} characters`,
-  ),
+  description: text.max(maxDescription, `text of at most ${maxDescription} characters`),
   url: z.string(expectedUrl).regex(/^https?:\/\/.*/, expectedUrl),
   active: z.boolean('true or false'),
   enable_signed_webhooks: z.boolean('true or false'),

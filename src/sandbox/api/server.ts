@@ -37,11 +37,7 @@ export class ApiServer {
     return urlOf(this.#server);
   }
 
-  /**
-   * Resolves once the server listens.
-   *
-   * @throws RingbackError `port_in_use` or `listen_failed`
-   */
+  /** Resolves once the server listens. @throws RingbackError `port_in_use` or `listen_failed` */
   listen(host: string, port: number): Promise<void> {
     return listen(this.#server, { host, port });
   }

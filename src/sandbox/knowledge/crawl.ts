@@ -1,8 +1,7 @@
 /** Reads the pages that a client submits to a knowledge base. */
 import type { IncomingMessage } from 'node:http';
 import { readBounded } from '../../kit/http-bodies.ts';
-import { type FinalAnswer, follow } from '../websites/follow.ts';
-import { WebsiteProblem } from '../websites/website.ts';
+import { type FinalAnswer, WebsiteProblem, follow } from '../websites/website.ts';
 import { DocumentFailure } from './document-problem.ts';
 import { documentTypeOf } from './reading/document-types.ts';
 import type { Material } from './reading/read-document.ts';

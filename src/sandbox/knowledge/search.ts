@@ -38,11 +38,7 @@ export class Search {
     this.#embedderFor = embedder;
   }
 
-  /**
-   * The chunks most similar to a question, the best first.
-   *
-   * @throws EmbeddingProblem; the signal's reason
-   */
+  /** The chunks most similar to a question, the best first. @throws EmbeddingProblem; the signal's reason */
   async find(
     { id, embedding_model: model }: { readonly id: string; readonly embedding_model: string },
     question: string,

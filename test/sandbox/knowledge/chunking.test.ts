@@ -7,8 +7,8 @@ import {
   type ChunkingStrategy,
   chunk,
   chunkingStrategies,
+  chunksOf,
 } from '../../../src/sandbox/knowledge/chunking/chunk.ts';
-import { chunksOf } from '../../../src/sandbox/knowledge/chunking/document-chunks.ts';
 import { tokenizer } from '../../../src/sandbox/knowledge/chunking/tokenizer.ts';
 import { offlineEmbedder } from '../../../src/sandbox/knowledge/embedding/offline-embedder.ts';
 

@@ -2,11 +2,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { ConfigError } from '../../../errors/errors.ts';
 import { messageOf } from '../../../kit/error-text.ts';
-import { chunksOf } from '../chunking/document-chunks.ts';
+import { chunksOf } from '../chunking/chunk.ts';
 import { tokenizer } from '../chunking/tokenizer.ts';
 import { DocumentFailure, UnreadableDocument, maxCharacters } from '../document-problem.ts';
-import { embedderFor } from '../embedding/embedder-for.ts';
-import { EmbeddingProblem } from '../embedding/openai-embedder.ts';
+import { EmbeddingProblem, embedderFor } from '../embedding/openai-embedder.ts';
 import { Frequencies } from '../embedding/frequencies.ts';
 import { type Material, readDocument } from '../reading/read-document.ts';
 import type { ProcessedDocument, ProcessingJob, ProcessingMessage, ThreadData } from './processing-thread.ts';

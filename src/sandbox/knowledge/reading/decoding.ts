@@ -3,11 +3,7 @@ import { UnreadableDocument } from '../document-problem.ts';
 /** How many bytes of a page are searched for its declared encoding, as browsers do. */
 const maxBeforeEncoding = 1_024;
 
-/**
- * Decodes UTF-8, or UTF-16 with a byte order mark, which is removed.
- *
- * @throws UnreadableDocument `broken`
- */
+/** Decodes UTF-8, or UTF-16 with a byte order mark, which is removed. @throws UnreadableDocument `broken` */
 export function decodeText(bytes: Uint8Array): string {
   return decode(bytes, markedEncoding(bytes) ?? 'utf-8');
 }

@@ -1,7 +1,7 @@
 import { importOptional } from '../../../errors/optional-package.ts';
 import { maxUnpackedBytes } from '../document-problem.ts';
 import { TextBlocks } from './text-blocks.ts';
-import { pack, unpack } from './zip-archive.ts';
+import { checkArchive } from './zip-archive.ts';
 
 interface DocumentPart {
   readonly type: string;
@@ -22,15 +22,16 @@ export async function readDocx(bytes: Uint8Array<ArrayBuffer>): Promise<string> 
     'reading DOCX documents',
     () => import('mammoth'),
   );
-  // Without pictures and fonts.
-  const files = unpack(Buffer.from(bytes.buffer), (name) => /\.(?:xml|rels)$/i.test(name), maxUnpackedBytes);
+  const buffer = Buffer.from(bytes.buffer);
+  // Without pictures and fonts, which are not unpacked.
+  checkArchive(buffer, (name) => /\.(?:xml|rels)$/i.test(name), maxUnpackedBytes);
   const text = new TextBlocks();
   // Mammoth's raw text has no spaces for line breaks, and turns the cells of tables into unordered paragraphs.
   const transformDocument = (document: DocumentPart): DocumentPart => {
     addText(text, document, false);
     return { ...document, children: [] };
   };
-  await mammoth.convertToHtml({ buffer: pack(files) }, { transformDocument });
+  await mammoth.convertToHtml({ buffer }, { transformDocument });
   return text.toString();
 }
 
