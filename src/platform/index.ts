@@ -36,14 +36,14 @@ export type { KnowledgeDocument } from './documents/document.ts';
 export type { FileToUpload, Submission } from './documents/submission.ts';
 export type { CustomTool, NewCustomTool, ToolApi, ToolFunction } from './resources/custom-tool.ts';
 export type { CustomTools } from './resources/custom-tools.ts';
-export type { EnsuredCustomTool } from './resources/ensure-tool.ts';
+export type { EnsuredCustomTool } from './resources/custom-tool.ts';
 export type { GeneratedPrompt, PromptRequest, Prompts } from './resources/prompts.ts';
 export type { SitemapOptions, WebsiteLinks, Websites } from './resources/websites.ts';
 export type { PlatformCall, PlatformCalls } from './resources/calls.ts';
 export type { Analyses, Analysis, AnalysisItem, AnalysisOptions } from './resources/analyses.ts';
 export { defineTool, type Tool, type ToolContext, type ToolDefinition } from './tools/define-tool.ts';
 export { toolMiddleware, type ToolMiddleware } from './tools/middleware.ts';
-export type { ToolMiddlewareOptions } from './tools/middleware-options.ts';
+export type { ToolMiddlewareOptions } from './tools/middleware.ts';
 export { ToolError } from './tools/tool-error.ts';
 export type { ParameterSchema, ParametersSchema } from './tools/parameters-schema.ts';
 export type {

@@ -13,7 +13,7 @@ export type { Seed } from './seed.ts';
 export type { CallPlan } from './calls/call-plan.ts';
 export type { PlayedCall, Scenario } from './calls/call.ts';
 export type { CallSimulator } from './calls/simulator.ts';
-export type { TrafficOptions } from './calls/traffic.ts';
+export type { TrafficOptions } from './calls/simulator.ts';
 export type { AdversaryOptions, Disturbance } from './delivery/adversary.ts';
 export type { AttemptListener, AttemptQuery, Attempts } from './delivery/attempts.ts';
 export type { GivenUpDelivery } from './delivery/outbox.ts';

@@ -1,3 +1,9 @@
+import { randomBytes } from 'node:crypto';
+import { BatchedWrites, Database } from './database.ts';
+import { Documents, knowledgeTables } from './knowledge/documents.ts';
+import { KnowledgeBases } from './knowledge/knowledge-bases.ts';
+import { type OrganizationSeed, demonstrationSeed } from './seed.ts';
+import { Tenants } from './tenants.ts';
 import { callRoutes } from './api/calls.ts';
 import { type ControlParts, controlRoutes } from './api/control.ts';
 import { customToolRoutes } from './api/custom-tools.ts';
@@ -8,29 +14,22 @@ import type { Route } from './api/route.ts';
 import { ApiServer } from './api/server.ts';
 import { subscriptionRoutes } from './api/subscriptions.ts';
 import { websiteRoutes } from './api/websites.ts';
-import { BatchedWrites } from './batched-writes.ts';
 import { PlayedCalls } from './calls/played-calls.ts';
 import { CallSimulator } from './calls/simulator.ts';
 import { CustomTools } from './custom-tools/custom-tools.ts';
 import { ToolCaller } from './custom-tools/tool-caller.ts';
-import { Database } from './database.ts';
 import { Adversary } from './delivery/adversary.ts';
 import { Attempts } from './delivery/attempts.ts';
 import { DeliveryEngine } from './delivery/engine.ts';
 import { Outbox } from './delivery/outbox.ts';
 import { Failures } from './failures.ts';
-import { fill } from './seeding.ts';
-import { Documents } from './knowledge/documents.ts';
 import { embedderFor } from './knowledge/embedding/openai-embedder.ts';
 import { Ingestion, ingestOperation } from './knowledge/ingestion.ts';
-import { KnowledgeBases } from './knowledge/knowledge-bases.ts';
 import { ProcessingThread } from './knowledge/processing/processing-thread.ts';
 import { Search } from './knowledge/search.ts';
-import { knowledgeTables } from './knowledge/tables.ts';
 import type { ResolvedSandboxOptions } from './options.ts';
 import { requestAllowed } from './websites/website.ts';
 import { Subscriptions } from './subscriptions/subscriptions.ts';
-import { Tenants } from './tenants.ts';
 
 interface Surroundings {
   readonly stopping: AbortSignal;
@@ -128,4 +127,50 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
   });
   const apiKey = fill(database, options, { tenants, knowledgeBases, documents });
   return { database, calls, attempts, engine, ingestion, failures, toolCaller, server, apiKey };
+}
+
+interface SeededParts {
+  readonly tenants: Tenants;
+  readonly knowledgeBases: KnowledgeBases;
+  readonly documents: Documents;
+}
+
+/**
+ * Fills a new database. Returns the key of the demonstration organization; undefined with a seed, which has its own
+ * keys, and with an existing database.
+ */
+export function fill(
+  database: Database,
+  { seed, clock }: ResolvedSandboxOptions,
+  parts: SeededParts,
+): string | undefined {
+  if (!database.isNew) return undefined;
+  const key = seed === undefined ? newKey() : undefined;
+  const { organizations } = seed ?? demonstrationSeed(key ?? '');
+  const now = clock.now();
+  database.fill(() => {
+    for (const organization of organizations) fillFrom(organization, parts, now);
+  });
+  return key;
+}
+
+function newKey(): string {
+  return `key_${randomBytes(24).toString('base64url')}`;
+}
+
+function fillFrom(
+  seed: OrganizationSeed,
+  { tenants, knowledgeBases, documents }: SeededParts,
+  now: number,
+): void {
+  tenants.add(seed);
+  for (const { documents: files, ...base } of seed.knowledge_bases) {
+    knowledgeBases.add({ ...base, organization_id: seed.id }, now);
+    for (const { name, text } of files) {
+      const content = Buffer.from(text);
+      // Its name determines the type of text, as for an upload without a content type.
+      const source = { kind: 'file', contentType: undefined } as const;
+      documents.add({ knowledgeBaseId: base.id, name, source, content, size: content.byteLength }, now);
+    }
+  }
 }

@@ -1,4 +1,3 @@
-import type { Statement } from 'better-sqlite3';
 import { textDigest } from '../kit/bytes.ts';
 import type { Connection, Database } from './database.ts';
 import type { Agent, Caller } from './model.ts';
@@ -46,24 +45,10 @@ type AgentRow = Omit<Agent, 'workspaceId'> & { readonly workspaceId: string | nu
  */
 export class Tenants {
   readonly #connection: Connection;
-  readonly #caller: Statement<[Buffer], Caller>;
-  readonly #workspace: Statement<[string, string]>;
-  readonly #agent: Statement<[string], AgentRow>;
-  readonly #agents: Statement<[string], AgentRow>;
 
   constructor(database: Database) {
     database.create(tables);
     this.#connection = database.connection;
-    this.#caller = database.connection.prepare(`
-      select users.organization_id as organizationId, users.id as userId
-      from keys join users on users.id = keys.user_id where keys.digest = ?`);
-    this.#workspace = database.connection.prepare(
-      'select 1 from workspaces where id = ? and organization_id = ?',
-    );
-    this.#agent = database.connection.prepare(`select ${agentColumns} from agents where id = ?`);
-    this.#agents = database.connection.prepare(
-      `select ${agentColumns} from agents where organization_id = ? order by rowid`,
-    );
   }
 
   /** Adds an organization with everything except its knowledge bases. */
@@ -83,11 +68,17 @@ export class Tenants {
 
   /** The user of a key, with their organization; undefined for an unknown key. */
   callerOf(key: string): Caller | undefined {
-    return this.#caller.get(textDigest(key));
+    return this.#connection
+      .prepare<[Buffer], Caller>(
+        `select users.organization_id as organizationId, users.id as userId
+         from keys join users on users.id = keys.user_id where keys.digest = ?`,
+      )
+      .get(textDigest(key));
   }
 
   hasWorkspace(organizationId: string, id: string): boolean {
-    return this.#workspace.get(id, organizationId) !== undefined;
+    const select = this.#connection.prepare('select 1 from workspaces where id = ? and organization_id = ?');
+    return select.get(id, organizationId) !== undefined;
   }
 
   /** The id of the first organization of the seed. */
@@ -99,8 +90,7 @@ export class Tenants {
   }
 
   findAgent(id: string): Agent | undefined {
-    const row = this.#agent.get(id);
-    return row && agentOf(row);
+    return this.#agents('id = ?', id)[0];
   }
 
   /** An agent of the organization; undefined for an unknown id and for another organization's agent. */
@@ -110,10 +100,13 @@ export class Tenants {
   }
 
   agents(organizationId: string): readonly Agent[] {
-    return this.#agents.all(organizationId).map(agentOf);
+    return this.#agents('organization_id = ? order by rowid', organizationId);
   }
-}
 
-function agentOf(row: AgentRow): Agent {
-  return { ...row, workspaceId: row.workspaceId ?? undefined };
+  #agents(where: string, value: string): readonly Agent[] {
+    return this.#connection
+      .prepare<[string], AgentRow>(`select ${agentColumns} from agents where ${where}`)
+      .all(value)
+      .map((row) => ({ ...row, workspaceId: row.workspaceId ?? undefined }));
+  }
 }

@@ -5,18 +5,25 @@ import { pathPart } from '../requests/address.ts';
 import {
   type CallOptions,
   type PageOptions,
+  type WaitOptions,
   readCallOptions,
   readPageOptions,
+  untilReady,
+  waitOptionsSchema,
 } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
 import { everyItem, pageToken } from '../requests/pages.ts';
 import { PlatformError } from '../requests/platform-error.ts';
 import type { PlatformRequest } from '../requests/request.ts';
 import { listOf } from '../requests/shapes.ts';
-import { type WaitOptions, untilReady, waitOptionsSchema } from '../requests/until-ready.ts';
 import { type KnowledgeBasePaths, filledPath } from '../resources/knowledge-base-paths.ts';
-import { type KnowledgeDocument, documentShape } from './document.ts';
-import { ingestionFailed, notCompleted, notResubmitted } from './problems.ts';
+import {
+  type KnowledgeDocument,
+  documentShape,
+  ingestionFailed,
+  notCompleted,
+  notResubmitted,
+} from './document.ts';
 import {
   type FileToUpload,
   type ReadySubmission,

@@ -1,8 +1,7 @@
 /** Reads the three error bodies of the platform's document, and any other failed answer. */
 import { isObject } from '../../kit/values.ts';
 import { jsonIn } from '../../kit/http-bodies.ts';
-import { PlatformError } from './platform-error.ts';
-import { type Redact, oneLine, redacted } from './redact.ts';
+import { type Redact, PlatformError, oneLine, redacted } from './platform-error.ts';
 import { type Answer, type PlatformRequest, doubtAbout, leavesOpen } from './request.ts';
 import { readRetryAfter } from './retry.ts';
 

@@ -2,8 +2,7 @@ import { causeIn, codeOf, fetchCauseOf } from '../../kit/error-text.ts';
 import { readBounded } from '../../kit/http-bodies.ts';
 import type { ResolvedPlatformOptions } from '../options.ts';
 import { addressOf } from './address.ts';
-import { PlatformError } from './platform-error.ts';
-import { type Redact, oneLine } from './redact.ts';
+import { type Redact, PlatformError, oneLine } from './platform-error.ts';
 import { type Answer, type PlatformRequest, doubtAbout, leavesOpen } from './request.ts';
 
 /** The largest answer, in bytes: the links of a large website fit, and an endless answer can't fill the memory. */

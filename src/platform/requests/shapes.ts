@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { PlatformError } from './platform-error.ts';
-import { oneLine } from './redact.ts';
+import { PlatformError, oneLine } from './platform-error.ts';
 import { type AskedFor, doubtAbout } from './request.ts';
 
 /** The known values, and any other text: the platform may extend its enumerations at any time. */

@@ -6,7 +6,7 @@ import { pathPart } from '../requests/address.ts';
 import { PlatformError } from '../requests/platform-error.ts';
 import type { PlatformRequest } from '../requests/request.ts';
 import { listOf } from '../requests/shapes.ts';
-import { type WaitOptions, untilReady, waitOptionsSchema } from '../requests/until-ready.ts';
+import { type WaitOptions, untilReady, waitOptionsSchema } from '../requests/call-options.ts';
 
 /** One finding of a call's analysis. */
 export interface AnalysisItem {

@@ -9,12 +9,14 @@ import {
 import type { Connection } from '../requests/connection.ts';
 import {
   type CustomTool,
+  type EnsuredCustomTool,
   type NewCustomTool,
+  changedTool,
   credentialsIn,
   customToolShape,
+  isSameTool,
   newToolSchema,
 } from './custom-tool.ts';
-import { type EnsuredCustomTool, changedTool, isSameTool } from './ensure-tool.ts';
 import { ensureOne } from '../requests/ensure-one.ts';
 import { everyItem, pageToken } from '../requests/pages.ts';
 import { pathPart } from '../requests/address.ts';

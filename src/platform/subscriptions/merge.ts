@@ -1,7 +1,7 @@
 /** Compares a subscription with the wanted fields, and merges a patch into a PUT's whole, unless that is unsafe. */
 import { type RingbackError, ringbackError } from '../../errors/errors.ts';
 import { defined } from '../../kit/values.ts';
-import { oneLine } from '../requests/redact.ts';
+import { oneLine } from '../requests/platform-error.ts';
 import { masked, readOnlyName } from '../requests/shapes.ts';
 import {
   type SubscriptionPatch,

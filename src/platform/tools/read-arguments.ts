@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isObject } from '../../kit/values.ts';
 import { exactJsonIn } from '../../events/decoding.ts';
 import { argumentLimits } from './lenient-arguments.ts';
-import { ToolRefusal } from './tool-answer.ts';
+import { ToolRefusal } from './tool-error.ts';
 
 /** The largest body, in bytes: far above what a model writes, and too small to fill the memory. */
 const maxBytes = 1024 * 1024;

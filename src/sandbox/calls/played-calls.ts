@@ -1,6 +1,5 @@
 import type { Statement } from 'better-sqlite3';
-import type { BatchedWrites } from '../batched-writes.ts';
-import type { Database } from '../database.ts';
+import type { BatchedWrites, Database } from '../database.ts';
 import type { PlayedCall } from './call.ts';
 
 const tables = `

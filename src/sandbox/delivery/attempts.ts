@@ -2,8 +2,7 @@ import type { Statement } from 'better-sqlite3';
 import { z } from 'zod';
 import { ringbackError } from '../../errors/errors.ts';
 import { parseStrictly } from '../../errors/option-problems.ts';
-import type { BatchedWrites } from '../batched-writes.ts';
-import type { Database } from '../database.ts';
+import type { BatchedWrites, Database } from '../database.ts';
 import type { Attempt } from '../model.ts';
 
 const tables = `
@@ -40,7 +39,6 @@ export class Attempts {
   readonly #insert: Statement<
     [id: number, subscriptionId: string, traceId: string, callId: string, attempt: string]
   >;
-  readonly #selects = new Map<string, Statement<string[], string>>();
   readonly #database: Database;
   readonly #listeners = new Set<AttemptListener>();
   #lastId: number;
@@ -71,7 +69,9 @@ export class Attempts {
       filters.length === 0
         ? ''
         : `where ${filters.map(([name]) => `${name} = cast(? as text)`).join(' and ')}`;
-    const select = this.#selects.get(where) ?? this.#prepareSelect(where);
+    const select = this.#database.connection
+      .prepare<string[], string>(`select attempt from attempts ${where} order by id`)
+      .pluck();
     return select.all(...filters.map(([, value]) => value)).map(attemptOf);
   }
 
@@ -94,13 +94,6 @@ export class Attempts {
     // In its own microtask, so that a throwing listener doesn't disturb the delivery.
     for (const listener of this.#listeners) queueMicrotask(() => listener(attempt));
     return attempt;
-  }
-
-  #prepareSelect(where: string): Statement<string[], string> {
-    const sql = `select attempt from attempts ${where} order by id`;
-    const select = this.#database.connection.prepare<string[], string>(sql).pluck();
-    this.#selects.set(where, select);
-    return select;
   }
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { Semaphore } from '../../kit/limiters.ts';
 import type { Scheme } from '../../events/model.ts';
-import type { BatchedWrites } from '../batched-writes.ts';
+import type { BatchedWrites } from '../database.ts';
 import type { SandboxEvent } from '../model.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';
 import type { Adversary } from './adversary.ts';

@@ -1,7 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { ringbackError } from '../../errors/errors.ts';
-import type { BatchedWrites } from '../batched-writes.ts';
-import type { Connection, Database } from '../database.ts';
+import type { BatchedWrites, Connection, Database } from '../database.ts';
 import type { SandboxEvent } from '../model.ts';
 
 const tables = `

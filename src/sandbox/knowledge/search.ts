@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Connection, Database } from '../database.ts';
 import type { Embedder } from './embedding/embedder.ts';
-import { Frequencies } from './embedding/frequencies.ts';
+import { Frequencies } from './embedding/features.ts';
 import { EmbeddingProblem } from './embedding/openai-embedder.ts';
 
 interface StoredChunk {

@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { matches } from '../../events/names.ts';
-import { type Database, type Page, pageOf } from '../database.ts';
+import { type Connection, type Database, type Page, pageOf } from '../database.ts';
 import type { SandboxEvent, Subscription } from '../model.ts';
 
 const tables = `
@@ -25,55 +25,43 @@ interface SubscriptionRow {
 }
 
 export class Subscriptions {
-  readonly #insert: Statement<[SubscriptionRow]>;
-  readonly #update: Statement<[SubscriptionRow]>;
+  readonly #connection: Connection;
   readonly #find: Statement<[string], string>;
-  readonly #page: Statement<
-    [string, number, number],
-    Pick<SubscriptionRow, 'subscription'> & { position: number }
-  >;
-  readonly #count: Statement<[string], number>;
   readonly #active: Statement<[string], string>;
-  readonly #remove: Statement<[string]>;
 
   constructor(database: Database) {
     database.create(tables);
-    const { connection } = database;
-    // The unique index decides: of two subscriptions with the same name, only the first is added.
-    this.#insert = connection.prepare(`
-      insert into subscriptions (id, organization_id, name, active, subscription)
-      values (@id, @organizationId, @name, @active, @subscription)
-      on conflict (organization_id, name) do nothing`);
-    this.#update = connection.prepare(`
-      update or ignore subscriptions set name = @name, active = @active, subscription = @subscription
-      where id = @id`);
-    this.#find = connection
+    this.#connection = database.connection;
+    this.#find = this.#connection
       .prepare<[string], string>('select subscription from subscriptions where id = ?')
       .pluck();
-    this.#page = connection.prepare(`
-      select position, subscription from subscriptions
-      where organization_id = ? and position > ? order by position limit ?`);
-    this.#count = connection
-      .prepare<[string], number>('select count(*) from subscriptions where organization_id = ?')
-      .pluck();
     // Cast, because SQLite would plan this ordered statement again for each new value of a bare parameter.
-    this.#active = connection
+    this.#active = this.#connection
       .prepare<[string], string>(
         `select subscription from subscriptions
          where organization_id = cast(? as text) and active = 1 order by position`,
       )
       .pluck();
-    this.#remove = connection.prepare('delete from subscriptions where id = ?');
   }
 
   /** Adds a subscription; false if its organization has another of that name. */
   add(subscription: Subscription): boolean {
-    return this.#insert.run(rowOf(subscription)).changes === 1;
+    // The unique index decides: of two subscriptions with the same name, only the first is added.
+    const insert = this.#connection.prepare(
+      `insert into subscriptions (id, organization_id, name, active, subscription)
+       values (@id, @organizationId, @name, @active, @subscription)
+       on conflict (organization_id, name) do nothing`,
+    );
+    return insert.run(rowOf(subscription)).changes === 1;
   }
 
   /** Stores a changed subscription; false if its organization has another of that name. */
   update(subscription: Subscription): boolean {
-    return this.#update.run(rowOf(subscription)).changes === 1;
+    const update = this.#connection.prepare(
+      `update or ignore subscriptions set name = @name, active = @active, subscription = @subscription
+       where id = @id`,
+    );
+    return update.run(rowOf(subscription)).changes === 1;
   }
 
   find(id: string): Subscription | undefined {
@@ -91,16 +79,22 @@ export class Subscriptions {
 
   /** A page of the organization's subscriptions: at most `size`, after the position `after`. */
   page(organizationId: string, size: number, after: number): Page<Subscription> {
-    const rows = this.#page.all(organizationId, after, size + 1);
+    const rows = this.#connection
+      .prepare<[string, number, number], { readonly position: number; readonly subscription: string }>(
+        `select position, subscription from subscriptions
+         where organization_id = ? and position > ? order by position limit ?`,
+      )
+      .all(organizationId, after, size + 1);
     return pageOf(rows, size, ({ subscription }) => subscriptionOf(subscription));
   }
 
   count(organizationId: string): number {
-    return this.#count.get(organizationId) ?? 0;
+    const select = 'select count(*) from subscriptions where organization_id = ?';
+    return this.#connection.prepare<[string], number>(select).pluck().get(organizationId) ?? 0;
   }
 
   remove(id: string): void {
-    this.#remove.run(id);
+    this.#connection.prepare('delete from subscriptions where id = ?').run(id);
   }
 }
 

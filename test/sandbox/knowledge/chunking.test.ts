@@ -10,7 +10,7 @@ import {
   chunksOf,
 } from '../../../src/sandbox/knowledge/chunking/chunk.ts';
 import { tokenizer } from '../../../src/sandbox/knowledge/chunking/tokenizer.ts';
-import { offlineEmbedder } from '../../../src/sandbox/knowledge/embedding/offline-embedder.ts';
+import { offlineEmbedder } from '../../../src/sandbox/knowledge/embedding/embedder.ts';
 
 const tokens = await tokenizer();
 const embed = (texts: readonly string[]) => offlineEmbedder().embed(texts, { purpose: 'document' });

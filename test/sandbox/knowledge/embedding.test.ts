@@ -2,9 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { EmbedOptions, Embedder } from '../../../src/sandbox/knowledge/embedding/embedder.ts';
-import { Frequencies } from '../../../src/sandbox/knowledge/embedding/frequencies.ts';
-import { offlineEmbedder } from '../../../src/sandbox/knowledge/embedding/offline-embedder.ts';
+import {
+  type EmbedOptions,
+  type Embedder,
+  offlineEmbedder,
+} from '../../../src/sandbox/knowledge/embedding/embedder.ts';
+import { Frequencies } from '../../../src/sandbox/knowledge/embedding/features.ts';
 import {
   EmbeddingProblem,
   openaiEmbedder,

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { chunk } from '../../../src/sandbox/knowledge/chunking/chunk.ts';
 import { tokenizer } from '../../../src/sandbox/knowledge/chunking/tokenizer.ts';
-import { Frequencies } from '../../../src/sandbox/knowledge/embedding/frequencies.ts';
-import { offlineEmbedder } from '../../../src/sandbox/knowledge/embedding/offline-embedder.ts';
+import { Frequencies } from '../../../src/sandbox/knowledge/embedding/features.ts';
+import { offlineEmbedder } from '../../../src/sandbox/knowledge/embedding/embedder.ts';
 import { type LabelledQuestion, labelledQuestions } from './labelled-questions.ts';
 
 const docs = new URL('../../../docs/', import.meta.url);

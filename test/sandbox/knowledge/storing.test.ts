@@ -4,14 +4,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { Database } from '../../../src/sandbox/database.ts';
 import { Failures } from '../../../src/sandbox/failures.ts';
-import { Documents } from '../../../src/sandbox/knowledge/documents.ts';
-import { offlineEmbedder } from '../../../src/sandbox/knowledge/embedding/offline-embedder.ts';
+import { Documents, knowledgeTables } from '../../../src/sandbox/knowledge/documents.ts';
+import { offlineEmbedder } from '../../../src/sandbox/knowledge/embedding/embedder.ts';
 import { newKnowledgeBaseSchema } from '../../../src/sandbox/knowledge/fields.ts';
 import { Ingestion, ingestOperation } from '../../../src/sandbox/knowledge/ingestion.ts';
 import { KnowledgeBases } from '../../../src/sandbox/knowledge/knowledge-bases.ts';
 import type { ProcessingThread } from '../../../src/sandbox/knowledge/processing/processing-thread.ts';
 import { Search } from '../../../src/sandbox/knowledge/search.ts';
-import { knowledgeTables } from '../../../src/sandbox/knowledge/tables.ts';
 
 const text = 'The garden is behind the house';
 const count = 1_000;

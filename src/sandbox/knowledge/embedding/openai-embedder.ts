@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { causeIn, codeOf } from '../../../kit/error-text.ts';
 import { jsonOrText, readBounded } from '../../../kit/http-bodies.ts';
-import { type Embedder, toUnitLength } from './embedder.ts';
-import { offlineEmbedder } from './offline-embedder.ts';
+import { type Embedder, offlineEmbedder, toUnitLength } from './embedder.ts';
 
 export interface OpenaiEmbedderOptions {
   /** The address before `/embeddings`, such as `http://127.0.0.1:11434/v1`. */

@@ -6,7 +6,7 @@ import { chunksOf } from '../chunking/chunk.ts';
 import { tokenizer } from '../chunking/tokenizer.ts';
 import { DocumentFailure, UnreadableDocument, maxCharacters } from '../document-problem.ts';
 import { EmbeddingProblem, embedderFor } from '../embedding/openai-embedder.ts';
-import { Frequencies } from '../embedding/frequencies.ts';
+import { Frequencies } from '../embedding/features.ts';
 import { type Material, readDocument } from '../reading/read-document.ts';
 import type { ProcessedDocument, ProcessingJob, ProcessingMessage, ThreadData } from './processing-thread.ts';
 
