@@ -47,11 +47,7 @@ const environmentSchema = z.strictObject({
 /** The checked environment variables. */
 export type Environment = z.output<typeof environmentSchema>;
 
-/**
- * Reads the variables that begin with RINGBACK_.
- *
- * @throws ConfigError for an invalid value, and for an unknown variable, so that no misspelled one is silently ignored
- */
+/** @throws ConfigError for an invalid value, and for an unknown variable, so that no misspelled one is ignored */
 export function readEnvironment(): Environment {
   const ours = Object.entries(process.env).filter(
     ([name, value]) => name.startsWith('RINGBACK_') && !isOfService(name, value),
@@ -59,11 +55,7 @@ export function readEnvironment(): Environment {
   return parseStrictly(environmentSchema, Object.fromEntries(ours), 'the environment');
 }
 
-/**
- * Reads a file that the command line names.
- *
- * @throws RingbackError with that code
- */
+/** Reads a file that the command line names. @throws RingbackError with that code */
 export function readInput(
   file: string,
   code: 'body_unreadable' | 'capture_unreadable' | 'seed_unreadable',
@@ -80,11 +72,7 @@ export const databaseOption = [
   'the inbox, a file or a postgres:// URL (RINGBACK_DATABASE; default: ./ringback.db)',
 ] as const;
 
-/**
- * The database of the inbox.
- *
- * @throws ConfigError `option_invalid`, which doesn't quote a URL: it may have a password
- */
+/** @throws ConfigError `option_invalid`, which doesn't quote a URL: it may have a password */
 export function databaseOf({ database }: { readonly database?: string }, environment: Environment): string {
   const found = database ?? environment.RINGBACK_DATABASE ?? './ringback.db';
   return readDatabase(found, database === undefined ? 'RINGBACK_DATABASE' : '--database');
@@ -138,11 +126,7 @@ export function readBodySize(value: unknown): number | undefined {
   return bytes !== undefined && bytes >= minBody && bytes <= maxBody ? bytes : undefined;
 }
 
-/**
- * Refuses an address with credentials: Node's `fetch` doesn't accept it, and its error would print them.
- *
- * @throws ConfigError `option_invalid`, which doesn't quote them
- */
+/** Refuses an address with credentials: Node's `fetch` doesn't accept it, and its error would print them. */
 export function refuseCredentials(address: URL | undefined, option: string): void {
   if (address === undefined || `${address.username}${address.password}` === '') return;
   const needed = 'an address without a user name or password';

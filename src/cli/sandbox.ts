@@ -126,12 +126,7 @@ function readSeedFile(file: string): Seed {
   return seed as Seed;
 }
 
-/**
- * Logs at every level the line that people and scripts wait for. The key is known only while a database is new, because
- * only its digest is stored. It gives access to nothing but this sandbox.
- *
- * @param adversary the seed that repeats the adversary's trouble
- */
+/** Logs the line that people and scripts wait for. The key is known only while a database is new. */
 function logListening(
   logger: Logger,
   { url, apiKey }: Pick<Sandbox, 'url' | 'apiKey'>,

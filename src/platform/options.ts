@@ -91,11 +91,7 @@ const optionsSchema = z.strictObject({
 
 export type ResolvedPlatformOptions = Readonly<ReturnType<typeof resolvePlatformOptions>>;
 
-/**
- * Checks the options and fills in the defaults.
- *
- * @throws ConfigError that says which option, what was expected, and what was found (never the key)
- */
+/** @throws ConfigError that says which option, what was expected, and what was found (never the key) */
 export function resolvePlatformOptions(options: PlatformOptions) {
   if (!isObject(options)) throw wrongOptions(options);
   const { baseUrl, apiKey, ...rest } = parseStrictly(optionsSchema, options, 'createPlatform');

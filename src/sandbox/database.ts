@@ -15,11 +15,7 @@ export class Database {
   /** Whether the database was still empty when it was opened. */
   readonly isNew: boolean;
 
-  /**
-   * Opens or creates the file. A database in memory (`':memory:'`) is lost when it is closed.
-   *
-   * @throws RingbackError `database_unreadable`, `database_newer`, `node_too_old`
-   */
+  /** @throws RingbackError `database_unreadable`, `database_newer`, `node_too_old` */
   constructor(file: string) {
     const { connection, version } = open(file);
     this.connection = connection;
@@ -114,10 +110,7 @@ const maxWait = 20;
 const maxWrites = 500;
 const retryPause = 500;
 
-/**
- * Makes small writes in batches, because a transaction for many attempts costs little more than one for a single
- * attempt. Code that reads these tables calls `flush` first.
- */
+/** Makes writes in batches, because many in a transaction cost little more than one. Readers call `flush` first. */
 export class BatchedWrites {
   readonly #clock: Clock;
   readonly #logger: Logger;

@@ -38,11 +38,7 @@ export class Failures {
     this.#known = [...new Set(operations.flatMap((operation) => [groupOf(operation), operation]))];
   }
 
-  /**
-   * Makes the next `count` requests of an operation, or of a whole group, fail. 0 cancels an earlier call.
-   *
-   * @throws ConfigError `option_invalid`, `option_unknown`
-   */
+  /** Makes the next `count` requests of an operation, or of a whole group, fail. 0 cancels an earlier call. */
   expect(operation: string, count: number, how: unknown = {}): void {
     this.#requireKnown(operation);
     if (!Number.isSafeInteger(count) || count < 0) {

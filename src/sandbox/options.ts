@@ -111,11 +111,7 @@ const optionsSchema = z.strictObject({
 /** The checked options with all defaults. */
 export type ResolvedSandboxOptions = ReturnType<typeof resolveSandboxOptions>;
 
-/**
- * Checks the options and fills in the defaults.
- *
- * @throws ConfigError that says which option, what was expected, and what was found; `seed_invalid`
- */
+/** @throws ConfigError that says which option, what was expected, and what was found; `seed_invalid` */
 export function resolveSandboxOptions(options: SandboxOptions) {
   const { seed, scheme, adversary, ...rest } = parseStrictly(optionsSchema, options, 'createSandbox');
   return {

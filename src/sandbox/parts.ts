@@ -39,11 +39,7 @@ interface Surroundings {
 
 export type Parts = ReturnType<typeof buildParts>;
 
-/**
- * Opens the database, fills a new one, and assembles the parts.
- *
- * @throws RingbackError `database_unreadable`, `database_newer`, `node_too_old`
- */
+/** @throws RingbackError `database_unreadable`, `database_newer`, `node_too_old` */
 export function buildParts(options: ResolvedSandboxOptions, { stopping, requireStarted }: Surroundings) {
   const database = new Database(options.database);
   const {
@@ -135,10 +131,7 @@ interface SeededParts {
   readonly documents: Documents;
 }
 
-/**
- * Fills a new database. Returns the key of the demonstration organization; undefined with a seed, which has its own
- * keys, and with an existing database.
- */
+/** Fills a new database. Returns the key of the demonstration organization; undefined with a seed. */
 export function fill(
   database: Database,
   { seed, clock }: ResolvedSandboxOptions,

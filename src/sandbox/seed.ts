@@ -63,11 +63,7 @@ export type ParsedSeed = z.output<typeof seedSchema>;
 
 export type OrganizationSeed = ParsedSeed['organizations'][number];
 
-/**
- * Checks a seed and fills in the defaults.
- *
- * @throws ConfigError `seed_invalid`, which names the place of the mistake and never repeats a key
- */
+/** @throws ConfigError `seed_invalid`, which names the place of the mistake and never repeats a key */
 export function parseSeed(seed: unknown): ParsedSeed {
   const result = seedSchema.safeParse(seed);
   if (!result.success) throw seedInvalid(result.error.issues[0], seed);

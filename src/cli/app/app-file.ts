@@ -15,11 +15,7 @@ type RegisterHandlers = (receiver: Receiver) => unknown;
 
 export interface App {
   readonly options: AppOptions;
-  /**
-   * Registers its handlers.
-   *
-   * @throws ConfigError `receiver_started` when it starts the receiver itself, or the error of a refused registration
-   */
+  /** @throws ConfigError `receiver_started` when it starts the receiver itself; the error of a refused registration */
   readonly register: (receiver: Receiver) => Promise<void>;
 }
 
@@ -33,11 +29,7 @@ const needsTranslation = new Set([
   'ERR_UNSUPPORTED_DIR_IMPORT',
 ]);
 
-/**
- * Loads the app file. A relative path counts from the working directory.
- *
- * @throws ConfigError `app_unloadable`, `app_no_default`, or the error of a refused option
- */
+/** @throws ConfigError `app_unloadable`, `app_no_default`, or the error of a refused option */
 export async function loadApp(file: string): Promise<App> {
   const module = await loadModule(file);
   const app = defaultOf(module, file);

@@ -18,12 +18,7 @@ const decidedHere: Readonly<Record<string, string>> = {
 /** A stand-in for the environment's secrets while the app's options are checked alone. */
 const someSecret = 'whsec_stand-in';
 
-/**
- * The options that an app file exports. They are checked before the command line's are added, because their problems
- * must be fixed in the file.
- *
- * @throws ConfigError that names the file
- */
+/** Checked before the command line's are added, because their problems must be fixed in the file. */
 export function readAppOptions(exported: unknown, file: string): AppOptions {
   if (exported === undefined) return {};
   const where = `the options of ${file}`;
@@ -73,12 +68,7 @@ export interface ReceiverFlags {
   readonly insecureHttp?: true;
 }
 
-/**
- * The options of a receiver. The command line takes precedence over the environment, which takes precedence over the
- * app file.
- *
- * @throws ConfigError when neither secrets nor headers are set anywhere
- */
+/** The command line takes precedence over the environment, which takes precedence over the app file. */
 export function receiverOptions(
   flags: ReceiverFlags,
   environment: Environment,

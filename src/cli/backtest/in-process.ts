@@ -10,12 +10,7 @@ import { copyCause, temporaryFix } from '../../store/sqlite/admin/copy-inbox.ts'
 import type { BacktestRequest } from './backtest.ts';
 import type { BacktestEnd } from './backtest-process.ts';
 
-/**
- * Runs a backtest in its own process and a temporary folder, which is always removed. Resolves to undefined if a signal
- * stopped it.
- *
- * @throws RingbackError `backtest_ended`, `backup_failed`
- */
+/** In its own process and a temporary folder, which is always removed. Resolves to undefined if a signal stopped it. */
 export async function inProcess(
   request: Omit<BacktestRequest, 'folder'>,
   { isNetworkAllowed }: { readonly isNetworkAllowed: boolean },

@@ -26,12 +26,7 @@ export async function existingInbox(
   return database;
 }
 
-/**
- * Refuses all but an existing inbox in SQLite.
- *
- * @param option the option that named it
- * @param fix what to do instead with an inbox in Postgres
- */
+/** Refuses all but an existing inbox in SQLite. `fix` says what to do with one in Postgres. */
 export function requireSqlite(database: string, option: string, fix: string): void {
   asUsage(() => {
     if (readTarget(database) === undefined) return;

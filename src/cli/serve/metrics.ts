@@ -6,12 +6,7 @@ import type { Receiver } from '../../receiver/receiver.ts';
 
 export const metricsPath = '/metrics';
 
-/**
- * Answers with the metrics of the receiver and the process in Prometheus' format. They hold nothing of an event, so no
- * authentication is needed.
- *
- * @throws ConfigError `package_missing`
- */
+/** Metrics in Prometheus' format. They hold nothing of an event, so no authentication is needed. */
 export async function metricsOf(receiver: Receiver): Promise<Middleware> {
   const { Registry, collectDefaultMetrics } = await importOptional(
     '@prometheus-io/client',

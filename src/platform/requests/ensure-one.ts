@@ -33,10 +33,7 @@ async function findIn<Found>({ list, matches }: EnsureSteps<Found, unknown>): Pr
   return undefined;
 }
 
-/**
- * Whether another client may have created or deleted the object meanwhile. The platform's document doesn't say which
- * status means that a name or id is taken.
- */
+/** Whether another client may have been faster. The document doesn't say which status means that a name is taken. */
 function mayBeOvertaken(error: unknown, wasFound: boolean): boolean {
   if (!(error instanceof PlatformError) || error.status === undefined) return false;
   return wasFound ? error.status === 404 : [400, 409, 422].includes(error.status);

@@ -12,11 +12,7 @@ export function pageQuery(size: number, token?: string): Readonly<Record<string,
   return { page_size: String(size), ...(token !== undefined && { page_token: token }) };
 }
 
-/**
- * Yields every item of every page. Each page is requested when its first item is taken.
- *
- * @throws PlatformError `page_token_repeated` when a token is repeated: the listing would never end
- */
+/** Yields every item. A token that is repeated ends the listing with an error, because it would never end itself. */
 export async function* everyItem<Page extends { readonly next_page_token: string | undefined }, Item>(
   connection: Connection,
   { pageSize, ...request }: Listing,

@@ -18,10 +18,7 @@ export interface PlatformRequest {
   /** Sent instead of `body`. No error may contain its file. */
   readonly form?: EncodedForm;
   readonly signal?: AbortSignal | undefined;
-  /**
-   * Whether the request can't be aborted once it has been sent, because its answer must be read: the platform might
-   * have issued a secret, which it shows only once.
-   */
+  /** Whether it can't be aborted once it was sent, because its answer may hold a secret, which is shown only once. */
   readonly mustBeAnswered?: boolean;
   /** No further attempt begins after this time on the monotonic clock, in milliseconds. */
   readonly deadline?: number;

@@ -51,10 +51,7 @@ export function readRetryAfter(text: string | null, now: number): number | undef
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/**
- * Resolves after `ms` milliseconds of the clock, or rejects with the signal's reason if that is aborted first. Keeps
- * the process alive meanwhile, because a request that will be retried is not over.
- */
+/** Like `pause`, but keeps the process alive, since the request is not over, and rejects when the signal is aborted. */
 export async function wait(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
   const unref = refProcess();

@@ -8,11 +8,7 @@ import { type Answer, type PlatformRequest, doubtAbout, leavesOpen } from './req
 /** The largest answer, in bytes: the links of a large website fit, and an endless answer can't fill the memory. */
 const maxAnswer = 16 * 1024 ** 2;
 
-/**
- * Sends a request once and reads the whole answer, whatever its status.
- *
- * @throws PlatformError `unreachable`, `timeout`, `redirected` or `too_large`; or the signal's reason
- */
+/** @throws PlatformError `unreachable`, `timeout`, `redirected` or `too_large`; or the signal's reason */
 export async function sendOnce(
   request: PlatformRequest,
   options: ResolvedPlatformOptions,

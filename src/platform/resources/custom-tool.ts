@@ -68,10 +68,7 @@ const headersSchema = z
     'an object of header names and texts',
   );
 
-/**
- * The platform's document doesn't show which fields are required. These are required because without them the model
- * doesn't know the function, or the platform doesn't know what to call.
- */
+/** Required is what the model, or the platform, needs for a call: the document doesn't show what is. */
 export const newToolSchema = z.strictObject({
   openai_tool: z.strictObject({
     name: filled,
@@ -122,10 +119,7 @@ export const customToolShape = z.looseObject({
   updated_at: unset(z.string()),
 }) satisfies z.ZodType<CustomTool>;
 
-/**
- * The credentials in a tool, which no error may contain although the platform's answer may quote them. Takes tools of
- * any form, because the platform may have answered it.
- */
+/** The credentials in a tool of any form, which no error may contain although the answer may quote them. */
 export function credentialsIn(tool: unknown): readonly string[] {
   const api = fieldsOf(fieldsOf(fieldsOf(tool)['additional_tool_info'])['api']);
   const fixed = Object.values(fieldsOf(fieldsOf(api['parameters'])['fixed_params']));
@@ -148,11 +142,7 @@ export function isSameTool(tool: CustomTool, { tool_id: id, openai_tool: { name 
   return id === undefined ? tool.openai_tool?.['name'] === name : tool.tool_id === id;
 }
 
-/**
- * The whole tool with the wanted fields; undefined if nothing differs.
- *
- * @throws RingbackError `update_unsafe` if it would contain masked credentials
- */
+/** The whole tool with the wanted fields; undefined if nothing differs. @throws RingbackError `update_unsafe` */
 export function changedTool(current: CustomTool, tool: NewCustomTool): Fields | undefined {
   // As JSON: a field that is undefined counts as not given.
   const wanted = JSON.parse(JSON.stringify(tool)) as NewCustomTool;

@@ -4,10 +4,7 @@ import { requireNodeApi } from '../../errors/errors.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { wait } from '../requests/retry.ts';
 
-/**
- * How long to wait for the lock, in milliseconds. It is usually held for milliseconds, and the system releases the lock
- * of a killed process: after this long, a suspended process holds it.
- */
+/** How long to wait, in milliseconds. After this long, a suspended process holds the lock: a dead one holds none. */
 const timeout = 10_000;
 const interval = 10;
 
@@ -33,11 +30,7 @@ export class FileLock {
     if (isOpenToOthers(path)) chmodSync(path, 0o600);
   }
 
-  /**
-   * Does the work while holding the lock. Waiting for the lock doesn't block the thread; only the work does.
-   *
-   * @throws when the lock can't be taken, or the work fails; the signal's reason if that is aborted before
-   */
+  /** Does the work while holding the lock, which is waited for without blocking the thread. */
   async hold(work: () => void, signal?: AbortSignal): Promise<void> {
     const deadline = this.#clock.elapsed() + timeout;
     for (let busy = this.#take(); busy !== undefined; busy = this.#take()) {

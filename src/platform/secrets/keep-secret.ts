@@ -92,10 +92,7 @@ interface Keepers extends Pick<SecretOptions, 'onSecret'>, Pick<Issuing<unknown>
   readonly file: SecretFile | undefined;
 }
 
-/**
- * Stores the secret in each place even if another one failed, because one copy is enough. Resolves to whether there was
- * a file or an `onSecret`.
- */
+/** Stores the secret in each place even if another one failed. Resolves to whether there was any. */
 async function keep(
   issued: IssuedParts,
   { file, release, onSecret }: Keepers,

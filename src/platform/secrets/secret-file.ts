@@ -79,10 +79,7 @@ export class SecretFile {
   readonly #descriptor: number;
   #isOver = false;
 
-  /**
-   * @throws RingbackError `secret_file_unwritable`; the signal's reason if that is aborted while the lock is waited
-   * for
-   */
+  /** @throws RingbackError `secret_file_unwritable`; the signal's reason */
   static async open(file: string, clock: Clock, signal?: AbortSignal): Promise<SecretFile> {
     let opened: SecretFile | undefined;
     try {
@@ -110,11 +107,7 @@ export class SecretFile {
     }
   }
 
-  /**
-   * Replaces the file by one with the new secret first.
-   *
-   * @throws when the disk refuses, or the file's form can't hold the secret
-   */
+  /** Replaces the file by one with the new secret first. @throws when the disk refuses, or the form can't hold it */
   async write(issued: NewSecret, now: number): Promise<void> {
     if (!/^[!-~]+$/.test(issued.secret) || /[,#]/.test(issued.secret)) {
       throw new Error('the secret has characters with a special meaning in a secrets file');

@@ -19,10 +19,7 @@ export interface SubscriptionWarning {
   readonly message: string;
 }
 
-/**
- * Warnings about the given fields (platform document, Delivery request and Event kinds). `whole` is the subscription
- * after the write. Fields that are not given were warned about when they were set.
- */
+/** Warnings about the given fields. The others were warned about when they were set. `whole` is what is written. */
 export function warningsOf(
   given: SubscriptionPatch,
   whole: SubscriptionPatch,

@@ -118,11 +118,7 @@ export const updateOptionsSchema = secretOptionsSchema.extend({
     .optional(),
 });
 
-/**
- * Checks the fields of a subscription. The error for a misplaced option, such as `secretFile`, says where it belongs.
- *
- * @throws ConfigError
- */
+/** Checks the fields. The error for a misplaced option, such as `secretFile`, says where it belongs. */
 export function readFields<Schema extends z.ZodObject>(
   schema: Schema,
   fields: unknown,
@@ -139,12 +135,7 @@ export function readFields<Schema extends z.ZodObject>(
   });
 }
 
-/**
- * Checks a patch. A field that is `undefined` or null is refused: a patch can't clear fields, and an unset variable
- * must not clear the credentials of a receiver.
- *
- * @throws ConfigError
- */
+/** Checks a patch. It can't clear fields: an unset variable must not clear the credentials of a receiver. */
 export function readPatch(patch: SubscriptionPatch, operation: string): SubscriptionPatch {
   const fields: readonly (readonly [string, unknown])[] = Object.entries(fieldsOf(patch));
   const cleared = fields.find(([, value]) => value === undefined || value === null);

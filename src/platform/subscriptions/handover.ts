@@ -14,11 +14,7 @@ export class Handover {
   readonly #mutex = new KeyedMutex();
   readonly #current = new AsyncLocalStorage<Call>();
 
-  /**
-   * Calls `onSecret` after all earlier calls for the same subscription have ended.
-   *
-   * @throws ConfigError `secret_nested`; any error of `onSecret`
-   */
+  /** Calls `onSecret` after all earlier calls for the same subscription. @throws ConfigError `secret_nested` */
   async run(id: string, onSecret: () => void | Promise<void>): Promise<void> {
     this.requireOutside(id);
     const call: Call = { id, outer: this.#current.getStore(), isOver: false };
@@ -31,9 +27,7 @@ export class Handover {
     });
   }
 
-  /**
-   * @throws ConfigError `secret_nested` inside `onSecret` of the same subscription, where the next call would deadlock
-   */
+  /** @throws ConfigError `secret_nested` inside `onSecret` of the same subscription, which would wait for itself */
   requireOutside(id: string): void {
     for (let call = this.#current.getStore(); call; call = call.outer)
       if (call.id === id && !call.isOver) throw configError('secret_nested', { subscriptionId: id });
@@ -44,12 +38,7 @@ export class Handover {
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<void>>();
 
-  /**
-   * Runs the work once all earlier work with this key has ended, successfully or not, or has called its `release`: what
-   * earlier work does after that may overlap.
-   *
-   * @throws the signal's reason if that is aborted before the work begins
-   */
+  /** Runs the work once all earlier work with this key has ended, whether it failed or not, or has called `release`. */
   async run<Result>(
     key: string,
     signal: AbortSignal | undefined,

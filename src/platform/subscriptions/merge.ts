@@ -22,11 +22,7 @@ const listOfScope: ReadonlyMap<string, keyof WholeSubscription> = new Map([
   ['WORKSPACE', 'workspace_ids'],
 ]);
 
-/**
- * The whole subscription with the patch applied.
- *
- * @throws RingbackError `update_unsafe` when writing it back could clear something that the patch doesn't ask to clear
- */
+/** @throws RingbackError `update_unsafe` when writing it back could clear what the patch doesn't ask to clear */
 export function wholeWith(
   current: Answered,
   patch: SubscriptionPatch,

@@ -24,10 +24,7 @@ export function missingSecret({
     : missingInFile(subscription, secretFile, now);
 }
 
-/**
- * Warns if the subscription is signed but the file has no secret for it. The platform doesn't show a secret again that
- * somebody else received, or that was lost with an answer.
- */
+/** Warns if the file has no secret for a signed subscription: somebody else got it, or it was lost with an answer. */
 export function missingInFile(
   { id, signing_enabled: isSigned }: Subscription,
   file: string | undefined,

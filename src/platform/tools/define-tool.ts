@@ -124,10 +124,7 @@ export function defineTool<Parameters extends z.ZodObject>(definition: ToolDefin
   });
 }
 
-/**
- * Splits the arguments into parameters and others. Drops `__proto__`, which would become the prototype of an object
- * that it is copied to. Arguments that are not an object are left for the schema to refuse.
- */
+/** Splits the arguments into parameters and others, without `__proto__`. What is no object is left to the schema. */
 function divided(given: unknown, { properties }: ParametersSchema) {
   if (!isObject(given) || Array.isArray(given)) return { known: given, additional: {} };
   const entries = Object.entries(given);

@@ -105,11 +105,7 @@ function toolOf(request: MountedRequest, { headers, tools }: ToolMiddlewareParts
   return methods.includes(request.method ?? '') ? tool : new ToolRefusal('method');
 }
 
-/**
- * The tool's result. What the tool does or throws after the deadline, or after the caller has left, is ignored.
- *
- * @throws DeadlineExceeded, ToolRefusal; what the tool throws
- */
+/** The tool's result. What it does or throws after the deadline, or after the caller has left, is ignored. */
 async function called(
   tool: Tool,
   request: IncomingMessage,
@@ -203,11 +199,7 @@ const toolsSchema = z
     }
   });
 
-/**
- * Checks the arguments of `toolMiddleware` and fills in the defaults.
- *
- * @throws ConfigError that names the option; the values of headers are in no message
- */
+/** @throws ConfigError that names the option; the values of headers are in no message */
 export function resolveToolMiddleware(tools: unknown, options: ToolMiddlewareOptions) {
   const parsed = parseStrictly(z.object({ tools: toolsSchema }), { tools }, 'toolMiddleware');
   const { headers, ...rest } = parseStrictly(optionsSchema, options, 'toolMiddleware');

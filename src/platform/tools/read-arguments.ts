@@ -25,10 +25,7 @@ export async function readArguments(request: ParsedRequest): Promise<unknown> {
   return readJson(await collect(request));
 }
 
-/**
- * Whether a parser has read the body. Express 4's parsers also set an empty object on unread requests, so an empty
- * object counts only if the body was read.
- */
+/** Whether a parser has read the body. Express 4's parsers also set an empty object on unread requests. */
 function isParsed({ body, readableDidRead }: ParsedRequest): boolean {
   if (body === undefined || body === null) return false;
   return readableDidRead || !isObject(body) || Object.keys(body).length > 0;

@@ -83,11 +83,7 @@ const optionsSchema = (parameters: readonly string[]) =>
     toolId: filled.optional(),
   });
 
-/**
- * The body with which the tool is created at the platform.
- *
- * @throws ConfigError for an invalid option; the values of headers are in no message
- */
+/** The body with which the tool is created. @throws ConfigError, without the values of headers */
 export function registrationOf(tool: Described, options: RegistrationOptions): ToolRegistration {
   const { name, description, parameters, messages } = tool;
   const schema = optionsSchema(Object.keys(parameters.properties));

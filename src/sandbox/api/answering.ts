@@ -29,10 +29,7 @@ interface Exchange {
 
 const withBody: readonly string[] = ['POST', 'PUT'] satisfies Route['method'][];
 
-/**
- * Takes a request through the steps that all operations share, in this order: method, key, requested failure, body, the
- * operation itself. Every error is answered with one of the document's error bodies.
- */
+/** The steps that all operations share, in this order: method, key, requested failure, body, the operation itself. */
 export class Answering {
   readonly #parts: AnsweringParts;
 
@@ -119,11 +116,7 @@ function bodyOf({ isUpload, method }: Route, request: Request): Promise<unknown>
   return withBody.includes(method) ? readBody(request) : Promise.resolve(undefined);
 }
 
-/**
- * Identifies the caller by the bearer token (platform document, Authentication).
- *
- * @throws ApiError `unauthorized`, the same for a missing, a malformed and an unknown token
- */
+/** @throws ApiError `unauthorized`, the same for a missing, a malformed and an unknown token */
 function authenticate(authorization: string | undefined, tenants: Tenants): Caller {
   const [, key] = /^bearer +([\w.~+/-]+=*)$/i.exec(authorization ?? '') ?? [];
   const caller = key === undefined ? undefined : tenants.callerOf(key);

@@ -15,10 +15,7 @@ export interface ErrorContext {
   readonly now: number;
 }
 
-/**
- * The document shows 401, 404 and 503 for knowledge bases, 422 for all but subscriptions, and 400 for subscriptions.
- * The other uses follow HTTP.
- */
+/** The document shows 401, 404, 503 and 422, and 400 for subscriptions. The other uses follow HTTP. */
 const statuses = {
   unauthorized: 401,
   not_found: 404,

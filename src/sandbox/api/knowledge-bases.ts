@@ -18,10 +18,7 @@ export interface KnowledgeBaseParts {
 /** The path of the operations on knowledge bases; the document shows it for only one of them. */
 export const knowledgeBasePath = '/api/v1/knowledge-bases';
 
-/**
- * The longest id, in characters. The document has a 422 for a knowledge base, but answers malformed ids with not found.
- * So the sandbox answers 422 only for a longer id: its own choice.
- */
+/** The document has a 422, but answers malformed ids with not found: only longer ids are answered with 422 here. */
 const maxIdLength = 256;
 const maxQuestion = 10_000;
 const maxResults = 100;
@@ -42,10 +39,7 @@ const searchSchema = z.object({
     .default(5),
 });
 
-/**
- * The operations on knowledge bases. The document describes their behaviour, but shows only the path of `get`: the
- * others are the sandbox's choice (docs/sandbox.md).
- */
+/** Only the path of `get` is in the platform's document: the others are the sandbox's choice (docs/sandbox.md). */
 export function knowledgeBaseRoutes(parts: KnowledgeBaseParts): readonly Route[] {
   const { knowledgeBases, search, tenants, clock } = parts;
   const route = routesOf('knowledge-bases', 'knowledge-base');
@@ -100,11 +94,7 @@ export function knowledgeBaseRoutes(parts: KnowledgeBaseParts): readonly Route[]
   ];
 }
 
-/**
- * The knowledge base of a request.
- *
- * @throws ApiError the same for a missing, a malformed and another tenant's id: callers must not learn which ids exist
- */
+/** @throws ApiError the same for a missing, a malformed and another tenant's id, so that nobody learns which exist */
 export function knowledgeBaseOf(
   { caller, params }: ApiRequest,
   knowledgeBases: KnowledgeBases,

@@ -25,10 +25,7 @@ const crawlSchema = z.object({
     .max(maxUrls, `Should have at most ${maxUrls} addresses`),
 });
 
-/**
- * The operations on the documents of a knowledge base. The platform's document describes their behaviour, but shows no
- * path: these are the sandbox's choice (docs/sandbox.md).
- */
+/** The paths are the sandbox's choice: the platform's document describes only how they behave (docs/sandbox.md). */
 export function documentRoutes(parts: DocumentParts): readonly Route[] {
   const { knowledgeBases, documents, submitted, clock } = parts;
   const route = routesOf('documents', 'knowledge-base');

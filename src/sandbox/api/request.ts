@@ -13,12 +13,7 @@ const maxDepth = 64;
 const maxIssues = 20;
 const maxPageSize = 100;
 
-/**
- * Reads the body of a request as JSON; undefined if there is none.
- *
- * @throws ApiError `invalid` for another media type or charset, and for a body that is too large, too deep, compressed,
- *   not UTF-8 or not JSON
- */
+/** The body as JSON; undefined if there is none. @throws ApiError `invalid` */
 export async function readBody(request: IncomingMessage): Promise<unknown> {
   const bytes = await bytesOf(request);
   if (bytes.byteLength === 0) return undefined;
@@ -115,11 +110,7 @@ export const pageSchema = z
   })
   .transform(({ page_size: size, page_token: after = 0 }) => ({ size, after }));
 
-/**
- * The page that a query asks for, by default with 20 items: the sandbox's choice where the document shows no list.
- *
- * @throws ApiError `invalid`
- */
+/** The page that a query asks for, by default with 20 items: the sandbox's choice where the document shows no list. */
 export function pageIn(query: ApiRequest['query']): z.output<typeof pageSchema> {
   return validated(pageSchema, { page_size: '20', ...query }, 'query');
 }

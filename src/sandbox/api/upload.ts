@@ -16,11 +16,7 @@ const maxKept = 20 * 1024 * 1024;
 /** Where the sandbox stops reading a file. */
 const maxRead = 1024 ** 3;
 
-/**
- * Reads the file of a `multipart/form-data` request from the field `file`, a name that is the sandbox's choice.
- *
- * @throws ApiError `invalid` without such a file, and for other media types
- */
+/** Reads the file in the field `file` of a form, a name that is the sandbox's choice. @throws ApiError `invalid` */
 export async function readUpload(request: IncomingMessage): Promise<Upload> {
   const parser = await parserFor(request);
   const { promise, resolve, reject } = Promise.withResolvers<Upload>();

@@ -157,10 +157,7 @@ interface Traffic {
   readonly clock: Clock;
 }
 
-/**
- * How much missed time is made up for, in milliseconds. After a longer suspension of the machine, all missed calls at
- * once would be a flood.
- */
+/** How much missed time is made up for, in milliseconds: after a suspension, all missed calls would be a flood. */
 const maxLag = 1_000;
 /** The most calls at once, to bound the memory; further calls wait until some have ended. */
 const maxAtOnce = 20_000;

@@ -46,11 +46,7 @@ const adversarySchema = z.strictObject({
 
 type ResolvedAdversary = { readonly seed: string } & Readonly<Record<Disturbance, number>>;
 
-/**
- * Checks the options of the adversary and fills in the missing rates.
- *
- * @throws ConfigError `option_invalid`, `option_unknown`
- */
+/** @throws ConfigError `option_invalid`, `option_unknown` */
 export function resolveAdversary(options: unknown): ResolvedAdversary {
   const given = parseStrictly(adversarySchema, options, 'adversary');
   // A named disturbance is the only one wanted; with the default rates beside it, no rate could be 1.

@@ -49,10 +49,7 @@ export class AttemptSender {
     return genuine;
   }
 
-  /**
-   * A request that a receiver must refuse or quarantine. Undefined for a disturbance without a forgery, and for an
-   * unsigned subscription, whose receiver can't recognise forgeries.
-   */
+  /** Undefined for a disturbance without a forgery, and for an unsigned subscription, whose receiver can't see one. */
   #forgery({ event, subscription, number }: AttemptOrder, disturbance: Disturbance): Variation | undefined {
     const { adversary, clock } = this.#parts;
     if (!adversary || subscription.secret === undefined) return undefined;

@@ -143,11 +143,7 @@ export class Outbox {
       }));
   }
 
-  /**
-   * The deliveries that were given up, in the order in which their events happened.
-   *
-   * @throws RingbackError `sandbox_not_running` after `stop`
-   */
+  /** In the order in which their events happened. @throws RingbackError `sandbox_not_running` after `stop` */
   givenUp(): readonly GivenUpDelivery[] {
     if (!this.#connection.open)
       throw ringbackError('sandbox_not_running', { method: 'deliveries.givenUp()' });

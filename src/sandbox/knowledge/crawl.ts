@@ -13,11 +13,7 @@ const maxBytes = 50 * 1024 * 1024;
 /** Sends a GET to an address that the sandbox may visit, and resolves once the answer begins. */
 export type GetPage = (url: URL, signal: AbortSignal) => Promise<IncomingMessage>;
 
-/**
- * Reads all pages, in order. An unreadable page fails the document, so that nobody searches half of a submission.
- *
- * @throws DocumentFailure; the signal's reason
- */
+/** Reads all pages. An unreadable one fails the document, so that nobody searches half of a submission. */
 export async function crawl(
   urls: readonly string[],
   get: GetPage,

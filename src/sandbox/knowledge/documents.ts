@@ -135,10 +135,7 @@ export class Documents {
     return content ? new Uint8Array(content) : undefined;
   }
 
-  /**
-   * Stores some chunks of a document in progress, which searches don't find before it is completed. Returns whether the
-   * document still exists.
-   */
+  /** Stores chunks, which searches don't find before the document is completed. Returns whether it still exists. */
   addChunks(
     { position }: KnowledgeDocument,
     chunks: readonly string[],

@@ -33,10 +33,7 @@ export async function tokenizer(): Promise<Tokenizer> {
   };
 }
 
-/**
- * The most characters of a piece: merging its bytes takes quadratic time, and a text without a space may be a megabyte
- * long. No real word comes near.
- */
+/** The most characters of a piece: merging its bytes takes quadratic time. No real word comes near. */
 const maxLength = 128;
 
 /**

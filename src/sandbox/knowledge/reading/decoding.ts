@@ -8,11 +8,7 @@ export function decodeText(bytes: Uint8Array): string {
   return decode(bytes, markedEncoding(bytes) ?? 'utf-8');
 }
 
-/**
- * Decodes a page. If it isn't UTF-8, uses the encoding that it declares, else the browsers' default.
- *
- * @throws UnreadableDocument `broken`
- */
+/** Decodes UTF-8, else the encoding that a page declares, else the browsers' default. @throws UnreadableDocument */
 export function decodeHtml(bytes: Uint8Array): string {
   const marked = markedEncoding(bytes);
   if (marked !== undefined) return decode(bytes, marked);

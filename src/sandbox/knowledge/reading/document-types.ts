@@ -50,11 +50,7 @@ const startOfZip = Buffer.from('PK\u0003\u0004', 'latin1');
 const startOfCompoundFile = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 const encryptedPackage = Buffer.from('EncryptedPackage', 'utf16le');
 
-/**
- * Checks the first bytes of a document against its type.
- *
- * @throws UnreadableDocument `broken`, or `encrypted` for a Word document with a password
- */
+/** @throws UnreadableDocument `broken`, or `encrypted` for a Word document with a password */
 export function checkFirstBytes(bytes: Uint8Array, type: DocumentType): void {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (type === 'docx' && startsWith(buffer, startOfCompoundFile) && buffer.includes(encryptedPackage)) {
