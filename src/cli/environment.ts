@@ -44,7 +44,6 @@ const environmentSchema = z.strictObject({
     .optional(),
 });
 
-/** The checked environment variables. */
 export type Environment = z.output<typeof environmentSchema>;
 
 /** @throws ConfigError for an invalid value, and for an unknown variable, so that no misspelled one is ignored */
@@ -78,7 +77,6 @@ export function databaseOf({ database }: { readonly database?: string }, environ
   return readDatabase(found, database === undefined ? 'RINGBACK_DATABASE' : '--database');
 }
 
-/** The database that an option or a variable names. */
 export function readDatabase(name: string, option: string): string {
   if (isDatabaseName(name)) return name;
   const found = name === '' ? 'empty' : (wrongDatabase(name) ?? 'another URL');
@@ -94,7 +92,6 @@ function isOfService(name: string, value = ''): boolean {
   return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value);
 }
 
-/** A port from its digits; undefined if it is invalid. */
 export function readPort(value: unknown): number | undefined {
   const port = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : NaN;
   return port <= 65_535 ? port : undefined;
@@ -105,13 +102,11 @@ export function readPath(value: unknown): string | undefined {
   return typeof value === 'string' && /^\/[\w.~/-]*$/.test(value) ? value : undefined;
 }
 
-/** A setting of trusted proxies, unchanged; undefined if it is invalid. */
 export function readTrustProxy(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.trim() === '') return undefined;
   return compileTrustProxy(value) === undefined ? undefined : value;
 }
 
-/** An http or https address; undefined if it is invalid. */
 export function readUrl(value: unknown): URL | undefined {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
   return url && ['http:', 'https:'].includes(url.protocol) ? url : undefined;

@@ -7,9 +7,7 @@ export const exitCodes = {
   success: 0,
   /** A problem that the user can fix, reported in a sentence on stderr. */
   failure: 1,
-  /** The command was used wrongly. */
   usage: 2,
-  /** Something that should not happen. */
   unexpected: 70,
 } as const;
 
@@ -21,7 +19,6 @@ const misuses: ReadonlySet<ProblemCode> = new Set([
   'secret_malformed',
 ]);
 
-/** A misuse of the command. */
 class Misuse extends Error {}
 
 /**
@@ -57,7 +54,6 @@ export function explain(error: unknown): number {
   return isExpected ? exitCodes.failure : exitCodes.unexpected;
 }
 
-/** The stack of the innermost cause. */
 function stackOf(error: Error): string {
   return error.cause instanceof Error ? stackOf(error.cause) : (error.stack ?? '');
 }

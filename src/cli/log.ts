@@ -52,14 +52,12 @@ export const capacity = 8 * 1024 * 1024;
 /** How long `end` waits for a reader that reads nothing, in milliseconds. */
 export const flushTimeout = 1_000;
 
-/** The number of pino's level `warn`. */
 const warning = 40;
 
 export interface OutputParts {
   /** Writes as many of the bytes as can be written now, and returns how many. Throws if none can be written. */
   readonly write: (bytes: Uint8Array) => number;
   readonly clock: Clock;
-  /** Blocks the thread. */
   readonly sleep: (ms: number) => void;
   /** Logs that lines were dropped, once there is room again. */
   readonly reportDropped: (count: number) => void;

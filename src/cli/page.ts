@@ -42,7 +42,6 @@ export function addPage(program: Command): void {
     .action(show);
 }
 
-/** Shows the page until a signal comes. */
 async function show(flags: PageFlags): Promise<void> {
   const stopping = stopSignal();
   const environment = asUsage(readEnvironment);

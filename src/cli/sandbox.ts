@@ -28,7 +28,6 @@ interface SandboxFlags {
 /** Not the receiver's 8080, so that both run on one machine without an option. */
 const usualPort = 8090;
 
-/** The highest number that the simulator can play. */
 const highestRate = 1_000_000;
 
 export function addSandbox(program: Command): void {
@@ -69,7 +68,6 @@ export function addSandbox(program: Command): void {
     .action(async (flags: SandboxFlags) => standIn(flags));
 }
 
-/** Runs the sandbox until a signal comes, then stops it. */
 async function standIn(flags: SandboxFlags): Promise<void> {
   const stopping = stopSignal();
   const logger = openLog(asUsage(readEnvironment).RINGBACK_LOG_LEVEL ?? 'info');
@@ -137,7 +135,6 @@ function logListening(
   always.flush();
 }
 
-/** Writes a line for every attempt. */
 function logAttempts(logger: Logger, { attempts }: Pick<Sandbox, 'attempts'>): void {
   attempts.watch((attempt) => {
     const { eventName, callId, traceId, subscriptionId, number, status, failure, disturbance } = attempt;

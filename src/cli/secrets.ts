@@ -25,7 +25,6 @@ export function secretsOf({ RINGBACK_SECRETS: list, RINGBACK_SECRETS_FILE: file 
   return () => readSecretFile(file);
 }
 
-/** Whether the environment sets secrets at all. */
 export function hasSecrets(environment: Environment): boolean {
   return environment.RINGBACK_SECRETS !== undefined || environment.RINGBACK_SECRETS_FILE !== undefined;
 }

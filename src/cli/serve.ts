@@ -95,7 +95,6 @@ function refuseArguments(command: Command): void {
   command.error(`error: too many arguments for 'serve'. Expected 0 arguments but got ${count}.${hint}`);
 }
 
-/** Receives until a signal comes, then stops. */
 export async function serve(flags: ServeFlags, environment: Environment): Promise<void> {
   const stopping = stopSignal();
   const address = asUsage(() => addressOf(flags, environment));
@@ -176,7 +175,6 @@ function addressOf(flags: ServeFlags, environment: Environment): Address {
   };
 }
 
-/** The token of the page; undefined without a page. */
 function tokenOf({ page }: ServeFlags, environment: Environment): string | undefined {
   return (page ?? environment.RINGBACK_PAGE) === true ? pageToken(environment) : undefined;
 }
@@ -193,7 +191,6 @@ function pathOf(flags: ServeFlags, environment: Environment): string {
   });
 }
 
-/** The receiver with the handlers of the app file. */
 async function receiverFor(flags: ServeFlags, environment: Environment, logger: Logger): Promise<Receiver> {
   const file = flags.app ?? environment.RINGBACK_APP;
   // Without an app file, the command line is checked before anything is loaded.

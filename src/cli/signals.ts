@@ -1,4 +1,3 @@
-/** The signals that end the command. */
 import { systemClock } from '../kit/clock.ts';
 
 /**

@@ -3,10 +3,8 @@ import { messageOf } from '../../kit/error-text.ts';
 import type { Subscription } from '../../platform/subscriptions/subscription.ts';
 import { type Finding, ok, skipped, warning, wrong } from './findings.ts';
 
-/** Lists all subscriptions at the platform, through all pages. */
 export type ListSubscriptions = () => AsyncIterable<Subscription>;
 
-/** Where the options of the platform client come from. */
 export const sourcesOfOptions = { baseUrl: '--platform', apiKey: 'RINGBACK_PLATFORM_KEY' } as const;
 
 /** Whether a subscription delivers here, is active, asks for existing events, and is signed as the receiver expects. */
@@ -85,7 +83,6 @@ function signing({ signing_enabled: isSigned }: Subscription, hasSecrets: boolea
     : warning('signed', `the subscription is not signed, so only its headers identify the sender: ${hint}`);
 }
 
-/** The normalized form of an address, for comparisons. */
 function hrefOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).href : undefined;
 }

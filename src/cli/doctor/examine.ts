@@ -13,12 +13,9 @@ import { type ListSubscriptions, checkSubscription, sourcesOfOptions } from './c
 import { type Finding, skipped } from './findings.ts';
 import { type Probe, probeClock, probeLargeBody, probeReceiver } from './probe.ts';
 
-/** What to examine. */
 export interface Deployment {
   readonly database: string;
-  /** The public address that the platform delivers to. */
   readonly url: URL | undefined;
-  /** The platform's address. */
   readonly platform: URL | undefined;
   readonly environment: Environment;
   /** The receiver's `limits.body`, in bytes. */
@@ -77,7 +74,6 @@ function clockFinding(platform: Probe | undefined, receiver: Probe | undefined):
     : checkClock(receiver, 'the clock behind the public address (which may be this one)');
 }
 
-/** @throws Misuse for an invalid address or key */
 function subscriptionsOf({ platform, environment }: Deployment): ListSubscriptions | undefined {
   const apiKey = environment.RINGBACK_PLATFORM_KEY;
   if (platform === undefined || apiKey === undefined) return undefined;
@@ -88,7 +84,6 @@ function subscriptionsOf({ platform, environment }: Deployment): ListSubscriptio
   return () => subscriptions.list();
 }
 
-/** The missing settings for finding the subscription. */
 function missingIn({ url, platform, environment }: Deployment): readonly string[] {
   return [
     ...(platform === undefined ? ['--platform to the address of the platform'] : []),

@@ -3,7 +3,6 @@ import { controls } from '../stderr.ts';
 /** The outcome of a check. Only `wrong` makes the command fail. */
 export type FindingStatus = 'ok' | 'warning' | 'wrong' | 'skipped';
 
-/** What one check found, in one line. */
 export interface Finding {
   readonly check: string;
   readonly status: FindingStatus;
@@ -26,7 +25,6 @@ export const warning = (check: string, message: string): Finding => finding(chec
 export const wrong = (check: string, message: string): Finding => finding(check, 'wrong', message);
 export const skipped = (check: string, message: string): Finding => finding(check, 'skipped', message);
 
-/** The findings as lines: the status, what was checked, and the message. */
 export function linesOf(findings: readonly Finding[]): readonly string[] {
   const width = Math.max(...findings.map(({ check }) => check.length));
   return findings.map(
@@ -34,7 +32,6 @@ export function linesOf(findings: readonly Finding[]): readonly string[] {
   );
 }
 
-/** The findings as one line of JSON. */
 export function jsonOf(findings: readonly Finding[]): string {
   return JSON.stringify({ ok: isWell(findings), findings });
 }

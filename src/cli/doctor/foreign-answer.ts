@@ -43,7 +43,6 @@ function isBodyParser({ headers, text }: Answer): boolean {
   );
 }
 
-/** The longest quoted name. */
 const maxName = 40;
 
 /** Who answered, by the answer's headers. Proxies overwrite Server; X-Powered-By comes from the app behind. */

@@ -3,7 +3,6 @@ import { jsonIn, readBounded, sentOnce } from '../../kit/http-bodies.ts';
 import { fetchCauseOf } from '../../kit/error-text.ts';
 import type { Clock } from '../../kit/clock.ts';
 
-/** How long to wait for an answer, in milliseconds. */
 const timeout = 10_000;
 /** The same for a large body, which takes time to send: about as long as the platform keeps trying. */
 export const largeTimeout = 30_000;
@@ -15,14 +14,12 @@ export interface Answer {
   readonly text: string;
 }
 
-/** The answer to a request, or why there was none. */
 export type Probe =
   | { readonly kind: 'failed'; readonly cause: string }
   | (Answer & {
       readonly kind: 'answered';
       /** The `error` of a JSON body, which names a receiver's refusal. */
       readonly code: string | undefined;
-      /** In milliseconds. */
       readonly latency: number;
       /** How far this machine's clock is ahead of the answer's Date header, in milliseconds; undefined without one. */
       readonly ahead: number | undefined;

@@ -36,7 +36,6 @@ export function requireSqlite(database: string, option: string, fix: string): vo
   requireFile(database);
 }
 
-/** Refuses a database without an inbox. */
 export async function requireInbox(database: string): Promise<void> {
   const target = readTarget(database);
   if (target === undefined) return requireFile(database);

@@ -21,7 +21,6 @@ export function takesFilter(command: Command): Command {
   return takesTimes(filtered);
 }
 
-/** The conditions among the flags. */
 export function filterOf({
   state,
   handler,
@@ -56,7 +55,6 @@ export function takesTimes(command: Command, what = 'arrived'): Command {
     .option('--until <time>', `${what} before this`, read);
 }
 
-/** Milliseconds since 1970. */
 function readTime(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined;
   const ago = parseDuration(value);

@@ -73,7 +73,6 @@ async function moveInbox(from: string, to: string): Promise<void> {
   );
 }
 
-/** @throws ConfigError `option_invalid` */
 function readDestination(text: string, from: string): string {
   const to = readDatabase(text, '--to');
   if (to !== ':memory:' && nameOf(to) !== nameOf(from)) return to;
@@ -86,7 +85,6 @@ function nameOf(database: string): string {
   return readTarget(database) ? databaseName(database) : resolve(database);
 }
 
-/** A database that can be moved from or to. */
 export function movable(database: string): Movable {
   const target = readTarget(database);
   return target ? new PostgresMove(target, systemClock) : new SqliteMove(resolve(database), systemClock);

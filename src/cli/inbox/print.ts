@@ -7,7 +7,6 @@ import { type Column, tableLines } from './table.ts';
 /** The default limit: an inbox may have millions of items. */
 const usual = 100;
 
-/** Adds the option for how many items to print. */
 export function takesLimit(command: Command): Command {
   const read = argument("a whole number above 0, or 'all'", readLimit);
   return command.option('--limit <number>', `how many to print at most, or all (default: ${usual})`, read);
@@ -27,7 +26,6 @@ export async function printResult(value: unknown): Promise<void> {
   await printLine(value).catch(onOutputFailure);
 }
 
-/** Prints a value as JSON on several lines, for a person to read. */
 export function printWhole(value: unknown): void {
   process.stdout.write(`${withoutControls(JSON.stringify(value, undefined, 2))}\n`);
 }
@@ -43,7 +41,6 @@ export async function printParts(value: unknown, tables: readonly (readonly stri
   process.stdout.write(`${tables.map((lines) => lines.join('\n')).join('\n\n')}\n`);
 }
 
-/** Which page of a list to read. */
 export interface PageQuery {
   readonly cursor: string | undefined;
   readonly limit: number;
@@ -55,9 +52,7 @@ type Page<Key extends string, Item> = Readonly<Record<Key, readonly Item[]>> & {
 };
 
 export interface List<Item> {
-  /** The remark for an empty list. */
   readonly nothing: string;
-  /** For a terminal. */
   readonly columns: readonly Column<Item>[];
 }
 
@@ -92,7 +87,6 @@ export async function printPages<Key extends string, Item>(
     remark('more match: --limit all');
 }
 
-/** Prints a complete list like `printPages`. */
 export async function printAll<Item>(items: readonly Item[], list: List<Item>): Promise<void> {
   await printPages(async () => ({ items }), 'items', Infinity, list);
 }

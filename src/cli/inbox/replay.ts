@@ -28,7 +28,6 @@ interface ReplayFlags extends EventFilter {
   readonly wait?: true;
 }
 
-/** Why nothing was requeued, or not all of it. */
 const unmeant = 'nothing was run: add --yes';
 const unmatched = 'no run matches';
 const stopped =
@@ -126,10 +125,8 @@ function readRate(value: unknown): number | undefined {
   return rate > 0 && Number.isFinite(rate) ? rate : undefined;
 }
 
-/** The interval at which the runs are checked, in milliseconds. */
 const lookPause = 500;
 
-/** Waits until every run that the replay requeued is done or dead, or the signal comes. */
 async function untilSettled(store: EventStore, id: number, signal: Promise<unknown>): Promise<void> {
   const signalled = signal.then(() => 'signalled');
   const pausing = () => Promise.race([signalled, pause(systemClock, lookPause)]);

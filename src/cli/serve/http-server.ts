@@ -15,12 +15,9 @@ import type { Receiver } from '../../receiver/receiver.ts';
 import { pagePath } from './guarded-page.ts';
 import { metricsPath } from './metrics.ts';
 
-/** Where to listen. */
 export interface Address {
   readonly host: string;
-  /** 0: the system chooses. */
   readonly port: number;
-  /** The path that deliveries come to. */
   readonly path: string;
 }
 
@@ -34,10 +31,8 @@ const closeTimeout = 3_000;
 /** How long a delivery may wait for the receiver to start, in milliseconds: its sender waits for one second. */
 const startTimeout = 700;
 
-/** The paths of the health checks. */
 const healthPaths = { alive: '/healthz', ready: '/readyz' } as const;
 
-/** The paths that are not for deliveries. */
 export const ownPaths: readonly string[] = [...Object.values(healthPaths), metricsPath, pagePath];
 
 /** Whether a path is one of these, or below the page. The router ignores case and a trailing slash. */
@@ -47,15 +42,11 @@ export function isOwnPath(path: string): boolean {
 }
 
 export interface Offer {
-  /** The path that deliveries come to. */
   readonly path: string;
-  /** The operators' page. @default none */
   readonly page?: Middleware | undefined;
-  /** Answers with the metrics. @default none */
   readonly metrics?: Middleware | undefined;
   /** Called when a request that looks like a delivery comes to another path. */
   readonly onMisdirected?: () => void;
-  /** Answers the readiness check. */
   readonly isReady?: () => boolean | Promise<boolean>;
   readonly clock?: Clock;
 }
@@ -120,7 +111,6 @@ export class HttpServer {
     });
   }
 
-  /** Resolves when every connection is closed; slow ones are cut. */
   async close(): Promise<void> {
     const cancel = this.#clock.after(closeTimeout, () => this.#server.closeAllConnections());
     await this.#closed;

@@ -1,4 +1,3 @@
-/** The metrics of `ringback serve`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { importOptional } from '../../errors/optional-package.ts';
 import type { Middleware } from '../../http/express.ts';

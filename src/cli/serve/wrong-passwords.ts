@@ -9,7 +9,6 @@ const allowed = { atOnce: 30, perSecond: 1 };
 /** For how many networks they are counted; beyond that, those of the longest known one are forgotten. */
 const maxNetworks = 10_000;
 
-/** Counts wrong passwords by the network of the client. */
 export class WrongPasswords {
   readonly #clock: Clock;
   readonly #trustProxy: TrustProxy;
