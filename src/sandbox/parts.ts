@@ -42,18 +42,7 @@ export type Parts = ReturnType<typeof buildParts>;
 /** @throws RingbackError `database_unreadable`, `database_newer`, `node_too_old` */
 export function buildParts(options: ResolvedSandboxOptions, { stopping, requireStarted }: Surroundings) {
   const database = new Database(options.database);
-  const {
-    scheme,
-    logger,
-    callSeed,
-    clock,
-    speed,
-    websiteParameter,
-    websiteHosts,
-    strictDeliveries,
-    traceIds,
-    embeddings,
-  } = options;
+  const { logger, clock, websiteHosts, embeddings } = options;
   const tenants = new Tenants(database);
   database.create(knowledgeTables);
   const documents = new Documents(database);
@@ -61,39 +50,18 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
   const search = new Search(database, (model) => embedderFor(model, embeddings));
   const customTools = new CustomTools(database);
   const subscriptions = new Subscriptions(database);
-  const writes = new BatchedWrites(database.connection, { clock, logger });
+  const writes = new BatchedWrites(database.connection, options);
   const attempts = new Attempts(database, writes);
   const outbox = new Outbox(database, writes);
   const played = new PlayedCalls(database, writes);
   const adversary = options.adversary && new Adversary(options.adversary);
-  const engine = new DeliveryEngine({
-    clock,
-    speed,
-    subscriptions,
-    outbox,
-    attempts,
-    writes,
-    scheme,
-    adversary,
-    strictDeliveries,
-    traceIds,
-    logger,
-  });
-  const calls = new CallSimulator({
-    clock,
-    speed,
-    seed: callSeed,
-    tenants,
-    played,
-    engine,
-    requireStarted,
-    stopping,
-  });
+  const engine = new DeliveryEngine({ ...options, subscriptions, outbox, attempts, writes, adversary });
+  const calls = new CallSimulator({ ...options, tenants, played, engine, requireStarted, stopping });
   const toolCaller = new ToolCaller({ tenants, customTools, clock, stopping });
   const knowledge = { knowledgeBases, documents, search, tenants, clock };
   const operations: readonly Route[] = [
     // Before those of knowledge bases, whose paths begin in the same way.
-    ...websiteRoutes({ websiteParameter, websiteHosts, clock }),
+    ...websiteRoutes(options),
     ...knowledgeBaseRoutes(knowledge),
     ...documentRoutes({ ...knowledge, submitted: () => ingestion.submitted() }),
     ...customToolRoutes({ customTools, tenants, clock }),

@@ -17,7 +17,7 @@ export interface CallSimulatorParts {
   readonly clock: Clock;
   readonly speed: number;
   /** The seed of all random draws: the same seed and a new database give the same calls. */
-  readonly seed: string;
+  readonly callSeed: string;
   readonly tenants: Pick<Tenants, 'firstOrganization' | 'agents' | 'findAgent'>;
   readonly played: PlayedCalls;
   readonly engine: Pick<DeliveryEngine, 'expect' | 'settledCall'>;
@@ -87,14 +87,14 @@ export class CallSimulator {
   }
 
   #begin(plan: CallPlan, method: Method): PlayedCall {
-    const { requireStarted, played, seed, clock, speed, engine } = this.#parts;
+    const { requireStarted, played, callSeed, clock, speed, engine } = this.#parts;
     requireStarted(`${method}()`);
     const parsed = parseStrictly(callPlanSchema, plan, method, 'plan');
     if (parsed.callId !== undefined && played.has(parsed.callId))
       throw planInvalid(method, 'callId', 'the id of a new call', 'that of a call played before');
     const number = played.nextNumber();
     const agent = this.#agentOf(parsed, number, method);
-    const call = composeCall(parsed, { seed, number, agent, clock, speed });
+    const call = composeCall(parsed, { seed: callSeed, number, agent, clock, speed });
     played.add(number, call);
     for (const event of call.events) {
       engine.expect({ event: sandboxEventOf(call, event), happensAt: event.happensAt });
@@ -103,7 +103,7 @@ export class CallSimulator {
   }
 
   #agentOf({ organizationId, agentId }: ParsedPlan, number: number, method: Method): Agent {
-    const { tenants, seed } = this.#parts;
+    const { tenants, callSeed } = this.#parts;
     if (agentId !== undefined) {
       const agent = tenants.findAgent(agentId);
       const isTheirs = organizationId === undefined || agent?.organizationId === organizationId;
@@ -116,7 +116,7 @@ export class CallSimulator {
       const fix = 'Add an agent to the seed of a new database: calls are about agents.';
       throw planInvalid(method, 'organizationId', 'an organization with an agent', JSON.stringify(id), fix);
     }
-    return oneOf(seededRandom(seed, number, 'agent'), [first, ...others]);
+    return oneOf(seededRandom(callSeed, number, 'agent'), [first, ...others]);
   }
 }
 

@@ -2,7 +2,6 @@ import { ringbackError } from '../../errors/errors.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import { causeIn, messageOf } from '../../kit/error-text.ts';
 import { jsonOrText, readBounded } from '../../kit/http-bodies.ts';
-import type { Agent } from '../model.ts';
 import type { Tenants } from '../tenants.ts';
 import type { CustomTools } from './custom-tools.ts';
 import { lowerCased } from '../../kit/header-fields.ts';
@@ -33,18 +32,11 @@ export class ToolCaller {
   async call({ agentId, toolId, args }: ToolCall, organizationId?: string): Promise<ToolRun> {
     const { tenants, customTools, clock, stopping } = this.#parts;
     const agent = tenants.findAgent(agentId);
-    const tool = agent && isOf(agent, organizationId) ? customTools.find(ownerOf(agent), toolId) : undefined;
+    const owner = { organizationId: organizationId ?? agent?.organizationId ?? '', agentId };
+    const tool = agent?.organizationId === owner.organizationId ? customTools.find(owner, toolId) : undefined;
     if (!tool) throw ringbackError('tool_unregistered', { agentId, toolId });
     return runTool(tool, args, { signal: stopping, clock });
   }
-}
-
-function isOf(agent: Agent, organizationId: string | undefined): boolean {
-  return organizationId === undefined || agent.organizationId === organizationId;
-}
-
-function ownerOf({ id: agentId, organizationId }: Agent) {
-  return { organizationId, agentId };
 }
 
 interface RunToolOptions {

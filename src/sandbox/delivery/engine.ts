@@ -49,17 +49,10 @@ export class DeliveryEngine {
   #isStopping = false;
 
   constructor(parts: DeliveryEngineParts) {
-    const { clock, attempts, scheme, adversary } = parts;
     this.#parts = parts;
-    this.#sender = new Sender(clock);
-    this.#attemptSender = new AttemptSender({
-      sender: this.#sender,
-      attempts,
-      scheme,
-      clock,
-      adversary,
-      isStopping: () => this.#isStopping,
-    });
+    this.#sender = new Sender(parts.clock);
+    const isStopping = () => this.#isStopping;
+    this.#attemptSender = new AttemptSender({ ...parts, sender: this.#sender, isStopping });
   }
 
   /** Resumes the unsettled deliveries and future events of the last stop. */

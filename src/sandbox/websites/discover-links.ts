@@ -1,6 +1,6 @@
 import type { Clock } from '../../kit/clock.ts';
 import { type Sitemap, readSitemap, sitemapsInRobots } from './documents.ts';
-import { Website, WebsiteProblem } from './website.ts';
+import { WebsiteProblem, readText } from './website.ts';
 
 /** How long a website is searched, in milliseconds; then the links found so far are returned. */
 const timeout = 10_000;
@@ -13,6 +13,12 @@ const maxDepth = 3;
 const maxLinkLength = 2_048;
 /** The usual places of sitemaps, for a website whose robots.txt names none. */
 const usualPlaces = ['/sitemap.xml', '/sitemap_index.xml'];
+
+/** All documents are of one origin. */
+interface Website {
+  readonly origin: string;
+  readonly read: (url: URL) => Promise<string | undefined>;
+}
 
 interface Place {
   readonly url: URL;
@@ -37,7 +43,8 @@ export async function discoverLinks(
   const deadline = new AbortController();
   const cancelDeadline = clock.after(timeout, () => deadline.abort());
   try {
-    const website = new Website(address, hosts, AbortSignal.any([signal, deadline.signal]));
+    const ending = AbortSignal.any([signal, deadline.signal]);
+    const website = { origin: address.origin, read: (url: URL) => readText(url, hosts, ending) };
     return await linksOf(website, await firstPlaces(website));
   } finally {
     cancelDeadline();

@@ -22,47 +22,27 @@ const maxBytes = 10 * 1024 * 1024;
 
 const unzip = promisify(gunzip);
 
-/** Reads the documents of one website, that is, one origin: redirects to other origins are not followed. */
-export class Website {
-  readonly origin: string;
-  readonly #hosts: readonly string[];
-  readonly #signal: AbortSignal;
-
-  /**
-   * @param hosts hosts outside of loopback that may be visited
-   * @param signal aborts all reading
-   */
-  constructor(address: URL, hosts: readonly string[], signal: AbortSignal) {
-    this.origin = address.origin;
-    this.#hosts = hosts;
-    this.#signal = signal;
-  }
-
-  /**
-   * The text of a document, unpacked from gzip if necessary. Undefined if there is nothing to read: a status other than
-   * 200, a redirect to another origin, too many redirects or bytes, a broken archive.
-   *
-   * @throws WebsiteProblem when the website doesn't answer, or may not be visited
-   */
-  async read(address: URL): Promise<string | undefined> {
-    const found = await follow(
-      address,
-      (url) => this.#answerOf(url),
-      ({ origin }) => origin === this.origin,
-    );
-    if (typeof found === 'string') return undefined;
-    if (found.answer.statusCode === 200) return textIn(found.answer);
-    found.answer.destroy();
-    return undefined;
-  }
-
-  async #answerOf(url: URL): Promise<IncomingMessage> {
-    try {
-      return await requestAllowed(url, this.#hosts, this.#signal);
-    } catch (error) {
+/**
+ * The text of a website's document, unpacked from gzip if necessary. Undefined if there is nothing to read: a status
+ * other than 200, a redirect to another origin, too many redirects or bytes, a broken archive.
+ *
+ * @param hosts hosts outside of loopback that may be visited
+ * @throws WebsiteProblem when the website doesn't answer, or may not be visited
+ */
+export async function readText(
+  address: URL,
+  hosts: readonly string[],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const get = (url: URL) =>
+    requestAllowed(url, hosts, signal).catch((error: unknown) => {
       throw error instanceof WebsiteProblem ? error : new WebsiteProblem('unreachable');
-    }
-  }
+    });
+  const found = await follow(address, get, ({ origin }) => origin === address.origin);
+  if (typeof found === 'string') return undefined;
+  if (found.answer.statusCode === 200) return textIn(found.answer);
+  found.answer.destroy();
+  return undefined;
 }
 
 /** The text of an answer; undefined if it is truncated, too long, or can't be unpacked. */

@@ -86,7 +86,7 @@ export class ProcessingThread {
     const { promise, resolve, reject } = Promise.withResolvers<ProcessedDocument>();
     const abort = (): void => reject(signal.reason);
     signal.addEventListener('abort', abort);
-    const watch = new Watch(worker, this.#clock, reject);
+    const watch = watchOver(worker, this.#clock, reject);
     const listeners = {
       message: (message: ProcessingMessage) => {
         if (message.kind === 'read') watch.isRead();
@@ -128,53 +128,42 @@ export class ProcessingThread {
   }
 }
 
-class Watch {
-  readonly #worker: Worker;
-  readonly #clock: Clock;
-  readonly #giveUp: (reason: unknown) => void;
-  #cancelTimeout: () => void;
-  #cancelLook = () => {};
-
-  constructor(worker: Worker, clock: Clock, giveUp: (reason: unknown) => void) {
-    this.#worker = worker;
-    this.#clock = clock;
-    this.#giveUp = giveUp;
-    this.#cancelTimeout = clock.after(readingTimeout, () => giveUp(new UnreadableDocument('too_slow')));
-    this.#lookAtMemory();
-  }
-
-  isRead(): void {
-    this.#cancelTimeout();
-    this.#cancelTimeout = this.#clock.after(embeddingTimeout, () =>
-      this.#giveUp(new DocumentFailure(tooSlow)),
-    );
-  }
-
-  end(): void {
-    this.#cancelTimeout();
-    this.#cancelLook();
-  }
-
-  /** The thread's heap limit doesn't count memory off the heap, such as the unpacked bytes of a stream. */
-  #lookAtMemory(): void {
-    this.#cancelLook = this.#clock.after(memoryInterval, () => {
-      void this.#checkMemory();
-      this.#lookAtMemory();
+/** Gives up when the processing takes too long or too much memory, until it is ended. */
+function watchOver(worker: Worker, clock: Clock, giveUp: (reason: unknown) => void) {
+  let cancelTimeout = clock.after(readingTimeout, () => giveUp(new UnreadableDocument('too_slow')));
+  let cancelLook = () => {};
+  const checkMemory = async () => {
+    if ((await memoryOf(worker)) > maxMemory) giveUp(new UnreadableDocument('too_large'));
+  };
+  const lookAtMemory = () => {
+    cancelLook = clock.after(memoryInterval, () => {
+      void checkMemory();
+      lookAtMemory();
     });
-  }
+  };
+  lookAtMemory();
+  return {
+    isRead() {
+      cancelTimeout();
+      cancelTimeout = clock.after(embeddingTimeout, () => giveUp(new DocumentFailure(tooSlow)));
+    },
+    end() {
+      cancelTimeout();
+      cancelLook();
+    },
+  };
+}
 
-  async #checkMemory(): Promise<void> {
-    if ((await this.#memory()) > maxMemory) this.#giveUp(new UnreadableDocument('too_large'));
-  }
-
-  /** In bytes; 0 before the thread runs, after it has ended, and on Node before 22.16, which can't report it. */
-  async #memory(): Promise<number> {
-    try {
-      const { used_heap_size, external_memory } = await this.#worker.getHeapStatistics();
-      return used_heap_size + external_memory;
-    } catch {
-      return 0;
-    }
+/**
+ * On and off the heap, whose limit doesn't count the unpacked bytes of a stream. 0 before the thread runs, after it has
+ * ended, and on Node before 22.16, which can't report it.
+ */
+async function memoryOf(worker: Worker): Promise<number> {
+  try {
+    const { used_heap_size, external_memory } = await worker.getHeapStatistics();
+    return used_heap_size + external_memory;
+  } catch {
+    return 0;
   }
 }
 
