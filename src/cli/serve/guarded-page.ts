@@ -1,4 +1,7 @@
 /** The operators' page of `ringback serve`, open to everybody who knows the token. */
+import { networkOf } from '../../kit/addresses.ts';
+import { Allowance } from '../../kit/limiters.ts';
+import { clientAddress } from '../../kit/trust-proxy.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { configError } from '../../errors/errors.ts';
 import type { Middleware } from '../../http/express.ts';
@@ -7,7 +10,6 @@ import { closeAfterLingering } from '../../kit/http-bodies.ts';
 import { ApiProblem, errorBody } from '../../operate/api/problem.ts';
 import { type Receiver, internalsOf } from '../../receiver/receiver.ts';
 import type { Environment } from '../environment.ts';
-import { WrongPasswords } from './wrong-passwords.ts';
 
 export const pagePath = '/ringback';
 
@@ -42,8 +44,7 @@ export function guardedPage(receiver: Receiver, token: string): Middleware {
     },
   });
   const listen = page.middleware();
-  const { clock, trustProxy } = internalsOf(receiver);
-  const wrongPasswords = new WrongPasswords(clock, trustProxy);
+  const wrongPasswords = wrongPasswordsAt(internalsOf(receiver));
   return (request, response) => {
     const { authorization } = request.headers;
     if (wrongPasswords.areTooMany(request)) return refuse(request, response, tooMany);
@@ -91,4 +92,31 @@ function credentialsIn(authorization: string): { readonly user: string; readonly
   const text = Buffer.from(encoded, 'base64').toString('utf8');
   const colon = text.indexOf(':');
   return { user: text.slice(0, Math.max(0, colon)).trim(), password: text.slice(colon + 1) };
+}
+
+/** How many wrong passwords a network can try: a browser with a former password sends some for each view. */
+const allowed = { atOnce: 30, perSecond: 1 };
+/** For how many networks they are counted; beyond that, those of the longest known one are forgotten. */
+const maxNetworks = 10_000;
+
+/** The wrong passwords of each network. */
+function wrongPasswordsAt({
+  clock,
+  trustProxy,
+}: Pick<ReturnType<typeof internalsOf>, 'clock' | 'trustProxy'>) {
+  const byNetwork = new Map<string, Allowance>();
+  const networkFor = ({ socket, headers }: IncomingMessage) =>
+    networkOf(clientAddress(socket.remoteAddress ?? '', headers, trustProxy));
+  return {
+    /** Whether no password of this client may be checked now, not even the right one. */
+    areTooMany: (request: IncomingMessage) => byNetwork.get(networkFor(request))?.take(0) === false,
+    count(request: IncomingMessage): void {
+      const network = networkFor(request);
+      const allowance = byNetwork.get(network) ?? new Allowance(clock, allowed);
+      allowance.take(1);
+      byNetwork.set(network, allowance);
+      const [oldest = network] = byNetwork.keys();
+      if (byNetwork.size > maxNetworks) byNetwork.delete(oldest);
+    },
+  };
 }

@@ -4,11 +4,10 @@ import type { Connection } from '../requests/connection.ts';
 import { inShape } from '../requests/shapes.ts';
 import type { IssuedSecret } from '../secrets/issued-secret.ts';
 import { type SecretOptions, type SecretToKeep, keepingSecret } from '../secrets/keep-secret.ts';
-import { type SubscriptionWarning, warningsOf } from './checks.ts';
+import { type SubscriptionWarning, missingInFile, missingSecret, warningsOf } from './checks.ts';
 import type { SubscriptionPatch, UpdateOptions, WholeSubscription } from './fields.ts';
 import { Handover, KeyedMutex } from './handover.ts';
 import { differenceOf, wholeWith } from './merge.ts';
-import { missingInFile, missingSecret } from './missing-secret.ts';
 import { pathOf, rootPath } from './requests.ts';
 import { type Subscription, subscriptionShape } from './subscription.ts';
 

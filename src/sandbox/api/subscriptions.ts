@@ -1,7 +1,6 @@
 import type { Clock } from '../../kit/clock.ts';
 import { type Subscription, isoTime } from '../model.ts';
-import { created, replaced, rotated } from '../subscriptions/lifecycle.ts';
-import { settingsSchema } from '../subscriptions/settings.ts';
+import { created, replaced, rotated, settingsSchema } from '../subscriptions/lifecycle.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';
 import { pageSchema, tokenAfter, validated } from './request.ts';
 import { ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from './route.ts';

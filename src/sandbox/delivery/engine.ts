@@ -7,7 +7,7 @@ import type { BatchedWrites } from '../database.ts';
 import type { SandboxEvent } from '../model.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';
 import type { Adversary } from './adversary.ts';
-import { AttemptSender } from './attempt-sender.ts';
+import { makeAttempt } from './make-attempt.ts';
 import type { Attempts } from './attempts.ts';
 import { InFlight } from './in-flight.ts';
 import type { ComingEvent, GivenUpDelivery, Outbox, PendingDelivery } from './outbox.ts';
@@ -41,7 +41,6 @@ const maxAttemptsAtOnce = 64;
 export class DeliveryEngine {
   readonly #parts: DeliveryEngineParts;
   readonly #sender: Sender;
-  readonly #attemptSender: AttemptSender;
   readonly #unsettled = new InFlight();
   readonly #limits = new Map<string, Semaphore>();
   readonly #timers = new Set<() => void>();
@@ -51,8 +50,6 @@ export class DeliveryEngine {
   constructor(parts: DeliveryEngineParts) {
     this.#parts = parts;
     this.#sender = new Sender(parts.clock);
-    const isStopping = () => this.#isStopping;
-    this.#attemptSender = new AttemptSender({ ...parts, sender: this.#sender, isStopping });
   }
 
   /** Resumes the unsettled deliveries and future events of the last stop. */
@@ -143,7 +140,8 @@ export class DeliveryEngine {
       const reason = undeliverable(subscription.url);
       if (reason !== undefined) return this.#settle(delivery, 'given_up', reason);
     }
-    const attempt = await this.#attemptSender.make({ event, subscription, number });
+    const sending = { ...this.#parts, sender: this.#sender, isStopping: () => this.#isStopping };
+    const attempt = await makeAttempt({ event, subscription, number }, sending);
     if (!attempt) return;
     const { maxRetryAttempts, maxRetryDelayMs } = subscription.retryPolicy;
     if (attempt.isDelivered) this.#settle({ ...delivery, attempts: number }, 'delivered');
