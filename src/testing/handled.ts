@@ -89,8 +89,7 @@ function inWords({ state, runs }: WholeInboxEvent, matching: readonly string[]):
 function moveClock(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInboxEvent) {
   const waitsForTurn = !isWorking(receiver) && turnOf(receiver) !== undefined;
   const waits = waitsForTurn || (state === 'open' && !runs.some((run) => run.state === 'running'));
-  if (!waits || !(receiver instanceof Receiver) || readManualClock(internalsOf(receiver).clock) === undefined)
-    return {};
+  if (!waits || readManualClock(internalsIn(receiver)?.clock) === undefined) return {};
   return { fix: 'Advance its clock with clock.advance(), or let handled do it: handled(…, { clock }).' };
 }
 
@@ -134,13 +133,15 @@ function readManualClock(value: unknown): ManualClock | undefined {
 
 /** When a handler that waits for its rate may go on. The inbox shows its run like one that has begun. */
 function turnOf(receiver: Pick<Receiver, 'events'>): number | undefined {
-  return receiver instanceof Receiver ? internalsOf(receiver).parts.dispatcher.turnIn : undefined;
+  return internalsIn(receiver)?.parts.dispatcher.turnIn;
 }
 
 function isWorking(receiver: Pick<Receiver, 'events'>): boolean {
-  return (
-    receiver instanceof Receiver && internalsOf(receiver).parts.registry.lanes.some((lanes) => lanes.isActive)
-  );
+  return internalsIn(receiver)?.parts.registry.lanes.some((lanes) => lanes.isActive) === true;
+}
+
+function internalsIn(receiver: Pick<Receiver, 'events'>) {
+  return receiver instanceof Receiver ? internalsOf(receiver) : undefined;
 }
 
 /**

@@ -21,18 +21,9 @@ export function takesFilter(command: Command): Command {
   return takesTimes(filtered);
 }
 
-export function filterOf({
-  state,
-  handler,
-  failure,
-  eventName,
-  callId,
-  agentId,
-  traceId,
-  since,
-  until,
-}: EventFilter): EventFilter {
-  return { state, handler, failure, eventName, callId, agentId, traceId, since, until };
+export function filterOf(flags: EventFilter): EventFilter {
+  const names = Object.keys(eventFilterSchema.shape) as (keyof EventFilter)[];
+  return Object.fromEntries(names.map((name) => [name, flags[name]]));
 }
 
 const expectedTime =

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isLoopbackHost } from '../../kit/addresses.ts';
 import { checked, headersOption, parseStrictly } from '../../errors/option-problems.ts';
+import { defined } from '../../kit/values.ts';
 import type { NewCustomTool } from '../resources/custom-tool.ts';
 import type { ParametersSchema } from './parameters-schema.ts';
 
@@ -100,10 +101,12 @@ export function registrationOf(tool: Described, options: RegistrationOptions): T
       },
     },
     tool_id: toolId,
-    ...(messages.start !== undefined && { tool_start_message: messages.start }),
-    ...(messages.delayed !== undefined && { tool_delayed_message: messages.delayed }),
-    ...(messages.complete !== undefined && { tool_complete_message: messages.complete }),
-    ...(messages.failed !== undefined && { tool_failed_message: messages.failed }),
+    ...defined({
+      tool_start_message: messages.start,
+      tool_delayed_message: messages.delayed,
+      tool_complete_message: messages.complete,
+      tool_failed_message: messages.failed,
+    }),
   };
 }
 
