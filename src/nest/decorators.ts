@@ -54,7 +54,7 @@ function decorator(method: 'on' | 'onCall' | 'fallback', register: Register) {
  * ```
  */
 export function On<const Names extends EventPattern | readonly EventPattern[]>(
-  names: Names,
+  names: Names | readonly EventPattern[],
   options: HandlerOptions = {},
 ): HandlerDecorator<[event: EventOf<Names>, context: AnyDatabase<RunContext>]> {
   return decorator('on', (receiver, handle) => void receiver.on(names, options, handle as never));

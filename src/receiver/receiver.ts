@@ -127,11 +127,12 @@ export class Receiver<Transaction = UserDatabase> {
    * @example receiver.on('CallHandler.CallEnded', async (event, ctx) => save(event.payload.call_id));
    */
   on<const Names extends EventPattern | readonly EventPattern[]>(
-    names: Names,
+    // The second type adds nothing but an editor's suggestions inside a list.
+    names: Names | readonly EventPattern[],
     handler: EventHandler<Names, Transaction>,
   ): this;
   on<const Names extends EventPattern | readonly EventPattern[]>(
-    names: Names,
+    names: Names | readonly EventPattern[],
     options: HandlerOptions,
     handler: EventHandler<Names, Transaction>,
   ): this;
