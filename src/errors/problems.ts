@@ -79,8 +79,8 @@ export const problems = {
     `${d.method} should be called while the receiver runs, but it is not started or has been stopped. ` +
     'Call it after await receiver.start() and before receiver.stop().',
   bulk_action_left: (d: { id: number }) =>
-    `The replay or dismissal ${d.id} should process all of its events, but the receiver was stopped before it finished. It ` +
-    'continues when a receiver is started on this inbox. To end it instead, use events.stop(id), or ringback inbox stop.',
+    `The receiver was stopped before the replay or dismissal ${d.id} was finished. It continues when a receiver is started ` +
+    'on this inbox. To end it instead, use events.stop(id), or ringback inbox stop.',
   handler_unknown: (d: {
     name: string;
     before: string;
@@ -111,19 +111,19 @@ export const problems = {
     `calls.get() should return ${d.expected} for the call ${d.callId}, but ${d.found}, so nothing was ` +
     "recorded for it. Return the platform's answer unchanged, and look at it: its fields may have changed.",
   event_unknown: (d: { traceId: string; database: string }) =>
-    `There should be an event with the trace id "${d.traceId}" in ${d.database}, but there is none: it may have been ` +
-    'removed when its retention ended. Search with ringback inbox events --call-id, or --since.',
+    `No event in ${d.database} has the trace id "${d.traceId}": it may have been removed when its retention ended. ` +
+    'Search with ringback inbox events --call-id, or --since.',
   call_unknown: (d: { callId: string; database: string }) =>
-    `There should be events of the call ${d.callId} in ${d.database}, but there are none: they may have been removed ` +
-    'when their retention ended. Search with ringback inbox calls.',
+    `No event in ${d.database} belongs to the call ${d.callId}: they may have been removed when their retention ended. ` +
+    'Search with ringback inbox calls.',
   quarantine_cut: (d: { id: number; bytes: number; kept: number }) =>
     `Delivery ${d.id} in quarantine should have its whole body, so that its signature can be checked, but only the first ` +
     `${d.kept} of its ${d.bytes} bytes were kept, because it had no signature, or other large deliveries had arrived just ` +
     `before. Discard it with ringback inbox discard ${d.id}, or quarantine.discard(${d.id}). If the platform sent it, read ` +
     'what it reported from the platform.',
   quarantine_unknown: (d: { id: number }) =>
-    `There should be a delivery ${d.id} in quarantine, but there is none: it may have been released, discarded ` +
-    'or dropped since. See ringback inbox quarantine, or quarantine.list().',
+    `There is no delivery ${d.id} in quarantine: it may have been released, discarded or dropped. ` +
+    'See ringback inbox quarantine, or quarantine.list().',
   release_not_authentic: (d: { id: number; reason: string; fix: string | undefined }) =>
     `The delivery ${d.id} should verify with the current secrets and schemes, as of its arrival, before it is ` +
     `released, but it does not: ${d.reason}. ${d.fix ?? 'Set the secret that signed it.'} If the platform did not send ` +
@@ -182,7 +182,7 @@ export const problems = {
     `The database ${d.database} should hold an inbox, but no receiver has been started on that schema. Check the URL and its ` +
     'parameter schema, or start the receiver first.',
   inbox_in_use: (d: { database: string }) =>
-    `No process should use ${d.database} while an inbox is moved, but one does, or did until a few seconds ago. Stop every ` +
+    `No process may use ${d.database} while an inbox is moved, but one does, or did until a few seconds ago. Stop every ` +
     'receiver on it, close every other program that reads its file, and try again after ten seconds.',
   move_refused: (d: { from: string; to: string; found: string }) =>
     `The inbox of ${d.from} should be moved to an empty database, but ${d.to} ${d.found}. Nothing was changed. Use another ` +
@@ -208,7 +208,7 @@ export const problems = {
     "external: ['ringback'], in webpack with externals: [/^ringback($|\\/)/] and externalsType: 'node-commonjs', in Next " +
     "with serverExternalPackages: ['ringback'].",
   package_missing: (d: { name: string; purpose: string }) =>
-    `The package ${d.name} should be installed for ${d.purpose}, but it is not: it does not come with Ringback, because ` +
+    `The package ${d.name}, which is needed for ${d.purpose}, is not installed: it does not come with Ringback, because ` +
     `most apps do not need it. Run npm install ${d.name}.`,
   database_full: (d: { database: string }) =>
     `The disk of the database ${d.database} should have space for what is to be written, but it is full. Free some space, ` +
@@ -226,10 +226,10 @@ export const problems = {
     `The database ${d.database} has schema version ${d.found}, but this version of Ringback supports versions up to ` +
     `${d.expected}: a newer version wrote it. Run that version or a later one, or use another database.`,
   port_in_use: (d: { host: string; port: number }) =>
-    `The server should listen on ${d.host}:${d.port}, but that port is in use. ` +
+    `The server can't listen on ${d.host}:${d.port}, because that port is in use. ` +
     'Stop the other process, or choose another port (--port, or the option port).',
   listen_failed: (d: { host: string; port: number; cause: string }) =>
-    `The server should listen on ${d.host}:${d.port}, but could not: ${d.cause}. ` +
+    `The server can't listen on ${d.host}:${d.port}: ${d.cause}. ` +
     'Check the host and the port: --host and --port, or their environment variables.',
   app_unloadable: (d: { file: string; cause: string }) =>
     `The app file ${d.file} should be a JavaScript or TypeScript module that loads, but: ${d.cause}. ` +
@@ -246,7 +246,7 @@ export const problems = {
       : `${d.fixture} should be a fixture's name, but there is no such fixture. To send a file, pass its parsed JSON.`) +
     (d.meant === undefined ? ` The fixtures are: ${d.known}.` : ` Did you mean ${d.meant}?`),
   delivery_unsent: (d: { url: string; cause: string; fix?: string | undefined }) =>
-    `The delivery should reach ${d.url}, but: ${d.cause}. ${d.fix ?? 'Check that a receiver listens there.'}`,
+    `The delivery could not be sent to ${d.url}: ${d.cause}. ${d.fix ?? 'Check that a receiver listens there.'}`,
   seed_invalid: (d: { place: string; expected: string; found?: string }) =>
     `In the seed, ${d.place} should be ${d.expected}, but is ${d.found ?? 'not'}. The format of a seed is described in ` +
     'docs/sandbox.md and schemas/sandbox-seed.schema.json.',
@@ -259,7 +259,7 @@ export const problems = {
   sandbox_started: () =>
     'start() should be called once on a sandbox, but has been called before. Create another with createSandbox().',
   tool_unregistered: (d: { agentId: string; toolId: string }) =>
-    `The agent "${d.agentId}" should have a custom tool "${d.toolId}" before it is called, but it has none. ` +
+    `The agent "${d.agentId}" has no custom tool "${d.toolId}". ` +
     "Register it with the client's customTools.create(), and compare both ids.",
   capture_unreadable: (d: { file: string; cause: string }) =>
     `The captured request ${d.file} should be a file with the request line, the headers, a blank line and the exact ` +
@@ -280,7 +280,7 @@ export const problems = {
     'The secret is in error.secret.reveal(): store it now, or rotate it once the cause is fixed.',
   secret_nested: (d: { subscriptionId: string }) =>
     `onSecret should return before another secret is requested with an onSecret for the subscription ${d.subscriptionId}, but ` +
-    'it requests one itself, and the two would wait for each other for ever. Request that secret once the operation has ' +
+    'it requests one itself, and the two would wait for each other forever. Request that secret once the operation has ' +
     'resolved, or leave out onSecret: the secret is in the result.',
 } as const;
 

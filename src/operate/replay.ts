@@ -139,8 +139,8 @@ export function requireCondition(filter: EventFilter, option: string, fix: strin
   if (Object.keys(defined(filter)).length > 0) return;
   throw configError('option_invalid', {
     option,
-    expected: 'at least one condition',
-    found: 'without conditions',
+    expected: 'an object with at least one condition',
+    found: 'an object with none',
     fix,
   });
 }

@@ -220,12 +220,12 @@ describe('ringback inbox move', () => {
       [database.url, empty],
     ] as const) {
       const { code, stderr } = await moving(from, to, '--yes');
-      expect([code, stderr]).toEqual([1, expect.stringContaining(`No process should use ${database.name}`)]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`No process may use ${database.name}`)]);
     }
     await working.receiver.stop();
     const onFile = await started({ database: file });
     const { stderr } = await moving(file, database.url, '--yes');
-    expect(stderr).toContain(`No process should use ${file}`);
+    expect(stderr).toContain(`No process may use ${file}`);
     await onFile.receiver.stop();
     expect(await moved(file, database.url)).toMatchObject({ events: 2 });
   });

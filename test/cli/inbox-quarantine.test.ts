@@ -138,10 +138,10 @@ describe('ringback inbox quarantine', () => {
       [2, /It should be one of not_authentic, unreadable/, 'inbox', 'quarantine', '--kind', 'lost'],
       [2, /It should be one of .*signature_mismatch, .*not_json/, 'inbox', 'quarantine', '--reason', 'lost'],
       [2, /It should be the id of a delivery in quarantine/, 'inbox', 'delivery', 'one'],
-      [1, /There should be a delivery 9 in quarantine/, 'inbox', 'delivery', '9'],
-      [1, /There should be a delivery 9 in quarantine/, 'inbox', 'discard', '9'],
-      [1, /There should be a delivery 9 in quarantine/, 'inbox', 'release', '9'],
-      [1, /There should be a delivery 9 in quarantine/, 'signature', 'detect', '--quarantine', '1', '9'],
+      [1, /There is no delivery 9 in quarantine/, 'inbox', 'delivery', '9'],
+      [1, /There is no delivery 9 in quarantine/, 'inbox', 'discard', '9'],
+      [1, /There is no delivery 9 in quarantine/, 'inbox', 'release', '9'],
+      [1, /There is no delivery 9 in quarantine/, 'signature', 'detect', '--quarantine', '1', '9'],
       [1, /there is no such file/, 'inbox', 'reverify', '--yes', '--database', 'no-such.db'],
     ];
     for (const [expected, sentence, ...args] of wrong) {

@@ -372,7 +372,7 @@ describe('ringback inbox', () => {
   it('says in a sentence what can not be', { tags: 'long' }, async () => {
     const cwd = await inboxWithTrouble();
     const wrong: readonly (readonly [code: number, sentence: RegExp, ...args: string[]])[] = [
-      [1, /There should be an event with the trace id "t-gone"/, 'event', 't-gone'],
+      [1, /No event in \S+ has the trace id "t-gone"/, 'event', 't-gone'],
       [
         1,
         /no-such\.db should be a SQLite file .* there is no such file/,

@@ -119,7 +119,7 @@ describe('send', () => {
     const { code, stderr } = await ringback(['send', 'call-ended', '--to', to], { env });
     expect([code, stderr]).toEqual([
       1,
-      `ringback: The delivery should reach ${to}, but: the server there uses http, not https. ` +
+      `ringback: The delivery could not be sent to ${to}: the server there uses http, not https. ` +
         'Write http:// in the URL, or the port that speaks https.\n',
     ]);
   });
@@ -208,9 +208,13 @@ describe('send', () => {
     [
       'the port is one that is never asked',
       ['call-ended', '--to', 'http://127.0.0.1:9/hook'],
-      /but: fetch never connects to this port/,
+      /: fetch never connects to this port/,
     ],
-    ['nobody listens', ['call-ended'], /^ringback: The delivery should reach http:\S+, but: .*ECONNREFUSED/],
+    [
+      'nobody listens',
+      ['call-ended'],
+      /^ringback: The delivery could not be sent to http:\S+: .*ECONNREFUSED/,
+    ],
     [
       'there is no such fixture',
       ['call-over'],

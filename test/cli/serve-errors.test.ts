@@ -122,7 +122,7 @@ describe('serve ends with a sentence and 1 when', () => {
     [
       'the host is not this machine',
       { ...env, RINGBACK_HOST: '192.0.2.1' },
-      /^The server should listen on 192\.0\.2\.1:0, but could not: .*EADDRNOTAVAIL/,
+      /^The server can't listen on 192\.0\.2\.1:0: .*EADDRNOTAVAIL/,
     ],
   ])('%s', async (_what, variables, sentence) => {
     expect(await sentenceOf([], variables)).toMatch(sentence);
@@ -142,7 +142,7 @@ describe('serve ends with a sentence and 1 when', () => {
     const { port } = other.address() as AddressInfo;
     const cwd = folder();
     expect(await sentenceOf(['--port', String(port)], env, { cwd })).toMatch(
-      new RegExp(`^The server should listen on 127\\.0\\.0\\.1:${port}, but that port is in use\\.`),
+      new RegExp(`^The server can't listen on 127\\.0\\.0\\.1:${port}, because that port is in use\\.`),
     );
     expect(existsSync(join(cwd, 'ringback.db'))).toBe(false);
   });
