@@ -68,10 +68,7 @@ const ofTheClient =
 
 /** A repeatable option for headers to send. Of headers with one name, the last is sent. */
 export function headerOption(): Option {
-  return new Option(
-    '--header <header>',
-    'a header to add or to replace, such as a proxy adds (several times)',
-  )
+  return new Option('--header <header>', 'a header to add or replace, as a proxy would; repeatable')
     .default({}, 'none')
     .argParser((text, earlier: Readonly<Record<string, string>>) =>
       asUsage(() => ({ ...earlier, ...readHeader(text) })),

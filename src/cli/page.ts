@@ -22,7 +22,7 @@ interface PageFlags {
 
 export function addPage(program: Command): void {
   takesBy(program.command('page'), 'who uses the page; stored in the audit list with each change')
-    .description("serve the operators' page of an inbox on this machine, beside its receiver or without one")
+    .description("serve the operators' page of an inbox on this machine, whether or not a receiver runs")
     .option(...databaseOption)
     .option('--app <file>', 'the app file of serve, to replay events with its handlers (RINGBACK_APP)')
     .option(
@@ -34,7 +34,7 @@ export function addPage(program: Command): void {
       'after',
       [
         '',
-        'It prints an address for the browser, which nobody else can guess, and runs until it is stopped. It accepts no',
+        'It prints an address that nobody else can guess, for your browser, and runs until it is stopped. It accepts no',
         'deliveries and runs no handlers: the receiver does. Replaying needs the app file, and verifying deliveries in',
         'quarantine again needs the secrets of `ringback serve`.',
       ].join('\n'),

@@ -45,7 +45,11 @@ const commands: Commands = {
   serve: async () => (await import('./serve.ts')).addServe,
   page: async () => (await import('./page.ts')).addPage,
   send: async () => (await import('./send.ts')).addSend,
-  signature: group('signature', 'find out how deliveries are signed, sign, and verify', signatureCommands),
+  signature: group(
+    'signature',
+    'detect how deliveries are signed, sign and verify them, and unpin a scheme',
+    signatureCommands,
+  ),
   inbox: group(
     'inbox',
     'inspect the inbox, see why a run failed, replay events, dismiss runs, pause handlers, and erase data',

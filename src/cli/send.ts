@@ -34,7 +34,7 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
     .option('--to <url>', 'where to send it', argument(expected.url, readUrl))
     .option(
       '--secret <secret>',
-      'what to sign with (default: the first of RINGBACK_SECRETS or RINGBACK_SECRETS_FILE)',
+      'the secret to sign with (default: the first of RINGBACK_SECRETS or RINGBACK_SECRETS_FILE)',
     )
     .option('--scheme <name>', 'how to sign (default: t-v1-hex-whole)', schemeName)
     .addOption(headerOption())

@@ -72,7 +72,7 @@ export function addServe(program: Command): void {
         '  RINGBACK_SECRETS       the signing secrets, separated by commas',
         '  RINGBACK_SECRETS_FILE  a file that holds them, one per line; changes take effect without a restart',
         '  RINGBACK_LOG_LEVEL     trace, debug, info, warn, error, fatal or silent (default: info)',
-        '  RINGBACK_PAGE_TOKEN    the password for the page; the user name is free, and is stored with each change',
+        '  RINGBACK_PAGE_TOKEN    the password of the page; any user name works, and is stored with each change',
         'One of the first two is needed. An option takes precedence over its variable.',
       ].join('\n'),
     )

@@ -39,7 +39,7 @@ const columns: readonly Column<QuarantinedDelivery>[] = [
 export function addQuarantine(inbox: Command): void {
   const quarantine = inbox
     .command('quarantine')
-    .option('--kind <kind>', `why it is there: ${kinds.join(', ')}`, oneOf(kinds))
+    .option('--kind <kind>', `its kind: ${kinds.join(', ')}`, oneOf(kinds))
     .option('--reason <reason>', `its reason: ${quarantineReasons.join(', ')}`, oneOf(quarantineReasons))
     .option('--trace-id <id>', 'the trace id in its header, or part of it');
   takesLimit(takesTimes(quarantine))
