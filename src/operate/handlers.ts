@@ -138,7 +138,7 @@ export class InboxHandlers {
    *
    * @throws ConfigError `handler_unknown` for a handler that no process has registered and that has no unfinished run;
    * RingbackError `receiver_not_started`
-   * @example await receiver.handlers.pause('crm-sync', { by: 'ann', reason: 'the CRM moves' });
+   * @example await receiver.handlers.pause('crm-sync', { by: 'ann', reason: 'the CRM is being moved' });
    */
   async pause(name: string, options: Account = {}): Promise<HandlerPause> {
     const { store, audit, clock, telemetry, requireStarted, onChanged } = this.#parts;

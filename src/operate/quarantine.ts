@@ -123,7 +123,7 @@ export class Quarantine {
   }
 
   /**
-   * Reads one delivery with its headers and raw bytes. Resolves to undefined if it isn't in quarantine, or no longer.
+   * Reads one delivery with its headers and raw bytes. Resolves to undefined if it isn't in quarantine (any more).
    *
    * @example const delivery = await receiver.quarantine.get(7); // delivery?.reason, delivery?.body
    */
@@ -177,7 +177,7 @@ export class Quarantine {
   }
 
   /**
-   * Removes a delivery for good. Resolves to whether it was there.
+   * Removes a delivery permanently. Resolves to whether it was there.
    *
    * @example await receiver.quarantine.discard(7) // true
    */

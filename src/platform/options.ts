@@ -22,9 +22,9 @@ export interface PlatformLogger {
 export interface PlatformRetryOptions {
   /** The number of attempts, including the first; 1 disables retries. @default 4 */
   attempts?: number | undefined;
-  /** The longest wait before the second attempt. @default '500ms' */
+  /** The maximum wait before the second attempt. @default '500ms' */
   base?: Duration | undefined;
-  /** The factor by which the longest wait grows with each further attempt. @default 2 */
+  /** The factor by which the maximum wait grows with each further attempt. @default 2 */
   factor?: number | undefined;
   /** The upper bound of all waits. A longer `Retry-After` ends the attempts at once. @default '30s' */
   cap?: Duration | undefined;

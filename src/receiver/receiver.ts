@@ -64,11 +64,11 @@ export let internalsOf: (receiver: Receiver) => Internals;
  * `Transaction` is the type of what `ctx.commit` passes to its function.
  */
 export class Receiver<Transaction = UserDatabase> {
-  /** The records of calls, computed from their events. */
+  /** The records of calls, computed from their events, and what joins wait for. */
   readonly calls: Calls;
   /** The events of the inbox: list, get and replay them, and dismiss their runs. */
   readonly events: InboxEvents;
-  /** Failures of runs that are not done, in groups. */
+  /** Failures of unfinished runs and dead letters, in groups of similar ones. */
   readonly failures: Failures;
   /** The handlers: list, pause and resume them. */
   readonly handlers: InboxHandlers;
@@ -190,7 +190,7 @@ export class Receiver<Transaction = UserDatabase> {
    *
    * @throws RingbackError when the database can't be used; ConfigError when the secrets can't be obtained, or `start`
    *   was called before
-   * @example await receiver.start(); // from here on deliveries are taken
+   * @example await receiver.start(); // from here on, deliveries are accepted
    */
   start(): Promise<void> {
     return this.#lifecycle.start();

@@ -16,16 +16,17 @@ import { writeSignatures } from './syntax.ts';
 export interface SignOptions {
   /** The secret to sign with, or several: each adds one signature, as the platform does after a rotation. */
   readonly secrets: Secrets;
-  /** How to sign: the name of a known scheme, or a scheme. Default: `'t-v1-hex-whole'`, the likeliest. */
+  /** How to sign: the name of a known scheme, or a scheme in full. @default 't-v1-hex-whole' */
   readonly scheme?: SchemeName | Scheme | undefined;
   /** The event's trace id. Required by schemes that sign `{id}`; others ignore it. */
   readonly traceId?: string | undefined;
   /**
    * The time of the delivery: a Date or milliseconds since 1970, written as the scheme's header writes it (ISO
-   * 8601, or whole seconds for Standard Webhooks); or a text, sent as it is. Default: now.
+   * 8601, or whole seconds for Standard Webhooks); or a text, sent as it is.
+   * @default now
    */
   readonly timestamp?: Date | number | string | undefined;
-  /** The `t=` of the signature, sent as it is. Default: `timestamp` in whole seconds since 1970. */
+  /** The `t=` of the signature, sent as it is. @default `timestamp` in whole seconds since 1970 */
   readonly t?: number | string | undefined;
 }
 

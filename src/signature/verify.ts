@@ -118,21 +118,22 @@ export interface VerifyOptions {
   /** The subscription's signing secret, or several during a rotation: any of them may have signed. */
   readonly secrets: Secrets;
   /**
-   * How the platform signs. Default: `'auto'`, which tries every known scheme on each call. Set one scheme once you
-   * know it (`describeScheme` of a verification's scheme): with `'auto'`, a captured delivery whose signed time was
-   * moved to the beginning of its body can verify in another scheme.
+   * How the platform signs. `'auto'` tries every known scheme on each call. Set one scheme once you know it
+   * (`describeScheme` of a verification's scheme): with `'auto'`, a captured delivery whose signed time was moved to the
+   * beginning of its body can verify in another scheme.
+   * @default 'auto'
    */
   readonly signature?: SignatureOption | undefined;
-  /** How far the delivery's time may be from now, both ways. Default: `'5m'`. */
+  /** How far the delivery's time may be from `now`, in either direction. @default '5m' */
   readonly tolerance?: Duration | undefined;
-  /** The time to compare with: a Date, or milliseconds since 1970. Default: now. */
+  /** The time to compare with: a Date, or milliseconds since 1970. @default now */
   readonly now?: Date | number | undefined;
 }
 
 /**
  * Checks whether a delivery is from the platform: whether one of your secrets signed its bytes.
  *
- * @param body The raw bytes of the request. (Text is taken as UTF-8; a parsed body can't be verified.)
+ * @param body The raw bytes of the request. Text is read as UTF-8; a parsed body can't be verified.
  * @param headers The request's headers.
  * @returns `ok: true` with the scheme and the secret's fingerprint, or `ok: false` with a reason for your log.
  * It doesn't throw for a bad signature.

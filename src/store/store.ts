@@ -159,8 +159,8 @@ export interface Store<Transaction = UserDatabase> {
   /** The event has been read. */
   endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void>;
   /**
-   * Counts an attempt of a run before its handler is called, so that an event that kills the process is not tried for
-   * ever. Resolves to the run with that attempt, or to undefined if the claim is lost.
+   * Counts an attempt of a run before its handler is called, so that an event that kills the process is not tried
+   * forever. Resolves to the run with that attempt, or to undefined if the claim is lost.
    */
   countAttempt(run: ClaimedRun): Promise<ClaimedRun | undefined>;
   /** Writes how a run ended, if the claim still holds. */

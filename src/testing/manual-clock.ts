@@ -3,7 +3,7 @@ import { describe } from '../errors/option-problems.ts';
 import { type Clock, systemClock } from '../kit/clock.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 
-/** A clock that stands still until it is advanced. */
+/** A clock that moves only when it is advanced. */
 export interface ManualClock extends Clock {
   /** Advances the time, and calls the timers that are due by then, in order, including those that these timers set. */
   advance(duration: Duration): void;

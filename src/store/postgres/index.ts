@@ -23,12 +23,12 @@ export interface PostgresOptions {
   connectionString?: string | undefined;
   /**
    * A pool of the package `pg` that your app has already, with at least 4 connections. Ringback leaves it open when it
-   * stops. Deliveries wait for its connections beside everything else that uses them.
+   * stops. Deliveries then share its connections with everything else that uses them.
    */
   pool?: Pool | undefined;
   /**
    * The schema that holds the inbox's tables; it is created if it isn't there. Lower-case letters, digits and `_`; a
-   * URL can say it as well, as `?schema=ringback`.
+   * URL can name it too, as `?schema=ringback`.
    * @default 'ringback'
    */
   schema?: string | undefined;
