@@ -55,8 +55,8 @@ export interface AlertOptions {
   /** The number of dead letters that raises an alert. @default 1 */
   deadLetters?: number | false | undefined;
   /**
-   * The number of a handler's failed attempts within 15 minutes that raises an alert, if more failed than succeeded;
-   * or that failed alike, if they are a tenth of all.
+   * The number of a handler's failed attempts within 15 minutes that raises an alert, if more failed than succeeded,
+   * or if a tenth or more failed in the same way.
    * @default 10
    */
   failedAttempts?: number | false | undefined;
