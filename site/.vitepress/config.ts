@@ -7,7 +7,7 @@ import { sidebar } from './navigation.ts';
 export default defineConfig({
   title: 'Ringback',
   description:
-    'Receives the call events of a voice-AI platform: verified, stored, answered within the second, and handled.',
+    'Receives the call events of a voice-AI platform: verifies and stores them, answers within the second, and runs your handlers.',
   lang: 'en',
   srcDir: '..',
   outDir: 'dist',

@@ -84,7 +84,9 @@ export async function run(args: readonly string[]): Promise<number> {
 function buildProgram(): Command {
   const program = new Command('ringback');
   return program
-    .description('Receives the call events of a voice-AI platform: verified, stored, answered, and handled.')
+    .description(
+      'Receives the call events of a voice-AI platform: verifies and stores them, answers, and runs handlers.',
+    )
     .version(packageVersion(), `-V, ${versionFlag}`, 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command...]', 'print the help of a command')
