@@ -73,9 +73,9 @@ receiver.on('CallHandler.CallTransferred', async ({ payload }, ctx) => {
 \`call-ended.schema.json\`, \`call-transferred.schema.json\`, \`pca-completed.schema.json\`. A body of an event is valid
 exactly when a handler for that event gets it; otherwise it goes to the fallback.
 
-- **The name may be in the header alone.** So a body without \`eventName\` is valid against the schema of every event whose
-  fields it has. Choose the schema by the body's \`eventName\`, else by the header \`X-Webhook-Event\`. If neither has a
-  name, only a transfer is recognized, by its fields.
+- **The name may be in the header alone.** So a body without \`eventName\` is valid against the schema of every event
+  whose fields it has. Choose the schema by the body's \`eventName\`, else by the header \`X-Webhook-Event\`. If neither
+  has a name, only a transfer is recognized, by its fields.
 - **The payload may be flat**, at the top level, if \`payload\` is missing or null.
   \`call-transferred-wrapped.schema.json\` accepts only transfers in the envelope.
 - **An id may be under any of its names.** The value under one name doesn't matter if there is an id under another.
