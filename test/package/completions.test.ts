@@ -30,7 +30,7 @@ test('an editor suggests the known event names, alone and in a list', () => {
 function suggested(text: string): readonly (readonly string[])[] {
   const file = join(root, 'test/package/suggestions.ts');
   const config = ts.parseJsonConfigFileContent(
-    ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config,
+    ts.readConfigFile(join(root, 'tsconfig.json'), (path) => ts.sys.readFile(path)).config,
     ts.sys,
     root,
   );
@@ -45,11 +45,10 @@ function suggested(text: string): readonly (readonly string[])[] {
     },
     getCurrentDirectory: () => root,
     getDefaultLibFileName: ts.getDefaultLibFilePath,
-    fileExists: ts.sys.fileExists,
-    readFile: ts.sys.readFile,
-    readDirectory: ts.sys.readDirectory,
-    directoryExists: ts.sys.directoryExists,
-    getDirectories: ts.sys.getDirectories,
+    fileExists: (path) => ts.sys.fileExists(path),
+    readFile: (path) => ts.sys.readFile(path),
+    directoryExists: (path) => ts.sys.directoryExists(path),
+    getDirectories: (path) => ts.sys.getDirectories(path),
   };
   const service = ts.createLanguageService(host);
   const places = [...text.matchAll(/§/g)].map(({ index }, before) => index - before);
