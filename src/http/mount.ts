@@ -4,6 +4,7 @@ import type { Http2ServerRequest } from 'node:http2';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { BodyReadBefore, closeAfterLingering, hasGone } from '../kit/http-bodies.ts';
+import { ApiProblem, refusal } from '../operate/api/problem.ts';
 import type { Middleware } from './express.ts';
 
 /** Answers a request. `path` is relative to the mount point; `source` is the server's own request object. */
@@ -50,8 +51,7 @@ async function write(
   // The client may have gone while the app's middleware ran; `close` is not emitted again.
   if (hasGone(response)) gone.abort();
   const request = requestOf(incoming, gone.signal);
-  if (!request) return void response.writeHead(400).end();
-  const answer = await answered(handle, request, prefix, incoming);
+  const answer = request ? await answered(handle, request, prefix, incoming) : refusal(notPlain);
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
   if (answer.body === null) response.end();
   else await send(answer.body, response);
@@ -103,6 +103,13 @@ function requestOf(incoming: ExpressRequest, signal: AbortSignal): Request | und
   return new Request(url, { method, headers, signal, ...body });
 }
 
+const notPlain = new ApiProblem(
+  400,
+  'path_invalid',
+  'The request should have a known method, and a plain path: without "//", ".", "..", a backslash or a host.',
+);
+const notBelow = new ApiProblem(404, 'not_found', 'There is nothing at this path.');
+
 type HeadersOfRequest = Pick<IncomingMessage, 'headers'> & Partial<Pick<IncomingMessage, 'headersDistinct'>>;
 
 /** All header lines, repeated ones included. HTTP/2 requests have only `headers`, which include pseudo-headers. */
@@ -146,7 +153,7 @@ async function answered(
   source: unknown,
 ): Promise<Response> {
   const path = pathBelow(request, prefix);
-  return path === undefined ? new Response(null, { status: 404 }) : handle(request, path, source);
+  return path === undefined ? refusal(notBelow) : handle(request, path, source);
 }
 
 /** The path below the prefix, empty for the prefix itself. It is not decoded: `%2F` within a name is no slash. */

@@ -150,6 +150,23 @@ describe('looking', () => {
     expect(await ask('GET', '/calls/nothing/joins')).toMatchObject({ status: 200, json: { joins: [] } });
   });
 
+  test.each([
+    ['.', '~.'],
+    ['..', '~..'],
+    ['~.', '~~.'],
+    ['~..', '~~..'],
+    ['~', '~'],
+    ['...', '...'],
+    ['%2e', '%252e'],
+    ['a/../b', 'a%2F..%2Fb'],
+  ])('an event and a call with the id %s are at %s', async (id, segment) => {
+    const { receiver } = await started();
+    const ask = asking(receiver.api({ authorize: () => ['look'] }));
+    await deliver(receiver, bodyOf({ traceId: id, callId: id }));
+    expect(await ask('GET', `/events/${segment}`)).toMatchObject({ json: { traceId: id } });
+    expect(await ask('GET', `/calls/${segment}`)).toMatchObject({ json: { callId: id } });
+  });
+
   test('what tells of what was said in a call is only for whoever may see bodies', async () => {
     let allowed: 'read' | readonly ['look'] = 'read';
     const { ask, receiver } = await inbox(() => allowed);
@@ -1072,7 +1089,10 @@ describe('mounted', () => {
       const api = receiver.api({ authorize: () => 'all' });
       const socket = await connected(await baseOf(api.nodeHandler('/ops')));
       socket.write(`${method} ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
-      expect(await allOf(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      const answer = await allOf(socket);
+      expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      // Also what is answered before the API is reached has the one form.
+      expect(answer).toMatch(/\{"error":\{"code":"\w+","message":"\w.*"\}\}/);
     },
   );
 });

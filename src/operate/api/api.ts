@@ -8,7 +8,7 @@ import { readJson } from './json-body.ts';
 import type { Changes } from './changes.ts';
 import { openApiDocument } from './openapi.ts';
 import { requireOwnLook, requireOwnOrigin } from './origin.ts';
-import { ApiProblem, errorBody, forbidden, problemOf } from './problem.ts';
+import { ApiProblem, forbidden, headers, problemOf, refusal } from './problem.ts';
 import { type Operations, type Route, actionsOf } from './route.ts';
 import { changesPath, routes } from './routes.ts';
 import { Searches } from './searches.ts';
@@ -25,15 +25,6 @@ export interface ApiParts {
   /** Called with an error that isn't the request's fault. */
   readonly onFailed: (error: unknown) => void;
 }
-
-/** No cache may store an answer: most hold personal data. */
-const headers = {
-  'content-type': 'application/json; charset=utf-8',
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'referrer-policy': 'no-referrer',
-};
 
 /**
  * The API as a function of a request and its path below the mount point.
@@ -128,9 +119,10 @@ function routeOf(method: string, path: string): { readonly route: Route; readonl
       );
 }
 
+/** The id in a segment. Clients resolve the segments `.` and `..`, even encoded ones, so these ids are `~.` and `~..`. */
 function decoded(segment = ''): string {
   try {
-    return decodeURIComponent(segment);
+    return decodeURIComponent(segment).replace(/^~(?=~*\.{1,2}$)/, '');
   } catch {
     throw new ApiProblem(400, 'path_invalid', 'The path should be percent-encoded UTF-8.');
   }
@@ -190,10 +182,4 @@ function answer(request: Request, result: unknown): Response {
 /** Whether a header names the tag. A proxy that compresses answers makes it a weak one, `W/"…"`. */
 function hasTag(header: string | null, etag: string): boolean {
   return header?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag) ?? false;
-}
-
-function refusal(problem: ApiProblem): Response {
-  const { status, allow } = problem;
-  const own = allow && { allow: allow.join(', ') };
-  return new Response(JSON.stringify(errorBody(problem)), { status, headers: { ...headers, ...own } });
 }

@@ -22,7 +22,8 @@ export function openApiDocument(): Readonly<Record<string, unknown>> {
       version: '1',
       description:
         'Paths are relative to the path at which the app has mounted the API. The app decides who may use it. ' +
-        `Every change, and every look at a body, needs the header ${changeHeader}.`,
+        `Every change, and every look at a body, needs the header ${changeHeader}. ` +
+        'The ids . and .. are ~. and ~.. in a path.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '.' }],

@@ -48,6 +48,21 @@ export function problemOf(error: unknown): ApiProblem | undefined {
   return status === undefined ? undefined : new ApiProblem(status, error.code, error.message);
 }
 
+/** No cache may store an answer: most hold personal data. */
+export const headers = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+};
+
+export function refusal(problem: ApiProblem): Response {
+  const { status, allow } = problem;
+  const own = allow && { allow: allow.join(', ') };
+  return new Response(JSON.stringify(errorBody(problem)), { status, headers: { ...headers, ...own } });
+}
+
 export function errorBody({ code, message }: ApiProblem): z.input<typeof results.Error> {
   return { error: { code, message } };
 }

@@ -73,9 +73,9 @@ export async function change<T>(
   return jsonOf<T>(response);
 }
 
-/** A path of segments, each encoded so that it stays one. */
-export function pathOf(...segments: readonly (string | number)[]): string {
-  return segments.map((segment) => `/${encodeURIComponent(segment)}`).join('');
+/** A segment of a path, encoded so that it stays one. The browser would resolve `.` and `..`. */
+export function pathOf(id: string | number): string {
+  return `/${encodeURIComponent(id).replace(/^~*\.{1,2}$/, '~$&')}`;
 }
 
 /** A path with its query; empty values are left out. */
@@ -88,21 +88,12 @@ export function withQuery(
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
 }
 
-/** A dot segment, which a browser resolves even if it is encoded. */
-const folder = /\/\.\.?(?=[/?]|$)/;
-
 /** A search for something rare in millions of events may exceed the timeout. */
 function adviceFor(path: string, { method }: RequestInit): string {
   return method === undefined && /^\/(?:events|calls)\?/.test(path) ? ' A narrower search takes less.' : '';
 }
 
 async function ask(path: string, init: RequestInit): Promise<Response> {
-  if (folder.test(path))
-    throw new Refusal(
-      404,
-      'unaddressable',
-      'The page cannot show the id "." or "..": use the command ringback inbox.',
-    );
   // Changes and looks at bodies need it: a page of another site can't send it.
   const headers = new Headers(init.headers);
   headers.set('x-ringback-request', '1');
