@@ -10,7 +10,7 @@ import type {
   KeptEventWithBytes,
   KeptRun,
 } from '../store/event-store.ts';
-import type { AuditRow, AuditStore } from '../store/audit-store.ts';
+import type { AuditStore } from '../store/audit-store.ts';
 import type { Clock } from '../kit/clock.ts';
 import { dateOf } from '../kit/time.ts';
 import { type Account, type Audit, accountSchema } from './audit.ts';
@@ -278,17 +278,14 @@ export class InboxEvents {
     this.#parts.requireStarted('events.stop()');
     parseStrictly(idSchema, { id }, 'events.stop');
     const account = parseStrictly(accountSchema, options, 'events.stop');
-    const what = nameOf(id, await this.#parts.entries.get(id));
+    const action = (await this.#parts.entries.get(id))?.action;
+    // Nothing of that id can be stopped, so nothing is recorded.
+    if (action !== 'replay' && action !== 'dismiss') return false;
+    const what = `${action === 'replay' ? 'replay' : 'dismissal'} ${id}`;
     return this.#parts.audit.record({ ...account, action: 'stop', what }, async () => ({
       result: await this.bulk.stop(id),
     }));
   }
-}
-
-/** How the audit list names the replay or dismissal that is stopped. */
-function nameOf(id: number, entry: AuditRow | undefined): string {
-  if (entry?.action === 'replay') return `replay ${id}`;
-  return entry?.action === 'dismiss' ? `dismissal ${id}` : `entry ${id}`;
 }
 
 function inboxEvent(kept: KeptEvent): InboxEvent {

@@ -118,9 +118,8 @@ describe('a long replay', () => {
     expect((await one.receiver.counts()).runs.dead).toBe(2);
     expect(replayed).toEqual(['t-0']);
     const { entries } = await one.receiver.audit.list();
-    expect(entries.map(({ action }) => action)).toEqual(['stop', 'stop', 'stop', 'replay']);
-    expect(entries[0]).toMatchObject({ what: 'entry 700' });
-    expect(entries[2]).toMatchObject({ what: `replay ${running?.id}`, by: 'ann', reason: 'enough' });
+    expect(entries.map(({ action }) => action)).toEqual(['stop', 'stop', 'replay']);
+    expect(entries[1]).toMatchObject({ what: `replay ${running?.id}`, by: 'ann', reason: 'enough' });
   });
 
   test('continues in another process when its own has ended', async () => {
