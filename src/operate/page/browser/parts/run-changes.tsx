@@ -2,7 +2,7 @@
 import { useAccess } from '../api/access.ts';
 import { change } from '../api/client.ts';
 import type { ChangedRuns } from '../api/shapes.ts';
-import { ChangeButton } from './change-button.tsx';
+import { ChangeButton, type ChangeProps } from './change-button.tsx';
 import { counted } from './format.ts';
 
 /** A filter of events as the API takes it. */
@@ -29,12 +29,44 @@ function said(name: 'Replay' | 'Dismissal', changed: ChangedRuns): string {
   return changed.state === 'stopped' ? `Stopped: ${inWords(changed)}.` : `${done}: ${inWords(changed)}.`;
 }
 
-export function previewReplay(
-  filter: Filter,
-  options: ReplayOptions = {},
-  signal?: AbortSignal,
+/** How many runs the dry run has counted of each action that was begun on this page. */
+export const countedBefore = new Map<number, number>();
+
+const names = { replay: 'Replay', dismiss: 'Dismissal' } as const;
+
+/** A change of the runs that match a filter. Its dialog shows what a dry run counts. */
+function bulkChange(
+  action: keyof typeof names,
+  body: { readonly filter: Filter } & ReplayOptions,
+  would: string,
+  onDone?: () => void,
+): Pick<ChangeProps, 'preview' | 'act'> {
+  let found: ChangedRuns | undefined;
+  return {
+    preview: async (signal) => {
+      found = await preview(action, body, signal);
+      return found.runs === 0 ? undefined : `${inWords(found)} would be ${would}.`;
+    },
+    act: async (why) => {
+      const changed = await change<ChangedRuns>(`/events/${action}`, { body: { ...body, ...why } });
+      if (changed.id !== undefined && found) countedBefore.set(changed.id, found.runs);
+      onDone?.();
+      return said(names[action], changed);
+    },
+  };
+}
+
+function preview(
+  action: keyof typeof names,
+  body: { readonly filter: Filter } & ReplayOptions,
+  signal: AbortSignal | undefined,
 ): Promise<ChangedRuns> {
-  return change<ChangedRuns>('/events/replay', { body: { filter, ...options, dryRun: true }, signal });
+  const reason = 'dry run';
+  return change<ChangedRuns>(`/events/${action}`, { body: { ...body, reason, dryRun: true }, signal });
+}
+
+export function previewReplay(filter: Filter, options: ReplayOptions): Promise<ChangedRuns> {
+  return preview('replay', { filter, ...options }, undefined);
 }
 
 /** Replays the events that match the filter. */
@@ -61,16 +93,7 @@ export function Replay({
       isPrimary={isPrimary}
       title={`Run ${what} again?`}
       text="Each event goes to the handlers that take it now, in order of arrival. Runs that are still open are left alone."
-      preview={async (signal) => {
-        const found = await previewReplay(filter, options, signal);
-        return found.runs === 0 ? undefined : `${inWords(found)} would be run again.`;
-      }}
-      act={async (why) => {
-        const body = { filter, ...options, ...why };
-        const replayed = await change<ChangedRuns>('/events/replay', { body });
-        onDone?.();
-        return said('Replay', replayed);
-      }}
+      {...bulkChange('replay', { filter, ...options }, 'run again', onDone)}
     />
   );
 }
@@ -84,15 +107,7 @@ export function Dismiss({ filter, what }: { readonly filter: Filter; readonly wh
       isReasonRequired
       title={`Dismiss ${what}?`}
       text="They count as done, and their handlers are not called. The reason is kept with each run."
-      preview={async (signal) => {
-        const body = { filter, reason: 'dry run', dryRun: true };
-        const found = await change<ChangedRuns>('/events/dismiss', { body, signal });
-        return found.runs === 0 ? undefined : `${inWords(found)} would be dismissed.`;
-      }}
-      act={async (why) => {
-        const body = { filter, ...why };
-        return said('Dismissal', await change<ChangedRuns>('/events/dismiss', { body }));
-      }}
+      {...bulkChange('dismiss', { filter }, 'dismissed')}
     />
   );
 }

@@ -5,7 +5,8 @@ import { change } from '../api/client.ts';
 import type { AuditEntry, Running, Stopped } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from './change-button.tsx';
-import { counted } from './format.ts';
+import { counted, number } from './format.ts';
+import { countedBefore } from './run-changes.tsx';
 import { Foreign, Terms, Time } from './text.tsx';
 
 const names: Readonly<Record<string, string>> = { replay: 'Replay', dismiss: 'Dismissal' };
@@ -36,6 +37,7 @@ function RunningAction({
   const share = progress?.share ?? 0;
   const percent = `${Math.floor(share * 100)} %`;
   const handlers = Object.entries(progress?.handlers ?? {});
+  const total = countedBefore.get(id);
   return (
     <div class="running">
       <p>
@@ -51,7 +53,7 @@ function RunningAction({
         {percent}
       </progress>
       <p>
-        {counted(runs, 'run')} so far
+        {total === undefined ? counted(runs, 'run') : `${number(runs)} of ${counted(total, 'run')}`} so far
         {handlers.length > 0 && ` (${handlers.map(([handler, count]) => `${handler}: ${count}`).join(', ')})`}
         , {percent} of the way through the events
       </p>
