@@ -164,6 +164,19 @@ describe('a long replay', () => {
   });
 });
 
+test('a replay reads its events once', async () => {
+  const clock = new ManualClock();
+  const store = storeIn(temporaryDatabase(), clock);
+  const { replayed, start } = giving({ clock, database: store });
+  const { receiver } = await start();
+  await deliverMany(receiver, clock, 3);
+  await expect.poll(async () => (await receiver.counts()).runs.dead).toBe(3);
+  const read = vi.spyOn(store.events, 'stretch');
+  await receiver.events.replay({ state: 'dead' });
+  await expect.poll(() => replayed.length).toBe(3);
+  expect(read).toHaveBeenCalledTimes(1);
+});
+
 test('a dismissal of open runs does not continue once their handler is registered again', async () => {
   const database = temporaryDatabase();
   const clock = new ManualClock();

@@ -2,8 +2,8 @@ import { ringbackError } from '../../errors/errors.ts';
 import { type Clock, pause, refProcess } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import type { Telemetry } from '../../receiver/telemetry.ts';
-import type { AuditRequest, AuditRow, AuditStore } from '../../store/audit-store.ts';
-import type { EventStore, StoredEvent } from '../../store/event-store.ts';
+import type { AuditRequest, AuditRow, AuditStore, Progress } from '../../store/audit-store.ts';
+import type { EventStore, EventStretch, StoredEvent } from '../../store/event-store.ts';
 import type { Sequence } from '../../store/event-record.ts';
 import { type RunCounts, addRuns, noRuns } from '../../store/shared/changed-runs.ts';
 import { type BulkResult, type BulkWork, bulkStateOf } from './bulk-work.ts';
@@ -25,6 +25,12 @@ const stepsPerSecond = 50;
 const progressInterval = 1_000;
 /** How often a waiting action checks its entry, in milliseconds: another process may have stopped or ended it. */
 const lookInterval = 2_000;
+
+/** Where an action begins, or continues. */
+interface Start extends Pick<Progress, 'reached' | 'upTo'> {
+  /** The events after `reached`, if they have been read. */
+  readonly first?: EventStretch;
+}
 
 /** An action that this process runs. */
 interface Driven {
@@ -74,10 +80,10 @@ export class BulkActions {
     const upTo = await store.lastSequence();
     // Progress is counted from the first event that matches: in an inbox with millions of older ones, it would begin
     // near its end.
-    const { events, reached } = await store.stretch(work.filter, 0, upTo);
-    const begunAfter = events[0] ? events[0].sequence - 1 : reached;
+    const first = await store.stretch(work.filter, 0, upTo);
+    const begunAfter = first.events[0] ? first.events[0].sequence - 1 : first.reached;
     const id = await entries.begin({ ...request, now: clock.now(), upTo, begunAfter });
-    const driven = this.#drive(id, work, { reached: begunAfter, upTo });
+    const driven = this.#drive(id, work, { reached: begunAfter, upTo, first });
     // A program that awaits the end may have nothing else that keeps its process alive between two steps.
     const unref = refProcess();
     return { id, ended: driven.then(() => this.#endOf(id)).finally(unref) };
@@ -140,11 +146,7 @@ export class BulkActions {
     }
   }
 
-  #drive(
-    id: number,
-    work: BulkWork,
-    from: { readonly reached: Sequence; readonly upTo: Sequence },
-  ): Promise<void> {
+  #drive(id: number, work: BulkWork, from: Start): Promise<void> {
     const stop = new AbortController();
     const ended = this.#goThrough(id, work, from, stop.signal)
       .catch((error: unknown) => {
@@ -160,7 +162,7 @@ export class BulkActions {
   async #goThrough(
     id: number,
     work: BulkWork,
-    { reached: written, upTo }: { readonly reached: Sequence; readonly upTo: Sequence },
+    { reached: written, upTo, first }: Start,
     stop: AbortSignal,
   ): Promise<void> {
     const { store, entries, clock } = this.#parts;
@@ -169,9 +171,11 @@ export class BulkActions {
     let runs = 0;
     let writtenAt = begunAt;
     let from = written;
+    let read = first;
     for (let after = written; after < upTo;) {
       if (stop.aborted) return;
-      const { events, reached } = await store.stretch(filter, after, upTo);
+      const { events, reached } = read ?? (await store.stretch(filter, after, upTo));
+      read = undefined;
       for (const { part, upTo: to } of partsOf(events, reached, rate)) {
         const step = await work.stepOf(part);
         if (step) {
