@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Instant, checked, givenText, listOptions, parseStrictly } from '../errors/option-problems.ts';
 import { type Activity, type Counts, quantile } from '../kit/activity.ts';
@@ -77,6 +78,9 @@ export const historyQuerySchema = z.strictObject({
 const handlerQuerySchema = historyQuerySchema.extend({ handler: givenText });
 type HistoryAsked = z.infer<typeof historyQuerySchema> & { readonly handler?: string };
 
+/** How many points are computed in one turn of the event loop. */
+const pointsAtOnce = 20;
+
 const minute = resolutions.minute.length;
 
 /** What a point is made of. Counts of each handler and of each group of failures are not read: they may be many. */
@@ -118,7 +122,7 @@ export class History {
    */
   async list(query: HistoryQuery = {}): Promise<readonly HistoryPoint[]> {
     const asked = parseStrictly(historyQuerySchema, query, 'history.list', 'query');
-    return (await this.#steps('history.list()', asked)).map(([start, rows]) => pointOf(start, rows));
+    return this.#points('history.list()', asked, pointOf);
   }
 
   /**
@@ -130,7 +134,7 @@ export class History {
    */
   async ofHandler(handler: string, query: HistoryQuery = {}): Promise<readonly HandlerHistoryPoint[]> {
     const asked = parseStrictly(handlerQuerySchema, { ...query, handler }, 'history.ofHandler', 'query');
-    return (await this.#steps('history.ofHandler()', asked)).map(([start, rows]) => ({
+    return this.#points('history.ofHandler()', asked, (start, rows) => ({
       at: new Date(start),
       ...runsIn(merged(rows)),
     }));
@@ -166,16 +170,23 @@ export class History {
     await this.#write(this.#parts.clock.now());
   }
 
-  /** The rows of each minute, hour or step, by when it begins. */
-  async #steps(
+  /** A point of the rows of each minute, hour or step, by when it begins. */
+  async #points<Point>(
     method: string,
     { resolution, since = 0, until = Number.MAX_SAFE_INTEGER, step, handler = wholeReceiver }: HistoryAsked,
-  ): Promise<readonly (readonly [start: number, rows: readonly HistoryRow[]])[]> {
+    pointFrom: (start: number, rows: readonly HistoryRow[]) => Point,
+  ): Promise<readonly Point[]> {
     const { store, requireStarted } = this.#parts;
     requireStarted(method);
     const startOf = (at: number) => (step === undefined ? at : at - ((at - since) % step));
     const rows = await store.list(resolution, since, until, handler, shownKinds);
-    return [...Map.groupBy(rows, ({ at }) => startOf(at))];
+    const points: Point[] = [];
+    for (const [start, own] of Map.groupBy(rows, ({ at }) => startOf(at))) {
+      points.push(pointFrom(start, own));
+      // Two days have ten thousands of counts, and deliveries are answered meanwhile.
+      if (points.length % pointsAtOnce === 0) await turn();
+    }
+    return points;
   }
 
   async #backlog(): Promise<{

@@ -1,11 +1,13 @@
 /** The operators' parts of the store, in SQLite: the writer writes, and the app's own connection reads. */
+import { setImmediate as turn } from 'node:timers/promises';
 import type { AlertStore } from '../alert-store.ts';
 import type { AuditStore } from '../audit-store.ts';
 import type { DriftStore } from '../drift-store.ts';
 import type { FailureStore } from '../failure-store.ts';
 import type { HandlerStore } from '../handler-store.ts';
-import type { HistoryStore } from '../history-store.ts';
-import type { QuarantineStore } from '../quarantine-store.ts';
+import type { HistoryRow, HistoryStore } from '../history-store.ts';
+import type { QuarantineEntry, QuarantineStore } from '../quarantine-store.ts';
+import { cursorAfter, numberIn } from '../shared/cursor.ts';
 import type { Session } from './connection/session.ts';
 import { quarantineRow } from './admin/keep-delivery.ts';
 
@@ -51,7 +53,18 @@ export const handlersOn = (session: Session): HandlerStore => ({
 
 export const historyOn = (session: Session): HistoryStore => ({
   add: (...counted) => session.write('history', 'add', counted),
-  list: (...asked) => session.read(({ history }) => history.list(...asked)),
+  /** In several steps: a day has many counts. */
+  async list(resolution, since, until, ...which) {
+    const rows: HistoryRow[] = [];
+    for (let from: number | undefined = since; from !== undefined;) {
+      const first: number = from;
+      const found = await session.read(({ history }) => history.stretch(resolution, first, until, ...which));
+      rows.push(...found.rows);
+      from = found.next;
+      await turn();
+    }
+    return rows;
+  },
   backlog: (now) => session.read(({ history }) => history.backlog(now)),
 });
 
@@ -62,7 +75,21 @@ export const quarantineOn = (session: Session): QuarantineStore => ({
     const options = { isAwaited: true, bytes: body.byteLength, transfer: [body.buffer] };
     return session.write('quarantine', 'keep', [quarantineRow({ ...record, body })], options);
   },
-  list: (filter) => session.read(({ quarantine }) => quarantine.list(filter)),
+  /** In several steps: authentic deliveries that can't be read are not bounded. */
+  async list(filter) {
+    const { limit, cursor } = filter;
+    const deliveries: QuarantineEntry[] = [];
+    let before: number | undefined = numberIn('quarantine', cursor) ?? Number.MAX_SAFE_INTEGER;
+    while (before !== undefined && deliveries.length < limit) {
+      const [from, left]: [number, number] = [before, limit - deliveries.length];
+      const found = await session.read(({ quarantine }) => quarantine.search(filter, from, left));
+      deliveries.push(...found.deliveries);
+      before = found.next;
+      await turn();
+    }
+    const last = deliveries.length === limit ? deliveries.at(-1) : undefined;
+    return { deliveries, cursor: last && cursorAfter('quarantine', last.id) };
+  },
   get: (id) => session.read(({ quarantine }) => quarantine.get(id)),
   unauthenticated: () => session.read(({ quarantine }) => quarantine.unauthenticated()),
   release: (id, record) =>

@@ -50,6 +50,33 @@ test('an attack of huge filters leaves receiving free', async () => {
   expect(new Set(await Promise.all(searches))).toEqual(new Set([200]));
 });
 
+test('a search of the quarantine, and the history of a day, are many short looks', async () => {
+  const database = temporaryDatabase();
+  await (await started({ database }, () => {})).receiver.stop();
+  const now = Date.now();
+  const db = new Database(database);
+  const numbers = (to: number) => `with recursive numbers (number) as (
+    select 1 union all select number + 1 from numbers where number < ${to})`;
+  db.exec(`
+    begin;
+    insert into quarantine (kind, reason, digest, received_at, trace_id, headers, body) ${numbers(5_000)}
+      select 'unreadable', 'not_json', number, ${now}, 'trace-' || number, '{}', '{' from numbers;
+    insert into history ${numbers(1_440)}
+      select 'minute', '', (${now} / 60000 - number) * 60000, 'accepted', 1 from numbers;
+    commit;`);
+  db.close();
+  const { quarantine, history } = (await started({ database }, () => {})).receiver;
+  const page = quarantine.list({ traceId: 'trace-1', limit: 1_000 });
+  expect(await turnsOf(page)).toBeGreaterThanOrEqual(looks);
+  const found = (await page).deliveries.map(({ id }) => id);
+  expect([found.length, found[0], found.at(-1)]).toEqual([1_000, 1_999, 1_000]);
+  const rest = await quarantine.list({ traceId: 'trace-1', limit: 1_000, cursor: (await page).cursor });
+  expect([rest.deliveries.length, rest.deliveries[0]?.id, rest.deliveries.at(-1)?.id]).toEqual([111, 199, 1]);
+  const day = history.list();
+  expect(await turnsOf(day)).toBeGreaterThanOrEqual(1_440 / 30);
+  expect((await day).reduce((sum, { accepted }) => sum + accepted, 0)).toBe(1_440);
+});
+
 /** A receiver whose events wait, with a dead letter and an open run each: every index leads to all of them. */
 async function filled(): Promise<Receiver> {
   const database = temporaryDatabase();

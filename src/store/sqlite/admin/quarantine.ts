@@ -1,13 +1,7 @@
 import type Database from 'better-sqlite3';
-import type {
-  KeptDelivery,
-  QuarantineEntry,
-  QuarantineFilter,
-  QuarantinePage,
-} from '../../quarantine-store.ts';
+import type { KeptDelivery, QuarantineEntry, QuarantineFilter } from '../../quarantine-store.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { storedJson } from '../../shared/altered-rows.ts';
-import { cursorAfter, numberIn } from '../../shared/cursor.ts';
 import { eventRow, type prepareRecord } from '../work/record.ts';
 
 interface EntryRow extends Omit<QuarantineEntry, 'traceId' | 'isCut'> {
@@ -18,6 +12,9 @@ interface EntryRow extends Omit<QuarantineEntry, 'traceId' | 'isCut'> {
 interface KeptRow extends EntryRow, Pick<KeptDelivery, 'body'> {
   readonly headers: string;
 }
+
+/** How many deliveries one look goes through at most: some milliseconds, for which intake can wait. */
+const lookedAtOnce = 1_000;
 
 const columns = `id, kind, reason, digest, trace_id as traceId, received_at as receivedAt,
   coalesce(cut_from, length(body)) as bytes, cut_from is not null as isCut`;
@@ -35,27 +32,34 @@ export function prepareQuarantine(database: Database.Database, record: ReturnTyp
   const markUnreadable = database.prepare(
     "update or ignore quarantine set kind = 'unreadable', reason = @reason where id = @id and kind = 'not_authentic'",
   );
-  const page = database.prepare(`
+  const lookedAtLast = database
+    .prepare<[number], number>(
+      `select id from quarantine where id < ? order by id desc limit 1 offset ${lookedAtOnce - 1}`,
+    )
+    .pluck();
+  const select = database.prepare(`
     select ${columns} from quarantine
-    where (@before is null or id < @before)
+    where id < @before and id >= @from
       and (@kind is null or kind = @kind) and (@reason is null or reason = @reason)
       and (@traceId is null or instr(trace_id, @traceId) > 0)
       and (@since is null or received_at >= @since) and (@until is null or received_at < @until)
     order by id desc limit @limit`);
 
   return {
-    list({ kind, reason, traceId, since, until, limit, cursor }: QuarantineFilter): QuarantinePage {
-      const deliveries = page.all({
+    /** A part of a page: `next` is where the search for the rest of it continues, once other work has run. */
+    search({ kind, reason, traceId, since, until }: QuarantineFilter, before: number, limit: number) {
+      const from = lookedAtLast.get(before);
+      const rows = select.all({
         kind: kind ?? null,
         reason: reason ?? null,
         traceId: traceId ?? null,
         since: since ?? null,
         until: until ?? null,
-        before: numberIn('quarantine', cursor) ?? null,
+        from: from ?? 0,
+        before,
         limit,
       }) as EntryRow[];
-      const last = deliveries.length === limit ? deliveries.at(-1) : undefined;
-      return { deliveries: deliveries.map(entryOf), cursor: last && cursorAfter('quarantine', last.id) };
+      return { deliveries: rows.map(entryOf), next: from };
     },
 
     get(id: number): KeptDelivery | undefined {

@@ -13,6 +13,9 @@ import {
 import { maxCounted, maxLookedUp } from '../../shared/bounds.ts';
 import { dueHandlers } from './overview.ts';
 
+/** How many minutes or hours are read at once: some milliseconds, for which intake can wait. */
+const periodsAtOnce = 30;
+
 /** A part of what waits: how much, and the first of what has waited since its arrival, its replay or its due time. */
 interface Waiting {
   readonly count: number;
@@ -56,6 +59,11 @@ export function prepareHistory(database: Database.Database) {
         case instr(name, ':') when 0 then name else substr(name, 1, instr(name, ':')) end
           in (select value from json_each(@kinds)))
     order by at, name`);
+  const selectFirst = database
+    .prepare<[{ resolution: string; handler: string; since: number }], number>(
+      'select at from history where resolution = @resolution and handler = @handler and at >= @since order by at limit 1',
+    )
+    .pluck();
   // Each is counted up to a bound, and all but `maxLookedUp` runs by the index alone: after an outage there may be
   // millions, and this is asked every minute on the app's thread.
   const selectWaiting = database.prepare<[], Waiting>(`
@@ -103,20 +111,25 @@ export function prepareHistory(database: Database.Database) {
       for (const [resolution, { kept }] of Object.entries(resolutions))
         remove.run({ resolution, before: at - kept });
     },
-    list: (
+    /** The counts of the first periods; `next` is where the others begin, once other work has run. */
+    stretch(
       resolution: Resolution,
       since: number,
       until: number,
       handler = wholeReceiver,
       kinds?: readonly string[],
-    ) =>
-      select.all({
+    ): { readonly rows: readonly HistoryRow[]; readonly next: number | undefined } {
+      const first = selectFirst.get({ resolution, handler, since }) ?? until;
+      const next = Math.min(until, first + periodsAtOnce * resolutions[resolution].length);
+      const asked = {
         resolution,
         handler,
-        since,
-        until,
+        since: first,
+        until: next,
         kinds: kinds ? JSON.stringify(kinds) : null,
-      }) as HistoryRow[],
+      };
+      return { rows: select.all(asked) as HistoryRow[], next: next < until ? next : undefined };
+    },
     backlog(now: number): Backlog {
       const handlers = selectDueHandlers.all();
       const found = [
