@@ -8,7 +8,7 @@ import { type Backlog, wholeReceiver } from '../../store/history-store.ts';
 import type { Store } from '../../store/store.ts';
 import { type Alert, type AlertName, type Notify, alertNames } from '../../receiver/alert-options.ts';
 import { type Thresholds, conditionsOf, unknownIn } from './conditions.ts';
-import { type Condition, type Facts, maxCounted } from './facts.ts';
+import { type Condition, type Facts, isAboutGroup, maxCounted } from './facts.ts';
 import { sendAlert } from './notify.ts';
 import { arrivals } from './silence.ts';
 
@@ -196,8 +196,7 @@ export class Alerts {
     telemetry.report('alert_over', { alert: name, ...about(name, subject) });
     if (!ended.isNotified) return;
     const over = `It is over, after ${inWords(Math.max(0, clock.now() - since))}.`;
-    // The id of a group says nothing to a person.
-    const message = name === 'failures_alike' ? `${over} It was: ${alert.message}` : over;
+    const message = isAboutGroup(name) ? `${over} It was: ${alert.message}` : over;
     this.#sendEnd(keyOf(alert), { ...alertOf(alert), message, state: 'over' });
   }
 
@@ -257,5 +256,5 @@ function alertOf({
 
 function about(name: AlertName, subject: string): { readonly handler?: string; readonly failure?: string } {
   if (subject === '') return {};
-  return name === 'failures_alike' ? { failure: subject } : { handler: subject };
+  return isAboutGroup(name) ? { failure: subject } : { handler: subject };
 }

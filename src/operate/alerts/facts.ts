@@ -33,3 +33,8 @@ export interface Condition {
 
 /** Dead letters aren't counted beyond this: a larger number changes nothing. */
 export const maxCounted = 1_000;
+
+/** Whether the subject of an alert is the id of a group of failures, which says nothing to a person. */
+export function isAboutGroup(name: AlertName): boolean {
+  return name === 'failures_alike';
+}

@@ -4,6 +4,7 @@ import { unlessAborted } from '../../kit/aborting.ts';
 import { fetchCauseOf } from '../../kit/error-text.ts';
 import { type Alert, type AlertWebhook, type Notify, alertScheme } from '../../receiver/alert-options.ts';
 import { sign } from '../../signature/sign.ts';
+import { isAboutGroup } from './facts.ts';
 
 /** The timeout of a webhook, in milliseconds. */
 const answerTimeout = 5_000;
@@ -26,8 +27,7 @@ async function post(
   { now, stop }: { readonly now: number; readonly stop: AbortSignal },
 ): Promise<void> {
   const { name, subject, state, since, message } = alert;
-  // The message names the handler and the error of a group, whose id says nothing to a person.
-  const about = name === 'failures_alike' ? undefined : subject;
+  const about = isAboutGroup(name) ? undefined : subject;
   // The message of an ended alert says that it is over.
   const title = [name, about, state === 'over' ? undefined : state].filter(Boolean).join(' ');
   const body = JSON.stringify({
