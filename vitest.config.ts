@@ -13,15 +13,15 @@ const alone = ['test/sandbox/sitemaps-names.test.ts'];
 const flow = ['test/{calls,dispatch,operate,promises}/**/*.test.ts'];
 // These are about SQLite: its transactions, what it does about a clock that is set, and the death of processes that share a
 // file. For Postgres, test/store/postgres and test/faults/postgres.test.ts are about the like. The last lines are about the
-// order in which a process places what it has claimed; about how the page is served, and a day that makes the pictures of
-// the docs, with a file of its own; and about what the platform answers and the documents say.
+// order in which a process places what it has claimed; about how the page is served; and about what the platform answers and
+// the documents say.
 const onlySqlite = [
   'test/calls/{clock-set,killed,many-joins,own-tables}.test.ts',
   'test/dispatch/{commit,draining,poison,processes,threads}.test.ts',
   'test/operate/*-kill.test.ts',
   'test/promises/kept-through-kill.test.ts',
   'test/dispatch/{claimed-at-once,placer}.test.ts',
-  'test/operate/page/{alert-to-fix,serving}.test.ts',
+  'test/operate/page/serving.test.ts',
   'test/operate/{documented-fields,reconcile-answers}.test.ts',
 ];
 

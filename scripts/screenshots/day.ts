@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { pino } from 'pino';
-import { createReceiver, type Receiver } from '../../src/index.ts';
+import { createReceiver, type Receiver, type ReceiverOptions } from '../../src/index.ts';
 import { createPlatform } from '../../src/platform/index.ts';
 import { createSandbox, type Sandbox, type Seed } from '../../src/sandbox/index.ts';
 import { manualClock } from '../../src/testing/index.ts';
@@ -46,8 +46,11 @@ const seed: Seed = {
 /** Answers are lost, so that events come again; some deliveries are forged, and some are no events. */
 const adversary = { dropped: 0.04, duplicated: 0.01, wrong_secret: 0.004, rubbish: 0.001 };
 
-/** Begins at the plan's time; nothing happens until time passes. */
-export async function beginDay({ begin, calls, outage }: Plan): Promise<Day> {
+/** Begins at the plan's time; nothing happens until time passes. Without a database, it has a file of its own. */
+export async function beginDay(
+  { begin, calls, outage }: Plan,
+  database?: ReceiverOptions['database'],
+): Promise<Day> {
   const folder = mkdtempSync(`${tmpdir()}/ringback-day-`);
   const clock = manualClock(begin);
   const server = createServer().listen(0, '127.0.0.1');
@@ -61,7 +64,7 @@ export async function beginDay({ begin, calls, outage }: Plan): Promise<Day> {
 
   const receiver = createReceiver({
     secrets: secret?.reveal(),
-    database: `${folder}/ringback.db`,
+    database: database ?? `${folder}/ringback.db`,
     https: { required: false },
     clock,
     random: () => 0.5,

@@ -5,14 +5,19 @@ import { failing } from '../../../scripts/screenshots/handlers.ts';
 import { minute } from '../../../scripts/screenshots/passing-time.ts';
 import { walkThrough } from '../../../scripts/screenshots/walkthrough.ts';
 import { browserForTests } from '../../support/browser.ts';
+import { inboxOf, isOnPostgres } from '../../support/inbox.ts';
+import { temporaryDatabase } from '../../support/temporary.ts';
 
 const { open } = browserForTests();
 
-test('an operator goes from an alert to the mended state by the page alone', async () => {
+// The page is the same on both stores: for every change of the code, one of them shows enough.
+const tags = isOnPostgres ? ['long' as const] : [];
+
+test('an operator goes from an alert to the mended state by the page alone', { tags }, async () => {
   const begin = Date.parse('2026-03-02T13:00:00Z');
   const outage = { from: begin + minute, to: begin + 17 * minute };
   const calls = Array.from({ length: 36 }, (_, index) => begin + index * 30_000);
-  const day = await beginDay({ begin, calls, outage });
+  const day = await beginDay({ begin, calls, outage }, inboxOf(temporaryDatabase()));
   onTestFinished(() => day.end());
   const { page, complaints } = await open(day.receiver);
   const pictures: string[] = [];
