@@ -81,7 +81,8 @@ export const quarantineOn = (session: Session): QuarantineStore => ({
     const deliveries: QuarantineEntry[] = [];
     let before: number | undefined = numberIn('quarantine', cursor) ?? Number.MAX_SAFE_INTEGER;
     while (before !== undefined && deliveries.length < limit) {
-      const [from, left]: [number, number] = [before, limit - deliveries.length];
+      const from: number = before;
+      const left = limit - deliveries.length;
       const found = await session.read(({ quarantine }) => quarantine.search(filter, from, left));
       deliveries.push(...found.deliveries);
       before = found.next;

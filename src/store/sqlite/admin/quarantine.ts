@@ -47,7 +47,11 @@ export function prepareQuarantine(database: Database.Database, record: ReturnTyp
 
   return {
     /** A part of a page: `next` is where the search for the rest of it continues, once other work has run. */
-    search({ kind, reason, traceId, since, until }: QuarantineFilter, before: number, limit: number) {
+    search(
+      { kind, reason, traceId, since, until }: QuarantineFilter,
+      before: number,
+      limit: number,
+    ): { readonly deliveries: readonly QuarantineEntry[]; readonly next: number | undefined } {
       const from = lookedAtLast.get(before);
       const rows = select.all({
         kind: kind ?? null,
