@@ -604,6 +604,30 @@ describe('what is wrong with a request', () => {
     },
   );
 
+  test.each([
+    ['GET', '/events?since=1', undefined, /since .* should be a time in ISO 8601, such as .*, but is "1"/],
+    ['GET', '/history?step=10', undefined, /step .* should be a duration such as '10m', .*, but is "10"/],
+    [
+      'GET',
+      '/events?limit=0x10',
+      undefined,
+      /limit .* should be a whole number from 1 to 1000, but is "0x10"/,
+    ],
+    [
+      'POST',
+      '/events/replay',
+      { filter: { since: 0 } },
+      /since .* should be a time in ISO 8601, .*, but is 0/,
+    ],
+  ] as const)('%s %s is refused with a form that is accepted', async (method, path, body, expected) => {
+    const { ask } = await inbox();
+    const { status, json } = await ask(method, path, body);
+    expect([status, (json as { error: { message: string } }).error.message]).toEqual([
+      400,
+      expect.stringMatching(expected),
+    ]);
+  });
+
   test('a parameter of a path that has none is refused in a sentence', async () => {
     const { ask } = await inbox();
     expect(await ask('GET', '/counts?state=dead')).toMatchObject({

@@ -1,6 +1,6 @@
 /** The routes of the API. */
 import { z } from 'zod';
-import { givenText, listOptions } from '../../errors/option-problems.ts';
+import { checked, givenText, listOptions } from '../../errors/option-problems.ts';
 import { accountSchema, auditQuerySchema } from '../audit.ts';
 import { callQuerySchema } from '../calls.ts';
 import { dismissOptionsSchema } from '../dismissal.ts';
@@ -15,23 +15,29 @@ import { ApiProblem, forbidden } from './problem.ts';
 import type { Route } from './route.ts';
 import { base64Of, shown, shownCall } from './shown.ts';
 
-/** An option as a string only: the operations take other forms as well. */
-const asText = <T extends z.ZodType>(option: z.ZodOptional<T>) =>
-  givenText
+/** An option as text only: the operations take other forms as well. */
+const asText = <T extends z.ZodType>(option: T, expected: string) =>
+  z
+    .string(expected)
+    .min(1, expected)
     .transform((text): unknown => text)
-    .pipe(option.unwrap())
+    .pipe(checked(expected, (text) => option.safeParse(text).data))
     .optional();
 
+const time = (meaning: string) =>
+  asText(listOptions.since, 'a time in ISO 8601, such as 2026-01-31T12:00:00Z or 2026-01-31').describe(
+    meaning,
+  );
 const times = {
-  since: asText(listOptions.since).describe('Arrived at or after this time. ISO 8601.'),
-  until: asText(listOptions.until).describe('Arrived before this time. ISO 8601.'),
+  since: time('Arrived at or after this time. ISO 8601.'),
+  until: time('Arrived before this time. ISO 8601.'),
 };
 /** The query parameters of each list besides its conditions. */
 const page = {
   ...times,
   limit: z
     .string()
-    .transform(Number)
+    .transform((text) => (/^\d+$/.test(text) ? Number(text) : Number.NaN))
     .pipe(listOptions.limit.unwrap())
     .optional()
     .describe('The maximum number of items, by default 100.'),
@@ -54,7 +60,7 @@ const withBody = z.strictObject({
 
 const historyQuery = historyQuerySchema.extend({
   ...times,
-  step: asText(historyQuerySchema.shape.step).describe(
+  step: asText(historyQuerySchema.shape.step, "a duration such as '10m', above zero").describe(
     'Merges those of each step of this length, such as 10m. Steps are counted from `since`.',
   ),
 });
