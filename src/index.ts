@@ -69,9 +69,9 @@ export type {
   Reverified,
   ReverifyOptions,
   WholeQuarantinedDelivery,
-} from './operate/quarantine.ts';
-export type { Released } from './operate/release.ts';
-export type { SignatureCheck, SignatureStatus } from './operate/signature-check.ts';
+} from './operate/quarantine/quarantine.ts';
+export type { Released } from './operate/quarantine/release.ts';
+export type { SignatureCheck, SignatureStatus } from './operate/quarantine/signature-check.ts';
 export type { EventSignature, EventSignatureStatus } from './operate/event-signature.ts';
 export type {
   EventDuplicates,
@@ -99,9 +99,9 @@ export type { FailureGroup, Failures } from './operate/failures.ts';
 export type { Account, Audit, AuditEntry, AuditQuery } from './operate/audit.ts';
 export type { AuditAction } from './store/audit-store.ts';
 export type { BulkResult, BulkState } from './operate/bulk/bulk-work.ts';
-export type { DismissOptions } from './operate/dismissal.ts';
-export type { ReplayOptions } from './operate/replay.ts';
-export type { Erased } from './operate/erasure.ts';
+export type { DismissOptions } from './operate/bulk/dismissal.ts';
+export type { ReplayOptions } from './operate/bulk/replay.ts';
+export type { Erased } from './operate/erasure/erasure.ts';
 export type {
   CallsToReconcile,
   CallToReconcile,
@@ -109,7 +109,7 @@ export type {
   Reconciled,
   ReconcileOptions,
 } from './operate/reconcile/reconcile-options.ts';
-export type { ErasureTarget } from './operate/erasure-target.ts';
+export type { ErasureTarget } from './operate/erasure/erasure-target.ts';
 export type { Instant } from './errors/option-problems.ts';
 export type { LogEvent } from './receiver/telemetry.ts';
 export type { Access, Action, Authorize, NamedAccess } from './operate/api/access.ts';

@@ -6,7 +6,7 @@ import { prepareScheme } from '../signature/content.ts';
 import { describeScheme } from '../signature/schemes.ts';
 import { signedTimeOf } from '../signature/verify.ts';
 import type { KeptEventWithBytes } from '../store/event-store.ts';
-import type { Authenticator } from './release.ts';
+import type { Authenticator } from './quarantine/release.ts';
 
 /** What checking the signature of an event can show. */
 export const eventSignatureStatuses = [

@@ -18,8 +18,13 @@ import { BulkActions } from './bulk/bulk-actions.ts';
 import type { BulkResult } from './bulk/bulk-work.ts';
 import { keptTerms, keptWork } from './bulk/kept-work.ts';
 import { type EventSignature, EventSignatures } from './event-signature.ts';
-import { type DismissOptions, dismissOptionsSchema, dismissalWork, requireDismissible } from './dismissal.ts';
-import type { Authenticator } from './release.ts';
+import {
+  type DismissOptions,
+  dismissOptionsSchema,
+  dismissalWork,
+  requireDismissible,
+} from './bulk/dismissal.ts';
+import type { Authenticator } from './quarantine/release.ts';
 import {
   type ReplayOptions,
   type ReplayParts,
@@ -28,7 +33,7 @@ import {
   replayOptionsSchema,
   replayWork,
   requireReplayable,
-} from './replay.ts';
+} from './bulk/replay.ts';
 
 /** Which events to select; all given conditions must hold. */
 export interface EventFilter extends Omit<KeptEventFilter, 'since' | 'until'> {

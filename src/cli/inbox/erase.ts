@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Account } from '../../operate/audit.ts';
-import { mentionsOfPhoneNumber } from '../../operate/person-mentions.ts';
+import { mentionsOfPhoneNumber } from '../../operate/erasure/person-mentions.ts';
 import { accountOf, argument, takesAccount } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { withReceiver } from './existing-inbox.ts';

@@ -3,7 +3,7 @@ import { systemClock } from '../../kit/clock.ts';
 import { parseDuration } from '../../kit/duration.ts';
 import { parseInstant } from '../../kit/time.ts';
 import type { EventFilter } from '../../operate/events.ts';
-import { eventFilterSchema } from '../../operate/replay.ts';
+import { eventFilterSchema } from '../../operate/bulk/replay.ts';
 import { argument, oneOf } from '../arguments.ts';
 
 const states = eventFilterSchema.shape.state.unwrap().options;

@@ -6,7 +6,7 @@ import {
   type QuarantinedDelivery,
   type WholeQuarantinedDelivery,
   quarantineReasons,
-} from '../../operate/quarantine.ts';
+} from '../../operate/quarantine/quarantine.ts';
 import { accountOf, deliveryIdArgument, oneOf, takesAccount, takesBy } from '../arguments.ts';
 import {
   type BesideServeFlags,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Quarantine } from '../../operate/quarantine.ts';
+import type { Quarantine } from '../../operate/quarantine/quarantine.ts';
 import { internalsOf } from '../../receiver/receiver.ts';
 import { remark } from '../stderr.ts';
 import { databaseOption } from '../environment.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { callStatuses } from '../calls.ts';
 import { eventSignatureStatuses } from '../event-signature.ts';
-import { signatureStatuses } from '../signature-check.ts';
+import { signatureStatuses } from '../quarantine/signature-check.ts';
 import { auditActions } from '../../store/audit-store.ts';
 import { alertNames } from '../../receiver/alert-options.ts';
 import { actions } from './access.ts';

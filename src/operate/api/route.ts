@@ -5,12 +5,12 @@ import type { Alerts } from '../alerts/alerts.ts';
 import type { Audit } from '../audit.ts';
 import type { Calls } from '../calls.ts';
 import type { DriftLedger } from '../drift.ts';
-import type { Erasure } from '../erasure.ts';
+import type { Erasure } from '../erasure/erasure.ts';
 import type { InboxEvents } from '../events.ts';
 import type { Failures } from '../failures.ts';
 import type { InboxHandlers } from '../handlers.ts';
 import type { History } from '../history.ts';
-import type { Quarantine } from '../quarantine.ts';
+import type { Quarantine } from '../quarantine/quarantine.ts';
 import type { Action } from './access.ts';
 import type { ResultName } from './results.ts';
 

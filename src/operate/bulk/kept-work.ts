@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { AuditRow } from '../../store/audit-store.ts';
 import type { EventFilter } from '../../store/event-store.ts';
-import { dismissOptionsSchema, dismissalWork } from '../dismissal.ts';
+import { dismissOptionsSchema, dismissalWork } from './dismissal.ts';
 import {
   type ReplayParts,
   type ReplayTerms,
   eventFilterSchema,
   replayOptionsSchema,
   replayWork,
-} from '../replay.ts';
+} from './replay.ts';
 import { jsonIn } from '../../kit/http-bodies.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { BulkWork } from './bulk-work.ts';

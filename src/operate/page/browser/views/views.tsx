@@ -1,7 +1,7 @@
 import type { ComponentChild } from 'preact';
 import type { Route } from '../router.ts';
 import { AuditView } from './audit.tsx';
-import { CallView } from './call.tsx';
+import { CallView } from './call/call.tsx';
 import { CallsView } from './calls.tsx';
 import { DeliveryView } from './delivery.tsx';
 import { DriftView } from './drift.tsx';
@@ -10,7 +10,7 @@ import { EventsView } from './events.tsx';
 import { FailuresView } from './failures.tsx';
 import { HandlerView } from './handler.tsx';
 import { HandlersView } from './handlers.tsx';
-import { OverviewView } from './overview.tsx';
+import { OverviewView } from './overview/overview.tsx';
 import { QuarantineView } from './quarantine.tsx';
 import { ReplayView } from './replay.tsx';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { configError } from '../errors/errors.ts';
-import { checked, parseStrictly } from '../errors/option-problems.ts';
-import { isStorable } from '../kit/values.ts';
-import { type Account, accountSchema } from './audit.ts';
+import { configError } from '../../errors/errors.ts';
+import { checked, parseStrictly } from '../../errors/option-problems.ts';
+import { isStorable } from '../../kit/values.ts';
+import { type Account, accountSchema } from '../audit.ts';
 import { IdMentions } from './id-mentions.ts';
 import { mentionsOfPhoneNumber } from './person-mentions.ts';
 

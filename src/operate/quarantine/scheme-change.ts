@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { proofOf } from '../signature/proofs.ts';
-import type { EventStore } from '../store/event-store.ts';
-import type { KeptDelivery } from '../store/quarantine-store.ts';
+import { proofOf } from '../../signature/proofs.ts';
+import type { EventStore } from '../../store/event-store.ts';
+import type { KeptDelivery } from '../../store/quarantine-store.ts';
 import { type Attempt, type Release, type ReleaseParts, type Verified, readKept } from './release.ts';
 
 /** How many different new events prove that the platform signs in another scheme than the one that is pinned. */

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { configError } from '../errors/errors.ts';
-import { givenText } from '../errors/option-problems.ts';
-import type { Clock } from '../kit/clock.ts';
-import type { Telemetry } from '../receiver/telemetry.ts';
-import type { EventFilter, EventStore } from '../store/event-store.ts';
-import type { Account } from './audit.ts';
-import type { BulkWork } from './bulk/bulk-work.ts';
+import { configError } from '../../errors/errors.ts';
+import { givenText } from '../../errors/option-problems.ts';
+import type { Clock } from '../../kit/clock.ts';
+import type { Telemetry } from '../../receiver/telemetry.ts';
+import type { EventFilter, EventStore } from '../../store/event-store.ts';
+import type { Account } from '../audit.ts';
+import type { BulkWork } from './bulk-work.ts';
 import { requireCondition } from './replay.ts';
 
 /** Options of `events.dismiss`. */

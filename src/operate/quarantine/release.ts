@@ -1,12 +1,12 @@
-import { Refusal } from '../errors/refusals.ts';
-import type { BodyDecoder } from '../events/decoding.ts';
-import { readBytes } from '../events/read-bytes.ts';
-import type { CallEvent, Headers, Scheme } from '../events/model.ts';
-import { signsId, withoutUnsignedId } from '../signature/content.ts';
-import type { SchemeFinding } from '../signature/find-scheme.ts';
-import { recordOf } from '../store/event-record.ts';
-import type { KeptDelivery, QuarantineStore } from '../store/quarantine-store.ts';
-import type { Telemetry } from '../receiver/telemetry.ts';
+import { Refusal } from '../../errors/refusals.ts';
+import type { BodyDecoder } from '../../events/decoding.ts';
+import { readBytes } from '../../events/read-bytes.ts';
+import type { CallEvent, Headers, Scheme } from '../../events/model.ts';
+import { signsId, withoutUnsignedId } from '../../signature/content.ts';
+import type { SchemeFinding } from '../../signature/find-scheme.ts';
+import { recordOf } from '../../store/event-record.ts';
+import type { KeptDelivery, QuarantineStore } from '../../store/quarantine-store.ts';
+import type { Telemetry } from '../../receiver/telemetry.ts';
 
 /** The result of a release: a new event, or a duplicate of a stored one. */
 export interface Released {

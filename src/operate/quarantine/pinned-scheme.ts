@@ -1,5 +1,5 @@
-import type { Store } from '../store/store.ts';
-import type { Account, Audit } from './audit.ts';
+import type { Store } from '../../store/store.ts';
+import type { Account, Audit } from '../audit.ts';
 
 interface PinnedSchemeParts {
   readonly store: Pick<Store, 'pinnedScheme' | 'unpinScheme'>;

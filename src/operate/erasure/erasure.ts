@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { type ErasureTarget, readTarget } from './erasure-target.ts';
-import type { Audit } from './audit.ts';
+import type { Audit } from '../audit.ts';
 import { IdMentions } from './id-mentions.ts';
 import type { Mentions } from './person-mentions.ts';
-import type { Clock } from '../kit/clock.ts';
-import type { Sequence } from '../store/event-record.ts';
-import type { EventStore } from '../store/event-store.ts';
-import type { HandlerStore } from '../store/handler-store.ts';
-import type { ErasureStep, Kept, KeptIn, RetentionStore } from '../store/retention-store.ts';
-import type { Telemetry } from '../receiver/telemetry.ts';
+import type { Clock } from '../../kit/clock.ts';
+import type { Sequence } from '../../store/event-record.ts';
+import type { EventStore } from '../../store/event-store.ts';
+import type { HandlerStore } from '../../store/handler-store.ts';
+import type { ErasureStep, Kept, KeptIn, RetentionStore } from '../../store/retention-store.ts';
+import type { Telemetry } from '../../receiver/telemetry.ts';
 
 /** What was erased, and whether the database files still hold remains of it. */
 export interface Erased {

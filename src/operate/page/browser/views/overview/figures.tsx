@@ -1,11 +1,11 @@
 /** What happens at present, and what is stored, in figures. */
-import { useCounts } from '../api/counts.tsx';
-import type { Backlog, Counts, HistoryPoint } from '../api/shapes.ts';
-import { type Counted, minute, useHistory } from '../api/use-history.ts';
-import { useResource } from '../api/use-resource.ts';
-import { duration, number } from '../parts/format.ts';
-import { Empty, Loaded } from '../parts/standing.tsx';
-import { linkTo } from '../router.ts';
+import { useCounts } from '../../api/counts.tsx';
+import type { Backlog, Counts, HistoryPoint } from '../../api/shapes.ts';
+import { type Counted, minute, useHistory } from '../../api/use-history.ts';
+import { useResource } from '../../api/use-resource.ts';
+import { duration, number } from '../../parts/format.ts';
+import { Empty, Loaded } from '../../parts/standing.tsx';
+import { linkTo } from '../../router.ts';
 import { receivedIn } from './plots.tsx';
 
 /** Of how many minutes the rates and durations are: in one minute, a single slow delivery would be the p99. */

@@ -1,5 +1,5 @@
-import { RunningActions } from '../parts/running-actions.tsx';
-import type { Route } from '../router.ts';
+import { RunningActions } from '../../parts/running-actions.tsx';
+import type { Route } from '../../router.ts';
 import { AlertList } from './alerts.tsx';
 import { Figures } from './figures.tsx';
 import { Plots } from './plots.tsx';

@@ -1,12 +1,12 @@
 /** What was said in a call. Only a transfer has a transcript: of what was said before it. */
 import { useState } from 'preact/hooks';
-import { useAccess } from '../api/access.ts';
-import { get, pathOf } from '../api/client.ts';
-import type { Call, Event } from '../api/shapes.ts';
-import { number, visible } from '../parts/format.ts';
-import { Pieces } from '../parts/long-text.tsx';
-import { OnRequest } from '../parts/on-request.tsx';
-import { linkTo } from '../router.ts';
+import { useAccess } from '../../api/access.ts';
+import { get, pathOf } from '../../api/client.ts';
+import type { Call, Event } from '../../api/shapes.ts';
+import { number, visible } from '../../parts/format.ts';
+import { Pieces } from '../../parts/long-text.tsx';
+import { OnRequest } from '../../parts/on-request.tsx';
+import { linkTo } from '../../router.ts';
 import { type Turn, transcriptIn } from './transcript.ts';
 
 /** How many transfers are read at most: each is a look that the audit list records. */

@@ -1,22 +1,22 @@
 import { z } from 'zod';
-import { configError } from '../errors/errors.ts';
-import type { BodyDecoder } from '../events/decoding.ts';
-import { readBytes } from '../events/read-bytes.ts';
-import type { Handler } from '../dispatch/handler.ts';
-import { defined, storable } from '../kit/values.ts';
-import type { CallEvent } from '../events/model.ts';
-import { givenText, listOptions } from '../errors/option-problems.ts';
+import { configError } from '../../errors/errors.ts';
+import type { BodyDecoder } from '../../events/decoding.ts';
+import { readBytes } from '../../events/read-bytes.ts';
+import type { Handler } from '../../dispatch/handler.ts';
+import { defined, storable } from '../../kit/values.ts';
+import type { CallEvent } from '../../events/model.ts';
+import { givenText, listOptions } from '../../errors/option-problems.ts';
 import {
   type EventFilter,
   type EventStore,
   type ReplayCandidate,
   type StoredEvent,
   joinKey,
-} from '../store/event-store.ts';
-import type { FailureStore } from '../store/failure-store.ts';
-import type { Telemetry } from '../receiver/telemetry.ts';
-import type { BulkWork } from './bulk/bulk-work.ts';
-import { requireKnown } from './handlers.ts';
+} from '../../store/event-store.ts';
+import type { FailureStore } from '../../store/failure-store.ts';
+import type { Telemetry } from '../../receiver/telemetry.ts';
+import type { BulkWork } from './bulk-work.ts';
+import { requireKnown } from '../handlers.ts';
 
 /** Options of `events.replay`. */
 export interface ReplayOptions {

@@ -1,5 +1,5 @@
 /** One lane of a call's drawing, with its labels in rows beneath its marks. */
-import { timeOfDay, utcTimeOfDay } from '../parts/format.ts';
+import { timeOfDay, utcTimeOfDay } from '../../parts/format.ts';
 import { Shape } from './call-marks.tsx';
 import { type Lane, type Mark, type Span, isNamed } from './call-story.ts';
 

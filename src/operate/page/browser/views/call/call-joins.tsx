@@ -1,12 +1,12 @@
 /** What joins wait for in a call, and how they have run. */
-import { pathOf } from '../api/client.ts';
-import type { Joins } from '../api/shapes.ts';
-import { useResource } from '../api/use-resource.ts';
-import { Refused } from '../parts/standing.tsx';
-import { type Column, Table } from '../parts/table.tsx';
-import { Foreign, State, Time } from '../parts/text.tsx';
-import { linkTo } from '../router.ts';
-import { When } from './event.tsx';
+import { pathOf } from '../../api/client.ts';
+import type { Joins } from '../../api/shapes.ts';
+import { useResource } from '../../api/use-resource.ts';
+import { Refused } from '../../parts/standing.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { Foreign, State, Time } from '../../parts/text.tsx';
+import { linkTo } from '../../router.ts';
+import { When } from '../event.tsx';
 
 type Join = Joins['joins'][number];
 

@@ -1,18 +1,18 @@
-import { useAccess } from '../api/access.ts';
-import { change, pathOf } from '../api/client.ts';
-import type { Call, Erased } from '../api/shapes.ts';
-import { maxListed, useEventsOfCall } from '../api/use-call.ts';
-import { useResource } from '../api/use-resource.ts';
-import { ChangeButton, type Why } from '../parts/change-button.tsx';
-import { counted, duration, visible } from '../parts/format.ts';
-import { Dismiss, Replay } from '../parts/run-changes.tsx';
-import { Loaded } from '../parts/standing.tsx';
-import { Fact, Facts, Foreign, State, Time } from '../parts/text.tsx';
-import { linkTo } from '../router.ts';
+import { useAccess } from '../../api/access.ts';
+import { change, pathOf } from '../../api/client.ts';
+import type { Call, Erased } from '../../api/shapes.ts';
+import { maxListed, useEventsOfCall } from '../../api/use-call.ts';
+import { useResource } from '../../api/use-resource.ts';
+import { ChangeButton, type Why } from '../../parts/change-button.tsx';
+import { counted, duration, visible } from '../../parts/format.ts';
+import { Dismiss, Replay } from '../../parts/run-changes.tsx';
+import { Loaded } from '../../parts/standing.tsx';
+import { Fact, Facts, Foreign, State, Time } from '../../parts/text.tsx';
+import { linkTo } from '../../router.ts';
 import { CallDrawing } from './call-drawing.tsx';
 import { CallJoins } from './call-joins.tsx';
 import { CallTranscript } from './call-transcript.tsx';
-import { EventTable } from './events.tsx';
+import { EventTable } from '../events.tsx';
 
 export function CallView({ callId }: { readonly callId: string }) {
   const resource = useResource<Call>(`/calls${pathOf(callId)}`, ['calls', 'events']);

@@ -1,8 +1,8 @@
 /** The raised alerts, with links to the views where a person can act on them. */
-import type { Alerts } from '../api/shapes.ts';
-import { useResource } from '../api/use-resource.ts';
-import { Time } from '../parts/text.tsx';
-import { linkTo } from '../router.ts';
+import type { Alerts } from '../../api/shapes.ts';
+import { useResource } from '../../api/use-resource.ts';
+import { Time } from '../../parts/text.tsx';
+import { linkTo } from '../../router.ts';
 
 type Alert = Alerts['alerts'][number];
 

@@ -1,5 +1,5 @@
 /** Plots of deliveries, attempts and waiting over time. */
-import type { HistoryPoint } from '../api/shapes.ts';
+import type { HistoryPoint } from '../../api/shapes.ts';
 import { type Drawn, type DrawnPlot, OverTime, attemptsPlot, countPlot, durationPlot } from './over-time.tsx';
 
 export function Plots({ range }: { readonly range: string | undefined }) {

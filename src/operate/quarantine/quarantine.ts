@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import { ringbackError } from '../errors/errors.ts';
-import { type Unreadable, unreadables } from '../events/decoding.ts';
-import type { Headers } from '../events/model.ts';
-import { type Instant, listOptions, parseStrictly } from '../errors/option-problems.ts';
-import type { EventStore } from '../store/event-store.ts';
-import type { QuarantineEntry, QuarantineKind } from '../store/quarantine-store.ts';
-import { type SignatureReason, signatureReasons } from '../signature/match.ts';
+import { ringbackError } from '../../errors/errors.ts';
+import { type Unreadable, unreadables } from '../../events/decoding.ts';
+import type { Headers } from '../../events/model.ts';
+import { type Instant, listOptions, parseStrictly } from '../../errors/option-problems.ts';
+import type { EventStore } from '../../store/event-store.ts';
+import type { QuarantineEntry, QuarantineKind } from '../../store/quarantine-store.ts';
+import { type SignatureReason, signatureReasons } from '../../signature/match.ts';
 import { type Attempt, Release, type ReleaseParts, type Released } from './release.ts';
 import { type SignatureCheck, SignatureChecks } from './signature-check.ts';
-import { type Account, type Audit, accountSchema } from './audit.ts';
+import { type Account, type Audit, accountSchema } from '../audit.ts';
 import { SchemeChange } from './scheme-change.ts';
 
 /** A delivery in quarantine, without its body and headers: see `quarantine.get`. */

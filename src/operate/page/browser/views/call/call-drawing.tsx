@@ -1,16 +1,16 @@
 /** A call as a drawing on one axis of time: what happened, when it arrived here, and what the handlers did. */
 import { useId } from 'preact/hooks';
-import type { Call, Event, Handlers } from '../api/shapes.ts';
-import { useResource } from '../api/use-resource.ts';
-import { timeOfDay, utcTimeOfDay } from '../parts/format.ts';
-import { type Column, Table } from '../parts/table.tsx';
-import { Time } from '../parts/text.tsx';
-import { timeScale } from '../parts/time-scale.ts';
-import { useWidth } from '../parts/use-width.ts';
+import type { Call, Event, Handlers } from '../../api/shapes.ts';
+import { useResource } from '../../api/use-resource.ts';
+import { timeOfDay, utcTimeOfDay } from '../../parts/format.ts';
+import { type Column, Table } from '../../parts/table.tsx';
+import { Time } from '../../parts/text.tsx';
+import { timeScale } from '../../parts/time-scale.ts';
+import { useWidth } from '../../parts/use-width.ts';
 import { type Area, DrawnLane, Ways, laidOut } from './call-lane.tsx';
 import { Legend, type MarkKind, words } from './call-marks.tsx';
 import { type Lane, type StoryEntry, isNamed, storyOf, entriesOf } from './call-story.ts';
-import { handlersOfOthers } from './matching-handlers.ts';
+import { handlersOfOthers } from '../matching-handlers.ts';
 
 const top = 40;
 const tickWidth = 66;
