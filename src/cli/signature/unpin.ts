@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Account } from '../../operate/audit.ts';
-import { unpinScheme } from '../../operate/quarantine/pinned-scheme.ts';
+import { unpinScheme } from '../../operate/quarantine/scheme-change.ts';
 import { databaseName } from '../../receiver/database.ts';
 import { internalsOf } from '../../receiver/receiver.ts';
 import { accountOf, takesAccount } from '../arguments.ts';

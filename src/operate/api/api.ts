@@ -11,7 +11,7 @@ import { requireOwnLook, requireOwnOrigin } from './origin.ts';
 import { ApiProblem, forbidden, headers, problemOf, refusal } from './problem.ts';
 import { type Operations, type Route, actionsOf } from './route.ts';
 import { changesPath, routes } from './routes.ts';
-import { Searches } from './searches.ts';
+import { Searches } from './bounds.ts';
 
 /** Where the API describes itself. */
 const documentPath = '/openapi.json';

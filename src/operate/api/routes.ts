@@ -10,7 +10,7 @@ import { failureQuerySchema } from '../failures.ts';
 import { historyQuerySchema } from '../history.ts';
 import { quarantineQuerySchema } from '../quarantine/quarantine.ts';
 import { eventFilterSchema, replayOptionsSchema } from '../bulk/replay.ts';
-import { requireRoom, soon } from './bulk.ts';
+import { requireRoom, soon } from './bounds.ts';
 import { ApiProblem, forbidden } from './problem.ts';
 import type { Route } from './route.ts';
 import { base64Of, shown, shownCall } from './shown.ts';

@@ -2,6 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { proofOf } from '../../signature/proofs.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import type { KeptDelivery } from '../../store/quarantine-store.ts';
+import type { Store } from '../../store/store.ts';
+import type { Account, Audit } from '../audit.ts';
 import { type Attempt, type Release, type ReleaseParts, type Verified, readKept } from './release.ts';
 
 /** How many different new events prove that the platform signs in another scheme than the one that is pinned. */
@@ -144,4 +146,19 @@ function arrivalOfEnough(candidates: readonly Candidate[]): number | undefined {
     if (identities.size === eventsNeeded) return receivedAt;
   }
   return undefined;
+}
+
+/**
+ * Unpins the scheme of signatures, so that the next new event pins its own. Resolves to the scheme that was pinned;
+ * undefined if there was none.
+ */
+export async function unpinScheme(
+  { store, audit }: { readonly store: Pick<Store, 'pinnedScheme' | 'unpinScheme'>; readonly audit: Audit },
+  account: Account,
+): Promise<string | undefined> {
+  const what = await store.pinnedScheme();
+  if (what === undefined) return undefined;
+  return audit.record({ ...account, action: 'unpin', what }, async () => ({
+    result: await store.unpinScheme(),
+  }));
 }

@@ -10,7 +10,7 @@ import { useWidth } from '../../parts/use-width.ts';
 import { type Area, DrawnLane, Ways, laidOut } from './call-lane.tsx';
 import { Legend, type MarkKind, words } from './call-marks.tsx';
 import { type Lane, type StoryEntry, isNamed, storyOf, entriesOf } from './call-story.ts';
-import { handlersOfOthers } from '../matching-handlers.ts';
+import { handlersOfOthers } from './matching-handlers.ts';
 
 const top = 40;
 const tickWidth = 66;

@@ -3,7 +3,7 @@ import type { Call, Event, HandlerState } from '../../api/shapes.ts';
 import { maxListed } from '../../api/use-call.ts';
 import { counted, duration } from '../../parts/format.ts';
 import type { MarkKind } from './call-marks.tsx';
-import { matchingHandlers } from '../matching-handlers.ts';
+import { matchingHandlers } from './matching-handlers.ts';
 
 export interface Mark {
   readonly at: number;

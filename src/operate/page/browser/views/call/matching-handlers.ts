@@ -1,5 +1,5 @@
 /** Which handlers take an event, as far as its name and the settings of the process that answers tell. */
-import type { HandlerState } from '../api/shapes.ts';
+import type { HandlerState } from '../../api/shapes.ts';
 
 /**
  * The names of the handlers to which an event of a call goes, without joins, whose runs are always stored. The fallback,
