@@ -5,12 +5,12 @@ import { describe, parseStrictly } from '../../errors/option-problems.ts';
 import { problems } from '../../errors/problems.ts';
 import { type Authorize, type Permission, askedPermission, requireAuthorize } from './access.ts';
 import { readJson } from './json-body.ts';
-import type { Changes } from './changes.ts';
+import { type Changes, changesPath } from './changes.ts';
 import { openApiDocument } from './openapi.ts';
 import { requireOwnLook, requireOwnOrigin } from './origin.ts';
 import { ApiProblem, forbidden, headers, problemOf, refusal } from './problem.ts';
 import { type Operations, type Route, actionsOf } from './route.ts';
-import { changesPath, routes } from './routes.ts';
+import { routes } from './routes.ts';
 import { Searches } from './bounds.ts';
 
 /** Where the API describes itself. */

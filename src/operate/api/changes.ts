@@ -6,6 +6,9 @@ import type { LogEvent } from '../../receiver/telemetry.ts';
 import type { AuditAction } from '../../store/audit-store.ts';
 import { ApiProblem } from './problem.ts';
 
+/** Where the stream of changes is. */
+export const changesPath = '/changes';
+
 /** The parts of the API that can change. */
 const topics = [
   'events',

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { actions } from './access.ts';
+import { changesPath } from './changes.ts';
 import { changeHeader } from './origin.ts';
 import { results } from './results.ts';
 import { type Route, actionsOf } from './route.ts';
-import { changesPath, routes } from './routes.ts';
+import { routes } from './routes.ts';
 
 /** What many operations have in common is described once, and referred to. */
 const shared = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
