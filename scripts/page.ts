@@ -6,7 +6,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const sources = `${root}src/operate/page/browser`;
 
 /** Where the built files are. */
-export const pageFolder = `${root}dist/operate/page/assets`;
+const pageFolder = `${root}dist/operate/page/assets`;
 
 /** Builds the page: a document, one script and one style, whose addresses are relative. */
 export async function buildPage(): Promise<void> {

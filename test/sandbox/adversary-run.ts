@@ -73,7 +73,7 @@ export async function whenAllIsHandled(database: string, secret: string): Promis
 }
 
 /** The attempts of an event that were not forged. */
-export function genuineAttempts(sandbox: Sandbox, traceId: string): readonly Attempt[] {
+function genuineAttempts(sandbox: Sandbox, traceId: string): readonly Attempt[] {
   return sandbox.attempts.list({ traceId }).filter(({ disturbance }) => !forgeries.has(disturbance));
 }
 
