@@ -4,14 +4,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { secret } from '../support/deliveries.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import type { HostedRun } from './command-host.ts';
 import { Hosted, hosted } from './hosted.ts';
 import { CommandOutput } from './command-output.ts';
 
-/** A secret made up for these tests, and another one. */
-export const secret = 'whsec_dGVzdC1zZWNyZXQtb25l';
-export const otherSecret = 'whsec_dGVzdC1zZWNyZXQtdHdv';
+export { otherSecret, secret } from '../support/deliveries.ts';
 
 export const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 export const exampleApp = fileURLToPath(new URL('../../examples/standalone/app.ts', import.meta.url));

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Scheme } from '../../src/events/model.ts';
 import type { SchemeName } from '../../src/signature/schemes.ts';
 import { fingerprint } from '../../src/signature/secrets.ts';
+import { unnamed } from '../signature/helpers.ts';
 import { folder, otherSecret, ringback, secret } from './command.ts';
 import { type CaptureParts, body, capture, run } from './signature-support.ts';
 
@@ -39,17 +40,9 @@ describe('signature detect', () => {
   });
 
   it('finds a scheme that has no name, and says that it must be set', async () => {
-    const scheme = {
-      header: 'x-other-signature',
-      syntax: 'bare',
-      content: '{timestamp}:{body}',
-      encoding: 'base64',
-      hash: 'sha512',
-      key: 'suffix',
-    } as const;
-    const { code, stdout } = await detect({ 'one.http': capture({ scheme }) });
+    const { code, stdout } = await detect({ 'one.http': capture({ scheme: unnamed }) });
     expect(code).toBe(0);
-    expect(JSON.parse(/signature: (\{.*\})/.exec(stdout)?.[1] ?? '')).toEqual(scheme);
+    expect(JSON.parse(/signature: (\{.*\})/.exec(stdout)?.[1] ?? '')).toEqual(unnamed);
     expect(stdout).toContain("'auto' doesn't try this scheme");
   });
 

@@ -1,9 +1,8 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { deadLettersOf } from '../support/dead-letters.ts';
 import { deliver } from '../support/deliveries.ts';
+import { freePort } from '../support/free-port.ts';
 import { started } from '../support/receiver.ts';
 
 /** The reason that is kept when a handler fails like this. */
@@ -20,15 +19,6 @@ function throwing(thrown: unknown): () => never {
   return () => {
     throw thrown;
   };
-}
-
-/** A port at which nothing listens any more. */
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 function caused(message: string, cause: unknown): Error {
@@ -53,7 +43,7 @@ const hostile = new Proxy({}, { get: throwing('get'), has: throwing('has'), ownK
 
 describe('the reason of a failed run', () => {
   test('says why fetch has failed', async () => {
-    const port = await closedPort();
+    const port = await freePort();
     expect(await reasonAfter(() => fetch(`http://127.0.0.1:${port}/private`))).toBe(
       `fetch failed: connect ECONNREFUSED 127.0.0.1:${port}`,
     );

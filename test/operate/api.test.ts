@@ -1,8 +1,8 @@
 /** The API over HTTP, mounted as users mount it. Each answer is checked against the OpenAPI document that describes it. */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text as allOf } from 'node:stream/consumers';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import express from 'express';
@@ -15,7 +15,7 @@ import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveri
 import { type Authorize, ConfigError, type Mounted } from '../support/public.ts';
 import { isOnPostgres, rowsIn } from '../support/inbox.ts';
 import { made, started } from '../support/receiver.ts';
-import { connectedHttp2 } from '../support/servers.ts';
+import { connectedHttp2, listening } from '../support/servers.ts';
 import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -673,28 +673,23 @@ describe('what is wrong with a request', () => {
 });
 
 describe('mounted', () => {
-  async function baseOf(listener: Parameters<typeof createServer>[1]): Promise<string> {
-    const server = createServer(listener as Parameters<typeof createServer>[0]).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
+  const baseOf = async (listener: RequestListener) => `http://127.0.0.1:${await listening(listener)}`;
 
   const mountings: Readonly<Record<string, (api: Mounted) => Promise<string>>> = {
-    'in Express': (api) => baseOf(express().use('/ops/api', api.middleware()) as never),
+    'in Express': (api) => baseOf(express().use('/ops/api', api.middleware())),
     'in Express, behind a body parser': (api) =>
-      baseOf(express().use(express.json()).use('/ops/api', api.middleware()) as never),
+      baseOf(express().use(express.json()).use('/ops/api', api.middleware())),
     'in Express, behind a parser of bytes': (api) =>
       baseOf(
         express()
           .use(express.raw({ type: '*/*' }))
-          .use('/ops/api', api.middleware()) as never,
+          .use('/ops/api', api.middleware()),
       ),
     'in Express, behind a parser of text': (api) =>
       baseOf(
         express()
           .use(express.text({ type: '*/*' }))
-          .use('/ops/api', api.middleware()) as never,
+          .use('/ops/api', api.middleware()),
       ),
     'in node:http': (api) => baseOf(api.nodeHandler('/ops/api')),
     'in node:http, below a path that ends with a slash': (api) => baseOf(api.nodeHandler('/ops/api/')),

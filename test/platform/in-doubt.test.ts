@@ -8,12 +8,12 @@ import {
   apiKey,
   clientOf,
   platformError,
+  reset,
   standIn,
 } from './support.ts';
 
 const wanted = { name: 'calls', url: 'https://calls.example.com/webhooks' };
 const inDoubt = 'The platform may have carried out the operation nevertheless.';
-const reset = (response: { destroy: () => unknown }) => void response.destroy();
 
 describe('an error about a write says that it may have been carried out', () => {
   test.each<[string, Scripted | typeof reset]>([

@@ -1,13 +1,20 @@
 import { describe, expect, expectTypeOf, it, test } from 'vitest';
 import type { Documents, FileToUpload, KnowledgeDocument } from '../../src/platform/index.ts';
 import { untyped } from '../signature/helpers.ts';
-import { type Received, addressOfNobody, clientOf, platformError, standIn, everything } from './support.ts';
+import {
+  type Received,
+  addressOfNobody,
+  clientOf,
+  everything,
+  platformError,
+  reset,
+  standIn,
+} from './support.ts';
 
 const queued = { document_id: 'doc_1', status: 'queued', shelf: 7 };
 const file = { name: 'prices.md', content: '# Prices' };
 const urls = ['https://www.example.com/prices', 'http://www.example.com/times?a=b'];
 const secondDocument = 'Check with documents.list before you submit it again';
-const reset = (response: { destroy: () => unknown }) => void response.destroy();
 
 /** The file of a form, read as any server would read it. */
 async function fileIn(request: Received | undefined) {

@@ -4,14 +4,13 @@ import { describe, expect, it, test } from 'vitest';
 import { createPlatform } from '../../src/platform/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/temporary.ts';
-import { type Scripted, apiKey, clientOf, platformError, standIn } from './support.ts';
+import { type Scripted, apiKey, clientOf, platformError, reset, standIn } from './support.ts';
 
 const document = (status?: string | null) => ({ document_id: 'doc_1', status });
 const completed = { ...document('completed'), chunk_count: 3, shelf: 7 };
 const file = { name: 'prices.md', content: '# Prices' };
 const fresh = { document_id: 'doc_2', status: 'queued', shelf: 7 };
 const gone: Scripted = { status: 204 };
-const reset = (response: { destroy: () => unknown }) => void response.destroy();
 
 describe('documents.completed', () => {
   it('waits for as long as the document has any other status', async () => {

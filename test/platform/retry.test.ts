@@ -15,6 +15,7 @@ import {
   clientOf,
   kb,
   platformError,
+  reset,
   sandboxAndPlatform,
   standIn,
 } from './support.ts';
@@ -22,7 +23,6 @@ import {
 /** What `fetch` has as its cause when this step of a connection fails. */
 const failure = (syscall: string | undefined, code: string) =>
   Object.assign(new Error(`${syscall} ${code}`), { syscall, code });
-const reset = (response: { destroy: () => unknown }) => void response.destroy();
 
 describe('what is tried again', () => {
   it('a read and a write that the sandbox answers with 503', async () => {

@@ -82,6 +82,9 @@ export async function standIn(...answers: (Scripted | ((response: ServerResponse
   return { url, received };
 }
 
+/** An answer of a stand-in that breaks the connection. */
+export const reset = (response: ServerResponse) => void response.destroy();
+
 /** An address where nobody listens. */
 export async function addressOfNobody(): Promise<string> {
   return `http://127.0.0.1:${await freePort()}`;

@@ -8,16 +8,9 @@ import {
 } from '../../src/signature/schemes.ts';
 import { sign } from '../../src/signature/sign.ts';
 import { secret } from '../support/deliveries.ts';
-import { untyped } from './helpers.ts';
+import { unnamed, untyped } from './helpers.ts';
 
-const custom = {
-  header: 'x-signature',
-  syntax: 'bare',
-  content: '{timestamp}:{body}',
-  encoding: 'base64',
-  hash: 'sha512',
-  key: 'suffix',
-} as const;
+const custom = { ...unnamed, header: 'x-signature' } as const;
 
 describe('known schemes', () => {
   test('are all different, and each is valid', () => {

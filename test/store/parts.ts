@@ -3,6 +3,7 @@ import type { ProgressStep } from '../../src/store/audit-store.ts';
 import type { EventRecord } from '../../src/store/event-record.ts';
 import type { Failure } from '../../src/store/failure-store.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../../src/store/claims.ts';
+import type { QuarantineRecord } from '../../src/store/quarantine-store.ts';
 import type { RunEnd, RunState, Store } from '../../src/store/store.ts';
 
 /** A store, whatever its transactions are. */
@@ -28,6 +29,17 @@ export function eventOf(traceId: string, parts: Partial<EventRecord> = {}): Even
     ...parts,
   };
 }
+
+/** A delivery whose signature verifies with no secret. */
+export const unauthenticated: QuarantineRecord = {
+  kind: 'not_authentic',
+  reason: 'signature_mismatch',
+  digest: 'd',
+  receivedAt: 1_000,
+  headers: {},
+  body: Buffer.from('x'),
+  skipped: 0,
+};
 
 /** What a handler asks for, by default the order of the call. */
 export function handlerOf(name = 'handler', parts: Partial<HandlerTerms> = {}): HandlerTerms {

@@ -1,12 +1,10 @@
 /** The operators' page in a real browser, as a person sees it. */
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest';
 import { launch } from '../../scripts/browser.ts';
 import { askAtDoor } from './door.ts';
 import type { Authorize, Receiver } from './public.ts';
+import { listening } from './servers.ts';
 
 /** Where the page is mounted. */
 const mount = '/ops/ringback';
@@ -68,11 +66,5 @@ export async function pageIsBuilt(): Promise<void> {
 
 async function served(receiver: Receiver, authorize: Authorize): Promise<string> {
   const page = receiver.page({ authorize });
-  const server: Server = createServer(page.nodeHandler(mount)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}${mount}`;
+  return `http://127.0.0.1:${await listening(page.nodeHandler(mount))}${mount}`;
 }

@@ -9,7 +9,7 @@ import {
   sign,
 } from './public.ts';
 
-/** Secrets made up for the tests. */
+/** Secrets made up for the tests: base64 of "test-secret-one" and "test-secret-two". */
 export const secret = 'whsec_dGVzdC1zZWNyZXQtb25l';
 export const otherSecret = 'whsec_dGVzdC1zZWNyZXQtdHdv';
 

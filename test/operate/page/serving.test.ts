@@ -1,14 +1,13 @@
 /** How the page is served: to whom, under which address, and with which policy. */
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import express from 'express';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { assets } from '../../../src/operate/page/assets.ts';
 import { pageIsBuilt } from '../../support/browser.ts';
 import { type Authorize, ConfigError, type Mounted } from '../../support/public.ts';
 import { made, started } from '../../support/receiver.ts';
+import { listening } from '../../support/servers.ts';
 
 beforeAll(pageIsBuilt);
 
@@ -104,12 +103,7 @@ describe('who gets it', () => {
 });
 
 describe('mounted', () => {
-  async function baseOf(listener: unknown): Promise<string> {
-    const server = createServer(listener as Parameters<typeof createServer>[0]).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
+  const baseOf = async (listener: RequestListener) => `http://127.0.0.1:${await listening(listener)}`;
 
   const mountings: Readonly<Record<string, (page: Mounted) => Promise<string>>> = {
     'in Express': (page) => baseOf(express().use('/ops/calls', page.middleware())),

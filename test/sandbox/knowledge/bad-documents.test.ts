@@ -6,17 +6,13 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Sandbox } from '../../../src/sandbox/index.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { ask, sandboxForTests, startedSandbox } from '../support.ts';
-import { docxFiles, encryptedPdf, paragraph, pdfOf, zipOf } from './document-files.ts';
+import { bytesOf, docxFiles, encryptedPdf, paragraph, pdfOf, zipOf } from './document-files.ts';
 import { crawl, createdKnowledgeBase, processed, queuedId, search, settled } from './filling.ts';
 import { type ShownDocument, knowledgeBasePath } from './knowledge-base-client.ts';
 import { website } from './website.ts';
 
 const megabyte = 1024 ** 2;
 const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
-
-function bytesOf(buffer: Buffer): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(buffer);
-}
 
 /** That a document failed with this code, that it tells why, and that the next document is found. */
 async function expectFailure(sandbox: Sandbox, base: string, document: ShownDocument, code: string) {

@@ -1,6 +1,11 @@
 /** Documents made by hand, whole and broken. */
 import { crc32, deflateRawSync } from 'node:zlib';
 
+/** Content as a file that is submitted has it. */
+export function bytesOf(content: string | Buffer): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(content));
+}
+
 /** A PDF of these pages, each a list of lines. Lines that are empty leave room. */
 export function pdfOf(...pages: readonly (readonly string[])[]): Buffer {
   return pdfOfContents(

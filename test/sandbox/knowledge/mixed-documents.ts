@@ -1,7 +1,7 @@
 /** Documents of all kinds, good and bad, whose fate is known: each has a word of its own by which it is found. */
 import { createHash } from 'node:crypto';
 import type { RequestListener } from 'node:http';
-import { docxFiles, encryptedPdf, paragraph, pdfOf, zipOf } from './document-files.ts';
+import { bytesOf, docxFiles, encryptedPdf, paragraph, pdfOf, zipOf } from './document-files.ts';
 
 /** What is submitted: a file, or the addresses of pages. */
 export type Submitted =
@@ -149,8 +149,4 @@ let bomb: Buffer | undefined;
 function zipBomb(): Buffer {
   bomb ??= zipOf(docxFiles(' '.repeat(51 * 1024 * 1024)));
   return bomb;
-}
-
-function bytesOf(content: string | Buffer): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(Buffer.from(content));
 }

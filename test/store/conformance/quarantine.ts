@@ -2,18 +2,16 @@
 import { describe, expect, test } from 'vitest';
 import type { QuarantineFilter, QuarantineRecord } from '../../../src/store/quarantine-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { eventOf } from '../parts.ts';
+import { eventOf, unauthenticated } from '../parts.ts';
 
 /** Runs this part of the suite. */
 export function describeQuarantine(name: string, opened: () => Promise<Store>): void {
   describe(`${name}: quarantine`, () => {
     test('keeps one of all unreadable copies, and a bounded number that is not authentic, the latest', async () => {
       const store = await opened();
-      const kept = { digest: 'same', receivedAt: 1, headers: {}, body: Buffer.from('x'), skipped: 0 };
       for (let copy = 0; copy < 3; copy += 1) {
-        await store.quarantine.keep({ ...kept, kind: 'unreadable', reason: 'not_json' });
+        await store.quarantine.keep({ ...unauthenticated, kind: 'unreadable', reason: 'not_json' });
       }
-      const unauthenticated = { ...kept, kind: 'not_authentic', reason: 'signature_mismatch' } as const;
       await Promise.all(Array.from({ length: 1_003 }, () => store.quarantine.keep(unauthenticated)));
       expect((await store.counts()).quarantine).toEqual({ notAuthentic: 1_000, unreadable: 1, dropped: 3 });
       const large = { ...unauthenticated, body: Buffer.alloc(20 * 1024 ** 2) };
@@ -79,13 +77,3 @@ export function describeQuarantine(name: string, opened: () => Promise<Store>): 
     });
   });
 }
-
-const unauthenticated: QuarantineRecord = {
-  kind: 'not_authentic',
-  reason: 'signature_mismatch',
-  digest: 'd',
-  receivedAt: 1_000,
-  headers: {},
-  body: Buffer.from('x'),
-  skipped: 0,
-};

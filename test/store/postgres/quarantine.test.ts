@@ -8,19 +8,9 @@ import { storable } from '../../../src/kit/values.ts';
 import { recordTimeout } from '../../../src/store/timeouts.ts';
 import { quarantineBounds } from '../../../src/store/shared/bounds.ts';
 import type { QuarantineRecord, QuarantineStore } from '../../../src/store/quarantine-store.ts';
-import { claimedRun, done, endOf, eventOf, record } from '../parts.ts';
+import { claimedRun, done, endOf, eventOf, record, unauthenticated as delivery } from '../parts.ts';
 import { sharedInbox } from './shared-inbox.ts';
 import { openedPostgres, statementsThatWait, waitsForLock } from './opened-postgres.ts';
-
-const delivery: QuarantineRecord = {
-  kind: 'not_authentic',
-  reason: 'signature_mismatch',
-  digest: 'd',
-  receivedAt: 1_000,
-  headers: {},
-  body: Buffer.from('x'),
-  skipped: 0,
-};
 
 /** Does something as often as is said, all at once. */
 const times = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
