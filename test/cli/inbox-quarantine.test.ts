@@ -1,9 +1,9 @@
 // @module-tag long
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { bodyOf } from '../support/deliveries.ts';
+import { withStore } from '../support/inbox.ts';
 import { started } from '../support/receiver.ts';
 import { otherSecret, ringback, secret } from './command.ts';
 import { env, inboxWithTrouble, linesOf } from './inbox-support.ts';
@@ -113,10 +113,15 @@ describe('ringback inbox quarantine', () => {
     const unknown = JSON.parse(bodyOf({ payload: { novelty: 1 } })) as Record<string, unknown>;
     const besides = [buildDelivery(unknown, { secret: otherSecret })];
     const cwd = await inboxWithTrouble({ besides });
-    const db = new Database(join(cwd, 'ringback.db'));
-    db.exec(`insert into audit (action, requested_at, reason, what, up_to, reached)
-      values ('dismiss', ${Date.now()}, 'by hand', '{"state":"dead"}', 100, 0)`);
-    db.close();
+    const dismissal = {
+      action: 'dismiss',
+      by: undefined,
+      reason: 'by hand',
+      what: '{"state":"dead"}',
+    } as const;
+    await withStore(join(cwd, 'ringback.db'), ({ audit }) =>
+      audit.begin({ ...dismissal, now: Date.now(), upTo: 100 }),
+    );
     expect(await resultOf(cwd, rotated, 'release', '2')).toMatchObject({ status: 'accepted' });
     expect(await resultOf(cwd, rotated, 'reverify', '--yes')).toMatchObject({ released: 1 });
     expect(await linesOf(cwd, 'events', '--state', 'dead')).toHaveLength(1);

@@ -12,6 +12,8 @@ import { deliver } from '../../src/testing/deliver.ts';
 import { testReceiver } from '../../src/testing/test-receiver.ts';
 import { ManualClock } from '../support/clock.ts';
 import { concurrently } from '../support/concurrently.ts';
+import { withStore } from '../support/inbox.ts';
+import { eventOf, record, unauthenticated } from '../store/parts.ts';
 import { folder, main, ringback, secret } from './command.ts';
 import { plain, receiverAt } from './doctor-support.ts';
 import { env, inboxWithTrouble, linesOf } from './inbox-support.ts';
@@ -171,7 +173,7 @@ describe('ringback inbox', () => {
 
   it('prints nothing from senders that could move the cursor', { tags: 'long' }, async () => {
     const cwd = await inboxWithTrouble();
-    raise(cwd, 'a\u001B[2Jb\u202Ec\nd');
+    await raise(cwd, 'a\u001B[2Jb\u202Ec\nd');
     const { stdout } = await ringback(['inbox', 'alerts'], { env: {}, cwd, terminal: 100 });
     expect(stdout.split('\n')[1]).toBe('1970-01-01T00:00:00Z  disk   -        a\\u001b[2Jb\\u202ec\\u000ad');
   });
@@ -180,7 +182,7 @@ describe('ringback inbox', () => {
     const cwd = await inboxWithTrouble();
     const nothing = await ringback(['inbox', 'alerts'], { env: {}, cwd });
     expect(nothing).toMatchObject({ code: 0, stdout: '', stderr: 'ringback: no alert is raised\n' });
-    raise(cwd, 'It is full.');
+    await raise(cwd, 'It is full.');
     expect(await linesOf(cwd, 'alerts')).toEqual([
       { name: 'disk', since: '1970-01-01T00:00:00.001Z', message: 'It is full.' },
     ]);
@@ -216,12 +218,13 @@ describe('ringback inbox', () => {
     'finds what arrived since or until a time, a date in UTC, or so long ago',
     { tags: 'long' },
     async () => {
-      const cwd = await inboxWithTrouble();
-      const db = new Database(join(cwd, 'ringback.db'));
-      const arrive = db.prepare('update events set received_at = ? where trace_id = ?');
-      arrive.run(Date.parse('2026-01-31T00:00:00Z'), 't-dead');
-      arrive.run(Date.parse('2026-01-31T00:00:00Z') - 1, 't-well');
-      db.close();
+      const cwd = folder();
+      const midnight = Date.parse('2026-01-31T00:00:00Z');
+      await withStore(join(cwd, 'ringback.db'), async (store) => {
+        await record(store, eventOf('t-before', { receivedAt: midnight - 1 }));
+        await record(store, eventOf('t-after', { receivedAt: midnight }));
+        await store.quarantine.keep({ ...unauthenticated, receivedAt: Date.now() });
+      });
       const found = async (...args: readonly string[]) => {
         const { code, stdout } = await ringback(['inbox', 'events', ...args], {
           env: { TZ: 'America/Lima' },
@@ -230,14 +233,14 @@ describe('ringback inbox', () => {
         expect(code).toBe(0);
         return /"traceId":"t-(?<which>\w+)"/v.exec(stdout)?.groups?.['which'];
       };
-      expect(await found('--since', '2026-01-31', '--until', '2026-02-01')).toBe('dead');
-      expect(await found('--until', '2026-01-31')).toBe('well');
+      expect(await found('--since', '2026-01-31', '--until', '2026-02-01')).toBe('after');
+      expect(await found('--until', '2026-01-31')).toBe('before');
       expect(await found('--since', '2026-01-31T01:00:00+01:00', '--until', '2026-01-31 00:00:01Z')).toBe(
-        'dead',
+        'after',
       );
-      expect(await found('--until', '12h')).toBe('dead');
+      expect(await found('--until', '12h')).toBe('after');
       expect(await found('--since', '90s')).toBeUndefined();
-      expect(await found('--since', '99999d', '--until', '2026-01-31T00:00Z')).toBe('well');
+      expect(await found('--since', '99999d', '--until', '2026-01-31T00:00Z')).toBe('before');
       expect(await linesOf(cwd, 'quarantine', '--since', '1h')).toHaveLength(1);
     },
   );
@@ -410,12 +413,7 @@ describe('ringback inbox', () => {
 });
 
 /** As another process of the inbox raises an alert. */
-function raise(cwd: string, message: string): void {
-  const database = new Database(join(cwd, 'ringback.db'));
-  database
-    .prepare(
-      `insert into alerts (name, subject, since, sent_at, notified_at, found_at, message) values ('disk', '', 1, 1, 0, 1, ?)`,
-    )
-    .run(message);
-  database.close();
+function raise(cwd: string, message: string) {
+  const found = { name: 'disk', subject: '', message, now: 1, notifies: false, sentBefore: 0 };
+  return withStore(join(cwd, 'ringback.db'), ({ alerts }) => alerts.raise(found));
 }

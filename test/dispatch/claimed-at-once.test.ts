@@ -1,6 +1,7 @@
 /** An event that is claimed by the write that records it: after which events, and when, its handlers run. */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
+import { poisonEvents } from '../store/crash-counts.ts';
 import { address, bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { started } from '../support/receiver.ts';
@@ -9,12 +10,6 @@ import { deliverOthers, eventOf, maxWaiting, orders, traceIdOf } from './one-cal
 
 /** Why the earlier event takes longer than the later one. */
 const delays = ['its body is large', 'a process has died over it'] as const;
-
-/** Makes it look as if a process had died over the first event. */
-const makePoison = `
-  create trigger make_poison after insert on waiting when new.sequence = 1 begin
-    insert into crash_counts (sequence, count) values (1, 1);
-  end`;
 
 const variants = orders.flatMap((order) => delays.map((delay) => ({ order, delay })));
 
@@ -36,7 +31,7 @@ test.each(variants)(
     };
     const database = storeAround(':memory:', systemClock, around);
     const { receiver, logs } = await started({ database }, (r) => {
-      if (delay === 'a process has died over it') r.database.exec(makePoison);
+      if (delay === 'a process has died over it') poisonEvents(r, 1, 'when new.sequence = 1');
       r.on('*', { order }, ({ traceId }) => void seen.push(traceId));
     });
     const pad = 'x'.repeat(delay === 'its body is large' ? 100_000 : 0);

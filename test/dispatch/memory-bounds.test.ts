@@ -5,7 +5,7 @@ import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, deliverAll, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { isOnPostgres, rowsIn } from '../support/inbox.ts';
-import type { Receiver } from '../support/public.ts';
+import { type Receiver, RetryLater } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -191,20 +191,25 @@ test.skipIf(isOnPostgres)(
       if (traceId === 'held') await gate.pass();
       handled.push(traceId);
     };
-    const first = await started({ database, clock }, (r) =>
-      r.on('*', { name: 'handler', timeout: '1h' }, handle),
-    );
     const send = (receiver: Receiver, traceId: string) => {
       const body = bodyOf({ traceId, callId: 'call-1' });
       return deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
     };
-    await send(first.receiver, 'earlier');
-    await first.logs.until('run_done');
+    const earlier = await started({ database, clock }, (r) =>
+      r.on('*', { name: 'handler' }, handle).on('*', { name: 'other' }, () => {
+        throw new RetryLater(1);
+      }),
+    );
+    await send(earlier.receiver, 'earlier');
+    await earlier.logs.until('run_done');
+    await earlier.logs.until('run_retry');
+    await earlier.receiver.stop();
+    const first = await started({ database, clock }, (r) =>
+      r.on('*', { name: 'handler', timeout: '1h' }, handle),
+    );
     await send(first.receiver, 'held');
     await gate.reached;
-    first.receiver.database.exec(
-      "insert into runs (sequence, handler, call_id, state, attempts, due_at) values (1, 'other', 'call-1', 'due', 1, 0)",
-    );
+    clock.advance(1);
     let looks = 0;
     const store = storeAround(database, clock, (method, work) =>
       method === 'claimRuns'

@@ -1,17 +1,12 @@
 /** Events that processes have died over: one at a time is read and handled. */
 import { expect, test } from 'vitest';
 import { type Method, faultyStore } from '../faults/faulty-store.ts';
+import { poisonEvents } from '../store/crash-counts.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
-
-/** Makes it look as if processes had died over each event. */
-const makePoison = (deaths: number) => `
-  create trigger make_poison after insert on waiting begin
-    insert into crash_counts (sequence, count) values (new.sequence, ${deaths}) on conflict do nothing;
-  end`;
 
 test('poison events are tried one by one, each by all of its handlers', async () => {
   const clock = new ManualClock();
@@ -20,7 +15,7 @@ test('poison events are tried one by one, each by all of its handlers', async ()
   let active = 0;
   let maxActive = 0;
   const { receiver } = await started({ clock, database }, (r) => {
-    r.database.exec(makePoison(2));
+    poisonEvents(r, 2);
     for (const name of ['one', 'another'])
       r.on('*', { name }, async ({ traceId }) => {
         active += 1;
@@ -43,7 +38,7 @@ test('after one death a run is alone for a second, so that one which takes an ho
   const seen: string[] = [];
   const hour = new Gate();
   const { receiver } = await started({ clock, database }, (r) => {
-    r.database.exec(makePoison(1));
+    poisonEvents(r, 1);
     r.on('*', async ({ traceId }) => {
       seen.push(traceId);
       if (traceId === 'first') await hour.pass();
@@ -70,7 +65,7 @@ test('an event that waits to be read alone does not block a stop', async () => {
   const database = faultyStore(file, clock, count, { claimsAtOnce: false });
   const gate = new Gate();
   const { receiver } = await started({ clock, database }, (r) => {
-    r.database.exec(makePoison(2));
+    poisonEvents(r, 2);
     r.on('*', gate.pass);
   });
   await deliver(receiver, bodyOf({ traceId: 'first' }));

@@ -1,16 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { poisonEvents } from '../store/crash-counts.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { type Fault, type Method, faultyStore, poisonMethods, methods } from './faulty-store.ts';
-
-/** Makes it look as if a process had died over each event: attempts are then counted before they begin. */
-const makePoison = `
-  create trigger make_poison after insert on waiting begin
-    insert into crash_counts (sequence, count) values (new.sequence, 1);
-  end`;
 
 /** A receiver on a store that breaks, with handlers whose effects are counted in the inbox's own database. */
 async function breaking(fault: (method: Method, call: number) => Fault, isPoison: boolean) {
@@ -24,7 +19,8 @@ async function breaking(fault: (method: Method, call: number) => Fault, isPoison
     },
     (r) => {
       r.database.exec('create table effects (handler text, trace_id text)');
-      if (isPoison) r.database.exec(makePoison);
+      // Attempts are then counted before they begin.
+      if (isPoison) poisonEvents(r, 1);
       for (const order of ['call', 'strict'] as const) {
         const failed = new Set<string>();
         r.on('*', { name: order, order }, async ({ traceId }, { commit }) => {

@@ -13,7 +13,8 @@ import { openApiDocument } from '../../src/operate/api/openapi.ts';
 import { turn } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { type Authorize, ConfigError, type Mounted } from '../support/public.ts';
-import { isOnPostgres, rowsIn } from '../support/inbox.ts';
+import { beginElsewhere } from '../store/parts.ts';
+import { isOnPostgres, rowsIn, withStore } from '../support/inbox.ts';
 import { made, started } from '../support/receiver.ts';
 import { connectedHttp2, listening } from '../support/servers.ts';
 import { storeAround } from '../support/store-around.ts';
@@ -1023,12 +1024,9 @@ describe('mounted', () => {
 
   test('ten replays and dismissals are in progress at once, and no more are begun', async () => {
     const { database, ask } = await inbox();
-    // Of another process, whose handlers this one doesn't have.
-    for (let begun = 0; begun < 10; begun += 1)
-      await rowsIn(
-        database,
-        `insert into audit (action, requested_at, what, up_to, reached) values ('replay', 1, '{"handler":"other"}', 100, 0)`,
-      );
+    await withStore(database, async (store) => {
+      for (let begun = 0; begun < 10; begun += 1) await beginElsewhere(store, 'replay');
+    });
     const filter = { state: 'dead' };
     for (const [path, more] of [
       ['/events/replay', {}],
@@ -1047,11 +1045,9 @@ describe('mounted', () => {
   test('whoever may begin it may stop it, and nobody else', async () => {
     let allowed: 'look' | 'replay' | 'dismiss' = 'look';
     const { database, ask } = await inbox(() => [allowed]);
-    for (const action of ['replay', 'dismiss'])
-      await rowsIn(
-        database,
-        `insert into audit (action, requested_at, what, up_to, reached) values ('${action}', ${Date.now()}, '{"handler":"other"}', 100, 0)`,
-      );
+    await withStore(database, async (store) => {
+      for (const action of ['replay', 'dismiss'] as const) await beginElsewhere(store, action);
+    });
     const answers: unknown[] = [];
     for (allowed of ['look', 'replay', 'dismiss'] as const)
       for (const id of [1, 2, 3]) {

@@ -1,9 +1,7 @@
-import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import { isOnPostgres } from '../support/inbox.ts';
 import {
   ConfigError,
   Discard,
@@ -13,7 +11,6 @@ import {
   RetryLater,
 } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
-import { temporaryDatabase } from '../support/temporary.ts';
 
 const hour = 3_600_000;
 const begin = Date.UTC(2026, 0, 1);
@@ -200,21 +197,6 @@ describe('events.list', () => {
     expect(traceIdsOf(await receiver.events.list({ cursor }))).toEqual(['trace-1']);
     const calls = await larger.calls.list({ limit: 1 });
     expect((await receiver.calls.list({ cursor: calls.cursor })).calls).toMatchObject([{ callId: 'call-1' }]);
-  });
-
-  test.skipIf(isOnPostgres)('finds events however far apart they are', async () => {
-    const database = temporaryDatabase();
-    const { receiver } = await started({ database });
-    await deliver(receiver, bodyOf({ traceId: 'trace-early' }));
-    const db = new Database(database);
-    db.exec("update sqlite_sequence set seq = 300000 where name = 'events'");
-    db.close();
-    await deliver(receiver, bodyOf({ traceId: 'trace-late' }));
-    for (const filter of [{}, { eventName: 'CallHandler.CallEnded' }, { agentId: 'agent_1', since: 0 }]) {
-      expect(traceIdsOf(await receiver.events.list(filter))).toEqual(['trace-late', 'trace-early']);
-    }
-    const { cursor } = await receiver.events.list({ limit: 1 });
-    expect(traceIdsOf(await receiver.events.list({ limit: 1, cursor }))).toEqual(['trace-early']);
   });
 
   test.each<[unknown, string]>([

@@ -5,12 +5,11 @@ import { BodyDecoder, unlimited } from '../../src/events/decoding.ts';
 import { readBytes } from '../../src/events/read-bytes.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { recordOf } from '../../src/store/event-record.ts';
-import { ManualClock } from '../support/clock.ts';
 import { concurrently } from '../support/concurrently.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Script } from '../support/process.ts';
 import { started } from '../support/receiver.ts';
-import { storeIn } from '../support/inbox.ts';
+import { withStore } from '../support/inbox.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const script = fileURLToPath(new URL('./replay-process.ts', import.meta.url));
@@ -23,22 +22,22 @@ const arrival = systemClock.now() - 2 * 3_600_000;
 /** An inbox of many events that are done. */
 async function filledDatabase(): Promise<string> {
   const database = temporaryDatabase();
-  // Its time stands still: on a busy machine, one of many writes may take longer than a sender waits.
-  const store = storeIn(database, new ManualClock());
-  await store.open();
   const decoder = new BodyDecoder(unlimited);
-  const record = async (index: number) => {
-    const body = Buffer.from(bodyOf({ traceId: `trace-${index}`, callId: `call-${index % calls}` }));
-    const bytes = { body, headers: {}, receivedAt: arrival + index };
-    const reading = await readBytes(decoder, bytes);
-    if (!reading.ok) throw new Error('unreadable');
-    await store.record(recordOf(reading.event, reading.digest, bytes), false).written;
-  };
-  await concurrently([...Array.from({ length: count }).keys()], 50, record);
-  await store.close();
-  const db = new Database(database);
-  db.exec('delete from waiting');
-  db.close();
+  await withStore(database, async (store) => {
+    const record = async (index: number) => {
+      const body = Buffer.from(bodyOf({ traceId: `trace-${index}`, callId: `call-${index % calls}` }));
+      const bytes = { body, headers: {}, receivedAt: arrival + index };
+      const reading = await readBytes(decoder, bytes);
+      if (!reading.ok) throw new Error('unreadable');
+      await store.record(recordOf(reading.event, reading.digest, bytes), false).written;
+    };
+    await concurrently([...Array.from({ length: count }).keys()], 50, record);
+    for (let left = count; left > 0;) {
+      const events = await store.claimEvents(left);
+      await Promise.all(events.map((event) => store.finish(event)));
+      left -= events.length;
+    }
+  });
   return database;
 }
 

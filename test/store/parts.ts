@@ -65,6 +65,17 @@ export const replayRequest = {
   now: presentTime,
 } as const;
 
+/** A replay or a dismissal of another process, whose handlers no test has. */
+export function beginElsewhere({ audit }: Store, action: 'replay' | 'dismiss'): Promise<number> {
+  return audit.begin({
+    ...replayRequest,
+    action,
+    what: '{"handler":"elsewhere"}',
+    now: Date.now(),
+    upTo: 100,
+  });
+}
+
 /** The first step of a replay that somebody asks for, or of a dismissal: nobody looks which. */
 export async function firstStep(store: Store): Promise<ProgressStep> {
   return { id: await store.audit.begin({ ...replayRequest, upTo: 1_000_000 }), from: 0, reached: 1 };
@@ -145,8 +156,8 @@ export async function endSiblings(
 }
 
 /** The trace ids of events or runs. */
-export const traceIdsOf = (claimed: readonly (ClaimedEvent | ClaimedRun)[]) =>
-  claimed.map(({ traceId }) => traceId);
+export const traceIdsOf = (items: readonly { readonly traceId: string }[]) =>
+  items.map(({ traceId }) => traceId);
 
 /** The only item in a list. */
 export function only<Item>(items: readonly Item[]): Item {

@@ -5,6 +5,7 @@
 import Database from 'better-sqlite3';
 import { inject } from 'vitest';
 import { storeOf } from '../../src/receiver/database.ts';
+import { ManualClock } from './clock.ts';
 import { postgresForTests, skipTest } from './postgres.ts';
 import { PostgresInboxes } from './postgres-inboxes.ts';
 import type { Clock, ReceiverOptions, Store, StoreFactory } from './public.ts';
@@ -36,6 +37,21 @@ export function placeOf(database: string): string {
 /** The store of such an inbox. */
 export function storeIn(database: string, clock: Clock): Store {
   return storeOf(inboxOf(database), clock);
+}
+
+/** Does something with the store of such an inbox, as another process would: it is closed at the end. */
+export async function withStore<Result>(
+  database: string,
+  work: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  // Time stands still: on a busy machine, one of many writes may take longer than a sender waits.
+  const store = storeIn(database, new ManualClock());
+  await store.open();
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
 }
 
 /** Runs a statement over another connection to an inbox. The tables have the same names in both stores. */

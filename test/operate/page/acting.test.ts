@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../../support/deliveries.ts';
-import { rowsIn } from '../../support/inbox.ts';
+import { beginElsewhere } from '../../store/parts.ts';
+import { withStore } from '../../support/inbox.ts';
 import { operated } from '../../support/operated.ts';
 import { type Action, Discard } from '../../support/public.ts';
 import { started } from '../../support/receiver.ts';
@@ -318,13 +319,11 @@ test('the audit list shows at once what somebody else does', async () => {
 
 test('whoever may only dismiss stops a dismissal, and no replay', async () => {
   const database = temporaryDatabase();
-  // What is in progress belongs to another process: while time stands still, this one doesn't continue it.
+  // While time stands still, this process doesn't continue what another has begun.
   const { receiver } = await started({ database, clock: new ManualClock() });
-  for (const action of ['replay', 'dismiss'])
-    await rowsIn(
-      database,
-      `insert into audit (action, requested_at, what, up_to, reached) values ('${action}', ${Date.now()}, '{"handler":"crm"}', 100, 50)`,
-    );
+  await withStore(database, async (store) => {
+    for (const action of ['replay', 'dismiss'] as const) await beginElsewhere(store, action);
+  });
   const { page, goTo } = await open(receiver, () => ['look', 'dismiss']);
   await goTo('/audit');
   await page.getByRole('progressbar', { name: 'Replay 1' }).waitFor();

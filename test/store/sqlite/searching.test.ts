@@ -2,11 +2,12 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { callKey } from '../../../src/store/sqlite/work/call-index.ts';
-import { deliver } from '../../support/deliveries.ts';
+import { bodyOf, deliver } from '../../support/deliveries.ts';
 import type { EventFilter, Receiver } from '../../support/public.ts';
 import { started } from '../../support/receiver.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { turnsOf } from '../../support/turns.ts';
+import { traceIdsOf } from '../parts.ts';
 
 /** Several times as many as one look goes through. */
 const count = 100_000;
@@ -75,6 +76,21 @@ test('a search of the quarantine, and the history of a day, are many short looks
   const day = history.list();
   expect(await turnsOf(day)).toBeGreaterThanOrEqual(1_440 / 30);
   expect((await day).reduce((sum, { accepted }) => sum + accepted, 0)).toBe(1_440);
+});
+
+test('finds events however far apart they are', async () => {
+  const database = temporaryDatabase();
+  const { receiver } = await started({ database });
+  await deliver(receiver, bodyOf({ traceId: 'trace-early' }));
+  const db = new Database(database);
+  db.exec("update sqlite_sequence set seq = 300000 where name = 'events'");
+  db.close();
+  await deliver(receiver, bodyOf({ traceId: 'trace-late' }));
+  for (const filter of [{}, { eventName: 'CallHandler.CallEnded' }, { agentId: 'agent_1', since: 0 }]) {
+    expect(traceIdsOf((await receiver.events.list(filter)).events)).toEqual(['trace-late', 'trace-early']);
+  }
+  const { cursor } = await receiver.events.list({ limit: 1 });
+  expect(traceIdsOf((await receiver.events.list({ limit: 1, cursor })).events)).toEqual(['trace-early']);
 });
 
 /** A receiver whose events wait, with a dead letter and an open run each: every index leads to all of them. */
