@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { deliver } from '../../src/testing/deliver.ts';
-import { handled } from '../../src/testing/handled.ts';
 import { manualClock } from '../../src/testing/manual-clock.ts';
 import { testReceiver } from '../../src/testing/test-receiver.ts';
 import type { HandlerReport } from '../../src/cli/backtest/tally.ts';
 import { Discard } from '../support/public.ts';
 import { type ProcessSetting, folder, ringback, secret } from './command.ts';
+import { whenHandled } from '../support/when-handled.ts';
 
 /** An event of an inbox, and how long ago it came. */
 interface Arrival {
@@ -43,7 +43,7 @@ export async function workedOn(app: string, arrivals: readonly Arrival[] = usual
     for (const { fixture, traceId, callId = 'call_1' } of all) {
       const options = { secret, traceId, callId, timestamp: clock.now() };
       expect(await deliver(receiver, buildDelivery(fixture, options))).toMatchObject({ status: 200 });
-      await handled(receiver, traceId, { clock });
+      await whenHandled(receiver, traceId, { clock });
     }
     await receiver.stop();
   }

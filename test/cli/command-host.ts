@@ -7,6 +7,8 @@ import { Console } from 'node:console';
 import { Writable } from 'node:stream';
 import '../support/writer-threads.ts';
 import { run } from '../../src/cli/program.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { patientClock } from '../support/patient-clock.ts';
 import type { OutputName } from './command-output.ts';
 
 /** What to run, and where. */
@@ -22,6 +24,9 @@ export interface HostedRun {
 export type ToHost = { readonly run: HostedRun } | { readonly stop: true };
 /** What it tells: what the command has written, and at last its exit code. */
 export type FromHost = { readonly output: OutputName; readonly base64: string } | { readonly code: number };
+
+// No command takes a clock.
+Object.assign(systemClock, patientClock);
 
 process.on('message', (message: ToHost) => {
   if ('run' in message) void runOnce(message.run).then((code) => send({ code }));

@@ -80,14 +80,12 @@ describe('ringback inbox move', () => {
       expect(handled).toEqual([]);
       expect(await receiver.handlers.resume('journal')).toBe(true);
       const all = ['call-new', 'call-new', oddCall, 'call-next', 'call-dead'].sort();
-      await expect.poll(() => [...handled].sort(), { timeout: 60_000 }).toEqual(all);
+      await expect.poll(() => [...handled].sort()).toEqual(all);
       // Their time has not come.
       expect(await receiver.counts()).toMatchObject({ runs: { blocked: 1 } });
       const ended = bodyOf({ callId: 'call-known', eventName: 'CallHandler.CallStarted' });
       await deliver(receiver, ended);
-      await expect
-        .poll(() => logs.of('run_done').some(({ handler }) => handler === 'report'), { timeout: 60_000 })
-        .toBe(true);
+      await expect.poll(() => logs.of('run_done').some(({ handler }) => handler === 'report')).toBe(true);
     },
   );
 
@@ -160,7 +158,7 @@ describe('ringback inbox move', () => {
     await client.query(`begin; lock table "${database.schema}".joins in exclusive mode`);
     const command = new Running(['inbox', 'move', '--from', file, '--to', database.url, '--yes'], { env });
     const waits = `select from pg_locks where not granted and relation = '"${database.schema}".joins'::regclass`;
-    await expect.poll(async () => (await client.query(waits)).rowCount, { timeout: 60_000 }).toBe(1);
+    await expect.poll(async () => (await client.query(waits)).rowCount).toBe(1);
     command.child.kill('SIGKILL');
     await command.ended();
     await client.query('rollback');

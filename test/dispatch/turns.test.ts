@@ -1,10 +1,11 @@
 /** Handlers that compute leave turns of the event loop to deliveries and to the app. */
 import { expect, onTestFinished, test } from 'vitest';
-import { buildDelivery, deliver, handled, manualClock, testReceiver } from '../../src/testing/index.ts';
+import { buildDelivery, deliver, manualClock, testReceiver } from '../../src/testing/index.ts';
 import { turn as turnOver } from '../support/clock.ts';
 import { inboxOf } from '../support/inbox.ts';
 import { RetryLater } from '../support/public.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
+import { whenHandled } from '../support/when-handled.ts';
 
 const names = ['first', 'second', 'third', 'fourth', 'fifth'];
 
@@ -36,7 +37,7 @@ test.for([
   onTestFinished(() => receiver.stop());
   await receiver.start();
   await deliver(receiver, buildDelivery('call-ended', { traceId: 't-1', timestamp: clock.now() }));
-  await handled(receiver, 't-1');
+  await whenHandled(receiver, 't-1');
   expect(turns).toHaveLength(5);
   expect(new Set(turns).size).toBe(expected);
 });
@@ -59,7 +60,7 @@ test('retries that block are called in separate turns of the event loop, as firs
   for (const delivery of deliveries) await deliver(receiver, delivery);
   while ((await receiver.counts()).runs.due < names.length) await turnOver();
   clock.advance('1m');
-  for (const name of names) await handled(receiver, name);
+  for (const name of names) await whenHandled(receiver, name);
   expect(turns).toHaveLength(names.length);
   expect(new Set(turns).size).toBe(names.length);
 });
@@ -85,7 +86,7 @@ test('a run that waits for its turn when the receiver stops is left to the next 
   expect(seen).toEqual(['first']);
   onTestFinished(() => second.stop());
   await second.start();
-  await handled(second, 't-1');
+  await whenHandled(second, 't-1');
   expect(seen.toSorted()).toEqual(names.toSorted());
 });
 
@@ -110,6 +111,6 @@ test('no retry is counted whose handler is not called yet, since a process that 
   const dueRuns = async () => (await receiver.counts()).runs.due;
   await expect.poll(dueRuns).toBe(12);
   clock.advance('1m');
-  for (const traceId of traceIds) await handled(receiver, traceId);
+  for (const traceId of traceIds) await whenHandled(receiver, traceId);
   expect(counted).toEqual({ runs: 0 });
 });

@@ -1,8 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { Discard } from '../../src/index.ts';
 import { createPlatform } from '../../src/platform/index.ts';
-import { buildDelivery, deliver, handled, manualClock, testReceiver } from '../../src/testing/index.ts';
+import { buildDelivery, deliver, manualClock, testReceiver } from '../../src/testing/index.ts';
 import { apiKey, standIn } from './support.ts';
+import { whenHandled } from '../support/when-handled.ts';
 
 const findings = { data: { items: [{ name: ' sold ', type: 'boolean', result: 'true' }] } };
 
@@ -25,7 +26,7 @@ it('a handler stores the analysis of its call, and tries again later if it is no
   await receiver.start();
   const source = { traceId: 't-1', callId: 'c-1', timestamp: clock.now() };
   await deliver(receiver, buildDelivery('pca-completed', source));
-  const { runs } = await handled(receiver, 't-1', { clock });
+  const { runs } = await whenHandled(receiver, 't-1', { clock });
   expect(runs).toMatchObject([{ handler: 'save-findings', state: 'done', attempts: 2 }]);
   expect(received).toHaveLength(2);
   expect(receiver.database.prepare('select * from findings').all()).toEqual([

@@ -2,11 +2,13 @@ import { systemClock } from '../../src/kit/clock.ts';
 import { recordTimeout } from '../../src/store/timeouts.ts';
 import type { Clock } from './public.ts';
 
+const { after } = systemClock;
+
 /**
  * The machine's time, but without the timeout of a delivery's write: a busy machine may stall for a second, and the
  * delivery would be answered 503.
  */
 export const patientClock: Clock = {
   ...systemClock,
-  after: (ms, action) => (ms === recordTimeout ? () => {} : systemClock.after(ms, action)),
+  after: (ms, action) => (ms === recordTimeout ? () => {} : after(ms, action)),
 };

@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { buildDelivery, deliver, handled, manualClock, testReceiver } from '../../src/testing/index.ts';
+import { buildDelivery, deliver, manualClock, testReceiver } from '../../src/testing/index.ts';
 import { Gate } from '../support/gate.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
+import { whenHandled } from '../support/when-handled.ts';
 
 /** Fakes what a test framework fakes by default, until the test has ended. */
 function fakeTimers(): void {
@@ -20,7 +21,7 @@ describe('under faked timers', () => {
     const receiver = testReceiver({ database: database() }).on('*', ({ traceId }) => void seen.push(traceId));
     await receiver.start();
     expect((await deliver(receiver, buildDelivery('call-ended', { traceId: 't-1' }))).status).toBe(200);
-    await handled(receiver, 't-1');
+    await whenHandled(receiver, 't-1');
     await receiver.stop();
     expect(seen).toEqual(['t-1']);
   });
@@ -37,7 +38,7 @@ describe('under faked timers', () => {
     // Waits in turns of the real event loop: `expect.poll` would move the faked time.
     while ((await receiver.events.get('t-1'))?.runs[0]?.state !== 'due') await setImmediate();
     await vi.advanceTimersByTimeAsync(60_000);
-    await handled(receiver, 't-1');
+    await whenHandled(receiver, 't-1');
     await receiver.stop();
     expect(attempts).toBe(2);
   });

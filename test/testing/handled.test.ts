@@ -3,6 +3,7 @@ import { Discard, type Receiver, RetryLater } from '../../src/index.ts';
 import { buildDelivery, deliver, handled, manualClock, testReceiver } from '../../src/testing/index.ts';
 import { turn } from '../support/clock.ts';
 import { storeAround } from '../support/store-around.ts';
+import { whenHandled } from '../support/when-handled.ts';
 
 describe('handled with a manual clock', () => {
   it('brings a retry on that comes due while the receiver is setting its timer for it', async () => {
@@ -29,7 +30,7 @@ describe('handled with a manual clock', () => {
     await receiver.start();
     onTestFinished(() => receiver.stop());
     await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1', timestamp: clock.now() }));
-    await handled(receiver, 'trace-1', { clock });
+    await whenHandled(receiver, 'trace-1', { clock });
     expect(attempts).toEqual([1, 2]);
   });
 
@@ -44,7 +45,7 @@ describe('handled with a manual clock', () => {
     onTestFinished(() => receiver.stop());
     for (const traceId of ['trace-1', 'trace-2'])
       await deliver(receiver, buildDelivery('call-ended', { traceId, timestamp: clock.now() }));
-    await handled(receiver, 'trace-2', { clock });
+    await whenHandled(receiver, 'trace-2', { clock });
     expect(done).toEqual(['trace-1', 'trace-2']);
   });
 
@@ -60,8 +61,8 @@ describe('handled with a manual clock', () => {
     const deliverOne = (traceId: string) =>
       deliver(receiver, buildDelivery('call-ended', { traceId, callId: traceId, timestamp: clock.now() }));
     for (const traceId of ['trace-1', 'trace-2', 'trace-3']) await deliverOne(traceId);
-    await handled(receiver, 'trace-2', { clock });
-    await handled(receiver, 'trace-3', { clock });
+    await whenHandled(receiver, 'trace-2', { clock });
+    await whenHandled(receiver, 'trace-3', { clock });
     expect(begun.toSorted()).toEqual(['trace-1', 'trace-2', 'trace-2', 'trace-3']);
     await deliverOne('trace-4');
     await expect(handled(receiver, 'trace-4', { within: '100ms' })).rejects.toThrow('{ clock }');
@@ -84,7 +85,7 @@ describe('handled with a manual clock', () => {
     const inVain = handled(receiver, 'trace-1', { clock, within: '100ms' });
     await expect(inVain).rejects.toThrow('A handler of another event has not ended');
     gate.resolve();
-    for (const traceId of ['slow', 'trace-1']) await handled(receiver, traceId, { clock });
+    for (const traceId of ['slow', 'trace-1']) await whenHandled(receiver, traceId, { clock });
     expect(attempts.toSorted()).toEqual(['slow', 'trace-1', 'trace-1']);
   });
 
@@ -104,7 +105,7 @@ describe('handled with a manual clock', () => {
     const timestamp = clock.now();
     await deliver(receiver, buildDelivery('call-started', { traceId: 'trace-1', callId: 'a', timestamp }));
     await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-2', callId: 'b', timestamp }));
-    const waiting = handled(receiver, 'trace-2', { clock });
+    const waiting = whenHandled(receiver, 'trace-2', { clock });
     for (let turns = 0; turns < 50; turns += 1) await turn();
     until.resolve();
     await waiting;

@@ -13,6 +13,7 @@ import {
   testReceiver,
   testSecret,
 } from '../../src/testing/index.ts';
+import { whenHandled } from '../support/when-handled.ts';
 
 async function started(receiver: Receiver): Promise<Receiver> {
   onTestFinished(() => receiver.stop());
@@ -32,7 +33,7 @@ describe('a test receiver', () => {
       status: 200,
       body: { status: 'accepted', traceId: 'trace-42' },
     });
-    await handled(receiver, 'trace-42');
+    await whenHandled(receiver, 'trace-42');
     expect(seen).toEqual(['call_42']);
     expect((await deliver(receiver, delivery)).body).toMatchObject({ status: 'duplicate' });
   });
@@ -63,7 +64,7 @@ describe('a test receiver', () => {
     const { body, headers } = buildDelivery('transcript-emoji');
     const response = await request(app).post('/webhooks').set(headers).send(body.toString());
     expect(response.body).toMatchObject({ status: 'accepted' });
-    await handled(receiver, 'trace-emoji');
+    await whenHandled(receiver, 'trace-emoji');
   });
 
   it('says on the console what supertest makes of bytes', async () => {
@@ -104,7 +105,7 @@ describe('the console of a test', () => {
     });
     const { body } = await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1' }));
     expect(body).toMatchObject({ status: 'accepted' });
-    await handled(receiver, 'trace-1');
+    await whenHandled(receiver, 'trace-1');
     expect(warn.mock.calls).toEqual([
       [expect.stringMatching(/^ringback: The receiver was never started.*receiver\.start\(\)/)],
       [expect.stringMatching(/^ringback: .*"late".*"CallHandler\.CallEnd".*"CallHandler\.CallEnded"/)],
@@ -123,7 +124,7 @@ describe('an event that no handler gets because its payload lacks something', ()
     const payload = { call_id: 'call-1', status: 5 };
     const event = { traceId: 'trace-1', eventName: 'CallHandler.CallEnded', payload };
     await deliver(receiver, buildDelivery(event));
-    expect((await handled(receiver, 'trace-1')).runs).toEqual([]);
+    expect((await whenHandled(receiver, 'trace-1')).runs).toEqual([]);
     expect(warn.mock.calls).toEqual([
       [expect.stringMatching(/^ringback: .* typed handlers can't take .*"trace-1".*\["payload\.status"\]/)],
     ]);
@@ -138,7 +139,7 @@ describe('handled', () => {
     });
     await started(receiver);
     await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1' }));
-    const { runs } = await handled(receiver, 'trace-1');
+    const { runs } = await whenHandled(receiver, 'trace-1');
     expect(runs.filter(({ state }) => state === 'dead')).toMatchObject([
       { handler: 'dying', reason: 'no such customer' },
     ]);
@@ -165,7 +166,7 @@ describe('handled', () => {
       looks.push(traceId);
       return get(traceId);
     };
-    await handled(receiver, 'trace-1', { clock });
+    await whenHandled(receiver, 'trace-1', { clock });
     expect(attempts).toEqual([1, 2]);
   });
 
@@ -183,7 +184,7 @@ describe('handled', () => {
       .onCall({ name: 'join', events, within: '2m' }, ({ missing }) => void seen.push(missing));
     await started(receiver);
     await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1', timestamp: clock.now() }));
-    await handled(receiver, 'trace-1', { clock });
+    await whenHandled(receiver, 'trace-1', { clock });
     expect(seen).toEqual([2, ['callAnalysis.pcaCompleted']]);
   });
 
@@ -202,7 +203,7 @@ describe('handled', () => {
       });
     await started(receiver);
     await deliver(receiver, buildDelivery('call-ended'));
-    const waiting = handled(receiver, 'trace-call-ended').then(() => ended.push('handled'));
+    const waiting = whenHandled(receiver, 'trace-call-ended').then(() => ended.push('handled'));
     await expect(handled(receiver, 'trace-call-ended', { within: 0 })).rejects.toThrow(
       /The event should have been handled within 0 ms, but .*"slow" has not ended its first attempt/,
     );
@@ -277,7 +278,7 @@ describe('handled', () => {
     const receiver = await started(testReceiver().on('*', () => {}));
     const { body } = await deliver(receiver, buildDelivery(name));
     const { traceId } = body as { traceId: string };
-    await handled(receiver, traceId);
+    await whenHandled(receiver, traceId);
     expect((await receiver.events.get(traceId))?.state).toBe('done');
   });
 
@@ -286,7 +287,7 @@ describe('handled', () => {
     const { body } = await deliver(receiver, buildDelivery('trace-id-missing'));
     const { traceId } = body as { traceId: string };
     expect(traceId).toMatch(/^sha256:/);
-    await handled(receiver, traceId);
+    await whenHandled(receiver, traceId);
   });
 
   it('waits for both of two events whose trace ids read alike, one in a header and one in a body', async () => {
@@ -303,7 +304,7 @@ describe('handled', () => {
       code: 'condition_not_met',
     });
     gate.resolve();
-    await handled(receiver, 'trace-alike');
+    await whenHandled(receiver, 'trace-alike');
   });
 });
 
@@ -321,7 +322,7 @@ describe('a manual clock', () => {
       'waits to be tried again',
     );
     clock.advance('2h');
-    await handled(receiver, 'trace-call-ended');
+    await whenHandled(receiver, 'trace-call-ended');
     expect(attempts).toEqual([1, 2]);
   });
 

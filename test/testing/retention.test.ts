@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { buildDelivery, deliver, handled, manualClock, testReceiver } from '../../src/testing/index.ts';
+import { buildDelivery, deliver, manualClock, testReceiver } from '../../src/testing/index.ts';
+import { whenHandled } from '../support/when-handled.ts';
 
 it('a manual clock brings on the removal of events, in a loop that lets each cleaning end', async () => {
   const clock = manualClock();
@@ -8,7 +9,7 @@ it('a manual clock brings on the removal of events, in a loop that lets each cle
   await receiver.start();
   onTestFinished(() => receiver.stop());
   await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1', timestamp: clock.now() }));
-  await handled(receiver, 'trace-1');
+  await whenHandled(receiver, 'trace-1');
   const cleanings = async (count: number): Promise<void> => {
     for (let done = 0; done < count; done += 1) {
       clock.advance('1m');
