@@ -1,7 +1,6 @@
 /** A receiver with the default logger, whose output takes nothing. The results are written to stderr. */
 import { createReceiver } from '../../src/index.ts';
-import { buildDelivery, deliver, testSecret } from '../../src/testing/index.ts';
-import { whenHandled } from '../support/when-handled.ts';
+import { buildDelivery, deliver, handled, testSecret } from '../../src/testing/index.ts';
 
 const receiver = createReceiver({ secrets: testSecret, database: ':memory:' });
 receiver.on('*', { name: 'handler' }, () => {});
@@ -9,7 +8,7 @@ await receiver.start();
 const statuses: number[] = [];
 for (const traceId of ['trace-1', 'trace-2']) {
   statuses.push((await deliver(receiver, buildDelivery('call-ended', { traceId }))).status);
-  await whenHandled(receiver, traceId);
+  await handled(receiver, traceId, { within: '10m' });
 }
 const { events } = await receiver.counts();
 await receiver.stop();

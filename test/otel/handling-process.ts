@@ -2,7 +2,6 @@
  * A receiver in a process of its own, with a real SDK. Its one argument is a JSON object with the database, the address of a
  * collector, and whether its handler, which takes one event at a time, never ends. Otherwise that makes a call of its own.
  */
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { trace } from '@opentelemetry/api';
@@ -11,6 +10,7 @@ import { NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trac
 import { createReceiver } from '../../src/index.ts';
 import { instrument } from '../../src/otel/index.ts';
 import { secret } from '../support/deliveries.ts';
+import { patientServer } from '../support/patient-server.ts';
 
 const {
   database,
@@ -38,7 +38,7 @@ receiver.on('*', { name: 'crm', concurrency: 1, timeout: '10m' }, async () => {
   trace.getTracer('app').startSpan('POST crm.example.com').end();
 });
 await receiver.start();
-const server = createServer(receiver.nodeHandler()).listen(0, '127.0.0.1', () => {
+const server = patientServer(receiver.nodeHandler()).listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
   process.stdout.write(`${JSON.stringify({ started: `http://127.0.0.1:${port}` })}\n`);
 });

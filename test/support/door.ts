@@ -3,8 +3,9 @@
  * over loopback, so that each thing is made only once, and none that no test needs.
  */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 /** A server that workers ask, until it is closed. */
 export interface Door {
@@ -19,7 +20,7 @@ export async function openDoor(makers: Readonly<Record<string, () => Promise<str
     const asked = made.get(url) ?? makers[url]?.() ?? Promise.reject(new Error(`There is nothing at ${url}`));
     made.set(url, asked);
     asked.then(
-      (text) => response.end(text),
+      (answer) => response.end(answer),
       (error: unknown) => response.writeHead(500).end(String(error)),
     );
   }).listen(0, '127.0.0.1');
@@ -37,8 +38,9 @@ export async function openDoor(makers: Readonly<Record<string, () => Promise<str
  * @throws Error with the cause, if it could not be made
  */
 export async function askAtDoor(address: string, path: string): Promise<string> {
-  const response = await fetch(`${address}${path}`);
-  const text = await response.text();
-  if (!response.ok) throw new Error(text);
-  return text;
+  // Not `fetch`, which waits no longer than five minutes: a busy machine may take longer to pack the package.
+  const [response] = (await once(get(`${address}${path}`), 'response')) as [IncomingMessage];
+  const answer = await text(response);
+  if (response.statusCode !== 200) throw new Error(answer);
+  return answer;
 }

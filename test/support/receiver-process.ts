@@ -3,11 +3,11 @@
  * lines; the first one with `url` says where it listens.
  */
 import { appendFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CallEvent, createReceiver, type Receiver } from '../../src/index.ts';
 import { secret } from './deliveries.ts';
 import { patientClock } from './patient-clock.ts';
+import { patientServer } from './patient-server.ts';
 import type { ProcessOptions } from './process.ts';
 
 const { database, file, handlers, diesReading } = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions;
@@ -112,7 +112,7 @@ const answers: Readonly<Record<string, () => unknown>> = {
 };
 const take = receiver.nodeHandler();
 // Not Express: loading it takes longer than all that these processes do.
-const server = createServer((request, response) => {
+const server = patientServer((request, response) => {
   const answer = answers[request.url ?? ''];
   if (answer === undefined) take(request, response);
   else void Promise.resolve(answer()).then((given) => response.end(JSON.stringify(given ?? {})));

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import {
   type ClientHttp2Session,
   connect as connectHttp2,
@@ -7,10 +7,11 @@ import {
 } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { patientServer } from './patient-server.ts';
 
 /** Listens on a free port of loopback until the test ends; resolves to the port. */
 export async function listening(listener: RequestListener): Promise<number> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
+  const server = patientServer(listener).listen(0, '127.0.0.1');
   onTestFinished(async () => {
     server.close();
     server.closeAllConnections();

@@ -13,7 +13,7 @@ import {
   testReceiver,
   testSecret,
 } from '../../src/testing/index.ts';
-import { whenHandled } from '../support/when-handled.ts';
+import { whenDue, whenHandled } from '../support/when-handled.ts';
 
 async function started(receiver: Receiver): Promise<Receiver> {
   onTestFinished(() => receiver.stop());
@@ -225,15 +225,12 @@ describe('handled', () => {
   ])(
     'says that a run waits to be tried again: whose, after how many attempts, and why: %s',
     async (_, options, fix) => {
-      const tried = Promise.withResolvers<void>();
       const receiver = testReceiver(options).on('*', { name: 'tell-crm' }, () => {
-        tried.resolve();
         throw new RetryLater('1h', 'the CRM is down');
       });
       await started(receiver);
       await deliver(receiver, buildDelivery('call-ended'));
-      await tried.promise;
-      // Just after the attempt, the run may not be written yet, and the event may still be `new`.
+      await whenDue(receiver, 'trace-call-ended');
       await expect(handled(receiver, 'trace-call-ended', { within: '200ms' })).rejects.toMatchObject({
         code: 'condition_not_met',
         message: expect.stringContaining(
@@ -318,6 +315,7 @@ describe('a manual clock', () => {
     });
     await started(receiver);
     await deliver(receiver, buildDelivery('call-ended', { timestamp: clock.now() }));
+    await whenDue(receiver, 'trace-call-ended');
     await expect(handled(receiver, 'trace-call-ended', { within: '200ms' })).rejects.toThrow(
       'waits to be tried again',
     );

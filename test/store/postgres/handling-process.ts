@@ -2,13 +2,13 @@
  * A receiver on Postgres in a process of its own, with a handler of each order, at the place in its argument. It prints where it
  * listens, and each attempt of a handler. Asked to end, it ends the runs that have begun, and says so.
  */
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createReceiver } from '../../../src/index.ts';
 import { postgres } from '../../../src/store/postgres/index.ts';
 import { secret } from '../../support/deliveries.ts';
 import { patientClock } from '../../support/patient-clock.ts';
+import { patientServer } from '../../support/patient-server.ts';
 import { type Attempt, type Place, orders } from './handling-fleet.ts';
 
 const { connectionString, schema } = JSON.parse(process.argv[2] ?? '') as Place;
@@ -38,7 +38,7 @@ for (const order of orders) {
 }
 await receiver.start();
 
-const server = createServer(receiver.nodeHandler()).listen(0, '127.0.0.1', () => {
+const server = patientServer(receiver.nodeHandler()).listen(0, '127.0.0.1', () => {
   say({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks` });
 });
 
