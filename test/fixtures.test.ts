@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { fixtureFiles, fixtures as filed, largeFixtures } from '../scripts/fixtures.ts';
 import { staleFiles } from '../scripts/generated.ts';
@@ -41,13 +41,20 @@ const schemaOf: Readonly<Record<string, string>> = {
   'callAnalysis.pcaCompleted': 'pca-completed',
 };
 
-function validatorFor(name: string) {
+const schemas = schemaFiles();
+const validators = new Map<string, ValidateFunction>();
+
+function validatorFor(name: string): ValidateFunction {
   const { eventName, body } = readFixture(name).event;
   const wrapped =
     eventName === 'CallHandler.CallTransferred' && body['payload'] !== undefined ? '-wrapped' : '';
-  const text = schemaFiles().get(`${schemaOf[eventName]}${wrapped}.schema.json`);
-  const schema: object = JSON.parse(text ?? 'null');
-  return new Ajv2020({ strict: true, allowUnionTypes: true }).compile(schema);
+  const file = `${schemaOf[eventName]}${wrapped}.schema.json`;
+  const known = validators.get(file);
+  if (known) return known;
+  const schema: object = JSON.parse(schemas.get(file) ?? 'null');
+  const made = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(schema);
+  validators.set(file, made);
+  return made;
 }
 
 const names = Object.keys(fixtures);

@@ -1,4 +1,5 @@
 /** Other work runs between the looks of a search, of which none goes through more events than a delivery can wait for. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { callKey } from '../../../src/store/sqlite/work/call-index.ts';
@@ -96,6 +97,15 @@ test('finds events however far apart they are', async () => {
 /** A receiver whose events wait, with a dead letter and an open run each: every index leads to all of them. */
 async function filled(): Promise<Receiver> {
   const database = temporaryDatabase();
+  writeFileSync(database, await (made ??= filledFile()));
+  return (await started({ database }, () => {})).receiver;
+}
+
+let made: Promise<Buffer> | undefined;
+
+/** Its file, which is made once. */
+async function filledFile(): Promise<Buffer> {
+  const database = temporaryDatabase();
   await (await started({ database }, () => {})).receiver.stop();
   const db = new Database(database);
   const numbers = `with recursive numbers (number) as (
@@ -114,5 +124,5 @@ async function filled(): Promise<Receiver> {
       ${rows(`number, 'gone', 'call-1', 'due', 1, 1`)};
     commit;`);
   db.close();
-  return (await started({ database }, () => {})).receiver;
+  return readFileSync(database);
 }
