@@ -25,6 +25,9 @@ const onlySqlite = [
   'test/operate/{documented-fields,reconcile-answers}.test.ts',
 ];
 
+// These show what the API answers, whose tests run on both: `npm test` leaves them out on Postgres.
+const shown = ['test/operate/page/!(acting|every-view|alert-to-fix|serving).test.ts'];
+
 export default defineConfig({
   test: {
     // They start a Postgres server, unpack a browser and pack the package when the first test asks for it.
@@ -50,10 +53,14 @@ export default defineConfig({
         test: {
           name: 'on Postgres',
           include: flow,
-          exclude: onlySqlite,
+          exclude: [...onlySqlite, ...shown],
           isolate: false,
           provide: { inboxes: 'on Postgres' },
         },
+      },
+      {
+        extends: true,
+        test: { name: 'page', include: shown, isolate: false, provide: { inboxes: 'on Postgres' } },
       },
     ],
     // Tests wait for processes and disks more than they compute: on two cores, three workers take a fifth less time than

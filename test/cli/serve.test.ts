@@ -214,27 +214,30 @@ describe('serve', () => {
 });
 
 describe('a signal', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s ends it with 0 once the handlers have ended',
-    async (signal) => {
-      const cwd = folder({ 'app.mjs': gatedApp });
-      const running = serveProcess(['--app', 'app.mjs'], { cwd });
-      const url = await running.url();
-      expect((await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }))).status).toBe(200);
-      await running.line('"msg":"begun"');
-      running.child.kill(signal);
-      await running.logged('receiver_stopping');
-      await expect(
-        deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret })),
-      ).rejects.toMatchObject({
+  async function endsOnceHandlersHaveEnded(signal: 'SIGTERM' | 'SIGINT'): Promise<void> {
+    const cwd = folder({ 'app.mjs': gatedApp });
+    const running = serveProcess(['--app', 'app.mjs'], { cwd });
+    const url = await running.url();
+    expect((await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }))).status).toBe(200);
+    await running.line('"msg":"begun"');
+    running.child.kill(signal);
+    await running.logged('receiver_stopping');
+    await expect(deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }))).rejects.toMatchObject(
+      {
         code: 'delivery_unsent',
-      });
-      expect(running.stdout).not.toContain('"msg":"ended"');
-      writeFileSync(join(cwd, 'gate'), '');
-      const { code, stdout, stderr } = await running.ended();
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toMatch(/"msg":"ended".*"event":"run_done".*"event":"receiver_stopped"/s);
-    },
+      },
+    );
+    expect(running.stdout).not.toContain('"msg":"ended"');
+    writeFileSync(join(cwd, 'gate'), '');
+    const { code, stdout, stderr } = await running.ended();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/"msg":"ended".*"event":"run_done".*"event":"receiver_stopped"/s);
+  }
+
+  it('SIGTERM ends it with 0 once the handlers have ended', () => endsOnceHandlersHaveEnded('SIGTERM'));
+
+  it('SIGINT ends it with 0 once the handlers have ended', { tags: 'long' }, () =>
+    endsOnceHandlersHaveEnded('SIGINT'),
   );
 
   it('ends it with 1 at once when it is the second one', { tags: 'long' }, async () => {

@@ -81,7 +81,8 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
   for (const method of methods) {
     for (const when of ['before', 'after'] as const) {
       for (const call of method === 'keepAlive' ? [2] : [1, 2, 4]) {
-        test(`when ${method} breaks ${when} its work, at call ${call}`, async () => {
+        const tags = call === 2 && method !== 'keepAlive' ? ['long'] : [];
+        test(`when ${method} breaks ${when} its work, at call ${call}`, { tags }, async () => {
           await goesThrough((name, at) => (name === method && at === call ? when : undefined));
         });
       }

@@ -73,7 +73,7 @@ test('an inbox that a process has open under another name is refused, until that
   expect(await receiver.counts()).toMatchObject({ events: { new: 2 } });
 });
 
-test('nor is anything written to it under another name after a crash', async () => {
+test('nor is anything written to it under another name after a crash', { tags: 'long' }, async () => {
   const database = await crashed();
   const link = `${database}-link`;
   linkSync(database, link);

@@ -46,12 +46,16 @@ describe('the packed package', () => {
     expect(sources).toEqual([]);
   });
 
-  it('has types that accept an app without any other package, and refuse each wrong field', () => {
-    const errors = new TypeChecker().errors(project, { 'right.ts': rightApp, 'wrong.ts': wrongApp });
-    expect(errors.map((line) => line.replace(/: .*/, ''))).toEqual(
-      [4, 5, 6, 7, 8].map((line) => expect.stringMatching(new RegExp(`^wrong\\.ts\\(${line},\\d+\\)$`))),
-    );
-  });
+  it(
+    'has types that accept an app without any other package, and refuse each wrong field',
+    { tags: 'long' },
+    () => {
+      const errors = new TypeChecker().errors(project, { 'right.ts': rightApp, 'wrong.ts': wrongApp });
+      expect(errors.map((line) => line.replace(/: .*/, ''))).toEqual(
+        [4, 5, 6, 7, 8].map((line) => expect.stringMatching(new RegExp(`^wrong\\.ts\\(${line},\\d+\\)$`))),
+      );
+    },
+  );
 
   it("serves the operators' page", { tags: 'long' }, () => {
     const script = `

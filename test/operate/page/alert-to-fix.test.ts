@@ -1,3 +1,4 @@
+// @module-tag long
 /** The walkthrough of docs/operate.md from an alert to the fix, which also makes its pictures, on a smaller scale. */
 import { expect, onTestFinished, test } from 'vitest';
 import { beginDay } from '../../../scripts/screenshots/day.ts';

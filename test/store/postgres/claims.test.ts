@@ -5,7 +5,7 @@ import { type Answer, bodyOf, post, signedHeaders } from '../../support/deliveri
 import { type Attempt, type Order, orders, startedFleet } from './handling-fleet.ts';
 
 /** How many events there are, in twos of a call. `npm run claims` has 100,000. */
-const events = Number(process.env['RINGBACK_TEST_CLAIMS'] ?? 2_000);
+const events = Number(process.env['RINGBACK_TEST_CLAIMS'] ?? 1_000);
 
 test('three processes claim nothing twice, and each order holds', async () => {
   const fleet = await startedFleet(3);

@@ -24,7 +24,10 @@ const claimingProcess = fileURLToPath(new URL('./claiming-process.ts', import.me
 const beginningProcess = fileURLToPath(new URL('./beginning-process.ts', import.meta.url));
 const readingProcess = fileURLToPath(new URL('./reading-process.ts', import.meta.url));
 
-describeStore('in memory', () => ({ make: (clock) => new SqliteStore(':memory:', clock) }));
+// Only the writer differs from that of a file.
+describe('without a file', { tags: 'long' }, () =>
+  describeStore('in memory', () => ({ make: (clock) => new SqliteStore(':memory:', clock) })),
+);
 
 describeStore('a SQLite file', () => {
   let file: string | undefined;

@@ -49,18 +49,22 @@ test('one that starts alone takes over at once what a killed process held', asyn
   expect([logs.of('claims_taken_over').length, handled]).toEqual([1, ['held']]);
 });
 
-test('one that starts while a program reads the file takes over within ten seconds', async () => {
-  const given = options();
-  await (await holding(given)).kill();
-  const reader = new Database(given.database, { readonly: true });
-  onTestFinished(() => void reader.close());
-  reader.prepare('select count(*) from events').get();
-  const one = await another(given);
-  expect(one.handled).toEqual([]);
-  expect(await takenOverAfter(one)).toBeLessThanOrEqual(10_000);
-  await one.logs.until('run_done');
-  expect(one.handled).toEqual(['held']);
-});
+test(
+  'one that starts while a program reads the file takes over within ten seconds',
+  { tags: 'long' },
+  async () => {
+    const given = options();
+    await (await holding(given)).kill();
+    const reader = new Database(given.database, { readonly: true });
+    onTestFinished(() => void reader.close());
+    reader.prepare('select count(*) from events').get();
+    const one = await another(given);
+    expect(one.handled).toEqual([]);
+    expect(await takenOverAfter(one)).toBeLessThanOrEqual(10_000);
+    await one.logs.until('run_done');
+    expect(one.handled).toEqual(['held']);
+  },
+);
 
 test('a suspended process keeps what it holds until it has missed its heartbeats, and loses it then', async () => {
   const given = options();
