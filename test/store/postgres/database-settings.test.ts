@@ -50,6 +50,20 @@ test('a backslash in a string may be an escape: calls are listed all the same', 
   });
 });
 
+test('a database that publishes all tables, as for change data capture, is served as any other', async () => {
+  const { url } = await ownPostgres();
+  await withClient(url, (client) => client.query('create publication everything for all tables'));
+  await expectRetried({ connectionString: url, schema: 'ringback' });
+  // Kept from being truncated, so that rows are deleted.
+  await withClient(url, async (client) => {
+    await client.query('insert into ringback.ended select 0, n, n from generate_series(1, 2000) as n');
+    await client.query('begin; lock table ringback.ended in access share mode');
+    await withClient(url, (other) => other.query('select ringback.clear_ended()'));
+    const { rowCount } = await client.query('select from ringback.ended where process = 0');
+    expect(rowCount).toBe(0);
+  });
+});
+
 const oids = {
   bool: 16,
   bytea: 17,

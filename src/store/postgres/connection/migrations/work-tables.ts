@@ -85,6 +85,8 @@ export const workTables = `
     last    bigint not null check (last - first < 256)
   );
   create index ended_of_process on ringback.ended (process, first);
+  -- It has no key: where all tables are published, as for change data capture, no row could be deleted without this.
+  alter table ringback.ended replica identity full;
 
   -- Events that processes claimed as they recorded them, and still hold: for searches by event or call.
   create view ringback.owned as
