@@ -21,8 +21,10 @@ export const claimFunctions = `
 
   -- Claims waiting events in order of arrival, and never an event before an earlier one of its call, as a query that
   -- skipped locked rows would. Leaves out calls that another process works on, and ends once the bodies have max_bytes.
+  -- Without jit: before Postgres 18, a plan that can't avoid a sequential scan seems so expensive that it is compiled for
+  -- seconds, each time.
   create function ringback.claim_events(claimer bigint, max_events integer, max_bytes bigint) returns setof bigint
-  language plpgsql set enable_seqscan = off as $function$
+  language plpgsql set enable_seqscan = off set jit = off as $function$
   declare
     candidates bigint[];
     free_calls text[];
@@ -74,8 +76,10 @@ export const claimFunctions = `
   -- dead tuples of a delete would stay for as long as some older transaction does. A table that is in use for long, such as
   -- by a backup or by many commits of users, is not waited for, because deliveries queue behind the waiter, and a large one
   -- would keep them out for too long: of those, some rows are deleted. It runs as the owner, who alone may truncate.
+  -- Without jit: for half a second, statements would be compiled while the table is locked.
   create function ringback.clear_ended() returns void
-  language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '20ms' as $function$
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '20ms' set jit = off
+  as $function$
   declare
     max_rows constant integer := 40000;
     found_rows bigint;
