@@ -5,8 +5,9 @@ import { systemClock } from '../../../src/kit/clock.ts';
 import { migrate, migrations } from '../../../src/store/postgres/connection/migrations/index.ts';
 import { Session } from '../../../src/store/postgres/connection/session.ts';
 import type { Statement } from '../../../src/store/postgres/connection/statement.ts';
+import { inboxDatabase } from '../../../src/store/postgres/connection/user-database.ts';
 import { bodyOf } from '../../support/deliveries.ts';
-import { testDatabase } from '../../support/postgres.ts';
+import { testDatabase, withClient } from '../../support/postgres.ts';
 import { deliverUntilTaken, started } from '../../support/receiver.ts';
 
 const next = [...migrations, "alter table ringback.events add column tone text not null default 'calm'"];
@@ -80,6 +81,33 @@ test('a migration has the time that it needs, and so has the wait for that of an
   const long = [...timeouts].filter(([text]) => isLong(text)).map(([, timeout]) => timeout);
   expect(long).toEqual([0, ...next.map(() => 0)]);
   expect(timeouts.get('commit')).toBeGreaterThan(0);
+});
+
+test("what waits as processes start is not ended by the timeouts of the user's role, which the user's own statements have", async () => {
+  const { connectionString, schema } = await testDatabase();
+  const url = new URL(connectionString);
+  url.searchParams.set('options', '-c lock_timeout=1 -c statement_timeout=1h');
+  const session = sessionOn(url.href, schema);
+  const { schema: name } = session.statements;
+  const keys = [`ringback:${name}`, `ringback:${name}:users`].map((key) => `hashtextextended('${key}', 0)`);
+  const timeouts = "current_setting('lock_timeout') || ' ' || current_setting('statement_timeout')";
+  await withClient(connectionString, async (client) => {
+    await client.query(`begin; select ${keys.map((key) => `pg_advisory_xact_lock(${key})`).join()}`);
+    const begun = Promise.all([
+      migrate(session, [...migrations, `create table ringback.noted as select ${timeouts} as timeouts`]),
+      inboxDatabase(session).transaction((tx) => tx.query(`select ${timeouts} as timeouts`)),
+    ]);
+    const bothWait = async () => {
+      const waiting = `select from pg_locks where not granted and locktype = 'advisory'
+        and (classid::bigint << 32 | objid::bigint) in (${keys.join()})`;
+      while ((await client.query(waiting)).rowCount !== 2);
+    };
+    await Promise.race([begun, bothWait()]);
+    await client.query('commit');
+    const [, { rows }] = await begun;
+    expect(rows).toEqual([{ timeouts: '1ms 1h' }]);
+    expect(await session.query('select timeouts from ringback.noted')).toEqual([{ timeouts: '0 0' }]);
+  });
 });
 
 test('a new inbox runs all migrations', async () => {

@@ -26,6 +26,11 @@ export async function oneRow<Row>(
   return row;
 }
 
+/** Ends the timeouts of the user's role for the rest of the transaction. */
+export async function takeTime(transaction: Transaction): Promise<void> {
+  await transaction.query('set local lock_timeout = 0; set local statement_timeout = 0');
+}
+
 /** A transaction whose connection can be given to the user's function. */
 export interface UserTransaction extends Transaction {
   /** From then on the transaction is not repeated after a conflict: only the user knows whether the function may be. */

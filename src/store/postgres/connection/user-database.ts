@@ -3,7 +3,7 @@ import type { AsyncInboxDatabase } from '../../../dispatch/handler.ts';
 import { ringbackError } from '../../../errors/errors.ts';
 import { isThenable } from '../../../kit/values.ts';
 import type { Session } from './session.ts';
-import type { UserTransaction } from './transaction.ts';
+import { type UserTransaction, takeTime } from './transaction.ts';
 
 /** Runs the user's function on the connection of a transaction, which it can use until it has ended. */
 export async function withUserClient<Result>(
@@ -54,7 +54,12 @@ export function inboxDatabase(session: Session): AsyncInboxDatabase<PoolClient> 
       session.write(async (transaction) => {
         const key = `ringback:${session.statements.schema}:users`;
         // Without a timeout: another process may be making an index.
+        await takeTime(transaction);
         await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [key], 0);
+        // The user's statements have those of the role.
+        await transaction.query(
+          'set local lock_timeout to default; set local statement_timeout to default',
+        );
         return withUserClient(transaction, work);
       }),
   };
