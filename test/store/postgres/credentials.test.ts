@@ -1,5 +1,7 @@
 /** What a receiver says when the database refuses its user: neither the user nor the password. */
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
@@ -47,6 +49,29 @@ test('a database that refuses the password is reported with a sentence, without 
   expect(String(refused)).not.toMatch(secrets);
   expect(JSON.stringify(logs.lines)).not.toMatch(secrets);
 });
+
+test.each([`password authentication failed for user "${user}"`, `no such user: ${user}`])(
+  'a pooler that refuses the user is reported without the user: %s',
+  async (message) => {
+    const refusal = Buffer.from(`E    SFATAL\0C08P01\0M${message}\0\0`);
+    refusal.writeUInt32BE(refusal.length - 1, 1);
+    const pooler = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end(refusal));
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void pooler.close());
+    await once(pooler, 'listening');
+    const { port } = pooler.address() as AddressInfo;
+    const { receiver, logs } = receiverOn(`postgres://${user}:${password}@127.0.0.1:${port}/app`);
+    const refused: unknown = await receiver.start().catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      code: 'database_unreachable',
+      message: expect.stringContaining(message.slice(0, 12)),
+    });
+    expect(String(refused)).not.toMatch(secrets);
+    expect(JSON.stringify(logs.lines)).not.toMatch(secrets);
+  },
+);
 
 test('a password that is changed under a running receiver stays out of its log, and it goes on with the next', async () => {
   const { admin, urlWith } = await guarded();

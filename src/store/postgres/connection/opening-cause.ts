@@ -36,8 +36,9 @@ export function toProblem(error: unknown, database: string): RingbackError {
   return ringbackError('database_unreachable', { database, cause, fix });
 }
 
+/** A pooler's refusal has another code than the database's, and may name the user all the same. */
 function openingCause(error: unknown): string {
-  return causes[codeOf(error)] ?? messageOf(error);
+  return causes[codeOf(error)] ?? messageOf(error).replaceAll(/\b(user|role)(?:: \S+| "[^"]*")/g, '$1');
 }
 
 /**
