@@ -90,7 +90,7 @@ describe('the command', () => {
     ],
     [
       ['inbox', 'counts', '--database', 'postgres://me:word@host:x/app'],
-      "should be a file, or a URL such as postgres://db.example.com/app, but is a postgres:// URL that can't be read: its port is no number",
+      "should be a file, or a URL such as postgres://db.example.com/app, but is a postgres:// URL that can't be read: it has several hosts, its port is no number",
     ],
     [
       ['inbox', 'counts', '--database', 'postgres://me:word@host/app?shema=calls'],

@@ -171,10 +171,24 @@ test.each([
   'postgres://user:hush@host/app?shema=calls',
   'postgres://user:hush@host/app?Schema=calls',
   'postgres://user:hush@',
+  'postgres://user:hush@host:5432,standby:5432/app',
+  'postgres://user:hu@/sh@host/app',
 ])('the URL %s is refused, and its credentials are not shown', (database) => {
   const make = () => createReceiver({ secrets: secret, database });
   expect(make).toThrow('a postgres:// URL');
   expect(make).not.toThrow('hush');
+});
+
+test('a URL may name a Unix socket instead of a host', async () => {
+  const receiver = createReceiver({
+    secrets: secret,
+    database: 'postgres://user:hush@/app?host=/no-such-folder&schema=calls',
+    logger: { level: 'silent' },
+  });
+  await expect(receiver.start()).rejects.toMatchObject({
+    code: 'database_unreachable',
+    message: expect.stringMatching(/localhost\/app, schema calls .* ENOENT \/no-such-folder\//),
+  });
 });
 
 test('a database that is not there is reported with a sentence', async () => {

@@ -50,7 +50,8 @@ export function isSchemaName(text: unknown): text is string {
 }
 
 /** The target that a URL such as `postgres://user@host/app?schema=ringback` names, or undefined if it names none. */
-export function readTarget(url: string): PostgresTarget | undefined {
+export function readTarget(text: string): PostgresTarget | undefined {
+  const url = withHost(text);
   if (!isPostgresUrl(url) || !URL.canParse(url)) return undefined;
   const parsed = new URL(url);
   if ([...parsed.searchParams.keys()].some(isMisspelledSchema)) return undefined;
@@ -62,14 +63,20 @@ export function readTarget(url: string): PostgresTarget | undefined {
 }
 
 /** Why a Postgres URL is invalid, without its user, password and host. Undefined for other values. */
-export function wrongTarget(url: unknown): string | undefined {
-  if (typeof url !== 'string' || !isPostgresUrl(url)) return undefined;
+export function wrongTarget(text: unknown): string | undefined {
+  if (typeof text !== 'string' || !isPostgresUrl(text)) return undefined;
+  const url = withHost(text);
   if (!URL.canParse(url))
-    return "a postgres:// URL that can't be read: its port is no number, or a character of the user or the password, such as '#', '/' or '?', is not percent-encoded";
+    return "a postgres:// URL that can't be read: it has several hosts, its port is no number, or a character of the user or the password, such as '#', '/' or '?', is not percent-encoded";
   const misspelled = [...new URL(url).searchParams.keys()].find(isMisspelledSchema);
   return misspelled === undefined
     ? 'a postgres:// URL with a schema that has other characters than lower-case letters, digits and _, begins with pg_, or is too long'
     : `a postgres:// URL with the parameter ${JSON.stringify(misspelled)}, where "${schemaParameter}" is meant`;
+}
+
+/** The usual form for a Unix socket, `postgres://user@/app?host=/socket`, is a URL only with a host, which is not used. */
+function withHost(text: string): string {
+  return text.replace(/@(?=\/[^/@?]*\?(?:.*&)?host=)/, '@localhost');
 }
 
 function isPostgresUrl(text: string): boolean {
