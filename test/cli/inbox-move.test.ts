@@ -149,7 +149,7 @@ describe('ringback inbox move', () => {
     },
   );
 
-  it('continues after being killed, and moves nothing twice', async () => {
+  it('continues after being killed, and moves nothing twice', { tags: 'long' }, async () => {
     const [file, back] = [temporaryDatabase(), temporaryDatabase()];
     const database = await commandsDatabase();
     await filledFile(file);

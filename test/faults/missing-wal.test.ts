@@ -97,7 +97,7 @@ describe('nothing is said', () => {
     expect(await reportsOf(database)).toBe(0);
   });
 
-  test('after a stop', async () => {
+  test('after a stop', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     const process = running(database);
     await accepted(process);

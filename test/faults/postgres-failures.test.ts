@@ -113,7 +113,7 @@ test('of a database, it is down, and has lost its connections', async () => {
   });
 });
 
-test('of a database, it can only be read', async () => {
+test('of a database, it can only be read', { tags: 'long' }, async () => {
   const server = await ownPostgres();
   const turn = (state: string) =>
     withClient(server.url, async (client) => {

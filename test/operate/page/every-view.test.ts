@@ -60,6 +60,7 @@ test('each view shows what is there, without a complaint of the browser, and axe
 // Whichever store it comes from, it looks the same.
 test.skipIf(isOnPostgres)(
   'axe finds nothing in dark and narrow either, and no view is wider than the screen',
+  { tags: 'long' },
   async () => {
     await throughViews(async ({ page, found }) => {
       const wide = page.viewportSize() ?? { width: 0, height: 0 };

@@ -73,30 +73,38 @@ test.each([`password authentication failed for user "${user}"`, `no such user: $
   },
 );
 
-test('a password that is changed under a running receiver stays out of its log, and it goes on with the next', async () => {
-  const { admin, urlWith } = await guarded();
-  const { receiver, logs } = receiverOn(urlWith(password));
-  await receiver.start();
-  await deliverUntilTaken(receiver, bodyOf());
-  const change = async (to: string) => {
-    await admin.query(`alter role ${user} password '${to}'`);
-    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [user]);
-  };
-  await change('another');
-  const body = bodyOf();
-  // The first may still meet a connection that has just been ended.
-  const refusedDelivery = async () => {
-    await deliver(receiver, body);
-    return logs.of('delivery_failed').some(({ cause }) => /password/.test(String(cause)));
-  };
-  await expect.poll(refusedDelivery).toBe(true);
-  const refused: unknown = await receiver.counts().catch((error: unknown) => error);
-  // Whoever looks for work is refused, too.
-  await logs.until('dispatch_failed');
-  await change(password);
-  await deliverUntilTaken(receiver, body);
-  await logs.until('run_done', 2);
-  expect(refused).toMatchObject({ code: 'database_unreachable' });
-  expect(String(refused)).not.toMatch(secrets);
-  expect(JSON.stringify(logs.lines)).not.toMatch(secrets);
-});
+test(
+  'a password that is changed under a running receiver stays out of its log, and it goes on with the next',
+  { tags: 'long' },
+  async () => {
+    const { admin, urlWith } = await guarded();
+    const { receiver, logs } = receiverOn(urlWith(password));
+    await receiver.start();
+    await deliverUntilTaken(receiver, bodyOf());
+    const change = async (to: string) => {
+      await admin.query(`alter role ${user} password '${to}'`);
+      await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [user]);
+    };
+    await change('another');
+    const body = bodyOf();
+    // The first may still meet a connection that has just been ended.
+    const refusedDelivery = async () => {
+      await deliver(receiver, body);
+      return logs.of('delivery_failed').some(({ cause }) => /password/.test(String(cause)));
+    };
+    await expect.poll(refusedDelivery).toBe(true);
+    const refused: unknown = await receiver.counts().catch((error: unknown) => error);
+    // Whoever looks for work is refused, too.
+    await logs.until('dispatch_failed');
+    await change(password);
+    await deliverUntilTaken(receiver, body);
+    await logs.until('run_done', 2);
+    expect(refused).toMatchObject({ code: 'database_unreachable' });
+    expect(String(refused)).not.toMatch(secrets);
+    expect(JSON.stringify(logs.lines)).not.toMatch(secrets);
+  },
+);
+    expect(String(refused)).not.toMatch(secrets);
+    expect(JSON.stringify(logs.lines)).not.toMatch(secrets);
+  },
+);

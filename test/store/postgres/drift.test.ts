@@ -32,7 +32,7 @@ describe('drift in Postgres', () => {
     },
   );
 
-  test('is kept up to the bound of each event, and up to the one of all', async () => {
+  test('is kept up to the bound of each event, and up to the one of all', { tags: 'long' }, async () => {
     const { store } = await openedPostgres();
     const { rows, rowsOfEvent } = driftBounds;
     const ofEvent = (eventName: string, count: number) =>
