@@ -36,7 +36,7 @@ export const receiverPlugin: FastifyPluginCallback<ReceiverPluginOptions> = (app
   const onRequest: onRequestHookHandler = (request, reply) => {
     reply.hijack();
     // Fastify doesn't expose its `trustProxy`, so only the receiver's own setting counts.
-    answer(receiver.take, request.raw, reply.raw, undefined);
+    void answer(receiver.take, request.raw, reply.raw, undefined);
   };
   for (const path of ['/', '/*']) app.all(path, { onRequest }, () => {});
   done();

@@ -20,6 +20,6 @@ export type Middleware = (request: IncomingMessage, response: ServerResponse, ne
 export function middleware(take: Take): Middleware {
   return (request: ExpressRequest, response) => {
     const trusts: unknown = request.app?.get('trust proxy fn');
-    answer(take, request, response, typeof trusts === 'function' ? (trusts as TrustProxy) : undefined);
+    void answer(take, request, response, typeof trusts === 'function' ? (trusts as TrustProxy) : undefined);
   };
 }

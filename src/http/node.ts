@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { closeAfterLingering, hasGone } from '../kit/http-bodies.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
-import type { BodySource, Delivery, LostBytes, Reply, Take } from '../events/model.ts';
+import type { BodySource, Take } from '../events/model.ts';
 
 /** What body parsers and serverless hosts leave on a request. */
 interface ParsedRequest extends IncomingMessage {
@@ -15,62 +15,24 @@ interface ParsedRequest extends IncomingMessage {
  * @example createServer(receiver.nodeHandler()).listen(8080)
  */
 export function nodeHandler(take: Take): (request: IncomingMessage, response: ServerResponse) => void {
-  return (request, response) => answer(take, request, response, undefined);
+  return (request, response) => void answer(take, request, response, undefined);
 }
 
-export function answer(
+/** Takes the delivery that a request brings, and writes the reply. */
+export async function answer(
   take: Take,
   request: IncomingMessage,
   response: ServerResponse,
   appTrustProxy: TrustProxy | undefined,
-): void {
-  void take(deliveryOf(request, response, appTrustProxy)).then((reply) =>
-    writeReply(request, response, reply),
-  );
-}
-
-function deliveryOf(
-  request: ParsedRequest,
-  response: ServerResponse,
-  appTrustProxy: TrustProxy | undefined,
-): Delivery {
-  return {
+): Promise<void> {
+  const { status, headers, body } = await take({
     method: request.method ?? '',
     headers: request.headers,
     body: bodyOf(request, response),
     peerAddress: request.socket.remoteAddress,
     encrypted: 'encrypted' in request.socket,
     appTrustProxy,
-  };
-}
-
-/** If other code has read the body, the raw bytes that it kept are used; without them, the body is lost. */
-function bodyOf(request: ParsedRequest, response: ServerResponse): BodySource {
-  if (request.rawBody instanceof Uint8Array) return { kind: 'bytes', bytes: request.rawBody };
-  if (request.body instanceof Uint8Array) return { kind: 'bytes', bytes: request.body };
-  if (hasBrokenOff(request, response)) return { kind: 'stream', stream: request.destroy() };
-  const found = foundIn(request, response);
-  // A stream with an encoding gives text, from which the signed bytes can't be recovered.
-  const isLost = request.readableDidRead || request.readableEnded || request.readableEncoding !== null;
-  return isLost ? { kind: 'parsed', found } : { kind: 'stream', stream: request, found };
-}
-
-/** Over HTTP/2, an unread body ends when its sender goes away, as if it had been read. */
-function hasBrokenOff(request: IncomingMessage, response: ServerResponse): boolean {
-  return hasGone(response) && !response.headersSent && !request.readableDidRead;
-}
-
-/** Once the app has answered, node:http discards the unread part of the body. */
-function foundIn({ rawBody }: ParsedRequest, { headersSent }: ServerResponse): LostBytes | undefined {
-  if (headersSent) return 'answer';
-  return typeof rawBody === 'string' ? 'text' : undefined;
-}
-
-function writeReply(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, headers, body }: Reply,
-): void {
+  });
   // The sender went away, or the app has answered already.
   if (response.headersSent || hasGone(response)) return;
   response.statusCode = status;
@@ -78,4 +40,20 @@ function writeReply(
   // Without writeHead, node:http adds the length itself and sends head and body in one piece.
   response.end(body);
   closeAfterLingering(request);
+}
+
+/** If other code has read the body, the raw bytes that it kept are used; without them, the body is lost. */
+function bodyOf(request: ParsedRequest, response: ServerResponse): BodySource {
+  const { body, rawBody, readableDidRead, readableEnded, readableEncoding } = request;
+  if (rawBody instanceof Uint8Array) return { kind: 'bytes', bytes: rawBody };
+  if (body instanceof Uint8Array) return { kind: 'bytes', bytes: body };
+  const { headersSent } = response;
+  // Over HTTP/2, an unread body ends when its sender goes away, as if it had been read.
+  if (hasGone(response) && !headersSent && !readableDidRead)
+    return { kind: 'stream', stream: request.destroy() };
+  // Once the app has answered, node:http discards the unread part of the body.
+  const found = headersSent ? 'answer' : typeof rawBody === 'string' ? 'text' : undefined;
+  // A stream with an encoding gives text, from which the signed bytes can't be recovered.
+  const isLost = readableDidRead || readableEnded || readableEncoding !== null;
+  return isLost ? { kind: 'parsed', found } : { kind: 'stream', stream: request, found };
 }
