@@ -144,9 +144,9 @@ export type Fields = Readonly<Record<string, string | number | boolean | readonl
 export class Telemetry {
   readonly logger: Logger;
   readonly #isInboxSharable: boolean;
-  readonly #channels = new Map<LogEvent, Channel>(
+  readonly #channels = Object.fromEntries(
     logEventNames.map((name) => [name, channel(`ringback.${name}`)]),
-  );
+  ) as Record<LogEvent, Channel>;
 
   /** @param isInboxSharable whether other processes can open the inbox, so that lines may suggest a command that does */
   constructor(logger: Logger, isInboxSharable = false) {
@@ -160,7 +160,7 @@ export class Telemetry {
    */
   report(event: LogEvent, fields: Fields | (() => Fields) = {}): void {
     const [level] = logEvents[event];
-    if (!this.#hasSubscribers(event) && !this.logger.isLevelEnabled(level)) return;
+    if (!this.#channels[event].hasSubscribers && !this.logger.isLevelEnabled(level)) return;
     const given = typeof fields === 'function' ? fields() : fields;
     this.log(event, given);
     this.publish(event, given);
@@ -168,7 +168,8 @@ export class Telemetry {
 
   /** Publishes a log event on its diagnostics channel, without a line. */
   publish(event: LogEvent, fields: Fields): void {
-    if (this.#hasSubscribers(event)) this.#channels.get(event)?.publish({ event, ...fields });
+    const channelOfEvent = this.#channels[event];
+    if (channelOfEvent.hasSubscribers) channelOfEvent.publish({ event, ...fields });
   }
 
   /**
@@ -183,9 +184,5 @@ export class Telemetry {
     } catch {
       // The logger is the only place to report an error.
     }
-  }
-
-  #hasSubscribers(event: LogEvent): boolean {
-    return this.#channels.get(event)?.hasSubscribers === true;
   }
 }
