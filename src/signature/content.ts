@@ -1,3 +1,5 @@
+import { createHmac } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { configError } from '../errors/errors.ts';
 import type { Headers, Scheme } from '../events/model.ts';
 import { headerText } from './headers.ts';
@@ -61,15 +63,24 @@ export function withoutUnsignedId(headers: Headers, scheme: Scheme | undefined):
 /** The text of some parts of a template, with the placeholders filled. */
 export function fillParts(parts: readonly string[], values: Values): string {
   let text = '';
-  for (const part of parts) text += fillPart(part, values) ?? '';
+  for (const part of parts) {
+    if (part === '{t}') text += values.t ?? '';
+    else if (part === '{id}') text += values.id ?? '';
+    else if (part === '{timestamp}') text += values.timestamp ?? '';
+    else text += part;
+  }
   return text;
 }
 
-function fillPart(part: string, values: Values): string | undefined {
-  if (part === '{t}') return values.t;
-  if (part === '{id}') return values.id;
-  if (part === '{timestamp}') return values.timestamp;
-  return part;
+/** The HMAC of `before`, the body and `after`. The body is hashed as bytes: decoding and encoding could change it. */
+export function digestOf(
+  hash: Scheme['hash'],
+  key: KeyObject,
+  before: string,
+  body: Uint8Array,
+  after: string,
+): Buffer {
+  return createHmac(hash, key).update(before).update(body).update(after).digest();
 }
 
 /**

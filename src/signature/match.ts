@@ -1,9 +1,8 @@
-import { equalInConstantTime } from '../kit/bytes.ts';
+import { type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Headers, Scheme } from '../events/model.ts';
-import { fillParts } from './content.ts';
+import { digestOf, fillParts } from './content.ts';
 import type { PreparedScheme, Values } from './content.ts';
 import { headerText } from './headers.ts';
-import type { HmacKey } from './hmac.ts';
 import type { PreparedSecret } from './secrets.ts';
 import { readDigests, readSignatures } from './syntax.ts';
 
@@ -29,7 +28,7 @@ export interface Match {
 }
 
 /** The digests already computed for one delivery: several schemes need the same one. */
-export type Digests = Map<HmacKey, Map<string, Buffer>>;
+export type Digests = Map<KeyObject, Map<string, Buffer>>;
 
 /**
  * Finds the secret that signed these bytes in this scheme, or the reason why there is none. Doesn't check the
@@ -79,9 +78,10 @@ function secretThatSigned(
     if (key === undefined) continue;
     const digest =
       digests === undefined
-        ? key.digest(hash, head, bytes, tail)
+        ? digestOf(hash, key, head, bytes, tail)
         : digestOnce(digests, hash, key, head, bytes, tail);
-    if (claimed.some((claim) => equalInConstantTime(claim, digest))) return secret;
+    // All are as long as a digest of this hash.
+    for (const claim of claimed) if (timingSafeEqual(claim, digest)) return secret;
   }
   return undefined;
 }
@@ -90,7 +90,7 @@ function secretThatSigned(
 function digestOnce(
   digests: Digests,
   hash: Scheme['hash'],
-  key: HmacKey,
+  key: KeyObject,
   head: string,
   bytes: Uint8Array,
   tail: string,
@@ -98,7 +98,7 @@ function digestOnce(
   const ofKey = digests.get(key) ?? new Map<string, Buffer>();
   digests.set(key, ofKey);
   const content = JSON.stringify([hash, head, tail]);
-  const digest = ofKey.get(content) ?? key.digest(hash, head, bytes, tail);
+  const digest = ofKey.get(content) ?? digestOf(hash, key, head, bytes, tail);
   ofKey.set(content, digest);
   return digest;
 }

@@ -1,16 +1,16 @@
-import { createHash } from 'node:crypto';
+import { createHash, createSecretKey } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { configError } from '../errors/errors.ts';
 import type { Scheme } from '../events/model.ts';
-import { HmacKey } from './hmac.ts';
 
 const prefix = 'whsec_';
 
-/** A secret's keys and fingerprint. It doesn't contain the secret's text, so logging it by mistake reveals nothing. */
+/** A secret's keys and fingerprint. Neither shows the secret's text, so logging it by mistake reveals nothing. */
 export interface PreparedSecret {
   /** Identifies this secret in logs and metrics. */
   readonly fingerprint: string;
   /** The key of each kind. If the suffix isn't base64, `suffix-base64` is undefined. */
-  readonly keys: Readonly<Record<Scheme['key'], HmacKey | undefined>>;
+  readonly keys: Readonly<Record<Scheme['key'], KeyObject | undefined>>;
 }
 
 /** Which secret an error is about. */
@@ -97,8 +97,8 @@ function prepareSecret(secret: string): PreparedSecret {
 }
 
 /** Makes no key from zero bytes: anybody can sign with an empty key. */
-function keyOf(bytes: Buffer | undefined): HmacKey | undefined {
-  return bytes === undefined || bytes.byteLength === 0 ? undefined : new HmacKey(bytes);
+function keyOf(bytes: Buffer | undefined): KeyObject | undefined {
+  return bytes === undefined || bytes.byteLength === 0 ? undefined : createSecretKey(bytes);
 }
 
 /** Decodes base64 strictly. Node decodes what it can of any text, and a key from half of a secret would be weaker. */

@@ -1,10 +1,10 @@
+import type { KeyObject } from 'node:crypto';
 import { configError } from '../errors/errors.ts';
 import { systemClock } from '../kit/clock.ts';
 import { parseInstant } from '../kit/time.ts';
 import type { Scheme } from '../events/model.ts';
-import { bodyBytes, fillParts, prepareScheme } from './content.ts';
+import { bodyBytes, digestOf, fillParts, prepareScheme } from './content.ts';
 import type { PreparedScheme, Values } from './content.ts';
-import type { HmacKey } from './hmac.ts';
 import { requireKnown } from './known-options.ts';
 import { resolveScheme } from './schemes.ts';
 import type { SchemeName } from './schemes.ts';
@@ -50,7 +50,7 @@ export function sign(body: Uint8Array | string, options: SignOptions): Record<st
   const before = fillParts(prepared.before, values);
   const after = fillParts(prepared.after, values);
   const items = prepareSecrets(options.secrets).map((secret) =>
-    keyFor(secret, scheme).digest(scheme.hash, before, bytes, after).toString(scheme.encoding),
+    digestOf(scheme.hash, keyFor(secret, scheme), before, bytes, after).toString(scheme.encoding),
   );
   return {
     [scheme.header]: writeSignatures({ t: values.t, items }, scheme.syntax),
@@ -59,7 +59,7 @@ export function sign(body: Uint8Array | string, options: SignOptions): Record<st
   };
 }
 
-function keyFor(secret: PreparedSecret, { key: kind }: Scheme): HmacKey {
+function keyFor(secret: PreparedSecret, { key: kind }: Scheme): KeyObject {
   const key = secret.keys[kind];
   if (key !== undefined) return key;
   throw configError('option_invalid', {

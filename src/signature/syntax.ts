@@ -1,10 +1,12 @@
 import type { Scheme } from '../events/model.ts';
-import { digestBytes } from './hmac.ts';
 
 /** Limits far above what two secrets in rotation need, and low enough that reading a hostile header costs little. */
 const maxHeader = 8_192;
 const maxSignatures = 16;
 const maxWords = 2 * maxSignatures;
+
+/** The size of a digest, in bytes. */
+const digestBytes = { sha256: 32, sha512: 64 } as const;
 
 /** The key before each signature, in the syntaxes that have one. */
 const keys = { 'v1=': 'v1=', 't=,v1=': 'v1=', 'sha256=': 'sha256=' } as const;
@@ -27,19 +29,17 @@ export function readSignatures(text: string, syntax: Scheme['syntax']): Signatur
   if (text.length > maxHeader) return undefined;
   const words = separator.test(text) ? text.split(separators, maxWords + 1) : [text];
   if (words.length > maxWords) return undefined;
-  const items = itemsAmong(words, syntax);
+  const items =
+    syntax === 'bare'
+      ? words.filter((word) => word !== '')
+      : syntax === 'v1,'
+        ? words.filter((word, index) => word !== '' && words[index - 1] === 'v1')
+        : valuesOf(keys[syntax], words);
   if (items.length === 0 || items.length > maxSignatures) return undefined;
   if (syntax !== 't=,v1=') return { t: undefined, items };
-  const times = valuesOf('t=', words);
+  const [t, ...others] = new Set(valuesOf('t=', words));
   // With two different times, it would be unclear which one was signed and which one is checked.
-  if (times.some((time) => time !== times[0])) return undefined;
-  return { t: times[0], items };
-}
-
-function itemsAmong(words: readonly string[], syntax: Scheme['syntax']): readonly string[] {
-  if (syntax === 'bare') return words.filter((word) => word !== '');
-  if (syntax === 'v1,') return words.filter((word, index) => word !== '' && words[index - 1] === 'v1');
-  return valuesOf(keys[syntax], words);
+  return others.length > 0 ? undefined : { t, items };
 }
 
 function valuesOf(key: string, words: readonly string[]): readonly string[] {
@@ -59,29 +59,20 @@ export function writeSignatures({ t, items }: Signatures, syntax: Scheme['syntax
 /** Decodes items as digests, leaving out those that aren't one. Upper-case hex and missing padding are accepted. */
 export function readDigests(
   items: readonly string[],
-  scheme: Pick<Scheme, 'encoding' | 'hash'>,
+  { encoding, hash }: Pick<Scheme, 'encoding' | 'hash'>,
 ): readonly Buffer[] {
+  const size = digestBytes[hash];
   const digests: Buffer[] = [];
   for (const item of items) {
-    const digest = readDigest(item, scheme);
-    if (digest !== undefined) digests.push(digest);
+    const digest = Buffer.from(item, encoding);
+    if (digest.byteLength !== size) continue;
+    // Node skips what is not of the encoding: without this check, many texts would decode to the same signature.
+    if (encoding === 'hex' ? item.length === 2 * size : isBase64Of(digest, item)) digests.push(digest);
   }
   return digests;
 }
 
-function readDigest(item: string, scheme: Pick<Scheme, 'encoding' | 'hash'>): Buffer | undefined {
-  const size = digestBytes[scheme.hash];
-  if (scheme.encoding === 'hex') {
-    if (item.length !== size * 2) return undefined;
-    const digest = Buffer.from(item, 'hex');
-    return digest.byteLength === size ? digest : undefined;
-  }
-  if (item.length < Math.ceil((size * 4) / 3)) return undefined;
-  const digest = Buffer.from(item, 'base64');
-  // Node skips characters that aren't base64: without this check, many texts would decode to the same signature.
-  return digest.byteLength === size && isSpelling(item, digest.toString('base64')) ? digest : undefined;
-}
-
-function isSpelling(item: string, base64: string): boolean {
+function isBase64Of(digest: Buffer, item: string): boolean {
+  const base64 = digest.toString('base64');
   return item === base64 || item === base64.replace(/=+$/, '');
 }

@@ -1,14 +1,14 @@
-import { createHmac } from 'node:crypto';
+import { type KeyObject, createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import type { HmacKey } from '../../src/signature/hmac.ts';
+import { digestOf } from '../../src/signature/content.ts';
 import { fingerprint, prepareSecrets } from '../../src/signature/secrets.ts';
 import { one, two, untyped } from './helpers.ts';
 
 /** Compares a key with bytes through their digests, because a key doesn't give out its bytes. */
-function isKeyOf(key: HmacKey | undefined, bytes: Buffer): boolean {
+function isKeyOf(key: KeyObject | undefined, bytes: Buffer): boolean {
   const expected = createHmac('sha256', bytes).update('content').digest();
-  return key?.digest('sha256', '', Buffer.from('content'), '').equals(expected) ?? false;
+  return key !== undefined && digestOf('sha256', key, '', Buffer.from('content'), '').equals(expected);
 }
 
 describe('prepareSecrets', () => {
