@@ -3,22 +3,21 @@ import type { Delivery } from '../events/model.ts';
 
 /** Checks method, media type, encoding and declared length before the body is read. */
 export function accept({ method, headers }: Delivery, maxBytes: number): void {
+  const { 'content-type': type, 'content-encoding': encoding, 'content-length': length = 0 } = headers;
   if (method !== 'POST') throw new Refusal('method', 'method_not_post');
-  if (!isJson(headers['content-type'])) throw refusal('media_type', 'media_type_not_json');
+  if (type !== undefined && !isJson(String(type))) throw refusal('media_type', 'media_type_not_json');
   // The signature covers the bytes that the platform sends, which are not compressed.
-  if (isEncoded(headers['content-encoding'])) throw refusal('media_type', 'content_encoded');
-  if (Number(headers['content-length'] ?? 0) > maxBytes)
-    throw refusal('too_large', 'declared_length', { limit: maxBytes });
+  if (encoding !== undefined && isEncoded(String(encoding))) throw refusal('media_type', 'content_encoded');
+  if (Number(length) > maxBytes) throw refusal('too_large', 'declared_length', { limit: maxBytes });
 }
 
 /**
- * A missing or empty media type is accepted: verifying and reading will show what the bytes are. If the header came
- * twice, for example once from the subscription's own headers, node:http gives the first value, and a Request both, as
- * a list.
+ * An empty media type is accepted like a missing one: verifying and reading will show what the bytes are. If the header
+ * came twice, for example once from the subscription's own headers, node:http gives the first value, and a Request
+ * both, as a list.
  */
-function isJson(value: Delivery['headers'][string]): boolean {
-  if (value === undefined || value === 'application/json') return true;
-  const mediaType = String(value).split(/[;,]/, 1)[0]?.trim().toLowerCase() ?? '';
+function isJson(type: string): boolean {
+  const mediaType = type.split(/[;,]/, 1)[0]?.trim().toLowerCase() ?? '';
   return (
     mediaType === '' ||
     mediaType === 'application/json' ||
@@ -28,7 +27,6 @@ function isJson(value: Delivery['headers'][string]): boolean {
 }
 
 /** An empty list means no coding, like a missing header (RFC 9110, 5.6.1). */
-function isEncoded(value: Delivery['headers'][string]): boolean {
-  const codings = String(value ?? '').split(',');
-  return codings.some((coding) => !['', 'identity'].includes(coding.trim().toLowerCase()));
+function isEncoded(encoding: string): boolean {
+  return encoding.split(',').some((coding) => !['', 'identity'].includes(coding.trim().toLowerCase()));
 }

@@ -27,23 +27,23 @@ const minPause = 1_000;
  * proof are accepted (`signature/proofs.ts`). The scheme of the latest new event is tried first.
  */
 export class AcceptedSchemes {
+  /** In the order in which they are tried. */
+  accepted: readonly PreparedScheme[];
+  /**
+   * The scheme that is pinned in the store, as far as this process knows, or that was set as an option. A new event in
+   * another one has to be pinned.
+   */
+  stored: Scheme | undefined;
   readonly #parts: AcceptedSchemesParts;
-  #accepted: readonly PreparedScheme[];
   /** The scheme whose proof is required; undefined while none is pinned. */
   #pinned: Scheme | undefined;
-  /** The scheme that is pinned in the store, as far as this process knows. */
-  #stored: Scheme | undefined;
   #isPinning = false;
   #readAt = -Infinity;
 
   constructor(parts: AcceptedSchemesParts) {
     this.#parts = parts;
-    this.#accepted = parts.schemes;
-  }
-
-  /** In the order in which they are tried. */
-  get accepted(): readonly PreparedScheme[] {
-    return this.#accepted;
+    this.accepted = parts.schemes;
+    this.stored = parts.isSchemeGiven ? parts.schemes[0]?.scheme : undefined;
   }
 
   /** The scheme whose proof counts; undefined while every known one is accepted. */
@@ -77,7 +77,7 @@ export class AcceptedSchemes {
    * @param scheme undefined for an unsigned subscription
    */
   async pin(scheme: Scheme | undefined): Promise<void> {
-    if (scheme === undefined || scheme === this.#stored || this.#parts.isSchemeGiven) return;
+    if (scheme === undefined || scheme === this.stored || this.#parts.isSchemeGiven) return;
     // One write for a burst of first events. If another proof was pinned while this event was being recorded, the event
     // stays valid but doesn't change the pin.
     if (this.#isPinning || (this.#pinned && !isSameProof(this.#pinned, scheme))) return;
@@ -95,7 +95,7 @@ export class AcceptedSchemes {
     const { store, telemetry, clock } = this.#parts;
     this.#isPinning = true;
     try {
-      const instead = this.#stored && describeScheme(this.#stored);
+      const instead = this.stored && describeScheme(this.stored);
       const pinning = store.pinScheme(describeScheme(scheme), instead);
       const pinned = await recordedInTime(clock, pinning);
       this.#learn(pinned);
@@ -114,28 +114,28 @@ export class AcceptedSchemes {
     this.#readAt = clock.elapsed();
     const pinned = await store.pinnedScheme();
     // If this process has pinned a scheme that is not in the store yet, keep it.
-    if (pinned !== undefined || this.#stored !== undefined) this.#learn(pinned);
+    if (pinned !== undefined || this.stored !== undefined) this.#learn(pinned);
   }
 
   /** Reads the pin again, unless it was read a moment ago. Resolves to whether it has changed. */
   async isPinChanged(): Promise<boolean> {
     const { clock } = this.#parts;
     if (clock.elapsed() - this.#readAt < minPause) return false;
-    const before = this.#stored;
+    const before = this.stored;
     // If the store can't be read in time, the known pin stays in force.
     await recordedInTime(clock, this.readPin()).catch(() => {});
-    return this.#stored !== before;
+    return this.stored !== before;
   }
 
   #learn(pinned: string | undefined): void {
-    this.#stored = pinned === undefined ? undefined : resolveScheme(pinned as SchemeName, 'signature');
-    this.#use(this.#stored);
+    this.stored = pinned === undefined ? undefined : resolveScheme(pinned as SchemeName, 'signature');
+    this.#use(this.stored);
   }
 
   /** From now on accepts only schemes with this one's proof; any known scheme if it is undefined. */
   #use(scheme: Scheme | undefined): void {
     if (scheme === this.#pinned) return;
     this.#pinned = scheme;
-    this.#accepted = scheme ? schemesWithProofOf(scheme) : this.#parts.schemes;
+    this.accepted = scheme ? schemesWithProofOf(scheme) : this.#parts.schemes;
   }
 }

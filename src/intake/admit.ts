@@ -10,15 +10,18 @@ export interface Admission {
   /** The receiver's own setting. If undefined, the Express app's setting applies. */
   readonly trustProxy: TrustProxy | undefined;
   readonly hosts: readonly string[] | undefined;
-  /** The subscription's own headers. */
-  readonly headers: RequiredHeaders;
+  /** The subscription's own headers, if it has any. */
+  readonly headers: RequiredHeaders | undefined;
 }
 
-/** Checks HTTPS, host and the subscription's headers. Forwarded headers count only from a trusted peer. */
+/**
+ * Checks HTTPS, host and the subscription's headers. Forwarded headers count only from a trusted peer. Plain HTTP is for
+ * development on loopback, where the host may be anything, such as an IP address.
+ */
 export function admit(delivery: Delivery, admission: Admission): void {
   if (admission.isHttpsRequired && !delivery.encrypted) requireHttps(delivery, admission);
-  requireHost(delivery, admission);
-  const header = admission.headers.firstWrongIn(delivery.headers);
+  if (admission.isHttpsRequired || admission.hosts) requireHost(delivery, admission);
+  const header = admission.headers?.firstWrongIn(delivery.headers);
   if (header !== undefined) throw refusal('not_authentic', 'header_missing', { header });
 }
 
@@ -48,15 +51,14 @@ function notHttps(peer: string | undefined, saidByProxy: readonly string[] | und
 
 function requireHost(delivery: Delivery, admission: Admission): void {
   const { headers } = delivery;
-  const { hosts, isHttpsRequired } = admission;
+  const { hosts } = admission;
   const said = headers[':authority'] ?? headers['host'];
   const host = hostName(passedOnHost(delivery, admission) ?? listOf(said)[0] ?? '') ?? '';
   if (hosts) {
     if (!hosts.includes(host)) throw refusal('host_not_allowed', 'host_not_listed');
     return;
   }
-  // Plain HTTP is for development on loopback, where the host may be an IP address.
-  if (isHttpsRequired && isAddressLiteral(host)) throw refusal('host_not_allowed', 'host_is_address');
+  if (isAddressLiteral(host)) throw refusal('host_not_allowed', 'host_is_address');
 }
 
 /** The host that the sender asked for, as a trusted proxy reports it; undefined without such a proxy. */

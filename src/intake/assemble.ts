@@ -89,7 +89,10 @@ export async function assemble(
   }
   const { stream, found } = body;
   const declared = Number(headers['content-length']);
-  if (declared > 0 && declared <= smallBody && !isReadAlong(stream)) {
+  // Other code, such as a request logger, is already reading the body. `collect` then reads it so that both get the
+  // bytes. Code that begins to listen later gets nothing.
+  const isReadAlong = stream.readableFlowing === true || stream.listenerCount('readable') > 0;
+  if (declared > 0 && declared <= smallBody && !isReadAlong) {
     stream.on('error', ignore);
     // A small body mostly arrives with its head. The parser calls us at the end of the head, and by the next microtask
     // it has parsed the rest of what the socket had.
@@ -98,26 +101,15 @@ export async function assemble(
     // would hide the cause.
     if (stream.readableDidRead || stream.readableEncoding !== null)
       throw refusal('body_already_parsed', 'body_already_parsed', found);
-    if (stream.readableLength === declared && !stream.destroyed) return readArrived(stream, inflight);
+    if (stream.readableLength === declared && !stream.destroyed) {
+      const bytes = stream.read() as Uint8Array;
+      inflight.grow(bytes.byteLength);
+      // Read to the end of the stream, or the connection would take no further request.
+      stream.resume();
+      return bytes;
+    }
   }
   return collect(stream, limits, inflight, clock);
-}
-
-/**
- * Whether other code, such as a request logger, is already reading the body. `collect` then reads it so that both get
- * the bytes. Code that begins to listen later gets nothing.
- */
-function isReadAlong(stream: Readable): boolean {
-  return stream.readableFlowing === true || stream.listenerCount('readable') > 0;
-}
-
-/** Reads a body that has arrived completely, which needs no listeners and no timer. */
-function readArrived(stream: Readable, inflight: InflightBody): Uint8Array {
-  const bytes = stream.read() as Uint8Array;
-  inflight.grow(bytes.byteLength);
-  // Read to the end of the stream, or the connection would take no further request.
-  stream.resume();
-  return bytes;
 }
 
 const ignore = () => {};
@@ -134,10 +126,11 @@ function collect(
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const body = new ArrivingBytes(limits.body, inflight);
+    let finish = ignore;
 
     const stop = () => {
       cancelTimer();
-      inflight.displace = undefined;
+      finish();
       stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
       stream.off('readable', readOn);
       // After a refusal the rest is read and dropped, or the sender would never see the answer.
@@ -170,7 +163,7 @@ function collect(
     );
 
     if (stream.destroyed) return onBroken();
-    inflight.displace = refuse;
+    finish = inflight.waitFor(refuse);
     stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
     // While other code listens for `readable`, the stream doesn't flow. Reading it here as well gives both the bytes.
     if (stream.listenerCount('readable') > 0) stream.on('readable', readOn);

@@ -49,7 +49,8 @@ export class Authenticator {
   authenticate(bytes: Uint8Array, headers: Headers): Authenticity | Promise<Authenticity> {
     const { secrets } = this.#parts;
     if (!secrets) return { secret: undefined, scheme: undefined };
-    const first = secrets.isStale ? undefined : this.#verify(bytes, headers, secrets.current());
+    const trusted = secrets.trusted();
+    const first = trusted && this.#verify(bytes, headers, trusted);
     return first?.ok ? first : this.#authenticateRenewed(bytes, headers, secrets, first);
   }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../kit/clock.ts';
 import { Refusal } from '../errors/refusals.ts';
 import { Pool } from '../kit/churn.ts';
+import type { Delivery } from '../events/model.ts';
 import { uncountedBytes } from '../receiver/options.ts';
 
 /** How many bytes may be in flight. */
@@ -9,6 +10,13 @@ export interface InflightLimits {
   readonly inflight: number;
   /** Bytes of one body. */
   readonly body: number;
+}
+
+export interface InflightParts {
+  readonly limits: InflightLimits;
+  readonly clock: Clock;
+  /** Names the sender of a delivery. Called only when bytes of its body count, which is rare. */
+  readonly senderOf: (delivery: Delivery) => string;
 }
 
 /** A sender with at least one counted body. */
@@ -29,23 +37,23 @@ interface Sender {
  * bodies at once from one address.
  */
 export class InflightBodies {
-  readonly #limits: InflightLimits;
-  readonly #clock: Clock;
+  readonly #parts: InflightParts;
   readonly #senders = new Map<string, Sender>();
   #counted = 0;
-  readonly #unanswered = new Pool<InflightBody>();
+  /** How many deliveries have not been answered. */
+  #unanswered = 0;
+  /** @internal The bodies that are waited for: most arrive at once. */
+  readonly unfinished = new Pool<InflightBody>();
   #onDrained: (() => void)[] = [];
 
-  constructor(limits: InflightLimits, clock: Clock) {
-    this.#limits = limits;
-    this.#clock = clock;
+  constructor(parts: InflightParts) {
+    this.#parts = parts;
   }
 
-  /** Begins a body. `sender` is called only when bytes of the body count, which is rare. */
-  begin(sender: () => string): InflightBody {
-    const body = new InflightBody(this, sender, this.#clock.elapsed());
-    body.leave = this.#unanswered.add(body);
-    return body;
+  /** Begins the body of a delivery. */
+  begin(delivery: Delivery): InflightBody {
+    this.#unanswered += 1;
+    return new InflightBody(this, delivery, this.#parts.clock.elapsed());
   }
 
   /**
@@ -53,19 +61,19 @@ export class InflightBodies {
    * refused: otherwise anybody could delay a stop by `limits.bodyTimeout`.
    */
   async drained(timeout: number): Promise<void> {
-    if (this.#unanswered.size === 0) return;
+    if (this.#unanswered === 0) return;
     const refuse = (): void => {
-      for (const body of this.#unanswered.items) body.displace?.(new Refusal('unavailable', 'not_open'));
+      for (const body of this.unfinished.items) body.displace?.(new Refusal('unavailable', 'not_open'));
     };
     // A timeout of 0 uses no timer: a manual clock may never be advanced again.
-    const cancel = timeout > 0 ? this.#clock.after(timeout, refuse) : refuse();
+    const cancel = timeout > 0 ? this.#parts.clock.after(timeout, refuse) : refuse();
     await new Promise<void>((resolve) => this.#onDrained.push(resolve));
     cancel?.();
   }
 
   /** @internal @throws Refusal `unavailable` when there is no room, and none can be made for this body */
   count(body: InflightBody, bytes: number): void {
-    const sender = (body.sender ??= this.#senderNamed(body.senderName()));
+    const sender = (body.sender ??= this.#senderNamed(this.#parts.senderOf(body.delivery)));
     sender.bodies.add(body);
     if (!this.#makeRoom(body, sender, bytes)) throw new Refusal('unavailable', 'inflight_full');
     body.counted += bytes;
@@ -73,18 +81,16 @@ export class InflightBodies {
     this.#counted += bytes;
   }
 
-  /** @internal */
+  /** Ends a body: its delivery has been answered. */
   end(body: InflightBody): void {
-    this.#uncount(body);
-    body.leave?.();
-    if (this.#unanswered.size === 0) for (const resolve of this.#onDrained.splice(0)) resolve();
+    if (body.sender) this.#uncount(body, body.sender);
+    this.#unanswered -= 1;
+    if (this.#unanswered === 0) for (const resolve of this.#onDrained.splice(0)) resolve();
   }
 
-  #uncount(body: InflightBody): void {
-    const { sender, counted } = body;
-    if (!sender) return;
-    this.#counted -= counted;
-    sender.counted -= counted;
+  #uncount(body: InflightBody, sender: Sender): void {
+    this.#counted -= body.counted;
+    sender.counted -= body.counted;
     body.counted = 0;
     body.sender = undefined;
     sender.bodies.delete(body);
@@ -99,10 +105,10 @@ export class InflightBodies {
 
   /** False when this body is the slowest itself, or no body is unfinished. */
   #makeRoom(body: InflightBody, sender: Sender, bytes: number): boolean {
-    while (this.#counted + bytes > this.#limits.inflight) {
+    while (this.#counted + bytes > this.#parts.limits.inflight) {
       const slowest = this.#slowestOf(this.#yielding(sender, bytes));
-      if (slowest === undefined || slowest === body) return false;
-      this.#uncount(slowest);
+      if (slowest?.sender === undefined || slowest === body) return false;
+      this.#uncount(slowest, slowest.sender);
       slowest.displace?.(new Refusal('unavailable', 'displaced'));
     }
     return true;
@@ -110,7 +116,7 @@ export class InflightBodies {
 
   /** The senders whose bodies may be refused to make room for a body of this sender. */
   #yielding(sender: Sender, bytes: number): readonly Sender[] {
-    const { inflight, body } = this.#limits;
+    const { inflight, body } = this.#parts.limits;
     // At least one body, or many addresses with a little each would leave too small a share for a large body.
     const share = Math.max(inflight / this.#senders.size, body);
     if (sender.counted + bytes > share) return [sender];
@@ -120,7 +126,7 @@ export class InflightBodies {
   }
 
   #slowestOf(senders: readonly Sender[]): InflightBody | undefined {
-    const now = this.#clock.elapsed();
+    const now = this.#parts.clock.elapsed();
     let slowest: InflightBody | undefined;
     let least = Infinity;
     for (const { bodies } of senders) {
@@ -136,20 +142,19 @@ export class InflightBodies {
 /** The bytes that one delivery holds until it is answered. */
 export class InflightBody {
   readonly #bodies: InflightBodies;
+  readonly delivery: Delivery;
   readonly #begunAt: number;
   #received = 0;
-  readonly senderName: () => string;
+  /** Set once its bytes count. */
   sender: Sender | undefined;
   /** How many of its bytes are counted. */
   counted = 0;
-  /** Takes it out of the unanswered ones. */
-  leave: (() => void) | undefined;
   /** Refuses the body to make room for another. Set only while the body is unfinished. */
   displace: ((refusal: Refusal) => void) | undefined;
 
-  constructor(bodies: InflightBodies, senderName: () => string, begunAt: number) {
+  constructor(bodies: InflightBodies, delivery: Delivery, begunAt: number) {
     this.#bodies = bodies;
-    this.senderName = senderName;
+    this.delivery = delivery;
     this.#begunAt = begunAt;
   }
 
@@ -164,9 +169,14 @@ export class InflightBody {
     if (more > 0) this.#bodies.count(this, more);
   }
 
-  /** Call it when the delivery has been answered. */
-  release(): void {
-    this.#bodies.end(this);
+  /** Waits for the rest of the body: `refuse` may be called until the returned function is. */
+  waitFor(refuse: (refusal: Refusal) => void): () => void {
+    this.displace = refuse;
+    const leave = this.#bodies.unfinished.add(this);
+    return () => {
+      this.displace = undefined;
+      leave();
+    };
   }
 
   /** The mean speed since the body began, in bytes per millisecond. */

@@ -14,7 +14,7 @@ import type { AcceptedSchemes } from './accepted-schemes.ts';
 import { type Admission, admit, senderOf } from './admit.ts';
 import { type BodyLimits, assemble } from './assemble.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
-import type { Authenticator, Authenticity } from './authenticate.ts';
+import type { Authenticator } from './authenticate.ts';
 import { InflightBodies, type InflightBody, type InflightLimits } from './inflight-bodies.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { RefusalLog } from './refusal-log.ts';
@@ -35,8 +35,6 @@ export interface IntakeParts {
   readonly activity: Activity;
   readonly tracing: Tracing;
   readonly clock: Clock;
-  /** Whether deliveries are taken. `unstarted`: `start` was never called. `closed`: starting, stopping or stopped. */
-  readonly intakeState: () => 'open' | 'closed' | 'unstarted';
   /** Called when recording a delivery has failed or was given up. */
   readonly onNotRecorded: () => void;
 }
@@ -62,6 +60,8 @@ const reportedAs = {
 
 /** Takes a delivery through the stages, from the socket to the answer. Refusals of the stages are caught only here. */
 export class Intake {
+  /** Whether deliveries are taken. `unstarted`: `start` was never called. `closed`: starting, stopping or stopped. */
+  state: 'unstarted' | 'open' | 'closed' = 'unstarted';
   readonly #parts: IntakeParts;
   readonly #bodies: InflightBodies;
   readonly #rotation: RotationWatch;
@@ -72,7 +72,9 @@ export class Intake {
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
-    this.#bodies = new InflightBodies(parts.limits, parts.clock);
+    const { limits, clock, admission } = parts;
+    const senderOfDelivery = (delivery: Delivery) => senderOf(delivery, admission.trustProxy);
+    this.#bodies = new InflightBodies({ limits, clock, senderOf: senderOfDelivery });
     this.#share = new EventLoopShare(parts.clock, share);
     this.#refusals = new RefusalLog(parts.telemetry, parts.clock);
     this.#rotation = new RotationWatch(parts.telemetry, () => parts.schemes.pinned);
@@ -84,8 +86,8 @@ export class Intake {
   }
 
   /** Takes a delivery and resolves to the answer. Never rejects. */
-  async take(delivery: Delivery): Promise<Reply> {
-    const inflight = this.#bodies.begin(() => senderOf(delivery, this.#parts.admission.trustProxy));
+  readonly take = async (delivery: Delivery): Promise<Reply> => {
+    const inflight = this.#bodies.begin(delivery);
     const { activity, tracing, clock } = this.#parts;
     const begunAt = clock.elapsed();
     try {
@@ -96,15 +98,16 @@ export class Intake {
           )
         : await this.#throughStages(delivery, inflight);
       activity.answered(status, clock.elapsed() - begunAt);
-      return replyRecorded(status, traceId);
+      // Success is always 200: the platform doesn't document which other statuses count as delivered.
+      return { status: 200, headers: json, body: JSON.stringify({ status, traceId }) };
     } catch (problem) {
       const code = problem instanceof Refusal ? problem.code : 'unavailable';
       activity.answered(`refused:${code}`, clock.elapsed() - begunAt);
       return this.#refuse(problem);
     } finally {
-      inflight.release();
+      this.#bodies.end(inflight);
     }
-  }
+  };
 
   /** Resolves when every delivery has been answered. Bodies unfinished after `timeout` milliseconds are refused. */
   drained(timeout: number): Promise<void> {
@@ -117,9 +120,12 @@ export class Intake {
   }
 
   async #throughStages(delivery: Delivery, inflight: InflightBody): Promise<Recorded> {
-    const { limits, admission, schemes, decoder, recorder, store, telemetry, clock } = this.#parts;
+    const { limits, admission, authenticator, schemes, decoder, recorder, store, telemetry, clock } =
+      this.#parts;
     const receivedAt = clock.now();
-    this.#requireOpen();
+    // The fix is for those who have forgotten `start`.
+    if (this.state === 'unstarted') throw refusal('unavailable', 'not_open');
+    if (this.state === 'closed') throw new Refusal('unavailable', 'not_open');
     accept(delivery, limits.body);
     admit(delivery, admission);
     const bytes = await assemble(delivery, limits, inflight, clock);
@@ -130,44 +136,35 @@ export class Intake {
     // Checked before verifying, which in an overload would take the time that the answers need, but after reading the
     // body: leaving it unread might cost the connection.
     if (store.isOverloaded?.()) throw overloaded;
-    const authenticity = await this.#authenticate(bytes, delivery, receivedAt);
-    const headers = withoutUnsignedId(delivery.headers, authenticity.scheme);
+    const authenticated = authenticator.authenticate(bytes, delivery.headers);
+    const { scheme, secret } =
+      authenticated instanceof Promise
+        ? await authenticated.catch((problem: unknown) =>
+            this.#refuseUnauthenticated(problem, bytes, delivery.headers, receivedAt),
+          )
+        : authenticated;
+    const isIdSigned = signsId(scheme);
+    const headers = isIdSigned ? withoutUnsignedId(delivery.headers, scheme) : delivery.headers;
     const read = readBytes(decoder, { body: bytes, headers, receivedAt });
     // Awaited only for a large body: a small one is recorded in the same turn as the check for overload.
     const reading = read instanceof Promise ? await read : read;
     if (reading.ok && reading.traceIdDiffers)
       telemetry.report('trace_id_differs', { traceId: reading.event.traceId });
-    const received = { bytes, headers, receivedAt, isIdSigned: signsId(authenticity.scheme) };
+    const received = { bytes, headers, receivedAt, isIdSigned };
     const recorded = await recorder.record(reading, received);
     this.#rotation.verified();
     const reason = reading.ok ? undefined : reading.reason;
     const { status, traceId, quarantineId } = recorded;
-    telemetry.report(reportedAs[status], { traceId, secret: authenticity.secret, reason, quarantineId });
-    // Waits for a write only if the event's scheme is not the pinned one.
-    if (reading.ok && status === 'accepted') await schemes.pin(authenticity.scheme);
+    telemetry.report(reportedAs[status], { traceId, secret, reason, quarantineId });
+    if (status === 'accepted' && scheme !== schemes.stored) await schemes.pin(scheme);
     return recorded;
   }
 
-  #requireOpen(): void {
-    const state = this.#parts.intakeState();
-    if (state === 'unstarted') throw refusal('unavailable', 'not_open');
-    if (state === 'closed') throw new Refusal('unavailable', 'not_open');
-  }
-
-  /** Authenticates a delivery. An unauthenticated one is kept in quarantine and refused. */
-  #authenticate(
-    bytes: Uint8Array,
-    { headers }: Delivery,
-    receivedAt: number,
-  ): Authenticity | Promise<Authenticity> {
-    const authenticity = this.#parts.authenticator.authenticate(bytes, headers);
-    if (!(authenticity instanceof Promise)) return authenticity;
-    return authenticity.catch((problem: unknown) =>
-      this.#refuseUnauthenticated(problem, bytes, headers, receivedAt),
-    );
-  }
-
-  /** @throws the problem; a refusal, with its number in quarantine if the delivery was kept */
+  /**
+   * Keeps an unauthenticated delivery in quarantine.
+   *
+   * @throws the problem; a refusal, with its number in quarantine if the delivery was kept
+   */
   async #refuseUnauthenticated(
     problem: unknown,
     bytes: Uint8Array,
@@ -205,11 +202,6 @@ export class Intake {
 }
 
 const json = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' } as const;
-
-/** Success is always 200: the platform doesn't document which other statuses count as delivered. */
-function replyRecorded(status: Recorded['status'], traceId: string): Reply {
-  return { status: 200, headers: json, body: JSON.stringify({ status, traceId }) };
-}
 
 /** The sender gets the code and never the reason: a forger could learn from that. */
 function replyRefused(code: RefusalCode): Reply {

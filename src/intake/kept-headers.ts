@@ -16,7 +16,10 @@ export class KeptHeaders {
   /** Those of a delivery's headers that are kept. */
   of(headers: Headers): Headers {
     const kept: Record<string, Headers[string]> = {};
-    for (const name of Object.keys(headers)) if (this.#isKept(name)) kept[name] = headers[name];
+    for (const name of Object.keys(headers)) {
+      const isOfUse = platformsOwn.test(name) || this.#signatureHeaders.includes(name);
+      if (isOfUse && !this.#credentials.has(name)) kept[name] = headers[name];
+    }
     return kept;
   }
 
@@ -25,10 +28,5 @@ export class KeptHeaders {
     return Object.keys(headers).some(
       (name) => name.includes('signature') || this.#signatureHeaders.includes(name),
     );
-  }
-
-  #isKept(name: string): boolean {
-    const isOfUse = platformsOwn.test(name) || this.#signatureHeaders.includes(name);
-    return isOfUse && !this.#credentials.has(name);
   }
 }

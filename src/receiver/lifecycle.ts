@@ -37,7 +37,6 @@ export class Lifecycle {
     this.#options = options;
     this.#shortDurations = shortDurations;
     this.parts = wire(options, {
-      intakeState: () => (this.#isOpen ? 'open' : this.#state === 'created' ? 'unstarted' : 'closed'),
       requireStarted: this.requireStarted,
       onReplaced: () => void this.#endWork(),
     });
@@ -81,7 +80,7 @@ export class Lifecycle {
   async start(): Promise<void> {
     if (this.#state === 'starting' || this.#state === 'started') throw configError('receiver_started');
     if (this.#state !== 'created') throw configError('receiver_stopped');
-    this.#state = 'starting';
+    this.#enter('starting');
     this.#starting = this.#open();
     await this.#starting;
   }
@@ -105,6 +104,11 @@ export class Lifecycle {
     return database;
   }
 
+  #enter(state: State): void {
+    this.#state = state;
+    this.parts.intake.state = this.#isOpen ? 'open' : 'closed';
+  }
+
   async #open(): Promise<void> {
     const { authenticator, dispatcher, retention, history, events } = this.parts;
     if (!this.#isInboxOpen) await this.openInbox();
@@ -116,7 +120,7 @@ export class Lifecycle {
       await this.#close();
       throw error;
     }
-    this.#state = 'started';
+    this.#enter('started');
     retention.start();
     history.start();
     void events.bulk.resume();
@@ -126,6 +130,7 @@ export class Lifecycle {
   /** Ends all work once the database was replaced: it could not be stored, and would be done again after the restart. */
   async #endWork(): Promise<void> {
     this.#isDatabaseReplaced = true;
+    this.#enter(this.#state);
     const { dispatcher, drift, duplicates, history, alerts, retention, health, events, reconciliation } =
       this.parts;
     health.stop();
@@ -154,7 +159,7 @@ export class Lifecycle {
   }
 
   async #drain(timeout: number): Promise<void> {
-    this.#state = 'stopping';
+    this.#enter('stopping');
     const { telemetry, intake, dispatcher, drift, duplicates, retention, health, changes, history, alerts } =
       this.parts;
     telemetry.report('receiver_stopping');
@@ -180,7 +185,7 @@ export class Lifecycle {
 
   /** Makes a later `start` fail: a signal to stop that comes while the app is set up must not be lost. */
   async #closeUnstarted(): Promise<void> {
-    this.#state = 'stopped';
+    this.#enter('stopped');
     // What was released from quarantine has been compared with its documentation.
     if (this.#isInboxOpen) await this.parts.drift.stop();
     if (this.#isInboxOpen || this.#isDatabaseOffered) await this.#close();
@@ -191,9 +196,9 @@ export class Lifecycle {
     await this.parts.events.bulk.close();
     this.#isInboxOpen = false;
     // After a failed start, or without one, nothing may use the receiver while the store closes.
-    if (this.#state !== 'stopping') this.#state = 'stopped';
+    if (this.#state !== 'stopping') this.#enter('stopped');
     await this.parts.store.close();
-    this.#state = 'stopped';
+    this.#enter('stopped');
   }
 
   #reportStart(): void {

@@ -113,6 +113,8 @@ export class Receiver<Transaction = UserDatabase> {
     this.audit = audit;
     this.history = history;
     this.alerts = alerts;
+    this.take = this.#parts.intake.take;
+    this.fetch = fetchHandler(this.take);
   }
 
   /**
@@ -229,7 +231,7 @@ export class Receiver<Transaction = UserDatabase> {
    * const peer = { peerAddress: undefined, encrypted: true, appTrustProxy: undefined };
    * const reply = await receiver.take({ method: 'POST', headers, body, ...peer });
    */
-  readonly take = (delivery: Delivery): Promise<Reply> => this.#parts.intake.take(delivery);
+  readonly take: (delivery: Delivery) => Promise<Reply>;
 
   /**
    * The receiver as middleware of Express 4 or 5; mount it before any body parser.
@@ -260,9 +262,7 @@ export class Receiver<Transaction = UserDatabase> {
    * @example const response = await receiver.fetch(request);
    * @example const response = await receiver.fetch(request, { peerAddress: socket.remoteAddress, encrypted: false });
    */
-  readonly fetch: (request: Request, connection?: FetchConnection) => Promise<Response> = fetchHandler(
-    this.take,
-  );
+  readonly fetch: (request: Request, connection?: FetchConnection) => Promise<Response>;
 
   /**
    * The operators' API: the inbox over HTTP, as JSON. `authorize` is called for every request. `GET /openapi.json`

@@ -39,7 +39,6 @@ import { Telemetry } from './telemetry.ts';
 
 /** What the parts need from the receiver's lifecycle. */
 export interface LifecycleHooks {
-  readonly intakeState: IntakeParts['intakeState'];
   /** @throws RingbackError unless the inbox is open */
   readonly requireStarted: (method: string) => void;
   /** Ends all work: the store can't be written any more. */
@@ -162,7 +161,7 @@ function buildAuthentication({ options, asked: store, telemetry }: Common): Auth
 }
 
 function buildIntake(
-  { options, hooks, store, telemetry, activity, tracing }: Common,
+  { options, store, telemetry, activity, tracing }: Common,
   { authenticator, schemes }: Authentication,
   dispatcher: Dispatcher,
   duplicates: DuplicateLedger,
@@ -178,13 +177,13 @@ function buildIntake(
   const unauthenticated = new UnauthenticatedDeliveries({ ...keeping, clock });
   const recorder = new Recorder({ ...keeping, dispatcher, duplicates, tracing });
   const { required, trustProxy, hosts } = https;
-  const admission = { isHttpsRequired: required, trustProxy, hosts, headers: new RequiredHeaders(headers) };
-  const { intakeState } = hooks;
+  const ownHeaders = headers.size > 0 ? new RequiredHeaders(headers) : undefined;
+  const admission = { isHttpsRequired: required, trustProxy, hosts, headers: ownHeaders };
   // A decoder of its own: a large body that arrives must not wait behind one that is read for a handler.
   const decoder = new BodyDecoder(limits);
   const stages = { limits, admission, authenticator, schemes, decoder, unauthenticated, recorder };
   const shared = { store, telemetry, activity, tracing, clock };
-  return new Intake({ ...stages, ...shared, intakeState, onNotRecorded });
+  return new Intake({ ...stages, ...shared, onNotRecorded });
 }
 
 function buildAlerts(

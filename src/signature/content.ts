@@ -45,16 +45,15 @@ const platformHeaders = { idHeader: 'x-webhook-traceid', timestampHeader: 'x-web
 const standardHeaders = { idHeader: 'webhook-id', timestampHeader: 'webhook-timestamp' };
 
 /** Whether the signature covers the id in the header. The scheme is undefined for an unsigned subscription. */
-export function signsId(scheme: Scheme | undefined): boolean {
+export function signsId(scheme: Scheme | undefined): scheme is Scheme {
   return scheme?.content.includes('{id}') ?? false;
 }
 
 /**
- * The headers of a delivery that verified in this scheme. If the scheme signs the id, an unsigned id in another header
- * is left out: anybody who holds a delivery could put another event's id there.
+ * The headers of a delivery that verified in a scheme that signs the id. An unsigned id in another header is left out:
+ * anybody who holds a delivery could put another event's id there.
  */
-export function withoutUnsignedId(headers: Headers, scheme: Scheme | undefined): Headers {
-  if (scheme === undefined || !signsId(scheme)) return headers;
+export function withoutUnsignedId(headers: Headers, scheme: Scheme): Headers {
   const { idHeader } = prepareScheme(scheme);
   const { [platformHeaders.idHeader]: _, [standardHeaders.idHeader]: __, ...others } = headers;
   return { ...others, [idHeader]: headerText(headers, idHeader) };

@@ -58,9 +58,10 @@ export class SecretSource {
     if (this.#ask) await this.#load(this.#ask);
   }
 
-  /** Whether the function must be called again before a delivery is verified. */
-  get isStale(): boolean {
-    return this.#ask !== undefined && this.#clock.elapsed() - this.#settledAt >= trustedFor;
+  /** The secrets to verify a delivery with; undefined if the function must be called again before. */
+  trusted(): readonly PreparedSecret[] | undefined {
+    if (this.#ask && this.#clock.elapsed() - this.#settledAt >= trustedFor) return undefined;
+    return this.#ask ? this.current() : this.#secrets;
   }
 
   /** Calls the function again. Resolves to its secrets, or to the last known ones if it fails or is too slow. */

@@ -131,9 +131,10 @@ export async function readKept(
   { headers: kept, body, receivedAt }: KeptDelivery,
   scheme: Scheme | undefined,
 ) {
-  const headers = withoutUnsignedId(kept, scheme);
+  const isIdSigned = signsId(scheme);
+  const headers = isIdSigned ? withoutUnsignedId(kept, scheme) : kept;
   const reading = await readBytes(decoder, { body, headers, receivedAt });
   if (!reading.ok) return reading;
   const { ok, event, digest } = reading;
-  return { ok, event, record: recordOf(event, digest, { headers, body, receivedAt }, signsId(scheme)) };
+  return { ok, event, record: recordOf(event, digest, { headers, body, receivedAt }, isIdSigned) };
 }
