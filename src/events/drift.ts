@@ -1,6 +1,6 @@
 import type { CallEvent } from './model.ts';
 import { isRecord } from './decoding.ts';
-import { type KnownShape, jsonTypeOf, knownShapeOf } from './known-shape.ts';
+import { type KnownShape, knownShapeOf } from './known-shape.ts';
 import { type KnownEventName, isKnownEventName } from './names.ts';
 import { idAliasesOfKnown } from './read-payload.ts';
 import { organizationIdNames } from './read-event.ts';
@@ -29,77 +29,68 @@ const maxValues = 10_000;
 const plainName = /^[A-Za-z_]\w{0,63}$/;
 const plainEventName = /^[A-Za-z][\w.:/-]{0,99}$/;
 
+/** How a body is compared in one pass. */
+interface Comparison {
+  readonly eventName: KnownEventName;
+  /** Names of fields, from the outermost; null for the items of an array. A path is built only for a difference. */
+  readonly path: (string | null)[];
+  /** How many values have been compared. */
+  values: number;
+  /** By kind and path. Undefined until something is found: most events are as documented. */
+  found: Map<string, Drift> | undefined;
+}
+
+const nothingFound: readonly Drift[] = [];
+
 /** All differences in an event, each once. The contents of unknown fields are not examined. */
 export function driftOf({ eventName, body }: CallEvent): readonly Drift[] {
   if (!isKnownEventName(eventName)) {
     const name = plainEventName.test(eventName) ? eventName : '*';
     return [{ eventName: name, path: '', kind: 'unknown_event' }];
   }
-  const comparison = new Comparison(eventName);
-  comparison.fields(body, shapesOf(eventName)[isRecord(body['payload']) ? 'wrapped' : 'flat']);
-  return comparison.found;
+  const { wrapped, flat } = bodyShapes.get(eventName) ?? makeShapes(eventName);
+  const comparison: Comparison = { eventName, path: [], values: 0, found: undefined };
+  compare(comparison, body, isRecord(body['payload']) ? wrapped : flat);
+  return comparison.found ? [...comparison.found.values()] : nothingFound;
 }
 
-const nothingFound: readonly Drift[] = [];
-
-/** Compares a body in one pass. The path of a field is built only if a difference is found there. */
-class Comparison {
-  readonly #eventName: KnownEventName;
-  /** Undefined until something is found: most events are as documented. */
-  #found: Map<string, Drift> | undefined;
-  /** Names of fields, from the outermost; null for the items of an array. */
-  readonly #path: (string | null)[] = [];
-  #values = 0;
-
-  constructor(eventName: KnownEventName) {
-    this.#eventName = eventName;
-  }
-
-  get found(): readonly Drift[] {
-    return this.#found ? [...this.#found.values()] : nothingFound;
-  }
-
-  fields(fields: Readonly<Record<string, unknown>>, shape: KnownShape): void {
-    for (const name of Object.keys(fields)) {
-      if (this.#hasSeenEnough()) return;
+function compare(comparison: Comparison, value: unknown, shape: KnownShape): void {
+  const { path } = comparison;
+  const type = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
+  if (shape.types.size > 0 && !shape.types.has(type)) return find(comparison, 'type_changed');
+  if (typeof value === 'string') {
+    if (shape.values.size > 0 && !shape.values.has(value)) find(comparison, 'unknown_value');
+  } else if (Array.isArray(value)) {
+    if (shape.items) compareItems(comparison, value, shape.items);
+  } else if (isRecord(value)) {
+    for (const name of Object.keys(value)) {
+      comparison.values += 1;
+      if (comparison.values > maxValues) return;
       const known = shape.fields.get(name);
-      this.#path.push(name);
-      if (known) this.#compare(fields[name], known);
-      else this.#find('unknown_field');
-      this.#path.pop();
+      path.push(name);
+      if (known) compare(comparison, value[name], known);
+      else find(comparison, 'unknown_field');
+      path.pop();
     }
   }
+}
 
-  #compare(value: unknown, shape: KnownShape): void {
-    if (shape.types.size > 0 && !shape.types.has(jsonTypeOf(value))) return this.#find('type_changed');
-    if (typeof value === 'string') {
-      if (shape.values.size > 0 && !shape.values.has(value)) this.#find('unknown_value');
-    } else if (Array.isArray(value)) this.#compareItems(value, shape);
-    else if (isRecord(value)) this.fields(value, shape);
+function compareItems(comparison: Comparison, items: readonly unknown[], shape: KnownShape): void {
+  comparison.path.push(null);
+  for (const item of items) {
+    comparison.values += 1;
+    if (comparison.values > maxValues) break;
+    compare(comparison, item, shape);
   }
+  comparison.path.pop();
+}
 
-  #compareItems(items: readonly unknown[], shape: KnownShape): void {
-    if (!shape.items) return;
-    this.#path.push(null);
-    for (const item of items) {
-      if (this.#hasSeenEnough()) break;
-      this.#compare(item, shape.items);
-    }
-    this.#path.pop();
-  }
-
-  /** Counts one more value. */
-  #hasSeenEnough(): boolean {
-    this.#values += 1;
-    return this.#values > maxValues;
-  }
-
-  #find(kind: DriftKind): void {
-    this.#found ??= new Map();
-    if (this.#found.size >= maxFindings) return;
-    const path = pathOf(this.#path);
-    this.#found.set(`${kind} ${path}`, { eventName: this.#eventName, path, kind });
-  }
+function find(comparison: Comparison, kind: DriftKind): void {
+  comparison.found ??= new Map();
+  if (comparison.found.size >= maxFindings) return;
+  const { eventName } = comparison;
+  const path = pathOf(comparison.path);
+  comparison.found.set(`${kind} ${path}`, { eventName, path, kind });
 }
 
 function pathOf(names: readonly (string | null)[]): string {
@@ -116,14 +107,8 @@ interface BodyShapes {
   readonly flat: KnownShape;
 }
 
-const shapes = new Map<KnownEventName, BodyShapes>();
-
-/** Made when the first event of this name comes. */
-function shapesOf(eventName: KnownEventName): BodyShapes {
-  const made = shapes.get(eventName) ?? makeShapes(eventName);
-  shapes.set(eventName, made);
-  return made;
-}
+/** Made when the first event of a name comes. */
+const bodyShapes = new Map<KnownEventName, BodyShapes>();
 
 /** A flat event has the payload's fields next to the envelope's. Alternative names of ids are known too. */
 function makeShapes(eventName: KnownEventName): BodyShapes {
@@ -133,10 +118,12 @@ function makeShapes(eventName: KnownEventName): BodyShapes {
   const organization = body.fields.get('organizationId') ?? nothingKnown;
   const inPayload = organizationIdNames.map((name) => [name, organization] as const);
   const noPayload: KnownShape = { ...nothingKnown, types: new Set(['object', 'null']) };
-  return {
+  const made = {
     wrapped: withFields(body, [['payload', withFields(payload, inPayload)]]),
     flat: withFields(payload, [...body.fields, ['payload', noPayload]]),
   };
+  bodyShapes.set(eventName, made);
+  return made;
 }
 
 const nothingKnown: KnownShape = {

@@ -2,12 +2,10 @@
 import { z } from 'zod';
 import { isRecord } from './decoding.ts';
 
-export type JsonType = 'string' | 'number' | 'boolean' | 'object' | 'array' | 'null';
-
 /** What is known about a value. */
 export interface KnownShape {
-  /** Empty if any type is allowed. */
-  readonly types: ReadonlySet<JsonType>;
+  /** Types as JSON has them: those of `typeof`, `array` and `null`. Empty if any type is allowed. */
+  readonly types: ReadonlySet<string>;
   /** The documented values of an enumeration. */
   readonly values: ReadonlySet<string>;
   /** The documented fields of an object. */
@@ -19,12 +17,6 @@ export interface KnownShape {
 /** The shape of the values that a schema accepts. */
 export function knownShapeOf(schema: z.ZodType): KnownShape {
   return shapeOf(z.toJSONSchema(schema, { io: 'input' }));
-}
-
-/** The type of a value, as JSON has it. */
-export function jsonTypeOf(value: unknown): JsonType {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : (typeof value as JsonType);
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -48,9 +40,9 @@ function shapeOf(json: Json): KnownShape {
   };
 }
 
-function typesOf({ type }: Json): JsonType[] {
+function typesOf({ type }: Json): string[] {
   const types = (Array.isArray(type) ? type : [type]).filter((name) => typeof name === 'string');
-  return types.map((name) => (name === 'integer' ? 'number' : name)) as JsonType[];
+  return types.map((name) => (name === 'integer' ? 'number' : name));
 }
 
 function listOf(value: unknown): readonly unknown[] {
