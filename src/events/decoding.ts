@@ -42,10 +42,11 @@ export class BodyDecoder {
  * @example decodeBody(Buffer.from('{"call_id":1234567890123456789}')) // value.call_id is '1234567890123456789'
  */
 export function decodeBody(bytes: Uint8Array, limits = unlimited): Decoded {
-  const text = decodeText(bytes);
-  if (text === undefined) return notUtf8;
+  let text: string | undefined;
   try {
-    return decodedOf(valueOf(text, limits));
+    text = utf8.decode(bytes);
+    const value = valueOf(text, limits);
+    return isRecord(value) ? { ok: true, value } : notAnObject;
   } catch (error) {
     return undecodedOf(error, text);
   }
@@ -57,9 +58,8 @@ export function decodeBody(bytes: Uint8Array, limits = unlimited): Decoded {
  * @example exactJsonIn('[1234567890123456789]', unlimited) // ['1234567890123456789']
  */
 export function exactJsonIn(json: string | Uint8Array, limits: JsonLimits): unknown {
-  const text = typeof json === 'string' ? json : decodeText(json);
   try {
-    return text === undefined ? undefined : valueOf(text, limits);
+    return valueOf(typeof json === 'string' ? json : utf8.decode(json), limits);
   } catch {
     return undefined;
   }
@@ -72,15 +72,16 @@ function valueOf(text: string, limits: JsonLimits): unknown {
 /** Decodes a large body part by part, each in its own turn, so that the process can do other work in between. */
 async function decodeInParts(bytes: Uint8Array, limits: JsonLimits): Promise<Decoded> {
   await turn();
-  const text = decodeText(bytes);
-  if (text === undefined) return notUtf8;
+  let text: string | undefined;
   try {
+    text = utf8.decode(bytes);
     const reader = new JsonReader(text, limits);
     do await turn();
     while (!reader.readPart());
     // Whatever uses the value next, such as recording the body, copies as much again.
     await turn();
-    return decodedOf(reader.value);
+    const { value } = reader;
+    return isRecord(value) ? { ok: true, value } : notAnObject;
   } catch (error) {
     return undecodedOf(error, text);
   }
@@ -88,13 +89,11 @@ async function decodeInParts(bytes: Uint8Array, limits: JsonLimits): Promise<Dec
 
 /** For tests and commands: a body that exhausts their memory doesn't end the app. */
 export const unlimited: JsonLimits = { values: Infinity, fields: Infinity, depth: Infinity };
-const notUtf8: Decoded = { ok: false, reason: 'not_utf8' };
+const notAnObject: Decoded = { ok: false, reason: 'not_an_object' };
 
-function decodedOf(value: unknown): Decoded {
-  return isRecord(value) ? { ok: true, value } : { ok: false, reason: 'not_an_object' };
-}
-
-function undecodedOf(error: unknown, text: string): Decoded {
+/** @param text undefined if the bytes could not be decoded as UTF-8 */
+function undecodedOf(error: unknown, text: string | undefined): Decoded {
+  if (text === undefined) return { ok: false, reason: 'not_utf8' };
   if (error instanceof TooComplex) return { ok: false, reason: 'too_complex' };
   return { ok: false, reason: text.trim() === '' ? 'empty' : 'not_json' };
 }
@@ -109,15 +108,17 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-function decodeText(bytes: Uint8Array): string | undefined {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return undefined;
-  }
+/**
+ * A copy of an object without a field `__proto__`: JSON may have one, and code that copies it by assignment would
+ * change an object's prototype.
+ */
+export function copyOf(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const copy = { ...fields };
+  if (Object.hasOwn(copy, '__proto__')) delete copy['__proto__'];
+  return copy;
 }
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** An integer of 16 digits or more where a JSON value can begin. A match inside a string costs only time. */
 const mayHoldBigInteger = /(?:^|[[:,\s])-?\d{16}/;

@@ -3,7 +3,7 @@
  * seconds and gigabytes. So it is given only the part that the schema describes.
  */
 import type { z } from 'zod';
-import { isRecord } from './decoding.ts';
+import { copyOf, isRecord } from './decoding.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -40,16 +40,6 @@ function withParsed(value: unknown, parsed: unknown): unknown {
 export function assignParsed(own: Fields, parsed: Readonly<Fields>): Fields {
   for (const [name, value] of Object.entries(parsed)) own[name] = withParsed(own[name], value);
   return own;
-}
-
-/**
- * A copy of an object without a field `__proto__`: JSON may have one, and code that copies it by assignment would
- * change an object's prototype.
- */
-export function copyOf(fields: Readonly<Fields>): Fields {
-  const copy = { ...fields };
-  if (Object.hasOwn(copy, '__proto__')) delete copy['__proto__'];
-  return copy;
 }
 
 function isLarge(list: readonly unknown[]): boolean {

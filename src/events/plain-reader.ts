@@ -1,6 +1,6 @@
 /**
- * Readers of values that are valid and that the schema doesn't convert: nearly all that the platform sends. A reader is
- * made from the schema once, and is many times cheaper than the schema's own parser, which reads the rest.
+ * Reads values that are valid and that the schema doesn't convert: nearly all that the platform sends. That is many
+ * times cheaper than the schema's own parser, which reads the rest.
  */
 import type { z } from 'zod';
 import { isRecord } from './decoding.ts';
@@ -9,108 +9,103 @@ import { defOf, maxItems } from './documented-part.ts';
 /** Returned for a value that only the schema's own parser can convert, or find the fault of. */
 export const unusual = Symbol('unusual');
 
-/** Returns a copy of a value that its schema accepts without converting anything; for any other value, `unusual`. */
-export type PlainReader = (value: unknown) => unknown;
-
-/** A reader of an object's schema that makes no copy. It changes the object, which must be the caller's own. */
-export function ownReaderOf(schema: z.core.$ZodType): PlainReader {
-  const def = defOf(schema);
-  return def.type === 'object' && !def.checks?.length ? objectReader(def, (own) => own) : neverPlain;
+/** What a schema accepts. A value of a kind that is not listed is unusual. */
+export interface PlainShape {
+  readonly isOptional?: boolean;
+  readonly text?: readonly TextCheck[];
+  readonly takesNumbers?: boolean;
+  readonly items?: PlainShape;
+  readonly fields?: readonly (readonly [name: string, shape: PlainShape])[];
+  /** Called to see whether they change the value. */
+  readonly transforms: readonly ((value: unknown) => unknown)[];
 }
 
-/** A reader of a schema. It knows the kinds of schema that describe events; for others, every value is unusual. */
-export function plainReaderOf(schema: z.core.$ZodType): PlainReader {
-  const def = defOf(schema);
-  // A check may refuse a value of the right kind.
-  if (def.type !== 'string' && def.checks?.length) return neverPlain;
-  if (def.type === 'string') return textReader(def);
-  if (def.type === 'number') return (value) => (Number.isFinite(value) ? value : unusual);
-  if (def.type === 'nullable') return plainReaderOf(def.innerType);
-  if (def.type === 'optional') return optionalReader(plainReaderOf(def.innerType));
-  if (def.type === 'union') return firstOf(def.options.map(plainReaderOf));
-  if (def.type === 'array') return listReader(plainReaderOf(def.element));
-  if (def.type === 'object') return objectReader(def, (value) => ({ ...value }));
-  if (def.type === 'pipe') return untransformed(plainReaderOf(def.in), def.out);
-  return neverPlain;
-}
-
-const neverPlain: PlainReader = () => unusual;
-
-function textReader({ checks = [] }: z.core.$ZodStringDef): PlainReader {
-  const passes = checks.map(({ _zod }) => checkOf(_zod.def));
-  return (value) => (typeof value === 'string' && passes.every((pass) => pass(value)) ? value : unusual);
-}
-
+/** For a check of another kind, all three are undefined, and no text passes. */
 type TextCheck = Partial<
   Pick<z.core.$ZodCheckRegexDef, 'pattern'> &
     Pick<z.core.$ZodCheckMaxLengthDef, 'maximum'> &
     Pick<z.core.$ZodCustomDef<string>, 'fn'>
 >;
 
-/** For a check of another kind, every text is unusual. */
-function checkOf(def: z.core.$ZodCheckDef): (text: string) => boolean {
-  const { pattern, maximum, fn } = def as TextCheck;
-  if (maximum !== undefined) return (text) => text.length <= maximum;
-  return (text) => pattern?.test(text) ?? fn?.(text) === true;
+const nothing: PlainShape = { transforms: [] };
+
+/** Knows the kinds of schema that describe events; for others, every value is unusual. */
+export function plainShapeOf(schema: z.core.$ZodType): PlainShape {
+  const def = defOf(schema);
+  if (def.type === 'string') return { ...nothing, text: (def.checks ?? []).map(({ _zod }) => _zod.def) };
+  // A check may refuse a value of the right kind.
+  if (def.checks?.length) return nothing;
+  if (def.type === 'number') return { ...nothing, takesNumbers: true };
+  if (def.type === 'nullable') return plainShapeOf(def.innerType);
+  if (def.type === 'optional') return { ...plainShapeOf(def.innerType), isOptional: true };
+  if (def.type === 'union') return eitherOf(def.options.map(plainShapeOf));
+  if (def.type === 'array') return { ...nothing, items: plainShapeOf(def.element) };
+  if (def.type === 'object') return shapeOfObject(def);
+  return def.type === 'pipe' ? transformed(plainShapeOf(def.in), def.out) : nothing;
 }
 
-function optionalReader(read: PlainReader): PlainReader {
-  return (value) => (value === undefined ? undefined : read(value));
+/** Only texts and numbers are read as alternatives: which of several objects a value is would have to be found out. */
+function eitherOf(shapes: readonly PlainShape[]): PlainShape {
+  const areSimple = shapes.every(
+    ({ text, takesNumbers, transforms }) => (text ?? takesNumbers) && transforms.length === 0,
+  );
+  return areSimple ? (Object.assign({}, ...shapes) as PlainShape) : nothing;
 }
 
-function firstOf(readers: readonly PlainReader[]): PlainReader {
-  return (value) => {
-    for (const read of readers) {
-      const plain = read(value);
-      if (plain !== unusual) return plain;
-    }
-    return unusual;
-  };
-}
-
-function listReader(readItem: PlainReader): PlainReader {
-  return (value) => {
-    if (!Array.isArray(value) || value.length > maxItems) return unusual;
-    const items: unknown[] = [];
-    for (const item of value) {
-      const plain = readItem(item);
-      if (plain === unusual) return unusual;
-      items.push(plain);
-    }
-    return items;
-  };
-}
-
-type Fields = Record<string, unknown>;
-
-function objectReader(
-  { shape, catchall }: z.core.$ZodObjectDef,
-  copyOf: (value: Readonly<Fields>) => Fields,
-): PlainReader {
+function shapeOfObject({ shape, catchall }: z.core.$ZodObjectDef): PlainShape {
   // Only objects that keep unknown fields as they are can be read here.
-  if (!catchall || defOf(catchall).type !== 'unknown') return neverPlain;
-  const fields = Object.entries(shape).map(([name, schema]) => [name, plainReaderOf(schema)] as const);
-  return (value) => {
-    if (!isRecord(value) || Object.hasOwn(value, '__proto__')) return unusual;
-    const copy = copyOf(value);
-    for (const [name, read] of fields) {
-      const field = copy[name];
-      const plain = read(field);
-      if (plain === unusual) return unusual;
-      if (plain !== field) copy[name] = plain;
-    }
-    return copy;
-  };
+  if (!catchall || defOf(catchall).type !== 'unknown') return nothing;
+  return { ...nothing, fields: Object.entries(shape).map(([name, field]) => [name, plainShapeOf(field)]) };
 }
 
-/** A reader of a schema with a transformation, which it calls to see whether it changes the value. */
-function untransformed(read: PlainReader, out: z.core.$ZodType): PlainReader {
+function transformed(shape: PlainShape, out: z.core.$ZodType): PlainShape {
   const def = defOf(out);
-  if (def.type !== 'transform') return neverPlain;
-  return (value) => {
-    const plain = read(value);
-    return plain !== unusual && def.transform(plain, { value: plain, issues: [] }) === plain
-      ? plain
-      : unusual;
-  };
+  if (def.type !== 'transform') return nothing;
+  const transform = (value: unknown) => def.transform(value, { value, issues: [] });
+  return { ...shape, transforms: [...shape.transforms, transform] };
+}
+
+/** A copy of a value that its schema accepts without converting anything; for any other value, `unusual`. */
+export function readPlain(shape: PlainShape, value: unknown): unknown {
+  if (value === undefined) return shape.isOptional ? undefined : unusual;
+  let plain: unknown = value;
+  if (typeof value === 'string') plain = passes(value, shape.text) ? value : unusual;
+  else if (typeof value === 'number') plain = shape.takesNumbers && Number.isFinite(value) ? value : unusual;
+  else if (Array.isArray(value)) plain = readPlainItems(shape, value);
+  else plain = isRecord(value) ? readPlainFields(shape, { ...value }) : unusual;
+  if (plain === unusual) return unusual;
+  for (const transform of shape.transforms) if (transform(plain) !== plain) return unusual;
+  return plain;
+}
+
+function passes(text: string, checks: PlainShape['text']): boolean {
+  if (!checks) return false;
+  for (const { pattern, maximum, fn } of checks) {
+    const isPassed = maximum === undefined ? (pattern?.test(text) ?? fn?.(text)) : text.length <= maximum;
+    if (isPassed !== true) return false;
+  }
+  return true;
+}
+
+function readPlainItems({ items: shape }: PlainShape, list: readonly unknown[]): unknown {
+  if (!shape || list.length > maxItems) return unusual;
+  const items: unknown[] = [];
+  for (const item of list) {
+    const plain = readPlain(shape, item);
+    if (plain === unusual) return unusual;
+    items.push(plain);
+  }
+  return items;
+}
+
+/** The same for an object that is the caller's own: it is changed instead of copied. */
+export function readPlainFields({ fields }: PlainShape, own: Record<string, unknown>): unknown {
+  if (!fields || Object.hasOwn(own, '__proto__')) return unusual;
+  for (const [name, shape] of fields) {
+    const field = own[name];
+    const plain = readPlain(shape, field);
+    if (plain === unusual) return unusual;
+    if (plain !== field) own[name] = plain;
+  }
+  return own;
 }

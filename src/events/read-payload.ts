@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { Issue } from './model.ts';
-import { isRecord } from './decoding.ts';
-import { assignParsed, copyOf, documentedPart } from './documented-part.ts';
-import { idUnder, readId } from './ids.ts';
+import { copyOf, isRecord } from './decoding.ts';
+import { assignParsed, documentedPart } from './documented-part.ts';
+import { idUnder } from './ids.ts';
 import { type KnownEventName, isKnownEventName } from './names.ts';
-import { type PlainReader, ownReaderOf, unusual } from './plain-reader.ts';
+import { type PlainShape, plainShapeOf, readPlainFields, unusual } from './plain-reader.ts';
 import { envelopeFieldNames, payloadSchemas } from './schemas.ts';
 
 type Fields = Record<string, unknown>;
@@ -27,8 +27,13 @@ export function unwrapPayload(fields: Readonly<Fields>): Fields {
  */
 const idAliases = { call_id: ['callId'], agent_id: ['ai_agent_id'] } as const;
 export const idAliasesOfKnown = { ...idAliases, call_id: ['callId', '_id'] } as const;
-const aliasList = Object.entries<readonly string[]>(idAliases);
-const aliasListOfKnown = Object.entries<readonly string[]>(idAliasesOfKnown);
+const idNames = allNames(idAliases);
+const idNamesOfKnown = allNames(idAliasesOfKnown);
+
+/** Each documented name, and all names in the order in which they are tried. */
+function allNames(aliases: Readonly<Record<string, readonly string[]>>) {
+  return Object.entries(aliases).map(([name, others]) => [name, [name, ...others]] as const);
+}
 
 /**
  * Reads the ids under their documented names, then compares a known event with what its name promises. Only the
@@ -37,20 +42,25 @@ const aliasListOfKnown = Object.entries<readonly string[]>(idAliasesOfKnown);
 export function readPayload(eventName: string, fields: Readonly<Fields>, isLarge: boolean): ReadPayload {
   const payload = unwrapPayload(fields);
   const isKnown = isKnownEventName(eventName);
-  fillDocumentedIds(payload, isKnown ? aliasListOfKnown : aliasList);
+  for (const [name, names] of isKnown ? idNamesOfKnown : idNames) {
+    const id = idUnder(payload, names);
+    if (id !== undefined) payload[name] = id;
+  }
   if (!isKnown) return { payload, issues: [] };
-  const issues = isPayloadReadable(fields['payload']) ? [] : [{ path: 'payload', expected: 'object' }];
-  const plain = isLarge ? unusual : plainReaderFor(eventName)(payload);
+  const { payload: wrapped = null } = fields;
+  // A missing or null payload means a flat event; any other payload must be an object.
+  const isReadable = wrapped === null || isRecord(wrapped);
+  const issues = isReadable ? [] : [{ path: 'payload', expected: 'object' }];
+  const plain = isLarge ? unusual : readPlainFields(plainShapeFor(eventName), payload);
   if (plain !== unusual) return { payload: plain as Fields, issues };
   return compareWithSchema(eventName, payload, issues);
 }
 
-const plainReaders = new Map<KnownEventName, PlainReader>();
+const plainShapes = new Map<KnownEventName, PlainShape>();
 
-/** Made when the first event of this name comes. */
-function plainReaderFor(eventName: KnownEventName): PlainReader {
-  const made = plainReaders.get(eventName) ?? ownReaderOf(payloadSchemas[eventName]);
-  plainReaders.set(eventName, made);
+function plainShapeFor(eventName: KnownEventName): PlainShape {
+  const made = plainShapes.get(eventName) ?? plainShapeOf(payloadSchemas[eventName]);
+  plainShapes.set(eventName, made);
   return made;
 }
 
@@ -67,19 +77,6 @@ function compareWithSchema(
 }
 
 const maxIssues = 100;
-
-/** A missing or null payload means a flat event; any other payload must be an object. */
-function isPayloadReadable(payload: unknown): boolean {
-  return payload === undefined || payload === null || isRecord(payload);
-}
-
-/** Fills the documented ids into `own`, which is changed. */
-function fillDocumentedIds(own: Fields, aliases: readonly [string, readonly string[]][]): void {
-  for (const [name, others] of aliases) {
-    const id = readId(own[name]) ?? idUnder(own, others);
-    if (id !== undefined && id !== own[name]) own[name] = id;
-  }
-}
 
 function copyWithoutEnvelope(fields: Readonly<Fields>): Fields {
   const copy: Fields = {};

@@ -39,12 +39,10 @@ const callId = () => {
   return z.union([text, z.number()], { error }).transform(String);
 };
 
-/** A string with known values; any other is accepted too. */
+/** A string with known values; any other is accepted too. Only its type tells, for editors to suggest them. */
 function openEnum<const Known extends string>(...known: readonly Known[]) {
-  return z
-    .string()
-    .meta({ examples: [...known] })
-    .transform((value): Known | (string & Record<never, never>) => value);
+  const text: z.ZodType<string, string> = z.string().meta({ examples: [...known] });
+  return text as z.ZodType<Known | (string & Record<never, never>), string>;
 }
 
 /** A field that may be missing or null, and is then undefined when read. */
