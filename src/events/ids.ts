@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { isStorable } from '../kit/values.ts';
 import type { CallEvent, Headers } from './model.ts';
 
@@ -14,21 +15,16 @@ export function readId(value: unknown): string | undefined {
   return value.trim() === '' || !isStorable(value) ? undefined : value;
 }
 
-/** The first of these values that is an id. */
-export function firstId(...values: readonly unknown[]): string | undefined {
-  for (const value of values) {
-    const id = readId(value);
-    if (id !== undefined) return id;
-  }
-  return undefined;
-}
-
 /** The first id among the fields with these names. */
 export function idUnder(
   fields: Readonly<Record<string, unknown>>,
   names: readonly string[],
 ): string | undefined {
-  return firstId(...names.map((name) => fields[name]));
+  for (const name of names) {
+    const id = readId(fields[name]);
+    if (id !== undefined) return id;
+  }
+  return undefined;
 }
 
 /** The value of a header, whose name is given in lower case; the first value if there are several. */
@@ -51,7 +47,7 @@ export interface TraceId extends Pick<CallEvent, 'traceId' | 'traceIdSource'> {
 export function readTraceId(
   fields: Readonly<Record<string, unknown>>,
   headers: Headers,
-  digest: () => string,
+  bytes: Uint8Array,
 ): TraceId {
   const inBody = readId(fields['traceId']);
   const inHeader = readId(headerOf(headers, 'x-webhook-traceid'));
@@ -61,5 +57,9 @@ export function readTraceId(
   }
   const outside = inHeader ?? readId(headerOf(headers, 'webhook-id'));
   if (outside !== undefined) return { traceId: outside, traceIdSource: 'header', traceIdDiffers: false };
-  return { traceId: `sha256:${digest()}`, traceIdSource: 'digest', traceIdDiffers: false };
+  return {
+    traceId: `sha256:${hash('sha256', bytes, 'hex')}`,
+    traceIdSource: 'digest',
+    traceIdDiffers: false,
+  };
 }

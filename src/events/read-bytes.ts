@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { CallEvent, EventSource, Headers } from './model.ts';
 import type { BodyDecoder, Decoded, Unreadable } from './decoding.ts';
 import { readEvent } from './read-event.ts';
@@ -9,12 +8,8 @@ export type Reading =
       readonly ok: true;
       readonly event: CallEvent;
       readonly traceIdDiffers: boolean;
-      readonly digest: Digest;
     }
-  | { readonly ok: false; readonly reason: Unreadable; readonly digest: Digest };
-
-/** Returns the SHA-256 of the raw bytes, in hex. A function, because an event with a trace id needs no digest. */
-export type Digest = () => string;
+  | { readonly ok: false; readonly reason: Unreadable };
 
 /** The raw bytes of a delivery, and what else is known about it. */
 export interface Bytes {
@@ -41,15 +36,8 @@ function readingOf(
   { body, headers, receivedAt, source }: Bytes,
   isLarge: boolean,
 ): Reading {
-  const digest = digestOf(body);
-  if (!decoded.ok) return { ok: false, reason: decoded.reason, digest };
-  const readable = { fields: decoded.value, headers, digest, receivedAt, isLarge, source };
+  if (!decoded.ok) return decoded;
+  const readable = { fields: decoded.value, bytes: body, headers, receivedAt, isLarge, source };
   const { event, traceIdDiffers } = readEvent(readable);
-  return { ok: true, event, traceIdDiffers, digest };
-}
-
-/** Computes the digest at the first call, and only then. */
-function digestOf(bytes: Uint8Array): Digest {
-  let digest: string | undefined;
-  return () => (digest ??= createHash('sha256').update(bytes).digest('hex'));
+  return { ok: true, event, traceIdDiffers };
 }

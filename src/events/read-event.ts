@@ -1,6 +1,6 @@
 import type { CallEvent, EventSource, Headers } from './model.ts';
 import { type Instant, nanosecondsOf, parseKnownTime } from '../kit/time.ts';
-import { firstId, headerOf, idUnder, readId, readTraceId } from './ids.ts';
+import { headerOf, idUnder, readId, readTraceId } from './ids.ts';
 import { eventNames, unknownEventName } from './names.ts';
 import { readPayload, unwrapPayload } from './read-payload.ts';
 
@@ -13,9 +13,9 @@ type Fields = Readonly<Record<string, unknown>>;
 export interface Readable {
   /** The JSON object of the body. It is never changed. */
   readonly fields: Fields;
+  /** The raw bytes, whose digest identifies an event that has no trace id. */
+  readonly bytes: Uint8Array;
   readonly headers: Headers;
-  /** Returns the SHA-256 of the raw bytes, in hex. */
-  readonly digest: () => string;
   /** When the delivery arrived, in milliseconds since 1970. */
   readonly receivedAt: number;
   /** Whether the body is too large to be copied whole in one turn of the event loop. */
@@ -42,13 +42,13 @@ export interface ReadEvent {
  */
 export function readEvent({
   fields,
+  bytes,
   headers,
-  digest,
   receivedAt,
   isLarge = false,
   source = 'delivered',
 }: Readable): ReadEvent {
-  const { traceId, traceIdSource, traceIdDiffers } = readTraceId(fields, headers, digest);
+  const { traceId, traceIdSource, traceIdDiffers } = readTraceId(fields, headers, bytes);
   const eventName = readEventName(fields, headers);
   const { payload, issues } = readPayload(eventName, fields, isLarge);
   const { timestamp, instant, source: occurredAtSource } = readTime(fields, headers, receivedAt);
@@ -72,13 +72,13 @@ export function readEvent({
 
 /** The documented sample of a transfer has no name, so a transfer is also recognized by its fields. */
 function readEventName(fields: Fields, headers: Headers): string {
-  const named = firstId(fields['eventName'], headerOf(headers, 'x-webhook-event'));
+  const named = readId(fields['eventName']) ?? readId(headerOf(headers, 'x-webhook-event'));
   return named ?? (isTransfer(unwrapPayload(fields)) ? eventNames.callTransferred : unknownEventName);
 }
 
 function isTransfer(payload: Fields): boolean {
-  const callId = firstId(payload['call_id'], payload['callId'], payload['_id']);
-  return callId !== undefined && firstId(payload['transfer_to']) !== undefined;
+  const callId = idUnder(payload, ['call_id', 'callId', '_id']);
+  return callId !== undefined && readId(payload['transfer_to']) !== undefined;
 }
 
 interface EventTime {

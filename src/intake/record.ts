@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { Refusal } from '../errors/refusals.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Reading } from '../events/read-bytes.ts';
@@ -58,16 +59,12 @@ export class Recorder {
     };
     try {
       if (!reading.ok) {
-        const { id } = await quarantine.keep({
-          kind: 'unreadable',
-          reason: reading.reason,
-          digest: reading.digest(),
-          skipped: 0,
-          ...kept,
-        });
-        return { status: 'quarantined', traceId: `sha256:${reading.digest()}`, quarantineId: id };
+        const { reason } = reading;
+        const digest = hash('sha256', bytes, 'hex');
+        const { id } = await quarantine.keep({ kind: 'unreadable', reason, digest, skipped: 0, ...kept });
+        return { status: 'quarantined', traceId: `sha256:${digest}`, quarantineId: id };
       }
-      const record = recordOf(reading.event, reading.digest, kept, isIdSigned);
+      const record = recordOf(reading.event, kept, isIdSigned);
       const status = await dispatcher.recordAndRun(record, reading.event);
       if (status === 'duplicate') duplicates.observe(record);
       return { status: status === 'new' ? 'accepted' : 'duplicate', traceId: reading.event.traceId };

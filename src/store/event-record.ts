@@ -1,4 +1,5 @@
 /** What an event leaves in the inbox, whether it is recorded as it arrives or released from quarantine later. */
+import { hash } from 'node:crypto';
 import { type CallFacts, factsOf } from '../calls/timeline.ts';
 import type { CallEvent, EventSource, Headers } from '../events/model.ts';
 import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } from './identity.ts';
@@ -41,13 +42,12 @@ export interface EventRecord {
  */
 export function recordOf(
   event: CallEvent,
-  digest: () => string,
   kept: Pick<EventRecord, 'headers' | 'body' | 'receivedAt'>,
   isIdSigned = false,
 ): EventRecord {
   return {
     traceId: event.traceId,
-    ...keysOf(event, digest, isIdSigned),
+    ...keysOf(event, kept.body, isIdSigned),
     source: event.source,
     eventName: event.eventName,
     callId: event.callId,
@@ -67,13 +67,14 @@ export function recordOf(
  */
 function keysOf(
   { traceId, traceIdSource, source }: CallEvent,
-  digest: () => string,
+  body: Uint8Array,
   isIdSigned: boolean,
 ): Pick<EventRecord, 'identity' | 'lookup'> {
   // Not `bodyIdentity`, although the trace id is in the body as well: a delivery's body can have the same one.
   if (source === 'reconciled') return { identity: traceId };
   if (traceIdSource === 'body') return { identity: bodyIdentity(traceId) };
-  if (traceIdSource === 'digest') return { identity: digestIdentity(digest()) };
+  // It is `digestIdentity` of the body already.
+  if (traceIdSource === 'digest') return { identity: traceId };
   if (isIdSigned) return { identity: signedHeaderIdentity(traceId) };
-  return { identity: digestIdentity(digest()), lookup: headerIdentity(traceId) };
+  return { identity: digestIdentity(hash('sha256', body, 'hex')), lookup: headerIdentity(traceId) };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { decodeBody, isRecord } from '../events/decoding.ts';
-import { firstId } from '../events/ids.ts';
+import { readId } from '../events/ids.ts';
 import { systemClock } from '../kit/clock.ts';
 import { configError } from '../errors/errors.ts';
 import { lowerCased } from '../kit/header-fields.ts';
@@ -115,8 +115,8 @@ function fromBody(body: Buffer): SignedDelivery {
     body,
     headers: present({
       'content-type': 'application/json',
-      'x-webhook-event': firstId(eventName),
-      'x-webhook-traceid': firstId(traceId),
+      'x-webhook-event': readId(eventName),
+      'x-webhook-traceid': readId(traceId),
     }),
   };
 }

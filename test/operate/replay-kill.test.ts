@@ -29,7 +29,7 @@ async function filledDatabase(): Promise<string> {
       const bytes = { body, headers: {}, receivedAt: arrival + index };
       const reading = await readBytes(decoder, bytes);
       if (!reading.ok) throw new Error('unreadable');
-      await store.record(recordOf(reading.event, reading.digest, bytes), false).written;
+      await store.record(recordOf(reading.event, bytes), false).written;
     };
     await concurrently([...Array.from({ length: count }).keys()], 50, record);
     for (let left = count; left > 0;) {

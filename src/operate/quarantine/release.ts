@@ -135,6 +135,6 @@ export async function readKept(
   const headers = isIdSigned ? withoutUnsignedId(kept, scheme) : kept;
   const reading = await readBytes(decoder, { body, headers, receivedAt });
   if (!reading.ok) return reading;
-  const { ok, event, digest } = reading;
-  return { ok, event, record: recordOf(event, digest, { headers, body, receivedAt }, isIdSigned) };
+  const { ok, event } = reading;
+  return { ok, event, record: recordOf(event, { headers, body, receivedAt }, isIdSigned) };
 }

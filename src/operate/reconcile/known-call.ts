@@ -2,7 +2,7 @@
 import { ringbackError } from '../../errors/errors.ts';
 import { describe } from '../../errors/option-problems.ts';
 import { isObject } from '../../kit/values.ts';
-import { firstId, idUnder, readId } from '../../events/ids.ts';
+import { idUnder, readId } from '../../events/ids.ts';
 import { organizationIdNames } from '../../events/read-event.ts';
 import { parseInstant } from '../../kit/time.ts';
 
@@ -57,7 +57,7 @@ export function knownCallOf(
   };
   return {
     callId,
-    agentId: firstId(answer['ai_agent_id'], answer['agent_id'], agentId),
+    agentId: idUnder(answer, ['ai_agent_id', 'agent_id']) ?? readId(agentId),
     organizationId: idUnder(answer, organizationIdNames),
     ...stateOf(callId, answer['call_status'], times),
     ...times,

@@ -1,5 +1,4 @@
 /** Rebuilds events from what the platform says about their call. */
-import { createHash } from 'node:crypto';
 import { eventNames } from '../../events/names.ts';
 import { type ReconcilableName, reconciledTraceId } from '../../events/reconciled.ts';
 import { readEvent } from '../../events/read-event.ts';
@@ -45,9 +44,8 @@ export function rebuiltEvent(eventName: ReconcilableName, call: KnownCall, now: 
   };
   const text = JSON.stringify(envelope);
   const bytes = Buffer.from(text);
-  const digest = () => createHash('sha256').update(bytes).digest('hex');
   // Parsed from the text, as it will be when it is read from the inbox.
   const fields = JSON.parse(text) as Record<string, unknown>;
-  const { event } = readEvent({ fields, headers: {}, digest, receivedAt: now, source: 'reconciled' });
-  return { event, record: recordOf(event, digest, { headers: {}, body: bytes, receivedAt: now }) };
+  const { event } = readEvent({ fields, bytes, headers: {}, receivedAt: now, source: 'reconciled' });
+  return { event, record: recordOf(event, { headers: {}, body: bytes, receivedAt: now }) };
 }
