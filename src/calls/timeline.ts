@@ -87,8 +87,8 @@ export function factsOf({ payload, occurredAtSource }: CallEvent): CallFacts {
     reason: textOf(payload['reason']) ?? textOf(summary['transfer_reason']),
     destination: textOf(payload['transfer_to']),
     sentiment: textOf(summary['customer_sentiment']),
-    callStart: millisecondsOf(metadata['call_start_time']),
-    callEnd: millisecondsOf(metadata['call_end_time']),
+    callStart: parseKnownTime(metadata['call_start_time'])?.milliseconds,
+    callEnd: parseKnownTime(metadata['call_end_time'])?.milliseconds,
     source: occurredAtSource,
   };
 }
@@ -175,10 +175,6 @@ function firstOf<T>(values: readonly (T | undefined)[]): T | undefined {
 
 function compareText(left: string, right: string): number {
   return left < right ? -1 : Number(left > right);
-}
-
-function millisecondsOf(value: unknown): number | undefined {
-  return parseKnownTime(value)?.milliseconds;
 }
 
 function textOf(value: unknown): string | undefined {

@@ -5,6 +5,7 @@
 import type { z } from 'zod';
 import { isRecord } from './decoding.ts';
 import { defOf, maxItems } from './documented-part.ts';
+import { nullAsMissing } from './schemas.ts';
 
 /** Returned for a value that only the schema's own parser can convert, or find the fault of. */
 export const unusual = Symbol('unusual');
@@ -16,8 +17,6 @@ export interface PlainShape {
   readonly takesNumbers?: boolean;
   readonly items?: PlainShape;
   readonly fields?: readonly (readonly [name: string, shape: PlainShape])[];
-  /** Called to see whether they change the value. */
-  readonly transforms: readonly ((value: unknown) => unknown)[];
 }
 
 /** For a check of another kind, all three are undefined, and no text passes. */
@@ -27,55 +26,50 @@ type TextCheck = Partial<
     Pick<z.core.$ZodCustomDef<string>, 'fn'>
 >;
 
-const nothing: PlainShape = { transforms: [] };
+const nothing: PlainShape = {};
 
 /** Knows the kinds of schema that describe events; for others, every value is unusual. */
 export function plainShapeOf(schema: z.core.$ZodType): PlainShape {
   const def = defOf(schema);
-  if (def.type === 'string') return { ...nothing, text: (def.checks ?? []).map(({ _zod }) => _zod.def) };
+  if (def.type === 'string') return { text: (def.checks ?? []).map(({ _zod }) => _zod.def as TextCheck) };
   // A check may refuse a value of the right kind.
   if (def.checks?.length) return nothing;
-  if (def.type === 'number') return { ...nothing, takesNumbers: true };
+  if (def.type === 'number') return { takesNumbers: true };
   if (def.type === 'nullable') return plainShapeOf(def.innerType);
   if (def.type === 'optional') return { ...plainShapeOf(def.innerType), isOptional: true };
   if (def.type === 'union') return eitherOf(def.options.map(plainShapeOf));
-  if (def.type === 'array') return { ...nothing, items: plainShapeOf(def.element) };
+  if (def.type === 'array') return { items: plainShapeOf(def.element) };
   if (def.type === 'object') return shapeOfObject(def);
   return def.type === 'pipe' ? transformed(plainShapeOf(def.in), def.out) : nothing;
 }
 
 /** Only texts and numbers are read as alternatives: which of several objects a value is would have to be found out. */
 function eitherOf(shapes: readonly PlainShape[]): PlainShape {
-  const areSimple = shapes.every(
-    ({ text, takesNumbers, transforms }) => (text ?? takesNumbers) && transforms.length === 0,
-  );
+  const areSimple = shapes.every(({ text, takesNumbers }) => text ?? takesNumbers);
   return areSimple ? (Object.assign({}, ...shapes) as PlainShape) : nothing;
 }
 
 function shapeOfObject({ shape, catchall }: z.core.$ZodObjectDef): PlainShape {
   // Only objects that keep unknown fields as they are can be read here.
   if (!catchall || defOf(catchall).type !== 'unknown') return nothing;
-  return { ...nothing, fields: Object.entries(shape).map(([name, field]) => [name, plainShapeOf(field)]) };
+  return { fields: Object.entries(shape).map(([name, field]) => [name, plainShapeOf(field)]) };
 }
 
+/** What a transformation leaves as it is: `String` texts, and `nullAsMissing` all that is there. */
 function transformed(shape: PlainShape, out: z.core.$ZodType): PlainShape {
   const def = defOf(out);
   if (def.type !== 'transform') return nothing;
-  const transform = (value: unknown) => def.transform(value, { value, issues: [] });
-  return { ...shape, transforms: [...shape.transforms, transform] };
+  if (def.transform === nullAsMissing) return shape;
+  return def.transform === String && shape.text ? { text: shape.text } : nothing;
 }
 
 /** A copy of a value that its schema accepts without converting anything; for any other value, `unusual`. */
 export function readPlain(shape: PlainShape, value: unknown): unknown {
   if (value === undefined) return shape.isOptional ? undefined : unusual;
-  let plain: unknown = value;
-  if (typeof value === 'string') plain = passes(value, shape.text) ? value : unusual;
-  else if (typeof value === 'number') plain = shape.takesNumbers && Number.isFinite(value) ? value : unusual;
-  else if (Array.isArray(value)) plain = readPlainItems(shape, value);
-  else plain = isRecord(value) ? readPlainFields(shape, { ...value }) : unusual;
-  if (plain === unusual) return unusual;
-  for (const transform of shape.transforms) if (transform(plain) !== plain) return unusual;
-  return plain;
+  if (typeof value === 'string') return passes(value, shape.text) ? value : unusual;
+  if (typeof value === 'number') return shape.takesNumbers && Number.isFinite(value) ? value : unusual;
+  if (Array.isArray(value)) return readPlainItems(shape, value);
+  return isRecord(value) ? readPlainFields(shape, { ...value }) : unusual;
 }
 
 function passes(text: string, checks: PlainShape['text']): boolean {

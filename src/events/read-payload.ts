@@ -51,15 +51,17 @@ export function readPayload(eventName: string, fields: Readonly<Fields>, isLarge
   // A missing or null payload means a flat event; any other payload must be an object.
   const isReadable = wrapped === null || isRecord(wrapped);
   const issues = isReadable ? [] : [{ path: 'payload', expected: 'object' }];
-  const plain = isLarge ? unusual : readPlainFields(plainShapeFor(eventName), payload);
+  const shape = plainShapes.get(eventName) ?? makePlainShape(eventName);
+  const plain = isLarge ? unusual : readPlainFields(shape, payload);
   if (plain !== unusual) return { payload: plain as Fields, issues };
   return compareWithSchema(eventName, payload, issues);
 }
 
+/** Made when the first event of a name comes. */
 const plainShapes = new Map<KnownEventName, PlainShape>();
 
-function plainShapeFor(eventName: KnownEventName): PlainShape {
-  const made = plainShapes.get(eventName) ?? plainShapeOf(payloadSchemas[eventName]);
+function makePlainShape(eventName: KnownEventName): PlainShape {
+  const made = plainShapeOf(payloadSchemas[eventName]);
   plainShapes.set(eventName, made);
   return made;
 }

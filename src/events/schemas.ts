@@ -45,11 +45,16 @@ function openEnum<const Known extends string>(...known: readonly Known[]) {
   return text as z.ZodType<Known | (string & Record<never, never>), string>;
 }
 
+/** Reads null as missing, and leaves anything else as it is. */
+export function nullAsMissing<T>(value: T | null | undefined): T | undefined {
+  return value ?? undefined;
+}
+
 /** A field that may be missing or null, and is then undefined when read. */
 function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema
     .nullish()
-    .transform((value) => value ?? undefined)
+    .transform(nullAsMissing<z.output<Schema>>)
     .optional();
 }
 

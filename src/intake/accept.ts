@@ -5,7 +5,8 @@ import type { Delivery } from '../events/model.ts';
 export function accept({ method, headers }: Delivery, maxBytes: number): void {
   const { 'content-type': type, 'content-encoding': encoding, 'content-length': length = 0 } = headers;
   if (method !== 'POST') throw new Refusal('method', 'method_not_post');
-  if (type !== undefined && !isJson(String(type))) throw refusal('media_type', 'media_type_not_json');
+  if (type !== undefined && type !== 'application/json' && !isJson(String(type)))
+    throw refusal('media_type', 'media_type_not_json');
   // The signature covers the bytes that the platform sends, which are not compressed.
   if (encoding !== undefined && isEncoded(String(encoding))) throw refusal('media_type', 'content_encoded');
   if (Number(length) > maxBytes) throw refusal('too_large', 'declared_length', { limit: maxBytes });

@@ -109,10 +109,12 @@ export const bucketEnds = [
   1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1_200, 2_000, 3_000, 5_000, 10_000, 30_000,
   60_000, 300_000, 3_600_000,
 ] as const;
+const longestBucket = Math.max(...bucketEnds);
 
 /** The upper end of a duration's bucket; the last one for a duration beyond all buckets. */
 export function bucketOf(milliseconds: number): number {
-  return bucketEnds.find((end) => milliseconds <= end) ?? bucketEnds[bucketEnds.length - 1] ?? 0;
+  for (const end of bucketEnds) if (milliseconds <= end) return end;
+  return longestBucket;
 }
 
 /**

@@ -6,20 +6,20 @@ export class SharedBytes {
   readonly total: number;
   /** How many bytes all holders have taken. */
   used = 0;
+  /** How many bytes are the share of each holder. */
+  share: number;
   #holders = 0;
 
   constructor(total: number) {
     this.total = total;
+    this.share = total;
   }
 
   /** Adds a holder. */
   holder(): ShareOfBytes {
     this.#holders += 1;
+    this.share = Math.floor(this.total / this.#holders);
     return new ShareOfBytes(this);
-  }
-
-  get share(): number {
-    return Math.floor(this.total / this.#holders);
   }
 }
 

@@ -31,6 +31,9 @@ const placesBelowUnit = [9, 6, 3, 0] as const;
 const isoForm =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?: ?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?))?$/;
 
+/** A count that a number holds exactly. */
+const shortCount = /^\d{1,13}$/;
+
 /** Nineteen digits hold every nanosecond until 2200; more would only cost time to multiply. */
 const decimalForm = /^(\d{1,19})(?:\.(\d+))?$/;
 
@@ -67,7 +70,8 @@ export function parseInstant(value: unknown): Instant | undefined {
     return instantOf(Date.parse(value), beyond);
   }
   const text = value.trim();
-  return parseDecimal(text) ?? parseIso(text);
+  const count = shortCount.test(text) ? parseCount(Number(text)) : undefined;
+  return count ?? parseDecimal(text) ?? parseIso(text);
 }
 
 /** Reads the time at which something happened. Zero, in any form, means no time. */
@@ -88,7 +92,8 @@ function instantOf(milliseconds: number, nanoseconds: number): Instant | undefin
 /** Reads whole seconds or milliseconds, as most numbers are. */
 function parseCount(count: number): Instant | undefined {
   if (!Number.isInteger(count) || count < 0 || count >= endInMilliseconds) return undefined;
-  return instantOf(count < endInMilliseconds / 1_000 ? count * 1_000 : count, 0);
+  const milliseconds = count < endInMilliseconds / 1_000 ? count * 1_000 : count;
+  return { milliseconds, nanoseconds: 0 };
 }
 
 /** Reads a count since 1970. A number's text is its shortest form, so decimals are kept as sent. */
