@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { configError } from '../errors/errors.ts';
-import { closest } from '../kit/closest-name.ts';
+import { closest } from '../errors/closest-name.ts';
 import { headerName, headerValue } from '../kit/header-fields.ts';
 import { type SchemeName, knownSchemes } from '../signature/schemes.ts';
 import type { Account } from '../operate/audit.ts';

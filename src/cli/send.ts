@@ -6,7 +6,7 @@ import { isRecord } from '../events/decoding.ts';
 import { isRefusal, refusals } from '../errors/refusals.ts';
 import { readCauseOf } from '../kit/error-text.ts';
 import { jsonIn } from '../kit/http-bodies.ts';
-import { isMissing } from '../kit/link-target.ts';
+import { isMissing } from '../kit/files.ts';
 import type { SchemeName } from '../signature/schemes.ts';
 import { type DeliveryAnswer, deliverTo } from '../testing/deliver.ts';
 import { type DeliverySource, type SignedDelivery, buildDelivery } from '../testing/delivery.ts';

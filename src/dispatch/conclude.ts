@@ -1,5 +1,5 @@
 import type { Clock } from '../kit/clock.ts';
-import { fingerprintOf, withoutVariables } from '../kit/fingerprint.ts';
+import { fingerprintOf, withoutVariables } from '../kit/error-text.ts';
 import { type ClaimedRun, type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { Failure } from '../store/failure-store.ts';
 import type { RunState } from '../store/store.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type ConfigError, configError } from './errors.ts';
 import { type Clock, systemClock } from '../kit/clock.ts';
 import { headerName, headerValue } from '../kit/header-fields.ts';
-import { closest } from '../kit/closest-name.ts';
+import { closest } from './closest-name.ts';
 import { parseInstant } from '../kit/time.ts';
 import { isObject, valueAt } from '../kit/values.ts';
 

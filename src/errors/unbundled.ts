@@ -4,7 +4,7 @@
  *
  * @throws ConfigError `bundled`
  */
-import { isBundled } from '../kit/own-files.ts';
+import { isBundled } from '../kit/files.ts';
 import { configError } from './errors.ts';
 
 if (isBundled()) throw configError('bundled');

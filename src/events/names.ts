@@ -1,4 +1,4 @@
-import { closest } from '../kit/closest-name.ts';
+import { closest } from '../errors/closest-name.ts';
 
 /**
  * The names of the events that the platform is known to send, as they are in `eventName`. Names are case-sensitive. The

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isError } from './error-text.ts';
-import { isBundled, ownFile } from './own-files.ts';
+import { isBundled, ownFile } from './files.ts';
 
 /**
  * The folder of Ringback's own files, which are skipped: users look for the location in their code. In a bundle, both are

@@ -4,7 +4,7 @@ import { configError } from '../errors/errors.ts';
 import { type Account, type Audit, accountSchema } from './audit.ts';
 import { givenText, parseStrictly } from '../errors/option-problems.ts';
 import type { Clock } from '../kit/clock.ts';
-import { closest } from '../kit/closest-name.ts';
+import { closest } from '../errors/closest-name.ts';
 import { dateOf } from '../kit/time.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { configError } from '../errors/errors.ts';
-import { closest } from '../kit/closest-name.ts';
+import { closest } from '../errors/closest-name.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 import { checked, parseStrictly } from '../errors/option-problems.ts';
 

@@ -1,5 +1,5 @@
 import { configError } from '../errors/errors.ts';
-import { closest } from '../kit/closest-name.ts';
+import { closest } from '../errors/closest-name.ts';
 
 /**
  * Refuses unknown options of `verify` and `sign`. `verify` calls the scheme `signature`, and `sign` calls it `scheme`:

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { configError } from '../errors/errors.ts';
-import { closest } from '../kit/closest-name.ts';
+import { closest } from '../errors/closest-name.ts';
 import { headerName } from '../kit/header-fields.ts';
 import type { Scheme } from '../events/model.ts';
 import { prepareScheme } from './content.ts';

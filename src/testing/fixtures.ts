@@ -2,8 +2,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ringbackError } from '../errors/errors.ts';
 import { isRecord } from '../events/decoding.ts';
-import { closest } from '../kit/closest-name.ts';
-import { ownFile } from '../kit/own-files.ts';
+import { closest } from '../errors/closest-name.ts';
+import { ownFile } from '../kit/files.ts';
 
 /** A recorded delivery without its signature, which is made when it is sent. */
 export interface Fixture {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ringbackError } from '../../errors/errors.ts';
-import { threadFile } from '../../kit/own-files.ts';
+import { threadFile } from '../../kit/files.ts';
 import { beforeEnd, stopSignal } from '../signals.ts';
 import { copyCause, temporaryFix } from '../../store/sqlite/admin/copy-inbox.ts';
 import type { BacktestRequest } from './backtest.ts';

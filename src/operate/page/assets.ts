@@ -1,6 +1,6 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { ownFile } from '../../kit/own-files.ts';
+import { ownFile } from '../../kit/files.ts';
 
 /** A file of the page. */
 export interface Asset {

@@ -13,7 +13,7 @@ import { dirname } from 'node:path';
 import { configError, ringbackError } from '../../errors/errors.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import { messageOf, readCauseOf } from '../../kit/error-text.ts';
-import { isMissing, linkTarget } from '../../kit/link-target.ts';
+import { isMissing, linkTarget } from '../../kit/files.ts';
 import { prepareSecrets } from '../../signature/secrets.ts';
 import { FileLock } from './file-lock.ts';
 import {

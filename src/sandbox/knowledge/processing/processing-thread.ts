@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../kit/clock.ts';
 import { codeOf } from '../../../kit/error-text.ts';
-import { threadFile } from '../../../kit/own-files.ts';
+import { threadFile } from '../../../kit/files.ts';
 import type { ChunkOptions } from '../chunking/chunk.ts';
 import { DocumentFailure, type DocumentProblem, UnreadableDocument } from '../document-problem.ts';
 import type { EmbeddingService } from '../embedding/openai-embedder.ts';

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { closest } from '../../../kit/closest-name.ts';
+import { closest } from '../../../errors/closest-name.ts';
 
 /** Where an inbox in Postgres is. */
 export interface PostgresTarget {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { RingbackError, requireNodeApi, ringbackError } from '../../../errors/errors.ts';
 import { codeOf, messageOf } from '../../../kit/error-text.ts';
-import { linkTarget } from '../../../kit/link-target.ts';
+import { linkTarget } from '../../../kit/files.ts';
 import { block } from '../../../kit/clock.ts';
 import { refuseForeign } from './foreign-database.ts';
 import { DatabaseFiles, type FileIds } from './database-files.ts';

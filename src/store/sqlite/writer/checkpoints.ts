@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
-import { threadFile } from '../../../kit/own-files.ts';
+import { threadFile } from '../../../kit/files.ts';
 import type { FileIds } from '../connection/database-files.ts';
 import { setPragma } from '../connection/pragma.ts';
 

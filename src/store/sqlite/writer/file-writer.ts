@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from 'node:worker_threads';
 import { type Clock, refProcess } from '../../../kit/clock.ts';
-import { threadFile } from '../../../kit/own-files.ts';
+import { threadFile } from '../../../kit/files.ts';
 import { BorrowedLock, type LockedWork } from './write-lock.ts';
 import {
   type WriteFailure,

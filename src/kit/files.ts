@@ -1,5 +1,6 @@
-/** Ringback's own files, which are beside its modules unless a bundler has separated them. */
-import { existsSync } from 'node:fs';
+/** Where files are: where links lead, and Ringback's own, which are beside its modules unless a bundler moved them. */
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 
 /**
  * One of Ringback's own files or folders, by its path from the module whose `import.meta.url` is given. A function,
@@ -32,4 +33,28 @@ export function isBundled(): boolean {
   // In a CommonJS bundle it is undefined, and in an ES module the URL of the bundle.
   const url: string | undefined = import.meta.url;
   return url === undefined || !existsSync(threadFile('../store/sqlite/writer/writer-worker', url));
+}
+
+/**
+ * Resolves the links of a path. The target need not exist yet.
+ *
+ * @throws if the links can't be followed
+ */
+export function linkTarget(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    return isLink(path) ? linkTarget(resolve(dirname(path), readlinkSync(path))) : path;
+  }
+}
+
+/** Whether an error says that there is no such file. */
+export function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+/** Whether the path is a link, even to a file that doesn't exist. */
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }

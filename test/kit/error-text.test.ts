@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fingerprintOf, withoutVariables } from '../../src/kit/fingerprint.ts';
+import { fingerprintOf, withoutVariables } from '../../src/kit/error-text.ts';
 
 test.each([
   ['the CRM is down', 'the CRM is down'],
