@@ -24,7 +24,7 @@ export const groupPrefix = 'group:';
 
 /** How many groups of failures are counted per `take`. */
 export const maxGroups = 50;
-/** How many handlers are counted alone per `take`. */
+/** How many handlers a `take` returns alone. */
 const maxHandlers = 100;
 
 /** Counts what this process has done since the last `take`. It must be cheap: every delivery and run is counted. */
@@ -54,17 +54,17 @@ export class Activity {
     add(this.#counts, outcome, 1);
     add(this.#counts, `${outcome === 'done' ? 'done' : 'failed'}:${handler}`, 1);
     add(this.#counts, bucket, 1);
-    const own = this.#countsOf(handler);
-    if (own) {
-      add(own, outcome, 1);
-      add(own, bucket, 1);
-    }
+    const own = this.#handlers.get(handler) ?? new Map<string, number>();
+    this.#handlers.set(handler, own);
+    add(own, outcome, 1);
+    add(own, bucket, 1);
     if (group !== undefined) this.#addToGroup(`${groupPrefix}${group}`);
   }
 
-  /** Returns the counts and resets them. */
+  /** Returns the counts and resets them. Of the handlers, only the first `maxHandlers` are returned. */
   take(): Counted {
-    const [counts, handlers] = [this.#counts, this.#handlers];
+    const counts = this.#counts;
+    const handlers = new Map([...this.#handlers].slice(0, maxHandlers));
     this.#counts = new Map();
     this.#handlers = new Map();
     this.#groups.clear();
@@ -75,18 +75,10 @@ export class Activity {
   restore({ counts, handlers }: Counted): void {
     for (const [name, count] of counts) add(this.#counts, name, count);
     for (const [handler, taken] of handlers) {
-      const own = this.#countsOf(handler);
-      if (own) for (const [name, count] of taken) add(own, name, count);
+      const own = this.#handlers.get(handler) ?? new Map<string, number>();
+      this.#handlers.set(handler, own);
+      for (const [name, count] of taken) add(own, name, count);
     }
-  }
-
-  /** The counts of a handler alone; undefined for those beyond the first `maxHandlers`. */
-  #countsOf(handler: string): Map<string, number> | undefined {
-    const known = this.#handlers.get(handler);
-    if (known || this.#handlers.size >= maxHandlers) return known;
-    const own = new Map<string, number>();
-    this.#handlers.set(handler, own);
-    return own;
   }
 
   /** Counts a group, up to `maxGroups` groups: more are mostly one problem with many messages. */
