@@ -6,13 +6,17 @@ import type { CallEvent, Headers } from './model.ts';
 export const maxId = 512;
 
 /**
- * An id as a string, or undefined if there is none. Numbers become strings. Blank texts are no ids, nor are texts of
- * more than 512 characters, or with U+0000 or half a surrogate pair: see `isStorable`.
+ * Whether a text is an id. Blank texts are none, nor are texts of more than 512 UTF-16 units, or with U+0000 or half a
+ * surrogate pair: see `isStorable`.
  */
+export function isId(text: string): boolean {
+  return text.length <= maxId && text.trim() !== '' && isStorable(text);
+}
+
+/** An id as a string, or undefined if there is none. Numbers become strings. */
 export function readId(value: unknown): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
-  if (typeof value !== 'string' || value.length > maxId) return undefined;
-  return value.trim() === '' || !isStorable(value) ? undefined : value;
+  return typeof value === 'string' && isId(value) ? value : undefined;
 }
 
 /** The first id among the fields with these names. */

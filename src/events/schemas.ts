@@ -5,8 +5,7 @@
  * fields is in `payloads.ts`.
  */
 import { z } from 'zod';
-import { isStorable } from '../kit/values.ts';
-import { maxId } from './ids.ts';
+import { isId, maxId } from './ids.ts';
 import { eventNames } from './names.ts';
 import type { KnownEventName } from './names.ts';
 
@@ -21,7 +20,7 @@ function lenientObject<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.Zod
 /** An id, sent as text or number. */
 const id = () => z.union([z.string(), z.number()], { error: 'string or number' }).transform(String);
 
-const notBlank = (error: string) => z.string().regex(/\S/, { error });
+const notBlank = (error: string) => z.string().regex(/\S/, { error, abort: true });
 
 /** A text or number without which an event is useless. It must not be blank. */
 const required = () => {
@@ -35,7 +34,7 @@ const callId = () => {
   const text = notBlank(error)
     .max(maxId, { error, abort: true })
     // `max` counts a character beyond U+FFFF as one, while `readId` measures ids in UTF-16 units.
-    .refine((value) => value.length <= maxId && isStorable(value), { error });
+    .refine(isId, { error });
   return z.union([text, z.number()], { error }).transform(String);
 };
 
