@@ -89,8 +89,8 @@ export async function assemble(
   }
   const { stream, found } = body;
   const declared = Number(headers['content-length']);
-  // Other code, such as a request logger, is already reading the body. `collect` then reads it so that both get the
-  // bytes. Code that begins to listen later gets nothing.
+  // If other code, such as a request logger, is already reading the body, `collect` reads it so that both get the bytes.
+  // Code that begins to listen later gets nothing.
   const isReadAlong = stream.readableFlowing === true || stream.listenerCount('readable') > 0;
   if (declared > 0 && declared <= smallBody && !isReadAlong) {
     stream.on('error', ignore);
@@ -101,6 +101,7 @@ export async function assemble(
     // would hide the cause.
     if (stream.readableDidRead || stream.readableEncoding !== null)
       throw refusal('body_already_parsed', 'body_already_parsed', found);
+    // A body that has arrived completely needs no listeners and no timer.
     if (stream.readableLength === declared && !stream.destroyed) {
       const bytes = stream.read() as Uint8Array;
       inflight.grow(bytes.byteLength);
@@ -126,11 +127,11 @@ function collect(
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const body = new ArrivingBytes(limits.body, inflight);
-    let finish = ignore;
+    let leave = ignore;
 
     const stop = () => {
       cancelTimer();
-      finish();
+      leave();
       stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
       stream.off('readable', readOn);
       // After a refusal the rest is read and dropped, or the sender would never see the answer.
@@ -163,7 +164,7 @@ function collect(
     );
 
     if (stream.destroyed) return onBroken();
-    finish = inflight.waitFor(refuse);
+    leave = inflight.waitFor(refuse);
     stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
     // While other code listens for `readable`, the stream doesn't flow. Reading it here as well gives both the bytes.
     if (stream.listenerCount('readable') > 0) stream.on('readable', readOn);

@@ -51,9 +51,9 @@ export class InflightBodies {
   }
 
   /** Begins the body of a delivery. */
-  begin(delivery: Delivery): InflightBody {
+  begin(delivery: Delivery, begunAt: number): InflightBody {
     this.#unanswered += 1;
-    return new InflightBody(this, delivery, this.#parts.clock.elapsed());
+    return new InflightBody(this, delivery, begunAt);
   }
 
   /**

@@ -87,9 +87,9 @@ export class Intake {
 
   /** Takes a delivery and resolves to the answer. Never rejects. */
   readonly take = async (delivery: Delivery): Promise<Reply> => {
-    const inflight = this.#bodies.begin(delivery);
     const { activity, tracing, clock } = this.#parts;
     const begunAt = clock.elapsed();
+    const inflight = this.#bodies.begin(delivery, begunAt);
     try {
       const { tracer } = tracing;
       const { status, traceId } = tracer
