@@ -239,9 +239,12 @@ describe('changing', () => {
     expect(await page.getByRole('heading', { name: 'What would run' }).count()).toBe(0);
     await goTo('/');
     await page.getByText('1 of 3 runs so far (crm: 1)').waitFor();
-    // Only the page in which it was begun knows what its dry run has counted.
     await page.reload();
-    await page.getByText('1 run so far (crm: 1)').waitFor();
+    await page.getByText('1 of 3 runs so far (crm: 1)').waitFor();
+    // Only the tab in which it was begun knows what its dry run has counted.
+    const other = await open(receiver);
+    await other.goTo('/');
+    await other.page.getByText('1 run so far (crm: 1)').waitFor();
     await page.getByRole('button', { name: 'Stop…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
     await page.getByRole('status').getByText('Replay 1 was stopped.').waitFor();

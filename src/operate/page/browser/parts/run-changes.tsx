@@ -29,8 +29,22 @@ function said(name: 'Replay' | 'Dismissal', changed: ChangedRuns): string {
   return changed.state === 'stopped' ? `Stopped: ${inWords(changed)}.` : `${done}: ${inWords(changed)}.`;
 }
 
-/** How many runs the dry run has counted of each action that was begun on this page. */
-export const countedBefore = new Map<number, number>();
+/** How many runs the dry run has counted of an action that was begun in this tab; undefined if that is not known. */
+export function countedBefore(id: number): number | undefined {
+  return inTab((tab) => Number(tab.getItem(keyOf(id)))) || undefined;
+}
+
+/** Another inbox at the same origin has the same ids. */
+const keyOf = (id: number) => `${location.pathname} ${id}`;
+
+/** Browsers that block cookies block the storage of the tab, too. */
+function inTab<T>(use: (tab: Storage) => T): T | undefined {
+  try {
+    return use(sessionStorage);
+  } catch {
+    return undefined;
+  }
+}
 
 const names = { replay: 'Replay', dismiss: 'Dismissal' } as const;
 
@@ -49,7 +63,8 @@ function bulkChange(
     },
     act: async (why) => {
       const changed = await change<ChangedRuns>(`/events/${action}`, { body: { ...body, ...why } });
-      if (changed.id !== undefined && found) countedBefore.set(changed.id, found.runs);
+      const { id } = changed;
+      if (id !== undefined && found) inTab((tab) => tab.setItem(keyOf(id), String(found?.runs)));
       onDone?.();
       return said(names[action], changed);
     },

@@ -37,7 +37,7 @@ function RunningAction({
   const share = progress?.share ?? 0;
   const percent = `${Math.floor(share * 100)} %`;
   const handlers = Object.entries(progress?.handlers ?? {});
-  const total = countedBefore.get(id);
+  const total = countedBefore(id);
   return (
     <div class="running">
       <p>
