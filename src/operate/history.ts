@@ -205,7 +205,7 @@ export class History {
     const { store, activity } = this.#parts;
     const counted = activity.take();
     // Asked even if nothing will be written, so that every change of the clock is noticed.
-    const mayRemove = this.#clockWatch.mayRemove();
+    const mayRemove = this.#clockWatch.isTrusted();
     try {
       const { waiting, held, oldestWaiting } = await this.#backlog();
       const all = new Map(counted.counts);

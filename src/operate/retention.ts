@@ -76,7 +76,7 @@ export class Retention {
   async #clean(): Promise<void> {
     const { telemetry, onCleaned } = this.#parts;
     try {
-      const isOver = !this.#clockWatch.mayRemove() || (await this.#cleanStep());
+      const isOver = !this.#clockWatch.isTrusted() || (await this.#cleanStep());
       if (!isOver) return this.#plan(stepPause);
       this.#reportProgress();
       await onCleaned();

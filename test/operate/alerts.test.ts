@@ -429,6 +429,22 @@ describe('alerts', () => {
     },
   );
 
+  test('do not take a wall clock that was set for a time without deliveries', { tags: 'long' }, async () => {
+    const { clock, send, look, states } = await watched({ noDeliveries: '30m' });
+    await send('good-1');
+    await look();
+    clock.setWallClock(2 * day);
+    await look();
+    await look();
+    expect(states()).toEqual([]);
+    await send('good-2');
+    await look(hour);
+    expect(states()).toEqual(['no_deliveries raised']);
+    await send('good-3');
+    await look();
+    expect(states()).toEqual(['no_deliveries raised', 'no_deliveries over']);
+  });
+
   test('report new drift for a day', async () => {
     const { receiver, logs, send, look, states } = await watched();
     await send('good-1', { payload: { novel: 1 } });

@@ -9,6 +9,7 @@ import type { Store } from '../../store/store.ts';
 import { type Alert, type AlertName, type Notify, alertNames } from '../../receiver/alert-options.ts';
 import { type Thresholds, conditionsOf, unknownIn } from './conditions.ts';
 import { type Condition, type Facts, isAboutGroup, maxCounted } from './facts.ts';
+import { ClockWatch } from '../clock-watch.ts';
 import { sendAlert } from './notify.ts';
 import { arrivals } from './silence.ts';
 
@@ -50,6 +51,7 @@ interface Finding {
 export class Alerts {
   readonly #parts: AlertsParts;
   readonly #stop = new AbortController();
+  readonly #clockWatch: ClockWatch;
   readonly #sending = new Set<Promise<void>>();
   /** The conditions of the last check. */
   #found: readonly Condition[] = [];
@@ -63,6 +65,7 @@ export class Alerts {
   /** @internal */
   constructor(parts: AlertsParts) {
     this.#parts = parts;
+    this.#clockWatch = new ClockWatch(parts.clock);
   }
 
   /**
@@ -125,6 +128,7 @@ export class Alerts {
     const newDrift = drift.filter(({ firstSeenAt }) => firstSeenAt > now - day).length;
     return {
       now,
+      isClockTrusted: this.#clockWatch.isTrusted(),
       deadRuns,
       backlog,
       minutes,

@@ -32,12 +32,13 @@ export function conditionsOf(facts: Facts, thresholds: Thresholds): readonly Con
  * last delivery or to a usual week before it.
  */
 export function unknownIn(
-  { isSecretSuspected, minutes, hours, now, freeDisk }: Facts,
+  { isSecretSuspected, minutes, hours, now, isClockTrusted, freeDisk }: Facts,
   { noDeliveries: from }: Thresholds,
 ): readonly AlertName[] {
   const quiet = sinceLastDelivery(minutes, hours, now);
   const isUsualUnknown = from === 'unusual' && longestPause(hours, now) === undefined;
-  const isSilent = from !== false && (quiet === undefined || (isUsualUnknown && quiet >= hour));
+  const isSilent =
+    from !== false && (!isClockTrusted || quiet === undefined || (isUsualUnknown && quiet >= hour));
   return [
     ...(isSilent ? (['no_deliveries'] as const) : []),
     ...(isSecretSuspected === undefined ? (['secret_suspected'] as const) : []),
@@ -83,7 +84,11 @@ function secretSuspected({ isSecretSuspected }: Facts): Maybe {
   return { name: 'secret_suspected', subject: '', message };
 }
 
-function noDeliveries({ minutes, hours, now }: Facts, { noDeliveries: from }: Thresholds): Maybe {
+function noDeliveries(
+  { minutes, hours, now, isClockTrusted }: Facts,
+  { noDeliveries: from }: Thresholds,
+): Maybe {
+  if (!isClockTrusted) return undefined;
   const quiet = sinceLastDelivery(minutes, hours, now);
   const usual = from === 'unusual' ? longestPause(hours, now) : undefined;
   const limit = from === 'unusual' ? unusualFrom(usual) : from;

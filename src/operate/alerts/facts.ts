@@ -7,6 +7,8 @@ import type { AlertName } from '../../receiver/alert-options.ts';
 /** What one check reads. */
 export interface Facts {
   readonly now: number;
+  /** False soon after the wall clock was set: then it isn't known how long ago the last delivery came. */
+  readonly isClockTrusted: boolean;
   /** Of each handler, most first; together, counted up to `maxCounted`. */
   readonly deadRuns: readonly DeadRuns[];
   readonly backlog: Backlog;
