@@ -73,17 +73,15 @@ export type {
 export type { Released } from './operate/quarantine/release.ts';
 export type { SignatureCheck, SignatureStatus } from './operate/quarantine/signature-check.ts';
 export type { EventSignature, EventSignatureStatus } from './operate/event-signature.ts';
+export type { EventFilter, EventQuery, InboxEvents } from './operate/events.ts';
 export type {
   EventDuplicates,
-  EventFilter,
-  EventQuery,
-  InboxEvent,
-  InboxEvents,
   FailedAttempt,
+  InboxEvent,
   StoredRun,
   StoredRunWithFailures,
   WholeInboxEvent,
-} from './operate/events.ts';
+} from './operate/inbox-event.ts';
 export type {
   HandlerPause,
   HandlerSettings,
@@ -94,7 +92,8 @@ export type {
 } from './operate/handlers.ts';
 export type { Alerts, RaisedAlert } from './operate/alerts/alerts.ts';
 export type { Alert, AlertName, AlertOptions, AlertWebhook, Notify } from './receiver/alert-options.ts';
-export type { HandlerHistoryPoint, History, HistoryPoint, HistoryQuery } from './operate/history.ts';
+export type { History, HistoryQuery } from './operate/history.ts';
+export type { HandlerHistoryPoint, HistoryPoint } from './operate/history-points.ts';
 export type { FailureGroup, Failures } from './operate/failures.ts';
 export type { Account, Audit, AuditEntry, AuditQuery } from './operate/audit.ts';
 export type { AuditAction } from './store/audit-store.ts';

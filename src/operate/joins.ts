@@ -1,7 +1,7 @@
 import type { CallEventRow } from '../calls/timeline.ts';
 import type { CallStore, KeptJoin } from '../store/call-store.ts';
 import type { EventStore } from '../store/event-store.ts';
-import { type StoredRun, storedRun } from './events.ts';
+import { type StoredRun, storedRun } from './inbox-event.ts';
 
 /** What a join waits for in one call, and how it has run, as the inbox knows it. */
 export interface CallJoin {

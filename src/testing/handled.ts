@@ -5,7 +5,7 @@ import { runtimeTimer, systemClock } from '../kit/clock.ts';
 import type { Duration } from '../kit/duration.ts';
 import { checked, hasMethods, parseStrictly } from '../errors/option-problems.ts';
 import { duration } from '../receiver/option-values.ts';
-import type { StoredRun, WholeInboxEvent } from '../operate/events.ts';
+import type { StoredRun, WholeInboxEvent } from '../operate/inbox-event.ts';
 import { Receiver, internalsOf } from '../receiver/receiver.ts';
 import type { ManualClock } from './manual-clock.ts';
 

@@ -1,10 +1,6 @@
 import type { Command } from 'commander';
-import {
-  type HandlerHistoryPoint,
-  type HistoryPoint,
-  type HistoryQuery,
-  historyQuerySchema,
-} from '../../operate/history.ts';
+import { type HistoryQuery, historyQuerySchema } from '../../operate/history.ts';
+import type { HandlerHistoryPoint, HistoryPoint } from '../../operate/history-points.ts';
 import { oneOf } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { withReceiver } from './existing-inbox.ts';
