@@ -258,7 +258,7 @@ export class Dispatcher {
     const { registry, store, telemetry, clock } = this.#parts;
     const isStopping = () => this.#state === 'stopping';
     const parts = { store, telemetry, clock, isStopping, stop: this.#stop.signal, loop: this.#loop };
-    for (const handler of registry.handlers) {
+    for (const handler of registry.all) {
       if (handler.join) this.#inFlight.follow(lookBack(handler, parts));
     }
   }

@@ -7,7 +7,6 @@ import { unreadable } from './conclude.ts';
 import { EventReader, type EventReaderParts } from './event-reader.ts';
 import type { HandlerLanes } from './lanes.ts';
 import type { Registry } from './registry.ts';
-import { route } from './route.ts';
 import type { OwnEvent, Run } from './run.ts';
 
 export interface PlacerParts extends EventReaderParts {
@@ -59,7 +58,9 @@ export class Placer {
   /** Puts a run that has not begun back into the inbox. */
   requeue(run: Run): void {
     const { loop, registry, settler } = this.#parts;
-    const written = settler.requeue(run).finally(() => registry.lanesOf(run.handler.name)?.uncountBytes(run));
+    const written = settler
+      .requeue(run)
+      .finally(() => registry.lanesByName.get(run.handler.name)?.uncountBytes(run));
     const forget = this.#requeues.add(written);
     written.then(forget, forget);
     loop.follow(written.then(loop.wake));
@@ -90,14 +91,14 @@ export class Placer {
     if (this.#isStopped || !event) return;
     if ('unreadable' in event) return this.#reader.giveUp(claimed, unreadable(event.unreadable, 0));
     const { registry, store, telemetry, loop, settler } = this.#parts;
-    const matching = route(event, registry.handlers, registry.fallback);
+    const matching = registry.route(event);
     if (matching.length === 0) reportUnhandled(telemetry, event);
     const runs = store.runsOf(claimed, matching);
     if (runs.length === 0) return loop.follow(settler.finish(claimed));
     for (const [index, run] of runs.entries()) {
       // An event that may be poison is read again for each attempt, with a note in the inbox.
       const read = index === 0 && !mayBePoison(claimed) ? event : undefined;
-      const lanes = registry.lanesOf(run.handler);
+      const lanes = registry.lanesByName.get(run.handler);
       if (lanes) this.#place(lanes, { handler: lanes.handler, claimed: run, read }, { isStored: false });
     }
   }

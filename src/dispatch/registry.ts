@@ -11,7 +11,8 @@ import {
   resolveJoinOptions,
   shortDurationsOfHandler,
 } from '../receiver/handler-options.ts';
-import { meantName } from '../events/names.ts';
+import type { CallEvent } from '../events/model.ts';
+import { isKnownEventName, matches, meantName } from '../events/names.ts';
 import { defined, isStorable } from '../kit/values.ts';
 import type { ResolvedOptions } from '../receiver/options.ts';
 import type { ShortDuration } from '../receiver/short-durations.ts';
@@ -29,9 +30,14 @@ const maxName = 512;
 export class Registry {
   readonly #defaults: Pick<ResolvedOptions, 'timeout' | 'retry' | 'concurrency'>;
   readonly #isStrict: boolean;
+  /** All handlers except the fallback. */
   readonly #handlers: Handler[] = [];
   readonly #lanes: HandlerLanes[] = [];
   readonly #lanesByName = new Map<string, HandlerLanes>();
+  /** The lanes of every handler, the fallback included. */
+  readonly lanes: readonly HandlerLanes[] = this.#lanes;
+  /** The same lanes by the names of their handlers. */
+  readonly lanesByName: ReadonlyMap<string, HandlerLanes> = this.#lanesByName;
   readonly #memory = new SharedBytes(maxBytes);
   readonly #shortDurations: (ShortDuration & { readonly handler: string })[] = [];
   #fallback: Handler | undefined;
@@ -40,24 +46,6 @@ export class Registry {
   constructor(options: Pick<ResolvedOptions, 'timeout' | 'retry' | 'concurrency' | 'strictNames'>) {
     this.#defaults = options;
     this.#isStrict = options.strictNames;
-  }
-
-  get handlers(): readonly Handler[] {
-    return this.#handlers;
-  }
-
-  get fallback(): Handler | undefined {
-    return this.#fallback;
-  }
-
-  /** The lanes of every handler, the fallback included. */
-  get lanes(): readonly HandlerLanes[] {
-    return this.#lanes;
-  }
-
-  /** The lanes of the handler with this name, if there is one. */
-  lanesOf(name: string): HandlerLanes | undefined {
-    return this.#lanesByName.get(name);
   }
 
   /** All handlers, the fallback included. */
@@ -115,6 +103,22 @@ export class Registry {
   /** Durations of handlers that were probably meant as seconds. */
   get shortDurations(): readonly (ShortDuration & { readonly handler: string })[] {
     return this.#shortDurations;
+  }
+
+  /**
+   * The handlers that an event goes to. A known event whose payload is not what its name promises goes to the fallback
+   * instead, because typed handlers must be able to rely on their types. An event that no handler takes goes to the
+   * fallback too. Joins get incomplete events as well: they need only an event's name and call.
+   */
+  route({ eventName, callId, issues }: CallEvent): readonly Handler[] {
+    const hasPromised = issues.length === 0 || !isKnownEventName(eventName);
+    const matching = this.#handlers.filter(({ join, patterns }) =>
+      join
+        ? callId !== undefined && join.events.includes(eventName)
+        : hasPromised && patterns.some((pattern) => matches(pattern, eventName)),
+    );
+    if (hasPromised && matching.length > 0) return matching;
+    return this.#fallback ? [...matching, this.#fallback] : matching;
   }
 
   /** From now on nothing can be registered. */

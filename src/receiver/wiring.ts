@@ -1,7 +1,6 @@
 /** Connects the parts of a receiver: what each is given, and which other parts it calls. */
 import { Dispatcher } from '../dispatch/dispatcher.ts';
 import { Registry } from '../dispatch/registry.ts';
-import { route } from '../dispatch/route.ts';
 import { BodyDecoder } from '../events/decoding.ts';
 import { Changes } from '../operate/api/changes.ts';
 import { Alerts } from '../operate/alerts/alerts.ts';
@@ -225,7 +224,7 @@ function buildEvents(
     requireStarted: hooks.requireStarted,
     handlerNames: () => registry.all.map((handler) => handler.name),
     livingHandlers: async () => (await asked.handlers.processes()).flatMap(({ handlers }) => handlers),
-    route: (event) => route(event, registry.handlers, registry.fallback),
+    route: (event) => registry.route(event),
     onRequeued: () => dispatcher.wake(),
   });
 }

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Handler } from '../../dispatch/handler.ts';
-import { route } from '../../dispatch/route.ts';
 import { readBytes } from '../../events/read-bytes.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { requireKnown } from '../../operate/handlers.ts';
@@ -75,7 +74,7 @@ export async function backtest(
       for (const event of stretch.events) {
         events += 1;
         const reading = await readBytes(decoder, event);
-        if (reading.ok) await trials.run(event, route(reading.event, registry.handlers, registry.fallback));
+        if (reading.ok) await trials.run(event, registry.route(reading.event));
         else unreadable += 1;
       }
     }
