@@ -2,18 +2,17 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { callRecordOf } from '../calls/timeline.ts';
 import type { BodyDecoder } from '../events/decoding.ts';
 import { headerOf } from '../events/ids.ts';
-import type { CallEvent } from '../events/model.ts';
+import { readBytes } from '../events/read-bytes.ts';
 import type { Activity } from '../kit/activity.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import { type AttemptSpan, type Tracing, untraced } from '../kit/tracing.ts';
-import { mayBePoison } from '../store/claims.ts';
+import { type ClaimedRun, mayBePoison } from '../store/claims.ts';
 import type { CallStore } from '../store/call-store.ts';
 import type { RunState } from '../store/store.ts';
-import { conclude, concludedBefore, endedNow, failureOf, unreadable } from './conclude.ts';
-import { readOwn } from './event-reader.ts';
+import { conclude, concludedBefore, failureOf, unreadable } from './conclude.ts';
 import { type JoinTerms, joinedCall } from './handler.ts';
-import { Invocation, type InvocationParts, type Subject } from './invocation.ts';
-import type { Attempt, Attempted, OwnEvent, Run } from './run.ts';
+import { type InvocationParts, type Subject, invoke } from './invocation.ts';
+import type { Attempt, Attempted, Ended, Run } from './run.ts';
 import { report, reportLost } from './run-log.ts';
 import type { Settler } from './settler.ts';
 
@@ -23,6 +22,8 @@ export interface AttemptParts extends InvocationParts {
   readonly decoder: BodyDecoder;
   readonly activity: Activity;
   readonly tracing: Tracing;
+  /** Called as soon as the handler of a run that may be poison has been called. */
+  readonly onInvoked?: (run: Run) => void;
 }
 
 /**
@@ -36,10 +37,10 @@ export class Attempts {
   readonly #parts: AttemptParts;
   readonly #share: EventLoopShare;
   /**
-   * Calls a function in the asynchronous context in which the receiver was made. An attempt is often begun by another
-   * delivery, whose request the handler must not find in an app's `AsyncLocalStorage`.
+   * In the asynchronous context in which the receiver was made. An attempt is often begun by another delivery, whose
+   * request the handler must not find in an app's `AsyncLocalStorage`.
    */
-  readonly #outsideRequests = AsyncLocalStorage.snapshot();
+  readonly #invoke = AsyncLocalStorage.bind(invoke);
 
   constructor(parts: AttemptParts) {
     this.#parts = parts;
@@ -48,22 +49,22 @@ export class Attempts {
 
   /**
    * Makes one attempt of a run, up to the end of its handler; `settle` must follow. Undefined if the claim was lost.
-   * `onInvoked` is called as soon as the handler of a run that may be poison has been called. Rejects only if the inbox
-   * could not be written before the receiver stopped.
+   * Rejects only if the inbox could not be written before the receiver stopped.
    */
-  async make(run: Run, onInvoked: () => void = () => {}): Promise<Attempted | undefined> {
+  async make(run: Run): Promise<Attempted | undefined> {
     const { clock, telemetry } = this.#parts;
     const attempt = { run, span: this.#spanOf(run), startedAt: clock.elapsed() };
-    let attempted: Attempted | undefined;
+    let ended: Ended | undefined;
     try {
-      const over = concludedBefore(run);
-      if (over) attempted = endedNow(attempt, over, clock);
-      else if (mayBePoison(run.claimed)) attempted = await this.#tryCounted(attempt, onInvoked);
-      else attempted = await this.#tryUncounted(attempt);
+      const conclusion = concludedBefore(run);
+      if (conclusion) ended = { run, conclusion };
+      else if (mayBePoison(run.claimed)) ended = await this.#tryCounted(attempt);
+      else ended = await this.#tryUncounted(attempt);
     } finally {
-      if (!attempted) attempt.span.end('lost', undefined);
+      if (!ended) attempt.span.end('lost', undefined);
     }
-    return attempted ?? reportLost(telemetry, run);
+    if (!ended) return reportLost(telemetry, run);
+    return { ...attempt, ...ended, duration: clock.elapsed() - attempt.startedAt };
   }
 
   /**
@@ -96,13 +97,13 @@ export class Attempts {
    * Most attempts are counted when they end. If the process dies during one, nobody knows which run was to blame, and a
    * run that was only waiting for its turn must not lose an attempt.
    */
-  async #tryUncounted(attempt: Attempt): Promise<Attempted> {
+  async #tryUncounted(attempt: Attempt): Promise<Ended> {
     const { run } = attempt;
-    const subject = await this.#subjectOf(run);
-    if (!isSubject(subject)) return this.#notInvoked(attempt, subject);
+    const read = await this.#read(run);
+    if ('conclusion' in read) return { run, ...read };
     const wait = this.#share.whenFree(run.handler.name);
     if (wait) await wait;
-    return this.#invoke(attempt, subject);
+    return this.#invoke(this.#parts, attempt, read.subject);
   }
 
   /**
@@ -110,18 +111,19 @@ export class Attempts {
    * the attempt: the next crash then shows which of them is to blame. Nothing is awaited between counting the attempt
    * and calling the handler.
    */
-  async #tryCounted(attempt: Attempt, onInvoked: () => void): Promise<Attempted | undefined> {
-    const { settler } = this.#parts;
+  async #tryCounted(attempt: Attempt): Promise<Ended | undefined> {
+    const { settler, onInvoked } = this.#parts;
     const { run } = attempt;
-    const read = await settler.readNoted(run.claimed, () => this.#subjectOf(run));
+    const read = await settler.readNoted(run.claimed, () => this.#read(run));
     if (!read) return undefined;
-    const subject = read.value;
-    if (!isSubject(subject)) return this.#notInvoked(attempt, subject);
+    if ('conclusion' in read) return { run, ...read };
     const claimed = await settler.countAttempt(run);
     if (!claimed) return undefined;
     // `conclude` will count the attempt, which has been counted already.
     const counted = { ...run, claimed: { ...claimed, attempts: claimed.attempts - 1 } };
-    return this.#invoke({ ...attempt, run: counted }, subject, onInvoked);
+    const invoked = this.#invoke(this.#parts, { ...attempt, run: counted }, read.subject);
+    onInvoked?.(run);
+    return invoked;
   }
 
   #spanOf({ handler, claimed }: Run): AttemptSpan {
@@ -139,39 +141,27 @@ export class Attempts {
     });
   }
 
-  /** What the run's function is called with; undefined if it need not be called. */
-  #subjectOf(run: Run): OwnEvent | Promise<OwnEvent | Subject | undefined> {
-    const { join } = run.handler;
-    const { callId } = run.claimed;
-    if (join && callId !== undefined) return this.#joinedCallOf(run, callId, join);
-    return run.read ?? readOwn(this.#parts.decoder, run.claimed);
+  /** Reads what the run's function is called with. The run ends without a call if that can't be read, or need not be. */
+  async #read(run: Run): Promise<{ readonly subject: Subject } | Pick<Ended, 'conclusion'>> {
+    const { handler, claimed, read } = run;
+    if (handler.join && claimed.callId !== undefined) {
+      const call = await this.#readJoinedCall(claimed, claimed.callId, handler.join);
+      if (call) return { subject: call };
+      return { conclusion: conclude(run, { kind: 'done' }, this.#parts.clock.now()) };
+    }
+    if (read) return { subject: read };
+    const reading = await readBytes(this.#parts.decoder, claimed);
+    if (reading.ok) return { subject: reading.event };
+    return { conclusion: unreadable(reading.reason, claimed.attempts) };
   }
 
   /**
-   * What a join is called with; undefined if an earlier run of the join has seen all events that have arrived, or if the
-   * claim was lost, which the settlement will find, too.
+   * Undefined if an earlier run of the join has seen all events that have arrived, or if the claim was lost, which the
+   * settlement will find, too.
    */
-  async #joinedCallOf({ claimed }: Run, callId: string, join: JoinTerms) {
+  async #readJoinedCall(claimed: ClaimedRun, callId: string, join: JoinTerms) {
     const { settler, store } = this.#parts;
     const view = await settler.persist(() => store.calls.noteSeen(claimed, join.events));
     return !view || view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
   }
-
-  #notInvoked(attempt: Attempt, subject: Exclude<OwnEvent, CallEvent> | undefined): Attempted {
-    const { run } = attempt;
-    const { clock } = this.#parts;
-    const conclusion = subject
-      ? unreadable(subject.unreadable, run.claimed.attempts)
-      : conclude(run, { kind: 'done' }, clock.now());
-    return endedNow(attempt, conclusion, clock);
-  }
-
-  #invoke(attempt: Attempt, subject: Subject, onInvoked?: () => void): Promise<Attempted> {
-    const invocation = new Invocation(this.#parts, attempt);
-    return this.#outsideRequests(() => invocation.make(subject, onInvoked));
-  }
-}
-
-function isSubject(subject: OwnEvent | Subject | undefined): subject is Subject {
-  return subject !== undefined && !('unreadable' in subject);
 }

@@ -1,6 +1,5 @@
 import type { Clock } from '../kit/clock.ts';
 import type { Store } from '../store/store.ts';
-import type { AfterAnswer } from './after-answer.ts';
 import type { DueTimer } from './due-timer.ts';
 import type { HandlerLanes } from './lanes.ts';
 import type { Placer } from './placer.ts';
@@ -21,13 +20,12 @@ export interface ClaimerParts {
   readonly dueTimer: DueTimer;
   readonly registry: Registry;
   readonly placer: Placer;
-  readonly afterAnswer: AfterAnswer;
 }
 
 /**
  * Claims as much from the inbox as there is room for: runs that are due, then new events. These and the events that are
  * claimed as they are recorded are placed in the order of the claims (see the store's `record`). So nothing is awaited
- * between a claim and `afterAnswer.do`.
+ * between a claim and `afterAnswers`.
  */
 export class Claimer {
   readonly #parts: ClaimerParts;
@@ -105,7 +103,7 @@ export class Claimer {
   }
 
   async #claimDue(lanes: HandlerLanes): Promise<void> {
-    const { store, clock, dueTimer, placer, afterAnswer } = this.#parts;
+    const { store, clock, dueTimer, placer } = this.#parts;
     const { handler, isCrowded } = lanes;
     const room = this.#roomIn(lanes);
     if (isCrowded) this.#leftForCrowded.add(lanes);
@@ -123,20 +121,20 @@ export class Claimer {
     };
     const claimed = await store.claimRuns(handler, selection);
     dueTimer.claimed(looking, claimed.length);
-    await afterAnswer.do(...claimed.map((run) => () => placer.placeRun(lanes, run)));
+    await placer.afterAnswers(...claimed.map((run) => () => placer.placeRun(lanes, run)));
   }
 
   async #claimNew(): Promise<boolean> {
     // Without handlers nothing is claimed: a program that only looks into the inbox must not take events from the
     // process that has the handlers.
-    const { store, placer, registry, afterAnswer } = this.#parts;
+    const { store, placer, registry } = this.#parts;
     const limit = Math.max(0, ...registry.lanes.map((one) => this.#roomIn(one)));
     if (limit === 0 || placer.unplacedBytes > maxUnplacedBytes) {
       this.#mayBeMore = true;
       return false;
     }
     const claimed = await store.claimEvents(limit);
-    await afterAnswer.do(...claimed.map((event) => () => placer.placeEvent(event)));
+    await placer.afterAnswers(...claimed.map((event) => () => placer.placeEvent(event)));
     this.#mayBeMore = claimed.length > 0;
     // Runs that wait for these events may now be claimed.
     if (this.#mayBeMore) this.lookAnew();

@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type RingbackError, ringbackError } from '../errors/errors.ts';
 import type { Clock } from '../kit/clock.ts';
-import { isThenable } from '../kit/values.ts';
+import { isObject, isThenable } from '../kit/values.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { Settled } from '../store/claims.ts';
 import { EarlyEnd, untilEnd } from './deadline.ts';
 import type { UserDatabase } from './handler.ts';
 import { isDecision, outcomeOf } from './outcomes.ts';
 import type { Attempt } from './run.ts';
-import { reportFailedCommit, reportingBlocking } from './run-log.ts';
+import { reportFailedCommit, reportIfBlocking } from './run-log.ts';
 import type { Settler } from './settler.ts';
 
 export interface CommitParts {
@@ -87,7 +87,7 @@ export class Commit {
     let result: Result | undefined;
     const keep = (returned: Result): void => {
       // A decision whose `throw` was forgotten: roll back, as if it had been thrown.
-      if (isDecision(returned)) throw returned;
+      if (isObject(returned) && isDecision(returned)) throw returned;
       result = returned;
     };
     const settled = await this.#settleWith((database) => {
@@ -102,9 +102,8 @@ export class Commit {
   /** Writes the effects and marks the run done, together. */
   #settleWith(effects: (database: UserDatabase) => unknown): Promise<Settled> {
     const { run, span } = this.#attempt;
-    const reported = (database: UserDatabase) =>
-      reportingBlocking(this.#parts, run, () => this.#lending(database, effects));
-    return span.settle(() => this.#parts.settler.settleWith(run, reported));
+    const lending = (database: UserDatabase) => this.#lending(database, effects);
+    return span.settle(() => this.#parts.settler.settleWith(run, lending));
   }
 
   /** Calls `effects`; `database` is there until they have ended. */
@@ -113,11 +112,13 @@ export class Commit {
       this.#database = undefined;
     };
     this.#database = database;
+    const calledAt = this.#parts.clock.elapsed();
     let returned: unknown;
     try {
       returned = effects(database);
       return returned;
     } finally {
+      reportIfBlocking(this.#parts, this.#attempt.run, calledAt);
       if (isThenable(returned)) returned.then(end, end);
       else end();
     }

@@ -1,10 +1,9 @@
-import type { Clock } from '../kit/clock.ts';
 import { fingerprintOf, withoutVariables } from '../kit/error-text.ts';
 import { type ClaimedRun, type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { Failure } from '../store/failure-store.ts';
 import type { RunState } from '../store/store.ts';
 import type { Outcome } from './handler.ts';
-import type { Attempt, Attempted, Conclusion, Run } from './run.ts';
+import type { Conclusion, Run } from './run.ts';
 
 /** How many characters of a reason are stored: an error's message can be as long as the data that it quotes. */
 const maxReason = 500;
@@ -31,7 +30,7 @@ export function conclude({ claimed, handler }: Run, outcome: Outcome, now: numbe
 /** How a run ends without an attempt: none is left, or reading its event kills processes. Undefined if it may begin. */
 export function concludedBefore({ claimed, handler }: Run): Conclusion | undefined {
   if (claimed.attempts >= handler.retry.attempts) return exhausted(claimed);
-  return hasDiedReading(claimed) ? diedReading(claimed, claimed.attempts) : undefined;
+  return diedReading(claimed, claimed.attempts);
 }
 
 /**
@@ -46,13 +45,9 @@ function exhausted(run: ClaimedRun): Conclusion {
   return { state, attempts, cause: hasDied ? 'process_died' : 'no_attempt_left' };
 }
 
-/** Whether too many processes have died while they read an event: it is not read any more. */
-export function hasDiedReading({ readingCrashes }: CrashCounts): boolean {
-  return readingCrashes >= maxReadingCrashes;
-}
-
-/** The end of a run or of a whole event that is not read any more. */
-export function diedReading({ readingCrashes }: CrashCounts, attempts: number): Conclusion {
+/** The end of a run or of a whole event that is not read any more, because too many processes died while they did. */
+export function diedReading({ readingCrashes }: CrashCounts, attempts: number): Conclusion | undefined {
+  if (readingCrashes < maxReadingCrashes) return undefined;
   const state = deadFor(`the process ended ${readingCrashes} times while it read the event`);
   return { state, attempts, cause: 'process_died' };
 }
@@ -61,16 +56,6 @@ export function diedReading({ readingCrashes }: CrashCounts, attempts: number): 
 export function unreadable(reason: string, attempts: number): Conclusion {
   const state = deadFor(`the stored event can't be read any more: ${reason}`);
   return { state, attempts, cause: undefined, unreadable: reason };
-}
-
-/** An attempt that has just ended, to be settled unless its commit has done so. */
-export function endedNow(
-  attempt: Attempt,
-  conclusion: Conclusion,
-  clock: Clock,
-  isSettled = false,
-): Attempted {
-  return { ...attempt, conclusion, isSettled, duration: clock.elapsed() - attempt.startedAt };
 }
 
 /** How an attempt failed; undefined if it didn't, or if a stop interrupted it, which doesn't count. */

@@ -43,6 +43,8 @@ export interface Limits {
   readonly clock: Clock;
 }
 
+const pending = Symbol('pending');
+
 /** Waits for what the user's function returned. Rejects at the deadline or the stop, while the function may go on. */
 export async function untilEnd(
   work: Promise<unknown>,
@@ -54,7 +56,8 @@ export async function untilEnd(
   const interrupt = () => end.reach(new Error('the receiver is stopping'));
   try {
     // A function that ended at once needs no listener.
-    if (await isOverAtOnce(work)) return await work;
+    const result = await Promise.race([work, Promise.resolve(pending)]);
+    if (result !== pending) return result;
     stop.addEventListener('abort', interrupt);
     if (stop.aborted) interrupt();
     return await Promise.race([work, end.reached()]);
@@ -62,14 +65,4 @@ export async function untilEnd(
     cancelDeadline();
     stop.removeEventListener('abort', interrupt);
   }
-}
-
-async function isOverAtOnce(work: Promise<unknown>): Promise<boolean> {
-  let isOver = false;
-  const end = () => {
-    isOver = true;
-  };
-  work.then(end, end);
-  await Promise.resolve();
-  return isOver;
 }

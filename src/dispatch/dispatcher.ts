@@ -5,7 +5,6 @@ import type { CrashCounts } from '../store/claims.ts';
 import type { EventRecord } from '../store/event-record.ts';
 import type { Backlog, HistoryStore } from '../store/history-store.ts';
 import type { Recording, Store } from '../store/store.ts';
-import { AfterAnswer } from './after-answer.ts';
 import { lookBack, reportHandlers } from './at-start.ts';
 import { type AttemptParts, Attempts } from './attempt.ts';
 import { Claimer } from './claimer.ts';
@@ -45,7 +44,6 @@ export class Dispatcher {
   #state: 'created' | 'running' | 'stopping' = 'created';
   #isPumping = false;
   #mustLookAgain = false;
-  readonly #afterAnswer: AfterAnswer;
   readonly #loop: Loop = {
     beginReady: () => this.#beginReady(),
     goOn: () => this.#goOn(),
@@ -61,17 +59,16 @@ export class Dispatcher {
     const loop = this.#loop;
     const common = { ...parts, stop: this.#stop.signal, loop };
     const settler = new Settler(common);
-    this.#attempts = new Attempts({ ...common, settler });
-    this.#afterAnswer = new AfterAnswer(clock, loop);
     this.#inFlight = new InFlight(telemetry);
     this.#poison = new PoisonRuns(clock, loop);
     this.#rates = new Rates({ ...common, reserve: (slots) => store.handlers.reserveStarts(slots) });
+    this.#attempts = new Attempts({ ...common, settler, onInvoked: (run) => this.#poison.invoked(run) });
     const mayRead = (crashes: CrashCounts) => this.#poison.mayRead(crashes);
     this.#placer = new Placer({ ...common, settler, mayRead });
     this.#pauses = new Pauses({ ...common, requeue: (run) => this.#placer.requeue(run) });
     this.#heartbeat = new Heartbeat({ ...common, onHeartbeat: () => this.#pauses.refresh() });
     const dueTimer = new DueTimer(store, clock, heartbeatInterval);
-    this.#claimer = new Claimer({ ...parts, dueTimer, placer: this.#placer, afterAnswer: this.#afterAnswer });
+    this.#claimer = new Claimer({ ...parts, dueTimer, placer: this.#placer });
   }
 
   /** Whether `start` or `stop` was called: this process runs handlers, or ends those that have begun. */
@@ -168,7 +165,7 @@ export class Dispatcher {
     const found = await claimed;
     // Also if the write was too late for the sender: the event is on disk, and the next delivery will be a duplicate.
     if (found) {
-      return this.#afterAnswer.do(() => {
+      return this.#placer.afterAnswers(() => {
         observe();
         this.#claimer.releaseSlot();
         this.#placer.placeEvent(found, event);
@@ -176,7 +173,7 @@ export class Dispatcher {
     }
     if (isReserved) this.#claimer.releaseSlot();
     if ((await written.catch(() => 'duplicate')) !== 'new') return;
-    await this.#afterAnswer.do(observe);
+    await this.#placer.afterAnswers(observe);
     this.#look();
   }
 
@@ -216,7 +213,7 @@ export class Dispatcher {
     let attempted: Attempted | undefined;
     try {
       try {
-        attempted = await this.#attempts.make(run, () => this.#poison.invoked(run));
+        attempted = await this.#attempts.make(run);
       } finally {
         // The next run begins while this one is being settled: slots are few, and one commit settles many runs.
         lanes.leave();

@@ -2,17 +2,17 @@ import type { Logger } from 'pino';
 import { type CallRecord, callRecordOf } from '../calls/timeline.ts';
 import type { CallEvent } from '../events/model.ts';
 import { backoffAfter } from '../kit/backoff.ts';
+import { digestUuid } from '../kit/bytes.ts';
 import type { Random } from '../kit/clock.ts';
-import { isThenable } from '../kit/values.ts';
+import { isObject, isThenable } from '../kit/values.ts';
 import type { CallStore } from '../store/call-store.ts';
-import { Commit, type CommitParts, type Committed } from './commit.ts';
-import { conclude, endedNow } from './conclude.ts';
-import { AttemptContext } from './context.ts';
+import { Commit, type CommitParts } from './commit.ts';
+import { conclude } from './conclude.ts';
 import { EarlyEnd, untilEnd } from './deadline.ts';
-import type { JoinedCall, Outcome } from './handler.ts';
+import type { JoinedCall, Outcome, RunContext } from './handler.ts';
 import { interrupted, isDecision, missedDeadline, outcomeOf, reasonIn } from './outcomes.ts';
-import type { Attempt, Attempted } from './run.ts';
-import { reportAfterCommit, reportFailedCommit, reportingBlocking } from './run-log.ts';
+import type { Attempt, Ended, Run } from './run.ts';
+import { reportAfterCommit, reportFailedCommit, reportIfBlocking } from './run-log.ts';
 
 export interface InvocationParts extends CommitParts {
   readonly store: { readonly calls: Pick<CallStore, 'eventsOf'> };
@@ -23,98 +23,142 @@ export interface InvocationParts extends CommitParts {
 /** What the user's function is called with. */
 export type Subject = CallEvent | JoinedCall;
 
-/** The call of a handler in an attempt: what the handler is given, and what becomes of what it does. */
-export class Invocation {
-  readonly #parts: InvocationParts;
-  readonly #attempt: Attempt;
-  readonly #end = new EarlyEnd();
-  readonly #commit: Commit;
+/**
+ * Calls the user's function, before anything is awaited, and waits until the attempt is over. At its deadline it is
+ * over even if the function ignores its signal and goes on: `ctx.commit` is refused from then on.
+ */
+export async function invoke(parts: InvocationParts, attempt: Attempt, subject: Subject): Promise<Ended> {
+  const { run } = attempt;
+  const { clock, stop, telemetry } = parts;
+  const backoff = () => backoffAfter(run.claimed.attempts + 1, run.handler.retry, parts.random);
+  const end = new EarlyEnd();
+  const commit = new Commit(parts, attempt, end);
+  let outcome: Outcome = { kind: 'done' };
+  try {
+    await callHandler(parts, attempt, subject, end, commit);
+  } catch (thrown) {
+    if (stop.aborted) outcome = interrupted;
+    else if (end.isReached) outcome = missedDeadline(run.handler.timeout, backoff());
+    else outcome = outcomeOf(thrown, backoff);
+  }
+  const committed = await commit.ended();
+  if (committed === 'committed') {
+    if (outcome.kind !== 'done') reportAfterCommit(telemetry, run, outcome);
+    return { run, conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: true };
+  }
+  const failure = committed === 'nothing' ? undefined : outcomeOf(committed.failed, backoff);
+  const real = outcome.kind === 'done' ? (failure ?? outcome) : outcome;
+  // If the handler fails for another reason, its outcome hides that the commit, which it didn't await, failed too.
+  if (failure && reasonIn(failure) !== reasonIn(real)) reportFailedCommit(telemetry, run, failure);
+  return { run, conclusion: conclude(run, real, clock.now()) };
+}
 
-  constructor(parts: InvocationParts, attempt: Attempt) {
-    this.#parts = parts;
-    this.#attempt = attempt;
-    this.#commit = new Commit(parts, attempt, this.#end);
+/** Resolves when the user's function has ended. Rejects with what it threw, or if the attempt ends early. */
+async function callHandler(
+  parts: InvocationParts,
+  { run, span }: Attempt,
+  subject: Subject,
+  end: EarlyEnd,
+  commit: Commit,
+): Promise<void> {
+  const { logger, clock, stop } = parts;
+  const { handler } = run;
+  stop.throwIfAborted();
+  const call = () => callSoFar(parts, run, commit);
+  const context = new AttemptContext(run, { logger, end, call, commit: commit.commit });
+  const calledAt = clock.elapsed();
+  let returned: unknown;
+  try {
+    returned = span.handle(() => handler.handle(subject, context));
+  } finally {
+    reportIfBlocking(parts, run, calledAt);
+  }
+  if (isThenable(returned)) {
+    returned = await untilEnd(Promise.resolve(returned), end, { timeout: handler.timeout, stop, clock });
+  }
+  // A decision that was returned instead of thrown. Taking that for done would silently lose the event.
+  if (isObject(returned) && isDecision(returned)) throw returned;
+}
+
+/** The record of the run's call, computed from its events so far. */
+async function callSoFar(
+  { store }: InvocationParts,
+  { claimed: { callId } }: Run,
+  { database }: Commit,
+): Promise<CallRecord | undefined> {
+  if (callId === undefined) return undefined;
+  const events = await store.calls.eventsOf(callId, database);
+  // A call that was erased meanwhile has no events.
+  return events.length === 0 ? undefined : callRecordOf(callId, events);
+}
+
+interface ContextParts {
+  readonly logger: Logger;
+  /** Its signal is read only when the user's function reads `ctx.signal`. */
+  readonly end: { readonly signal: AbortSignal };
+  readonly call: RunContext['call'];
+  readonly commit: RunContext['commit'];
+}
+
+/**
+ * The second argument of the user's function. Signal, logger and key are made on first use: they cost as much as
+ * everything else about a run, and most functions use none. They are own properties nevertheless, so that a copy of the
+ * context has them. All runs share the same getters: an object with getters of its own gets a hidden class of its own,
+ * which keeps the run in memory until a full garbage collection.
+ */
+class AttemptContext implements RunContext {
+  readonly attempt: number;
+  readonly receivedAt: Date;
+  readonly replay: RunContext['replay'];
+  readonly call: RunContext['call'];
+  readonly commit: RunContext['commit'];
+  declare readonly idempotencyKey: RunContext['idempotencyKey'];
+  declare readonly log: RunContext['log'];
+  declare readonly signal: AbortSignal;
+  readonly #run: Run;
+  readonly #logger: Logger;
+  readonly #end: ContextParts['end'];
+  #log: Logger | undefined;
+
+  constructor(run: Run, { logger, end, call, commit }: ContextParts) {
+    const { attempts, receivedAt, replay } = run.claimed;
+    this.attempt = attempts + 1;
+    this.receivedAt = new Date(receivedAt);
+    this.replay = replay;
+    this.call = call;
+    this.commit = commit;
+    this.#run = run;
+    this.#logger = logger;
+    this.#end = end;
+    Object.defineProperty(this, 'idempotencyKey', AttemptContext.#keyProperty);
+    Object.defineProperty(this, 'log', AttemptContext.#logProperty);
+    Object.defineProperty(this, 'signal', AttemptContext.#signalProperty);
   }
 
-  /** Calls the user's function once, and waits until the attempt is over. `onInvoked` is called in between. */
-  async make(subject: Subject, onInvoked?: () => void): Promise<Attempted> {
-    const invoked = this.#invoke(subject);
-    onInvoked?.();
-    const outcome = await invoked;
-    return this.#attempted(outcome, await this.#commit.ended());
-  }
+  static readonly #keyProperty: PropertyDescriptor & ThisType<AttemptContext> = {
+    enumerable: true,
+    get() {
+      const { join } = this.#run.handler;
+      const { traceId, callId, handler } = this.#run.claimed;
+      // As JSON: otherwise two pairs of names could make one text. The run of a join may belong to any of its events,
+      // so its key follows from the call.
+      const subject = join && callId !== undefined ? ['call', callId] : [traceId];
+      return digestUuid(JSON.stringify([...subject, handler]));
+    },
+  };
 
-  /**
-   * Calls the user's function and returns its outcome; never throws. At its deadline an attempt is over even if the
-   * function ignores its signal and goes on: `ctx.commit` is refused from then on.
-   */
-  #invoke(subject: Subject): Outcome | Promise<Outcome> {
-    const { stop, clock } = this.#parts;
-    if (stop.aborted) return interrupted;
-    const { run, span } = this.#attempt;
-    const { handler } = run;
-    const context = this.#context();
-    const callHandler = () => handler.handle(subject, context);
-    try {
-      const returned = reportingBlocking(this.#parts, run, () => span.handle(callHandler));
-      if (!isThenable(returned)) return this.#outcomeOfReturned(returned);
-      return untilEnd(Promise.resolve(returned), this.#end, { timeout: handler.timeout, stop, clock })
-        .then((result) => this.#outcomeOfReturned(result))
-        .catch((thrown: unknown) => this.#outcomeOfThrown(thrown));
-    } catch (thrown) {
-      return this.#outcomeOfThrown(thrown);
-    }
-  }
+  static readonly #logProperty: PropertyDescriptor & ThisType<AttemptContext> = {
+    enumerable: true,
+    get() {
+      const { traceId, callId, handler } = this.#run.claimed;
+      return (this.#log ??= this.#logger.child({ traceId, callId, handler }));
+    },
+  };
 
-  #context(): AttemptContext {
-    const { commit } = this.#commit;
-    const call = () => this.#callSoFar();
-    return new AttemptContext(this.#attempt.run, {
-      logger: this.#parts.logger,
-      end: this.#end,
-      call,
-      commit,
-    });
-  }
-
-  /** The record of the run's call, computed from its events so far. */
-  async #callSoFar(): Promise<CallRecord | undefined> {
-    const { callId } = this.#attempt.run.claimed;
-    if (callId === undefined) return undefined;
-    const events = await this.#parts.store.calls.eventsOf(callId, this.#commit.database);
-    // A call that was erased meanwhile has no events.
-    return events.length === 0 ? undefined : callRecordOf(callId, events);
-  }
-
-  #outcomeOfReturned(returned: unknown): Outcome {
-    // A decision that was returned instead of thrown. Taking that for done would silently lose the event.
-    return isDecision(returned) ? this.#outcomeOfThrown(returned) : { kind: 'done' };
-  }
-
-  #outcomeOfThrown(thrown: unknown): Outcome {
-    if (this.#parts.stop.aborted) return interrupted;
-    if (this.#end.isReached) return missedDeadline(this.#attempt.run.handler.timeout, this.#backoff());
-    return outcomeOf(thrown, () => this.#backoff());
-  }
-
-  /** How long to wait after this attempt if it fails, in milliseconds. */
-  #backoff(): number {
-    const { claimed, handler } = this.#attempt.run;
-    return backoffAfter(claimed.attempts + 1, handler.retry, this.#parts.random);
-  }
-
-  /** Combines the outcome of the function with that of its commit. */
-  #attempted(outcome: Outcome, commit: Committed): Attempted {
-    const { telemetry, clock } = this.#parts;
-    const { run } = this.#attempt;
-    if (commit === 'committed') {
-      if (outcome.kind !== 'done') reportAfterCommit(telemetry, run, outcome);
-      return endedNow(this.#attempt, conclude(run, { kind: 'done' }, clock.now()), clock, true);
-    }
-    const failure = commit === 'nothing' ? undefined : outcomeOf(commit.failed, () => this.#backoff());
-    const real = outcome.kind === 'done' ? (failure ?? outcome) : outcome;
-    // If the handler fails for another reason, its outcome hides that the commit, which it didn't await, failed too.
-    if (failure && reasonIn(failure) !== reasonIn(real)) reportFailedCommit(telemetry, run, failure);
-    return endedNow(this.#attempt, conclude(run, real, clock.now()), clock);
-  }
+  static readonly #signalProperty: PropertyDescriptor & ThisType<AttemptContext> = {
+    enumerable: true,
+    get() {
+      return this.#end.signal;
+    },
+  };
 }

@@ -59,9 +59,9 @@ export class RetryLater extends Error {
  * Whether a handler has returned what it should have thrown. Never throws, whatever the handler returned: it may be an
  * object that throws when a property is read.
  */
-export function isDecision(returned: unknown): boolean {
+export function isDecision(returned: object): boolean {
   try {
-    return Discard.is(returned) || RetryLater.is(returned);
+    return discardMark in returned || retryLaterMark in returned;
   } catch {
     return false;
   }

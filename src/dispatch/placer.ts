@@ -1,51 +1,78 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises';
+import type { BodyDecoder } from '../events/decoding.ts';
 import type { CallEvent } from '../events/model.ts';
+import { type Reading, readBytes } from '../events/read-bytes.ts';
 import { Pool } from '../kit/churn.ts';
+import type { Clock } from '../kit/clock.ts';
+import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import { type ClaimedEvent, type ClaimedRun, mayBePoison } from '../store/claims.ts';
+import { type ClaimedEvent, type ClaimedRun, type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { Store } from '../store/store.ts';
-import { unreadable } from './conclude.ts';
-import { EventReader, type EventReaderParts } from './event-reader.ts';
+import { diedReading, unreadable } from './conclude.ts';
 import type { HandlerLanes } from './lanes.ts';
+import type { Loop } from './loop.ts';
 import type { Registry } from './registry.ts';
-import type { OwnEvent, Run } from './run.ts';
+import type { Conclusion, Run } from './run.ts';
+import { reportUnread } from './run-log.ts';
+import type { Settler } from './settler.ts';
 
-export interface PlacerParts extends EventReaderParts {
+export interface PlacerParts {
   readonly store: Pick<Store, 'runsOf' | 'mayPlace'>;
   readonly registry: Registry;
+  readonly telemetry: Telemetry;
+  readonly settler: Settler;
+  readonly decoder: BodyDecoder;
+  readonly clock: Clock;
+  /** Resolves when an event that may be poison may be read, to a function to call after reading it. */
+  readonly mayRead: (crashes: CrashCounts) => Promise<(() => void) | undefined>;
+  readonly loop: Loop;
 }
 
-/** Puts the runs of claimed events, and claimed runs, into their handlers' lanes, or back into the inbox. */
+/** For how long claimed work is placed in one turn of the event loop, in milliseconds. */
+const share = { ofTurn: 2 };
+
+/**
+ * Puts the runs of claimed events, and claimed runs, into their handlers' lanes, or back into the inbox: in the order of
+ * the claims, and within a call even if reading an event takes several turns of the event loop.
+ */
 export class Placer {
   readonly #parts: PlacerParts;
-  readonly #reader: EventReader;
-  readonly #order = new PlacingOrder();
+  readonly #share: EventLoopShare;
+  readonly #afterAnswers: (() => void)[] = [];
+  #working: Promise<void> | undefined;
+  /** The last of each call that is not placed yet. */
+  readonly #lastOf = new Map<string | undefined, Promise<void>>();
   readonly #requeues = new Pool<Promise<unknown>>();
-  #unplacedBytes = 0;
+  /** How many claimed events and runs are not placed yet, because reading one of their call takes time. */
+  unplaced = 0;
+  /** How many bytes their bodies have. */
+  unplacedBytes = 0;
   #isStopped = false;
 
   constructor(parts: PlacerParts) {
     this.#parts = parts;
-    this.#reader = new EventReader(parts);
+    this.#share = new EventLoopShare(parts.clock, share);
   }
 
-  /** How many claimed events and runs are not placed yet. */
-  get unplaced(): number {
-    return this.#order.size;
-  }
-
-  /** How many bytes their bodies have. */
-  get unplacedBytes(): number {
-    return this.#unplacedBytes;
+  /**
+   * Calls these functions in order, once this turn's answers have been written. Resolves when all have been called. All
+   * claimed work is placed by them, so that it is placed in the order in which it was claimed.
+   */
+  afterAnswers(...work: readonly (() => void)[]): Promise<void> {
+    this.#afterAnswers.push(...work);
+    this.#working ??= this.#doAfterAnswers();
+    return this.#working;
   }
 
   /** Places a claimed event after everything of its call that was claimed before. `event`: if it was read already. */
   placeEvent(claimed: ClaimedEvent, event?: CallEvent): void {
-    if (event && !this.#order.isPlacing(claimed.callId)) return this.#routeAndPlace(claimed, event);
+    if (event && !this.#lastOf.has(claimed.callId)) return this.#routeAndPlace(claimed, event);
     this.#inOrder(claimed, () => {
-      const read = event ?? this.#reader.read(claimed);
-      return read instanceof Promise
-        ? read.then((late) => this.#routeAndPlace(claimed, late))
-        : this.#routeAndPlace(claimed, read);
+      if (event) return this.#routeAndPlace(claimed, event);
+      const { decoder } = this.#parts;
+      const reading = mayBePoison(claimed) ? this.#readAlone(claimed) : readBytes(decoder, claimed);
+      if (reading instanceof Promise) return reading.then((late) => this.#placeRead(claimed, late));
+      return this.#placeRead(claimed, reading);
     });
   }
 
@@ -58,9 +85,8 @@ export class Placer {
   /** Puts a run that has not begun back into the inbox. */
   requeue(run: Run): void {
     const { loop, registry, settler } = this.#parts;
-    const written = settler
-      .requeue(run)
-      .finally(() => registry.lanesByName.get(run.handler.name)?.uncountBytes(run));
+    const lanes = registry.lanesByName.get(run.handler.name);
+    const written = settler.requeue(run).finally(() => lanes?.uncountBytes(run));
     const forget = this.#requeues.add(written);
     written.then(forget, forget);
     loop.follow(written.then(loop.wake));
@@ -76,20 +102,77 @@ export class Placer {
     this.#isStopped = true;
   }
 
-  #inOrder(claimed: ClaimedEvent | ClaimedRun, place: () => void | Promise<void>): void {
-    const placing = this.#order.next(claimed.callId, () => (this.#isStopped ? undefined : place()));
-    if (!placing) return;
+  /** A claim may bring hundreds of events to read. This takes several turns, and deliveries are answered in between. */
+  async #doAfterAnswers(): Promise<void> {
     const { loop } = this.#parts;
-    const { byteLength } = claimed.body;
-    this.#unplacedBytes += byteLength;
-    loop.follow(placing.finally(() => (this.#unplacedBytes -= byteLength)).then(loop.goOn));
+    await endOfTurn();
+    try {
+      for (let next = this.#afterAnswers.shift(); next; next = this.#afterAnswers.shift()) {
+        const wait = this.#share.whenFree();
+        if (wait) loop.beginReady();
+        if (wait) await wait;
+        next();
+      }
+    } finally {
+      this.#working = undefined;
+      loop.beginReady();
+    }
   }
 
-  /** `event` is undefined if it was not read. */
-  #routeAndPlace(claimed: ClaimedEvent, event: OwnEvent | undefined): void {
-    // Reading may have taken time. During a stop even an event that can't be read goes back.
-    if (this.#isStopped || !event) return;
-    if ('unreadable' in event) return this.#reader.giveUp(claimed, unreadable(event.unreadable, 0));
+  /**
+   * Calls `place` as soon as all earlier work of the call has been placed. Reading a large body takes several turns of
+   * the event loop, and an event that may be poison waits until it may be read: later events must not overtake it.
+   */
+  #inOrder({ callId, body }: ClaimedEvent | ClaimedRun, place: () => void | Promise<void>): void {
+    const unlessStopped = () => (this.#isStopped ? undefined : place());
+    const before = this.#lastOf.get(callId);
+    const placing = before ? before.then(unlessStopped, unlessStopped) : unlessStopped();
+    if (!placing) return;
+    this.unplaced += 1;
+    this.unplacedBytes += body.byteLength;
+    const placed = placing.finally(() => {
+      this.unplaced -= 1;
+      this.unplacedBytes -= body.byteLength;
+      if (this.#lastOf.get(callId) === placed) this.#lastOf.delete(callId);
+    });
+    if (callId !== undefined) this.#lastOf.set(callId, placed);
+    const { loop } = this.#parts;
+    loop.follow(placed.then(loop.goOn));
+  }
+
+  /**
+   * Reads an event over which a process has died, alone. Resolves to undefined if too many died while they read it, and
+   * it was given up, or if the receiver stops.
+   */
+  async #readAlone(claimed: ClaimedEvent): Promise<Reading | undefined> {
+    const { settler, decoder, mayRead } = this.#parts;
+    const died = diedReading(claimed, 0);
+    if (died) return this.#giveUp(claimed, died);
+    const end = await mayRead(claimed);
+    if (!end) return undefined;
+    try {
+      return await settler.readNoted(claimed, () => readBytes(decoder, claimed));
+    } finally {
+      end();
+    }
+  }
+
+  /** Makes a dead letter of an event that can't be read. Others that were claimed with it go on. */
+  #giveUp(claimed: ClaimedEvent, conclusion: Conclusion): undefined {
+    const { telemetry, loop, settler } = this.#parts;
+    reportUnread(telemetry, claimed, conclusion);
+    loop.follow(settler.settleUnread(claimed, conclusion));
+  }
+
+  /** Reading may have taken time. During a stop even an event that can't be read goes back. */
+  #placeRead(claimed: ClaimedEvent, reading: Reading | undefined): void {
+    if (this.#isStopped || !reading) return;
+    if (reading.ok) this.#routeAndPlace(claimed, reading.event);
+    else this.#giveUp(claimed, unreadable(reading.reason, 0));
+  }
+
+  #routeAndPlace(claimed: ClaimedEvent, event: CallEvent): void {
+    if (this.#isStopped) return;
     const { registry, store, telemetry, loop, settler } = this.#parts;
     const matching = registry.route(event);
     if (matching.length === 0) reportUnhandled(telemetry, event);
@@ -115,35 +198,6 @@ export class Placer {
     const mayPlace = this.#parts.store.mayPlace(run.claimed);
     if (mayPlace && hasRoom) lanes.add(run);
     else this.requeue(run);
-  }
-}
-
-/**
- * Places the events of a call in order. Reading a large body takes several turns of the event loop, and an event that
- * may be poison waits until it may be read: later events of its call must not overtake it.
- */
-class PlacingOrder {
-  readonly #lastOf = new Map<string, Promise<void>>();
-  /** How many events and runs have not been placed yet. */
-  size = 0;
-
-  /** Whether anything of the call is not placed yet. */
-  isPlacing(callId: string | undefined): boolean {
-    return callId !== undefined && this.#lastOf.has(callId);
-  }
-
-  /** Calls `place` as soon as all earlier work of the call has been placed. Returns a promise only if that takes time. */
-  next(callId: string | undefined, place: () => void | Promise<void>): Promise<void> | undefined {
-    const before = callId === undefined ? undefined : this.#lastOf.get(callId);
-    const placing = before ? before.then(place, place) : place();
-    if (!placing) return undefined;
-    this.size += 1;
-    const placed = placing.finally(() => {
-      this.size -= 1;
-      if (callId !== undefined && this.#lastOf.get(callId) === placed) this.#lastOf.delete(callId);
-    });
-    if (callId !== undefined) this.#lastOf.set(callId, placed);
-    return placed;
   }
 }
 

@@ -50,20 +50,15 @@ function retryAt(at: number): string | undefined {
  */
 const maxWithoutPause = 250;
 
-/** Calls the user's code, and logs if it blocked the event loop: otherwise only lost deliveries would show that. */
-export function reportingBlocking<T>(
+/** Logs if the user's code, called at `calledAt`, blocked the event loop: otherwise only lost deliveries show that. */
+export function reportIfBlocking(
   { clock, telemetry }: { readonly clock: Clock; readonly telemetry: Telemetry },
   { claimed: { traceId, handler } }: Run,
-  work: () => T,
-): T {
-  const calledAt = clock.elapsed();
-  try {
-    return work();
-  } finally {
-    const duration = clock.elapsed() - calledAt;
-    if (duration >= maxWithoutPause)
-      telemetry.report('handler_blocking', { traceId, handler, duration: Math.round(duration) });
-  }
+  calledAt: number,
+): void {
+  const duration = clock.elapsed() - calledAt;
+  if (duration < maxWithoutPause) return;
+  telemetry.report('handler_blocking', { traceId, handler, duration: Math.round(duration) });
 }
 
 /** Logs a commit that wrote nothing, if the outcome of its run doesn't show that: its effects would be silently lost. */

@@ -3,7 +3,7 @@
  *
  * - `Outcome` (`handler.ts`): how one call of the handler ended
  * - `Conclusion` (made in `conclude.ts`): the state that the run has after that, and why
- * - `Attempted` (made in `invocation.ts`): the conclusion with its run, to be settled and logged
+ * - `Attempted` (made in `attempt.ts`): the conclusion with its run, to be settled and logged
  * - `RunEnd` (`store/store.ts`, made in `settler.ts`): what the store is told
  * - the rows that the store writes (`store/shared/run-to-write.ts`)
  */
@@ -12,9 +12,6 @@ import type { AttemptSpan } from '../kit/tracing.ts';
 import type { ClaimedRun } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';
 import type { Handler } from './handler.ts';
-
-/** A handler's own copy of the event, or why its stored bytes can't be read any more. */
-export type OwnEvent = CallEvent | { readonly unreadable: string };
 
 /** One handler's work on one event, claimed by this process. */
 export interface Run {
@@ -46,11 +43,17 @@ export interface Attempt {
   readonly startedAt: number;
 }
 
-/** An attempt whose handler has ended, to be settled. */
-export interface Attempted extends Attempt {
+/** How an attempt has ended. */
+export interface Ended {
+  /** The run as it was tried. */
+  readonly run: Run;
   readonly conclusion: Conclusion;
   /** Whether `ctx.commit` has settled it. */
-  readonly isSettled: boolean;
+  readonly isSettled?: boolean;
+}
+
+/** An attempt that has ended, to be settled. */
+export interface Attempted extends Attempt, Ended {
   /** Milliseconds until its handler ended. */
   readonly duration: number;
 }

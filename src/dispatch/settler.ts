@@ -81,14 +81,14 @@ export class Settler {
    * Reads an event over which a process has died, between two notes in the inbox: see the store's `beginReading`.
    * Resolves to what `read` returned, or undefined if the claim was lost.
    */
-  async readNoted<T>(
+  async readNoted<T extends object>(
     claimed: ClaimedEvent | ClaimedRun,
     read: () => T | Promise<T>,
-  ): Promise<{ readonly value: T } | undefined> {
+  ): Promise<T | undefined> {
     const { store } = this.#parts;
     if (!(await this.persist(() => store.beginReading(claimed)))) return undefined;
     try {
-      return { value: await read() };
+      return await read();
     } finally {
       await this.persist(() => store.endReading(claimed));
     }

@@ -33,6 +33,7 @@ function paused(store: Store) {
     telemetry,
     settler,
     decoder: new BodyDecoder(unlimited),
+    clock: new ManualClock(),
     mayRead: () => Promise.resolve(undefined),
     loop: { beginReady: () => {}, goOn: () => {}, wake: () => {}, follow: () => {} },
   });

@@ -57,7 +57,7 @@ export async function tryRun(handler: Handler, stored: StoredEvent, parts: Trial
     },
     persist: (write) => write(),
     countAttempt: ({ claimed }) => Promise.resolve(claimed),
-    readNoted: async (_claimed, read) => ({ value: await read() }),
+    readNoted: async (_claimed, read) => read(),
   };
   const attempts = new Attempts({
     store: { calls: callsOf(handler, stored, store) },
