@@ -1,6 +1,7 @@
 import type { Clock } from '../kit/clock.ts';
 import type { Store } from '../store/store.ts';
-import type { DueTimer } from './due-timer.ts';
+import { heartbeatInterval } from '../store/timeouts.ts';
+import { DueTimer } from './due-timer.ts';
 import type { HandlerLanes } from './lanes.ts';
 import type { Placer } from './placer.ts';
 import type { Registry } from './registry.ts';
@@ -15,9 +16,8 @@ const maxUnplacedBytes = 32 * 1024 * 1024;
 const maxClaimed = 500;
 
 export interface ClaimerParts {
-  readonly store: Pick<Store, 'claimEvents' | 'claimRuns'>;
+  readonly store: Pick<Store, 'claimEvents' | 'claimRuns' | 'nextDue'>;
   readonly clock: Clock;
-  readonly dueTimer: DueTimer;
   readonly registry: Registry;
   readonly placer: Placer;
 }
@@ -29,6 +29,7 @@ export interface ClaimerParts {
  */
 export class Claimer {
   readonly #parts: ClaimerParts;
+  readonly #dueTimer: DueTimer;
   /** Whether the inbox may hold more than was claimed. */
   #mayBeMore = false;
   /** Lanes that were crowded when their due runs were claimed, so that some may be left in the inbox. */
@@ -38,14 +39,14 @@ export class Claimer {
 
   constructor(parts: ClaimerParts) {
     this.#parts = parts;
+    this.#dueTimer = new DueTimer(parts.store, parts.clock, heartbeatInterval);
   }
 
   /** Reserves a slot for an event that is about to be recorded; false if there is none. */
   reserveSlot(): boolean {
     const { placer, registry } = this.#parts;
-    const { lanes } = registry;
-    const room = Math.min(...lanes.map((one) => one.room)) - placer.unplaced;
-    if (lanes.length === 0 || this.#reserved >= room || lanes.some((one) => !one.hasBytes)) return false;
+    const slots = this.#reserved + placer.unplaced + 1;
+    if (registry.lanes.length === 0 || !registry.lanes.every((lanes) => lanes.hasRoom(slots))) return false;
     this.#reserved += 1;
     return true;
   }
@@ -60,24 +61,21 @@ export class Claimer {
    * claim again at once. Rejects if the inbox can't be reached.
    */
   async claim(): Promise<boolean> {
-    const { placer, dueTimer } = this.#parts;
+    const { placer } = this.#parts;
     await placer.requeued();
-    dueTimer.looking();
+    this.#dueTimer.looking();
     for (const lanes of this.#unpaused) await this.#claimDue(lanes);
     await placer.requeued();
     return this.#claimNew();
   }
 
   /**
-   * Whether runs were left in the inbox because these lanes were crowded, and the lanes no longer are. Without claiming
-   * again at once, the rest of a large call would wait for the timer, over and over.
+   * Whether to claim again: there may be more work, and there is room for a large step, because claiming events singly
+   * would cost a commit for each. Or runs were left in the inbox because these lanes were crowded, and they no longer
+   * are: the rest of a large call would otherwise wait for the timer, over and over.
    */
-  isNoLongerCrowded(lanes: HandlerLanes): boolean {
-    return this.#leftForCrowded.has(lanes) && !lanes.isCrowded;
-  }
-
-  /** Whether there may be more work, and room for a large step: claiming events singly would cost a commit for each. */
-  get mayGoOn(): boolean {
+  mayGoOn(lanes?: HandlerLanes): boolean {
+    if (lanes && this.#leftForCrowded.has(lanes) && !lanes.isCrowded) return true;
     return this.#mayBeMore && this.#hasRoom();
   }
 
@@ -90,27 +88,27 @@ export class Claimer {
     const open = this.#hasRoom() ? lanes.filter(({ isHalfEmpty }) => isHalfEmpty) : [];
     const waiting = open.map(({ handler }) => handler.name);
     this.#mayBeMore ||= waiting.length < lanes.length;
-    await this.#parts.dueTimer.set(waiting, look);
+    await this.#dueTimer.set(waiting, look);
   }
 
   /** Call it when there may be new due runs. */
   lookAnew(): void {
-    this.#parts.dueTimer.lookAnew();
+    this.#dueTimer.lookAnew();
   }
 
   cancelTimer(): void {
-    this.#parts.dueTimer.cancel();
+    this.#dueTimer.cancel();
   }
 
   async #claimDue(lanes: HandlerLanes): Promise<void> {
-    const { store, clock, dueTimer, placer } = this.#parts;
+    const { store, clock, placer } = this.#parts;
     const { handler, isCrowded } = lanes;
     const room = this.#roomIn(lanes);
     if (isCrowded) this.#leftForCrowded.add(lanes);
     else this.#leftForCrowded.delete(lanes);
     if (room === 0 || placer.unplacedBytes > maxUnplacedBytes) return;
-    const looking = { handler, isCrowded, round: dueTimer.round };
-    if (!(await dueTimer.isDue(looking))) return;
+    const looking = { handler, isCrowded, round: this.#dueTimer.round };
+    if (!(await this.#dueTimer.isDue(looking))) return;
     const without = isCrowded ? lanes.calls : [];
     const selection = {
       limit: room,
@@ -120,7 +118,7 @@ export class Claimer {
       isOneACall: isCrowded,
     };
     const claimed = await store.claimRuns(handler, selection);
-    dueTimer.claimed(looking, claimed.length);
+    this.#dueTimer.claimed(looking, claimed.length);
     await placer.afterAnswers(...claimed.map((run) => () => placer.placeRun(lanes, run)));
   }
 
@@ -138,7 +136,7 @@ export class Claimer {
     this.#mayBeMore = claimed.length > 0;
     // Runs that wait for these events may now be claimed.
     if (this.#mayBeMore) this.lookAnew();
-    return this.mayGoOn;
+    return this.mayGoOn();
   }
 
   /**

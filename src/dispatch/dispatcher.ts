@@ -1,19 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import type { CallEvent } from '../events/model.ts';
 import { messageOf } from '../kit/error-text.ts';
-import type { CrashCounts } from '../store/claims.ts';
+import { type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { EventRecord } from '../store/event-record.ts';
 import type { Backlog, HistoryStore } from '../store/history-store.ts';
 import type { Recording, Store } from '../store/store.ts';
 import { lookBack, reportHandlers } from './at-start.ts';
 import { type AttemptParts, Attempts } from './attempt.ts';
 import { Claimer } from './claimer.ts';
-import { DueTimer } from './due-timer.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { heartbeatInterval, storePause } from '../store/timeouts.ts';
-import { InFlight } from './in-flight.ts';
+import { storePause } from '../store/timeouts.ts';
 import type { HandlerLanes } from './lanes.ts';
-import type { Loop } from './loop.ts';
+import { InFlight, type Loop } from './loop.ts';
 import { Pauses } from './pauses.ts';
 import { Placer } from './placer.ts';
 import { PoisonRuns } from './poison.ts';
@@ -30,10 +28,11 @@ export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' |
 }
 
 /** Takes events from the inbox to the handlers: claim → route → run → settle. */
-export class Dispatcher {
+export class Dispatcher implements Loop {
   readonly #parts: DispatcherParts;
   readonly #attempts: Attempts;
-  readonly #inFlight: InFlight;
+  /** See `Loop`. */
+  readonly inFlight: InFlight;
   readonly #pauses: Pauses;
   readonly #heartbeat: Heartbeat;
   readonly #poison: PoisonRuns;
@@ -44,31 +43,23 @@ export class Dispatcher {
   #state: 'created' | 'running' | 'stopping' = 'created';
   #isPumping = false;
   #mustLookAgain = false;
-  readonly #loop: Loop = {
-    beginReady: () => this.#beginReady(),
-    goOn: () => this.#goOn(),
-    wake: () => this.wake(),
-    follow: (work) => this.#inFlight.follow(work),
-  };
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
-    const { store, telemetry, clock } = parts;
+    const { store, registry, telemetry, clock } = parts;
     // Every active run listens for the stop; beyond ten listeners, Node would warn of a leak.
     setMaxListeners(0, this.#stop.signal);
-    const loop = this.#loop;
-    const common = { ...parts, stop: this.#stop.signal, loop };
+    const common = { ...parts, stop: this.#stop.signal, loop: this };
     const settler = new Settler(common);
-    this.#inFlight = new InFlight(telemetry);
-    this.#poison = new PoisonRuns(clock, loop);
-    this.#rates = new Rates({ ...common, reserve: (slots) => store.handlers.reserveStarts(slots) });
+    this.inFlight = new InFlight(telemetry);
     this.#attempts = new Attempts({ ...common, settler, onInvoked: (run) => this.#poison.invoked(run) });
+    this.#poison = new PoisonRuns(registry.lanes, clock, this);
+    this.#rates = new Rates({ ...common, reserve: (slots) => store.handlers.reserveStarts(slots) });
     const mayRead = (crashes: CrashCounts) => this.#poison.mayRead(crashes);
     this.#placer = new Placer({ ...common, settler, mayRead });
     this.#pauses = new Pauses({ ...common, requeue: (run) => this.#placer.requeue(run) });
     this.#heartbeat = new Heartbeat({ ...common, onHeartbeat: () => this.#pauses.refresh() });
-    const dueTimer = new DueTimer(store, clock, heartbeatInterval);
-    this.#claimer = new Claimer({ ...parts, dueTimer, placer: this.#placer });
+    this.#claimer = new Claimer({ ...parts, placer: this.#placer });
   }
 
   /** Whether `start` or `stop` was called: this process runs handlers, or ends those that have begun. */
@@ -111,8 +102,24 @@ export class Dispatcher {
   recordAndRun(record: EventRecord, event: CallEvent): Promise<'new' | 'duplicate'> {
     const isReserved = this.#state === 'running' && this.#claimer.reserveSlot();
     const recording = this.#parts.store.record(record, isReserved);
-    void this.#afterRecorded(recording, record, event, isReserved);
+    void this.#placeRecorded(recording, record, event, isReserved);
     return recording.written;
+  }
+
+  /** Begins the runs that may begin. */
+  beginReady(): void {
+    if (this.#state !== 'running') return;
+    for (const lanes of this.#poison.turns) {
+      for (let run = this.#next(lanes); run; run = this.#next(lanes)) {
+        this.inFlight.follow(this.#perform(lanes, run));
+      }
+    }
+  }
+
+  /** Begins what may begin, and claims more if there is room. `lanes`: those of which a run has ended. */
+  goOn(lanes?: HandlerLanes): void {
+    this.beginReady();
+    if (this.#claimer.mayGoOn(lanes)) this.#look();
   }
 
   /** Looks for work. Called when there may be new due runs in the inbox. */
@@ -137,7 +144,7 @@ export class Dispatcher {
     this.#rates.stop();
     for (const lanes of this.#parts.registry.lanes) lanes.clear();
     const cancel = this.#interruptAfter(timeout);
-    await this.#inFlight.drained();
+    await this.inFlight.drained();
     this.#heartbeat.stop();
     cancel();
   }
@@ -150,31 +157,27 @@ export class Dispatcher {
     return () => {};
   }
 
-  /** Places a new event if it was claimed; else looks for work in the inbox. */
-  async #afterRecorded(
+  /** Places a new event if it was claimed, else looks for work in the inbox. */
+  async #placeRecorded(
     { written, claimed }: Recording,
     { source, receivedAt }: EventRecord,
     event: CallEvent,
     isReserved: boolean,
   ): Promise<void> {
-    // A rebuilt event says nothing about what the platform sends.
-    const observe = (): void => {
-      if (source === 'delivered') this.#parts.drift.observe(event, receivedAt);
-    };
-    // Awaited before anything else, so that events are placed in the order in which they were claimed.
+    // Awaited before anything else, so that events are placed in the order in which they were claimed. Also if the write
+    // was too late for the sender: the event is on disk, and the next delivery will be a duplicate.
     const found = await claimed;
-    // Also if the write was too late for the sender: the event is on disk, and the next delivery will be a duplicate.
-    if (found) {
-      return this.#placer.afterAnswers(() => {
-        observe();
-        this.#claimer.releaseSlot();
-        this.#placer.placeEvent(found, event);
-      });
+    if (!found) {
+      if (isReserved) this.#claimer.releaseSlot();
+      if ((await written.catch(() => 'duplicate')) !== 'new') return;
     }
-    if (isReserved) this.#claimer.releaseSlot();
-    if ((await written.catch(() => 'duplicate')) !== 'new') return;
-    await this.#placer.afterAnswers(observe);
-    this.#look();
+    await this.#placer.afterAnswers(() => {
+      // A rebuilt event says nothing about what the platform sends.
+      if (source === 'delivered') this.#parts.drift.observe(event, receivedAt);
+      if (!found) return this.#look();
+      this.#claimer.releaseSlot();
+      this.#placer.placeEvent(found, event);
+    });
   }
 
   async #pump(): Promise<void> {
@@ -195,17 +198,14 @@ export class Dispatcher {
     if (this.#mustLookAgain) this.#look();
   }
 
-  #beginReady(): void {
-    if (this.#state !== 'running') return;
-    const { mayBegin } = this.#poison;
-    for (const lanes of this.#poison.inTurn(this.#parts.registry.lanes)) {
-      const next = () => (this.#rates.mayBegin(lanes) ? lanes.next(mayBegin) : undefined);
-      for (let run = next(); run; run = next()) {
-        this.#poison.began(lanes, run);
-        this.#rates.began(lanes);
-        this.#inFlight.follow(this.#perform(lanes, run));
-      }
-    }
+  /** Takes the next run that may begin. */
+  #next(lanes: HandlerLanes): Run | undefined {
+    const { rate } = lanes.handler;
+    if (rate && !this.#rates.mayBegin(lanes, rate)) return undefined;
+    const run = lanes.next(this.#poison.alone === undefined);
+    if (run && rate) this.#rates.began(lanes);
+    if (run && mayBePoison(run.claimed)) this.#poison.began(lanes, run);
+    return run;
   }
 
   /** Makes an attempt of a run, and lets others begin as its slot, its call and its memory become free. */
@@ -217,7 +217,7 @@ export class Dispatcher {
       } finally {
         // The next run begins while this one is being settled: slots are few, and one commit settles many runs.
         lanes.leave();
-        this.#beginReady();
+        this.beginReady();
       }
       const state = attempted && (await this.#attempts.settle(attempted));
       const isStrict = lanes.handler.order === 'strict';
@@ -229,10 +229,9 @@ export class Dispatcher {
       }
       if (isWaiting || isStrict) this.wake();
     } finally {
-      this.#poison.ended(run);
+      if (mayBePoison(run.claimed)) this.#poison.ended(run);
       lanes.finish(run);
-      this.#goOn();
-      if (this.#claimer.isNoLongerCrowded(lanes)) this.#look();
+      this.goOn(lanes);
     }
   }
 
@@ -241,22 +240,16 @@ export class Dispatcher {
     this.#mustLookAgain = true;
     if (this.#isPumping || this.#state !== 'running') return;
     this.#isPumping = true;
-    this.#inFlight.follow(this.#pump());
-  }
-
-  /** Called when something has ended or been placed: begins what may begin, and claims more if there is room. */
-  #goOn(): void {
-    this.#beginReady();
-    if (this.#claimer.mayGoOn) this.#look();
+    this.inFlight.follow(this.#pump());
   }
 
   /** Lets each join look back, in the background, so that deliveries don't wait for it. */
   #lookBack(): void {
     const { registry, store, telemetry, clock } = this.#parts;
     const isStopping = () => this.#state === 'stopping';
-    const parts = { store, telemetry, clock, isStopping, stop: this.#stop.signal, loop: this.#loop };
+    const parts = { store, telemetry, clock, isStopping, stop: this.#stop.signal, loop: this };
     for (const handler of registry.all) {
-      if (handler.join) this.#inFlight.follow(lookBack(handler, parts));
+      if (handler.join) this.inFlight.follow(lookBack(handler, parts));
     }
   }
 }

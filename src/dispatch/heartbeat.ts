@@ -30,7 +30,7 @@ export class Heartbeat {
   async start(): Promise<void> {
     await this.#keepAlive();
     const { store, loop } = this.#parts;
-    this.#unsubscribe = store.subscribe(loop.wake);
+    this.#unsubscribe = store.subscribe(() => loop.wake());
     this.#schedule();
   }
 
@@ -50,7 +50,7 @@ export class Heartbeat {
     const { clock, loop } = this.#parts;
     this.#cancel = clock.after(heartbeatInterval, () => {
       const heartbeat = this.#heartbeat();
-      if (!this.#isDraining) loop.follow(heartbeat);
+      if (!this.#isDraining) loop.inFlight.follow(heartbeat);
     });
   }
 

@@ -1,5 +1,6 @@
 import { RenewedMap } from '../kit/churn.ts';
 import type { ShareOfBytes, SharedBytes } from '../kit/limiters.ts';
+import { mayBePoison } from '../store/claims.ts';
 import type { Handler } from './handler.ts';
 import type { Run } from './run.ts';
 
@@ -58,12 +59,9 @@ export class HandlerLanes {
     return this.#memory.free;
   }
 
-  /** How many more runs may be added of this run's call. */
-  roomFor(run: Run): number {
-    const call = laneOf(run);
-    const isFollowing = call !== undefined && this.#lanes.has(call);
-    if (!isFollowing || this.#memory.isUsedUp()) return this.room;
-    return Math.max(0, this.#maxFollowing - this.#following);
+  /** Whether so many runs of calls that have no lane may be added, and half of the memory is free, or of its share. */
+  hasRoom(count: number): boolean {
+    return this.#size + count <= maxInMemory && !this.#memory.isUsedUp(1 / 2);
   }
 
   /**
@@ -81,12 +79,7 @@ export class HandlerLanes {
 
   /** Whether enough runs have finished to make claiming more worthwhile. */
   get isHalfEmpty(): boolean {
-    return this.#size <= maxInMemory / 2 && this.hasBytes;
-  }
-
-  /** Whether half of the memory for bodies is free, or half of this handler's share of it. */
-  get hasBytes(): boolean {
-    return !this.#memory.isUsedUp(1 / 2);
+    return this.hasRoom(maxInMemory / 2);
   }
 
   /** The runs that have not begun. */
@@ -104,36 +97,45 @@ export class HandlerLanes {
     return Math.min(this.#ready.length, Math.max(0, this.handler.concurrency - this.#active));
   }
 
-  add(run: Run): void {
+  /**
+   * Adds a run; false if there is no room. A stored run always finds room, unless its handler was paused meanwhile: it
+   * was claimed because there was room.
+   */
+  add(run: Run, { isStored }: { readonly isStored: boolean }): boolean {
     const call = laneOf(run);
-    if (call === undefined) return this.#enter(run);
-    if (!this.#lanes.has(call)) {
-      this.#lanes.set(call, undefined);
-      return this.#enter(run);
+    const isFollowing = call !== undefined && this.#lanes.has(call);
+    const isFull = isFollowing ? this.#following >= this.#maxFollowing : this.#size >= maxInMemory;
+    if (this.isPaused || (!isStored && (isFull || this.#memory.isUsedUp()))) return false;
+    this.countBytes(run);
+    if (isFollowing) {
+      const followers = this.#lanes.get(call) ?? [];
+      followers.push(run);
+      this.#lanes.set(call, followers);
+      this.#following += 1;
+    } else {
+      if (call !== undefined) this.#lanes.set(call, undefined);
+      this.#enter(run);
     }
-    const followers = this.#lanes.get(call) ?? [];
-    followers.push(run);
-    this.#lanes.set(call, followers);
-    this.#following += 1;
+    return true;
   }
 
-  /** Counts the memory of a run's body until `finish`, or `uncountBytes` for a run that is not added. */
+  /** Counts the memory of a run's body until `finish`, or `uncountBytes` for a run that is not in the lanes. */
   countBytes({ claimed }: Run): void {
     this.#memory.take(claimed.body.byteLength);
   }
 
-  /** Call it for a run that was counted and not added, or taken out, when it is in the inbox. */
+  /** Call it for a run that was not added, or was taken out, when it is in the inbox. */
   uncountBytes({ claimed }: Run): void {
     this.#memory.take(-claimed.body.byteLength);
   }
 
-  /** Takes the next run that may begin, if there is one and a slot for it. */
-  next(mayBegin: (run: Run) => boolean): Run | undefined {
+  /** Takes the next run, if there is one and a slot for it. Without `withPoison`, one that may not be poison. */
+  next(withPoison: boolean): Run | undefined {
     if (this.#active >= this.handler.concurrency) return undefined;
-    const index = this.#ready.findIndex(mayBegin);
+    const index = withPoison ? 0 : this.#ready.findIndex(({ claimed }) => !mayBePoison(claimed));
     if (index < 0) return undefined;
     const [run] = index === 0 ? [this.#ready.shift()] : this.#ready.splice(index, 1);
-    this.#active += 1;
+    if (run) this.#active += 1;
     return run;
   }
 

@@ -89,7 +89,7 @@ export class Placer {
     const written = settler.requeue(run).finally(() => lanes?.uncountBytes(run));
     const forget = this.#requeues.add(written);
     written.then(forget, forget);
-    loop.follow(written.then(loop.wake));
+    loop.inFlight.follow(written.then(() => loop.wake()));
   }
 
   /** Resolves when every requeued run is in the inbox. Otherwise a claim could find runs that must wait for it. */
@@ -137,7 +137,7 @@ export class Placer {
     });
     if (callId !== undefined) this.#lastOf.set(callId, placed);
     const { loop } = this.#parts;
-    loop.follow(placed.then(loop.goOn));
+    loop.inFlight.follow(placed.then(() => loop.goOn()));
   }
 
   /**
@@ -161,7 +161,7 @@ export class Placer {
   #giveUp(claimed: ClaimedEvent, conclusion: Conclusion): undefined {
     const { telemetry, loop, settler } = this.#parts;
     reportUnread(telemetry, claimed, conclusion);
-    loop.follow(settler.settleUnread(claimed, conclusion));
+    loop.inFlight.follow(settler.settleUnread(claimed, conclusion));
   }
 
   /** Reading may have taken time. During a stop even an event that can't be read goes back. */
@@ -177,7 +177,7 @@ export class Placer {
     const matching = registry.route(event);
     if (matching.length === 0) reportUnhandled(telemetry, event);
     const runs = store.runsOf(claimed, matching);
-    if (runs.length === 0) return loop.follow(settler.finish(claimed));
+    if (runs.length === 0) return loop.inFlight.follow(settler.finish(claimed));
     for (const [index, run] of runs.entries()) {
       // An event that may be poison is read again for each attempt, with a note in the inbox.
       const read = index === 0 && !mayBePoison(claimed) ? event : undefined;
@@ -187,17 +187,14 @@ export class Placer {
   }
 
   /**
-   * A stored run always finds room, unless its handler was paused meanwhile: it was claimed because there was room. The
-   * event of a join never goes into a lane: `requeue` counts it as arrived, and the join's own run, which has a row, is
-   * claimed when it is due.
+   * The event of a join never goes into a lane: `requeue` counts it as arrived, and the join's own run, which has a row,
+   * is claimed when it is due.
    */
   #place(lanes: HandlerLanes, run: Run, { isStored }: { readonly isStored: boolean }): void {
-    const hasRoom = !lanes.isPaused && (isStored || lanes.roomFor(run) > 0);
-    lanes.countBytes(run);
     // Called exactly once for each run, with or without room: see the store's contract.
-    const mayPlace = this.#parts.store.mayPlace(run.claimed);
-    if (mayPlace && hasRoom) lanes.add(run);
-    else this.requeue(run);
+    if (this.#parts.store.mayPlace(run.claimed) && lanes.add(run, { isStored })) return;
+    lanes.countBytes(run);
+    this.requeue(run);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../kit/clock.ts';
-import { type CrashCounts, mayBePoison } from '../store/claims.ts';
+import type { CrashCounts } from '../store/claims.ts';
 import type { HandlerLanes } from './lanes.ts';
 import type { Loop } from './loop.ts';
 import type { Run } from './run.ts';
@@ -24,45 +24,37 @@ interface WaitingReading {
 export class PoisonRuns {
   readonly #clock: Clock;
   readonly #loop: Loop;
-  /** Lanes of which a run was alone, the latest last. */
-  #hadTurn: readonly HandlerLanes[] = [];
+  /** The lanes, in the order in which their runs may begin: the later a run of theirs was alone, the later they come. */
+  turns: readonly HandlerLanes[];
   /** What is alone: a run, or a reading. */
-  #alone: object | undefined;
+  alone: object | undefined;
   #cancelTimer = () => {};
   /** Events that wait to be read. They go before runs. */
   readonly #readings: WaitingReading[] = [];
   #isStopped = false;
 
-  constructor(clock: Clock, loop: Loop) {
+  constructor(lanes: readonly HandlerLanes[], clock: Clock, loop: Loop) {
+    this.turns = lanes;
     this.#clock = clock;
     this.#loop = loop;
   }
 
-  /** The lanes, in the order in which their runs may begin. */
-  inTurn(lanes: readonly HandlerLanes[]): readonly HandlerLanes[] {
-    if (this.#hadTurn.length === 0) return lanes;
-    return [...lanes.filter((one) => !this.#hadTurn.includes(one)), ...this.#hadTurn];
-  }
-
-  readonly mayBegin = ({ claimed }: Run): boolean => !mayBePoison(claimed) || this.#alone === undefined;
-
-  /** Call it when a run of these lanes begins. */
+  /** Call it when a run of these lanes that may be poison begins. */
   began(lanes: HandlerLanes, run: Run): void {
-    if (!mayBePoison(run.claimed)) return;
-    this.#alone = run;
-    this.#hadTurn = [...this.#hadTurn.filter((other) => other !== lanes), lanes];
+    this.alone = run;
+    this.turns = [...this.turns.filter((other) => other !== lanes), lanes];
   }
 
   /** Call it when the handler of a run was called. After two crashes the run stays alone until it ends. */
   invoked(run: Run): void {
-    if (this.#alone !== run || run.claimed.crashCount > 1) return;
+    if (this.alone !== run || run.claimed.crashCount > 1) return;
     this.#cancelTimer = this.#clock.after(maxAlone, () => this.ended(run));
   }
 
   ended(run: object): void {
-    if (this.#alone !== run) return;
+    if (this.alone !== run) return;
     this.#cancelTimer();
-    this.#alone = undefined;
+    this.alone = undefined;
     if (!this.#readNext()) this.#loop.beginReady();
   }
 
@@ -77,7 +69,7 @@ export class PoisonRuns {
       const index = this.#readings.findIndex((other) => other.readingCrashes > readingCrashes);
       this.#readings.splice(index < 0 ? this.#readings.length : index, 0, { readingCrashes, begin });
       // Not at once: events that were claimed with it may go first.
-      queueMicrotask(() => this.#alone === undefined && this.#readNext());
+      queueMicrotask(() => this.alone === undefined && this.#readNext());
     });
   }
 
@@ -91,7 +83,7 @@ export class PoisonRuns {
     const next = this.#readings.shift();
     if (!next) return false;
     const reading = {};
-    this.#alone = reading;
+    this.alone = reading;
     next.begin(() => this.ended(reading));
     return true;
   }

@@ -34,17 +34,20 @@ export class Rates {
     this.#parts = parts;
   }
 
-  /** Whether a run of the handler may begin now. If not, `beginReady` is called when one may, or to try again. */
-  mayBegin({ handler: { name, rate }, mayBeginNow }: HandlerLanes): boolean {
-    if (!rate || mayBeginNow === 0) return true;
+  /**
+   * Whether a run of a handler may begin now, `gap` milliseconds after the one before it. If not, `beginReady` is called
+   * when one may, or to try again.
+   */
+  mayBegin({ handler: { name }, mayBeginNow }: HandlerLanes, { gap }: { readonly gap: number }): boolean {
+    if (mayBeginNow === 0) return false;
     const now = this.#parts.clock.elapsed();
-    const lapsed = now - Math.max(rate.gap, minUse);
+    const lapsed = now - Math.max(gap, minUse);
     const slots = (this.#slots.get(name) ?? []).filter((slot) => slot > lapsed);
     this.#slots.set(name, slots);
     const [next] = slots;
     if (next !== undefined && next <= now) return true;
     if (this.#waiting.has(name)) return false;
-    if (next === undefined) this.#reserve(name, rate.gap, mayBeginNow);
+    if (next === undefined) this.#reserve(name, gap, mayBeginNow);
     else this.#wait(name, next - now);
     return false;
   }
@@ -93,6 +96,6 @@ export class Rates {
       telemetry.report('dispatch_failed', { cause: messageOf(error) });
       this.#wait(name, storePause);
     };
-    loop.follow(reserve({ handler: name, count, gap }).then(take, fail));
+    loop.inFlight.follow(reserve({ handler: name, count, gap }).then(take, fail));
   }
 }

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
+import { InFlight } from '../../src/dispatch/loop.ts';
 import { Placer } from '../../src/dispatch/placer.ts';
 import { Registry } from '../../src/dispatch/registry.ts';
 import { Settler } from '../../src/dispatch/settler.ts';
@@ -35,7 +36,7 @@ function paused(store: Store) {
     decoder: new BodyDecoder(unlimited),
     clock: new ManualClock(),
     mayRead: () => Promise.resolve(undefined),
-    loop: { beginReady: () => {}, goOn: () => {}, wake: () => {}, follow: () => {} },
+    loop: { inFlight: new InFlight(telemetry), beginReady: () => {}, goOn: () => {}, wake: () => {} },
   });
   return { placer, lanes };
 }
