@@ -9,10 +9,18 @@ import { type AttemptSpan, type Tracing, untraced } from '../kit/tracing.ts';
 import { type ClaimedRun, mayBePoison } from '../store/claims.ts';
 import type { CallStore } from '../store/call-store.ts';
 import type { RunState } from '../store/store.ts';
-import { conclude, concludedBefore, failureOf, unreadable } from './conclude.ts';
 import { type JoinTerms, joinedCall } from './handler.ts';
 import { type InvocationParts, type Subject, invoke } from './invocation.ts';
-import type { Attempt, Attempted, Ended, Run } from './run.ts';
+import {
+  type Attempt,
+  type Attempted,
+  type Ended,
+  type Run,
+  conclude,
+  concludedBefore,
+  failureOf,
+  unreadable,
+} from './run.ts';
 import { report, reportLost } from './run-log.ts';
 import type { Settler } from './settler.ts';
 

@@ -1,17 +1,19 @@
 /**
- * A run, and the types of how it ended, from the handler to the inbox. Each is made of the one before it:
+ * A run, and how it ends, from the handler to the inbox. Each of these types is made of the one before it:
  *
  * - `Outcome` (`handler.ts`): how one call of the handler ended
- * - `Conclusion` (made in `conclude.ts`): the state that the run has after that, and why
+ * - `Conclusion`: the state that the run has after that, and why
  * - `Attempted` (made in `attempt.ts`): the conclusion with its run, to be settled and logged
  * - `RunEnd` (`store/store.ts`, made in `settler.ts`): what the store is told
  * - the rows that the store writes (`store/shared/run-to-write.ts`)
  */
 import type { CallEvent } from '../events/model.ts';
+import { fingerprintOf, withoutVariables } from '../kit/error-text.ts';
 import type { AttemptSpan } from '../kit/tracing.ts';
-import type { ClaimedRun } from '../store/claims.ts';
+import { type ClaimedRun, type CrashCounts, mayBePoison } from '../store/claims.ts';
+import type { Failure } from '../store/failure-store.ts';
 import type { RunState } from '../store/store.ts';
-import type { Handler } from './handler.ts';
+import type { Handler, Outcome } from './handler.ts';
 
 /** One handler's work on one event, claimed by this process. */
 export interface Run {
@@ -56,4 +58,76 @@ export interface Ended {
 export interface Attempted extends Attempt, Ended {
   /** Milliseconds until its handler ended. */
   readonly duration: number;
+}
+
+/** How many characters of a reason are stored: an error's message can be as long as the data that it quotes. */
+const maxReason = 500;
+
+/**
+ * How many processes may die while they read an event alone. More than one, because each may have died of something
+ * else: it was killed by hand, or by another event that was tried for the first time beside this one.
+ */
+const maxReadingCrashes = 5;
+
+/** Turns the outcome of an attempt into what is stored: a retry without attempts left is a dead letter. */
+export function conclude({ claimed, handler }: Run, outcome: Outcome, now: number): Conclusion {
+  const attempts = claimed.attempts + 1;
+  if (outcome.kind === 'done') return { state: { kind: 'done' }, attempts, cause: undefined };
+  const { cause, location } = outcome;
+  const reason = outcome.reason.slice(0, maxReason);
+  if (outcome.kind === 'dead') return { state: { kind: 'dead', reason }, attempts, cause, location };
+  if (!outcome.counts) return { state: { kind: 'due', at: 0, reason }, attempts: claimed.attempts, cause };
+  if (attempts >= handler.retry.attempts)
+    return { state: { kind: 'dead', reason }, attempts, cause, location };
+  return { state: { kind: 'due', at: now + outcome.delay, reason }, attempts, cause, location };
+}
+
+/** How a run ends without an attempt: none is left, or reading its event kills processes. Undefined if it may begin. */
+export function concludedBefore({ claimed, handler }: Run): Conclusion | undefined {
+  if (claimed.attempts >= handler.retry.attempts) return exhausted(claimed);
+  return diedReading(claimed, claimed.attempts);
+}
+
+/**
+ * For a run whose attempts are all counted but that is not settled: the process died in the last one, or the handler is
+ * allowed fewer attempts since.
+ */
+function exhausted(run: ClaimedRun): Conclusion {
+  const { attempts } = run;
+  const hasDied = mayBePoison(run);
+  const why = hasDied ? 'the process ended during an attempt, and ' : '';
+  const state = deadFor(`${why}no attempt is left after ${attempts}`);
+  return { state, attempts, cause: hasDied ? 'process_died' : 'no_attempt_left' };
+}
+
+/** The end of a run or of a whole event that is not read any more, because too many processes died while they did. */
+export function diedReading({ readingCrashes }: CrashCounts, attempts: number): Conclusion | undefined {
+  if (readingCrashes < maxReadingCrashes) return undefined;
+  const state = deadFor(`the process ended ${readingCrashes} times while it read the event`);
+  return { state, attempts, cause: 'process_died' };
+}
+
+/** The end of a run or of a whole event whose stored bytes can't be read any more. */
+export function unreadable(reason: string, attempts: number): Conclusion {
+  const state = deadFor(`the stored event can't be read any more: ${reason}`);
+  return { state, attempts, cause: undefined, unreadable: reason };
+}
+
+/** How an attempt failed; undefined if it didn't, or if a stop interrupted it, which doesn't count. */
+export function failureOf(
+  { attempts: before }: Pick<ClaimedRun, 'attempts'>,
+  handler: string,
+  { state, attempts, ...conclusion }: Conclusion,
+  duration: number,
+): Failure | undefined {
+  if (state.kind === 'done' || (state.kind === 'due' && attempts === before)) return undefined;
+  const cause = conclusion.cause ?? 'event_unreadable';
+  const { location } = conclusion;
+  const message = withoutVariables(state.reason);
+  const group = fingerprintOf(handler, cause, location, message);
+  return { group, cause, location, reason: state.reason, message, duration: Math.round(duration) };
+}
+
+function deadFor(reason: string): RunState {
+  return { kind: 'dead', reason, keepsReason: true };
 }

@@ -11,9 +11,8 @@ import {
 import type { Failure } from '../store/failure-store.ts';
 import { storePause } from '../store/timeouts.ts';
 import type { Store } from '../store/store.ts';
-import { failureOf } from './conclude.ts';
 import type { UserDatabase } from './handler.ts';
-import type { Conclusion, Run } from './run.ts';
+import { type Conclusion, type Run, failureOf } from './run.ts';
 
 /** Stands in for a handler if an event can't be read and therefore not routed. */
 const unreadEvent: HandlerTerms = { name: '(unreadable event)', order: 'none', join: undefined };
