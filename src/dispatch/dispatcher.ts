@@ -12,7 +12,6 @@ import { Heartbeat } from './heartbeat.ts';
 import { storePause } from '../store/timeouts.ts';
 import type { HandlerLanes } from './lanes.ts';
 import { InFlight, type Loop } from './loop.ts';
-import { Pauses } from './pauses.ts';
 import { Placer } from './placer.ts';
 import { PoisonRuns } from './poison.ts';
 import { Rates } from './rates.ts';
@@ -33,7 +32,6 @@ export class Dispatcher implements Loop {
   readonly #attempts: Attempts;
   /** See `Loop`. */
   readonly inFlight: InFlight;
-  readonly #pauses: Pauses;
   readonly #heartbeat: Heartbeat;
   readonly #poison: PoisonRuns;
   readonly #rates: Rates;
@@ -57,8 +55,7 @@ export class Dispatcher implements Loop {
     this.#rates = new Rates({ ...common, reserve: (slots) => store.handlers.reserveStarts(slots) });
     const mayRead = (crashes: CrashCounts) => this.#poison.mayRead(crashes);
     this.#placer = new Placer({ ...common, settler, mayRead });
-    this.#pauses = new Pauses({ ...common, requeue: (run) => this.#placer.requeue(run) });
-    this.#heartbeat = new Heartbeat({ ...common, onHeartbeat: () => this.#pauses.refresh() });
+    this.#heartbeat = new Heartbeat({ ...common, requeue: (run) => this.#placer.requeue(run) });
     this.#claimer = new Claimer({ ...parts, placer: this.#placer });
   }
 
@@ -130,7 +127,7 @@ export class Dispatcher implements Loop {
 
   /** Reads at once which handlers are paused. Other processes do so with their next heartbeat. */
   refreshPauses(): Promise<void> {
-    return this.#pauses.refresh();
+    return this.#heartbeat.refreshPauses();
   }
 
   /** Begins nothing new, gives active runs `timeout` milliseconds to end, then interrupts them. */
