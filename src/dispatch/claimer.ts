@@ -1,8 +1,11 @@
 import type { Clock } from '../kit/clock.ts';
+import { messageOf } from '../kit/error-text.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 import type { Store } from '../store/store.ts';
-import { heartbeatInterval } from '../store/timeouts.ts';
+import { heartbeatInterval, storePause } from '../store/timeouts.ts';
 import { DueTimer } from './due-timer.ts';
 import type { HandlerLanes } from './lanes.ts';
+import type { Loop } from './loop.ts';
 import type { Placer } from './placer.ts';
 import type { Registry } from './registry.ts';
 
@@ -20,6 +23,8 @@ export interface ClaimerParts {
   readonly clock: Clock;
   readonly registry: Registry;
   readonly placer: Placer;
+  readonly telemetry: Telemetry;
+  readonly loop: Loop;
 }
 
 /**
@@ -36,10 +41,38 @@ export class Claimer {
   readonly #leftForCrowded = new Set<HandlerLanes>();
   /** How many events that are being recorded have a reservation: each may need a slot in every handler's lanes. */
   #reserved = 0;
+  #isRunning = false;
+  #isLooking = false;
+  #mustLookAgain = false;
 
   constructor(parts: ClaimerParts) {
     this.#parts = parts;
     this.#dueTimer = new DueTimer(parts.store, parts.clock, heartbeatInterval);
+  }
+
+  start(): void {
+    this.#isRunning = true;
+    this.look();
+  }
+
+  /** From now on nothing is claimed. */
+  stop(): void {
+    this.#isRunning = false;
+    this.#dueTimer.cancel();
+  }
+
+  /** Looks for work, until nothing is found or there is no room. */
+  look(): void {
+    this.#mustLookAgain = true;
+    if (this.#isLooking || !this.#isRunning) return;
+    this.#isLooking = true;
+    this.#parts.loop.inFlight.follow(this.#lookAgain());
+  }
+
+  /** Looks for work, also for runs that could not be claimed a moment ago. */
+  lookAnew(): void {
+    this.#dueTimer.lookAnew();
+    this.look();
   }
 
   /** Reserves a slot for an event that is about to be recorded; false if there is none. */
@@ -57,19 +90,6 @@ export class Claimer {
   }
 
   /**
-   * Claims the due runs of every handler and then new events, one step of each, and places them. Resolves to whether to
-   * claim again at once. Rejects if the inbox can't be reached.
-   */
-  async claim(): Promise<boolean> {
-    const { placer } = this.#parts;
-    await placer.requeued();
-    this.#dueTimer.looking();
-    for (const lanes of this.#unpaused) await this.#claimDue(lanes);
-    await placer.requeued();
-    return this.#claimNew();
-  }
-
-  /**
    * Whether to claim again: there may be more work, and there is room for a large step, because claiming events singly
    * would cost a commit for each. Or runs were left in the inbox because these lanes were crowded, and they no longer
    * are: the rest of a large call would otherwise wait for the timer, over and over.
@@ -79,25 +99,48 @@ export class Claimer {
     return this.#mayBeMore && this.#hasRoom();
   }
 
+  async #lookAgain(): Promise<void> {
+    const { clock, telemetry } = this.#parts;
+    try {
+      while (this.#mustLookAgain && this.#isRunning) {
+        this.#mustLookAgain = false;
+        if (await this.#claim()) this.#mustLookAgain = true;
+      }
+      await this.#setTimer();
+      if (!this.#isRunning) this.#dueTimer.cancel();
+    } catch (error) {
+      telemetry.report('dispatch_failed', { cause: messageOf(error) });
+      clock.after(storePause, () => this.look());
+    } finally {
+      this.#isLooking = false;
+    }
+    // Woken since the loop ended: nobody else would look again.
+    if (this.#mustLookAgain) this.look();
+  }
+
   /**
-   * Sets the timer, which calls `look` when the next run is due. Handlers whose lanes are more than half full are left
+   * Claims the due runs of every handler and then new events, one step of each, and places them. Resolves to whether to
+   * claim again at once. Rejects if the inbox can't be reached.
+   */
+  async #claim(): Promise<boolean> {
+    const { placer } = this.#parts;
+    await placer.requeued();
+    this.#dueTimer.looking();
+    for (const lanes of this.#unpaused) await this.#claimDue(lanes);
+    await placer.requeued();
+    return this.#claimNew();
+  }
+
+  /**
+   * Sets the timer, which looks again when the next run is due. Handlers whose lanes are more than half full are left
    * out: their runs are claimed when enough of those have finished.
    */
-  async setTimer(look: () => void): Promise<void> {
+  async #setTimer(): Promise<void> {
     const lanes = this.#unpaused;
     const open = this.#hasRoom() ? lanes.filter(({ isHalfEmpty }) => isHalfEmpty) : [];
     const waiting = open.map(({ handler }) => handler.name);
     this.#mayBeMore ||= waiting.length < lanes.length;
-    await this.#dueTimer.set(waiting, look);
-  }
-
-  /** Call it when there may be new due runs. */
-  lookAnew(): void {
-    this.#dueTimer.lookAnew();
-  }
-
-  cancelTimer(): void {
-    this.#dueTimer.cancel();
+    await this.#dueTimer.set(waiting, () => this.look());
   }
 
   async #claimDue(lanes: HandlerLanes): Promise<void> {
@@ -135,7 +178,7 @@ export class Claimer {
     await placer.afterAnswers(...claimed.map((event) => () => placer.placeEvent(event)));
     this.#mayBeMore = claimed.length > 0;
     // Runs that wait for these events may now be claimed.
-    if (this.#mayBeMore) this.lookAnew();
+    if (this.#mayBeMore) this.#dueTimer.lookAnew();
     return this.mayGoOn();
   }
 

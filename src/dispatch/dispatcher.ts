@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
 import type { CallEvent } from '../events/model.ts';
-import { messageOf } from '../kit/error-text.ts';
 import { type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { EventRecord } from '../store/event-record.ts';
 import type { Backlog, HistoryStore } from '../store/history-store.ts';
@@ -9,7 +8,6 @@ import { lookBack, reportHandlers } from './at-start.ts';
 import { type AttemptParts, Attempts } from './attempt.ts';
 import { Claimer } from './claimer.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { storePause } from '../store/timeouts.ts';
 import type { HandlerLanes } from './lanes.ts';
 import { InFlight, type Loop } from './loop.ts';
 import { Placer } from './placer.ts';
@@ -39,8 +37,6 @@ export class Dispatcher implements Loop {
   readonly #claimer: Claimer;
   readonly #stop = new AbortController();
   #state: 'created' | 'running' | 'stopping' = 'created';
-  #isPumping = false;
-  #mustLookAgain = false;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
@@ -56,7 +52,7 @@ export class Dispatcher implements Loop {
     const mayRead = (crashes: CrashCounts) => this.#poison.mayRead(crashes);
     this.#placer = new Placer({ ...common, settler, mayRead });
     this.#heartbeat = new Heartbeat({ ...common, requeue: (run) => this.#placer.requeue(run) });
-    this.#claimer = new Claimer({ ...parts, placer: this.#placer });
+    this.#claimer = new Claimer({ ...common, placer: this.#placer });
   }
 
   /** Whether `start` or `stop` was called: this process runs handlers, or ends those that have begun. */
@@ -89,7 +85,7 @@ export class Dispatcher implements Loop {
     if (this.#state === 'stopping') return;
     this.#state = 'running';
     this.#lookBack();
-    this.#look();
+    this.#claimer.start();
   }
 
   /**
@@ -116,13 +112,12 @@ export class Dispatcher implements Loop {
   /** Begins what may begin, and claims more if there is room. `lanes`: those of which a run has ended. */
   goOn(lanes?: HandlerLanes): void {
     this.beginReady();
-    if (this.#claimer.mayGoOn(lanes)) this.#look();
+    if (this.#claimer.mayGoOn(lanes)) this.#claimer.look();
   }
 
   /** Looks for work. Called when there may be new due runs in the inbox. */
   wake(): void {
     this.#claimer.lookAnew();
-    this.#look();
   }
 
   /** Reads at once which handlers are paused. Other processes do so with their next heartbeat. */
@@ -135,7 +130,7 @@ export class Dispatcher implements Loop {
     this.#state = 'stopping';
     // The heartbeat goes on until the last run has ended: otherwise other processes would take these runs over.
     this.#heartbeat.drain();
-    this.#claimer.cancelTimer();
+    this.#claimer.stop();
     this.#placer.stop();
     this.#poison.stop();
     this.#rates.stop();
@@ -171,28 +166,10 @@ export class Dispatcher implements Loop {
     await this.#placer.afterAnswers(() => {
       // A rebuilt event says nothing about what the platform sends.
       if (source === 'delivered') this.#parts.drift.observe(event, receivedAt);
-      if (!found) return this.#look();
+      if (!found) return this.#claimer.look();
       this.#claimer.releaseSlot();
       this.#placer.placeEvent(found, event);
     });
-  }
-
-  async #pump(): Promise<void> {
-    try {
-      while (this.#mustLookAgain && this.#state === 'running') {
-        this.#mustLookAgain = false;
-        if (await this.#claimer.claim()) this.#mustLookAgain = true;
-      }
-      await this.#claimer.setTimer(() => this.#look());
-      if (this.#state !== 'running') this.#claimer.cancelTimer();
-    } catch (error) {
-      this.#parts.telemetry.report('dispatch_failed', { cause: messageOf(error) });
-      this.#parts.clock.after(storePause, () => this.#look());
-    } finally {
-      this.#isPumping = false;
-    }
-    // Woken since the loop ended: nobody else would look again.
-    if (this.#mustLookAgain) this.#look();
   }
 
   /** Takes the next run that may begin. */
@@ -232,21 +209,11 @@ export class Dispatcher implements Loop {
     }
   }
 
-  /** Looks for work. Called when an event may be in the inbox, a run is due, or slots have become free. */
-  #look(): void {
-    this.#mustLookAgain = true;
-    if (this.#isPumping || this.#state !== 'running') return;
-    this.#isPumping = true;
-    this.inFlight.follow(this.#pump());
-  }
-
   /** Lets each join look back, in the background, so that deliveries don't wait for it. */
   #lookBack(): void {
     const { registry, store, telemetry, clock } = this.#parts;
     const isStopping = () => this.#state === 'stopping';
     const parts = { store, telemetry, clock, isStopping, stop: this.#stop.signal, loop: this };
-    for (const handler of registry.all) {
-      if (handler.join) this.inFlight.follow(lookBack(handler, parts));
-    }
+    for (const handler of registry.all) this.inFlight.follow(lookBack(handler, parts));
   }
 }
