@@ -17,7 +17,8 @@ import {
   type Ended,
   type Run,
   conclude,
-  concludedBefore,
+  diedReading,
+  exhausted,
   failureOf,
   unreadable,
 } from './run.ts';
@@ -64,8 +65,8 @@ export class Attempts {
     const attempt = { run, span: this.#spanOf(run), startedAt: clock.elapsed() };
     let ended: Ended | undefined;
     try {
-      const conclusion = concludedBefore(run);
-      if (conclusion) ended = { run, conclusion };
+      const { attempts } = run.handler.retry;
+      if (run.claimed.attempts >= attempts) ended = { run, conclusion: exhausted(run.claimed) };
       else if (mayBePoison(run.claimed)) ended = await this.#tryCounted(attempt);
       else ended = await this.#tryUncounted(attempt);
     } finally {
@@ -122,6 +123,8 @@ export class Attempts {
   async #tryCounted(attempt: Attempt): Promise<Ended | undefined> {
     const { settler, onInvoked } = this.#parts;
     const { run } = attempt;
+    const died = diedReading(run.claimed, run.claimed.attempts);
+    if (died) return { run, conclusion: died };
     const read = await settler.readNoted(run.claimed, () => this.#read(run));
     if (!read) return undefined;
     if ('conclusion' in read) return { run, ...read };

@@ -59,7 +59,10 @@ export class HandlerLanes {
     return this.#memory.free;
   }
 
-  /** Whether so many runs of calls that have no lane may be added, and half of the memory is free, or of its share. */
+  /**
+   * Whether this many runs of calls that have no lane here may be added, while half of the memory for bodies is free, or
+   * half of this handler's share of it.
+   */
   hasRoom(count: number): boolean {
     return this.#size + count <= maxInMemory && !this.#memory.isUsedUp(1 / 2);
   }

@@ -82,17 +82,11 @@ export function conclude({ claimed, handler }: Run, outcome: Outcome, now: numbe
   return { state: { kind: 'due', at: now + outcome.delay, reason }, attempts, cause, location };
 }
 
-/** How a run ends without an attempt: none is left, or reading its event kills processes. Undefined if it may begin. */
-export function concludedBefore({ claimed, handler }: Run): Conclusion | undefined {
-  if (claimed.attempts >= handler.retry.attempts) return exhausted(claimed);
-  return diedReading(claimed, claimed.attempts);
-}
-
 /**
- * For a run whose attempts are all counted but that is not settled: the process died in the last one, or the handler is
- * allowed fewer attempts since.
+ * The end of a run whose attempts are all counted but that is not settled: the process died in the last one, or the
+ * handler is allowed fewer attempts since.
  */
-function exhausted(run: ClaimedRun): Conclusion {
+export function exhausted(run: ClaimedRun): Conclusion {
   const { attempts } = run;
   const hasDied = mayBePoison(run);
   const why = hasDied ? 'the process ended during an attempt, and ' : '';
@@ -100,7 +94,7 @@ function exhausted(run: ClaimedRun): Conclusion {
   return { state, attempts, cause: hasDied ? 'process_died' : 'no_attempt_left' };
 }
 
-/** The end of a run or of a whole event that is not read any more, because too many processes died while they did. */
+/** The end of a run or of a whole event if too many processes died while they read it: it is not read any more. */
 export function diedReading({ readingCrashes }: CrashCounts, attempts: number): Conclusion | undefined {
   if (readingCrashes < maxReadingCrashes) return undefined;
   const state = deadFor(`the process ended ${readingCrashes} times while it read the event`);
