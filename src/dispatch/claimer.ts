@@ -78,6 +78,7 @@ export class Claimer {
   /** Reserves a slot for an event that is about to be recorded; false if there is none. */
   reserveSlot(): boolean {
     const { placer, registry } = this.#parts;
+    if (!this.#isRunning) return false;
     const slots = this.#reserved + placer.unplaced + 1;
     if (registry.lanes.length === 0 || !registry.lanes.every((lanes) => lanes.hasRoom(slots))) return false;
     this.#reserved += 1;

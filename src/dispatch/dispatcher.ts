@@ -27,9 +27,8 @@ export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' |
 /** Takes events from the inbox to the handlers: claim → route → run → settle. */
 export class Dispatcher implements Loop {
   readonly #parts: DispatcherParts;
-  readonly #attempts: Attempts;
-  /** See `Loop`. */
   readonly inFlight: InFlight;
+  readonly #attempts: Attempts;
   readonly #heartbeat: Heartbeat;
   readonly #poison: PoisonRuns;
   readonly #rates: Rates;
@@ -93,7 +92,7 @@ export class Dispatcher implements Loop {
    * event also claims it, which saves a transaction and a second reading.
    */
   recordAndRun(record: EventRecord, event: CallEvent): Promise<'new' | 'duplicate'> {
-    const isReserved = this.#state === 'running' && this.#claimer.reserveSlot();
+    const isReserved = this.#claimer.reserveSlot();
     const recording = this.#parts.store.record(record, isReserved);
     void this.#placeRecorded(recording, record, event, isReserved);
     return recording.written;
