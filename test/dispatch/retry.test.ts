@@ -13,11 +13,11 @@ const failing = () => {
 describe('a failed run', () => {
   test('ends even if its waits are zero or beyond the largest number', async () => {
     const { receiver, logs } = await started({ clock: new ManualClock() }, (r) =>
-      r.on('*', { name: 'failing', retry: { attempts: 150, base: 0, factor: 1_000 } }, failing),
+      r.on('*', { name: 'failing', retry: { attempts: 5, base: 0, factor: 1e200 } }, failing),
     );
     await deliver(receiver, bodyOf({ callId: 'call-1' }));
     await logs.until('run_dead');
-    expect(logs.of('run_retry')).toHaveLength(149);
+    expect(logs.of('run_retry')).toHaveLength(4);
     expect(logs.of('dispatch_failed')).toEqual([]);
   });
 
