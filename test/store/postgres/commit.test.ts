@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { PoolClient } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/kit/clock.ts';
+import { patientClock } from '../../support/patient-clock.ts';
 import { workConnections } from '../../../src/store/postgres/connection/target.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { bodyOf, deliver } from '../../support/deliveries.ts';
@@ -251,7 +251,7 @@ describe('ctx.commit on Postgres', () => {
 /** A receiver on a schema of its own, and a table of the user's beside its tables. */
 async function startedWith(handle: Handle, timeout: '1s' | '1m' = '1m') {
   const { connectionString, schema } = await testDatabase();
-  const store = new PostgresStore({ connectionString, pool: undefined, schema }, systemClock);
+  const store = new PostgresStore({ connectionString, pool: undefined, schema }, patientClock);
   const logs = new Logs();
   const receiver = createReceiver({ secrets: secret, database: store, logger: logs.logger });
   const retry = { attempts: 3, base: '1ms' } as const;

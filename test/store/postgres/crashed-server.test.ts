@@ -1,6 +1,6 @@
 import { Pool, type PoolClient } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/kit/clock.ts';
+import { patientClock } from '../../support/patient-clock.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { ownPostgres } from '../../support/postgres.ts';
 import { textOf } from './opened-postgres.ts';
@@ -77,7 +77,7 @@ async function opened(settings: Record<string, string> = {}) {
   pool.on('error', () => {});
   const clients = new Set<PoolClient>();
   pool.on('connect', (client) => void clients.add(client));
-  const store = new PostgresStore({ connectionString: undefined, pool, schema: 'ringback' }, systemClock);
+  const store = new PostgresStore({ connectionString: undefined, pool, schema: 'ringback' }, patientClock);
   await store.open();
   onTestFinished(() => store.close());
   return {
