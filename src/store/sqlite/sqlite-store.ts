@@ -81,8 +81,7 @@ export class SqliteStore implements Store {
   record(record: EventRecord, mayClaim: boolean): Recording {
     const written = Promise.withResolvers<'new' | 'duplicate'>();
     const claimed = Promise.withResolvers<ClaimedEvent | undefined>();
-    const onWritten = (result: unknown) => {
-      const { sequence, isClaimed } = result as RecordedRow;
+    const onWritten = ({ sequence, isClaimed }: RecordedRow) => {
       // At once, not in a microtask: the watch for runs that go before the claim must begin in the order of the writes.
       const event = isClaimed && sequence !== undefined ? foundAtOnce(record, sequence) : undefined;
       claimed.resolve(event && this.#claimed.event(event));
@@ -94,9 +93,9 @@ export class SqliteStore implements Store {
     };
     try {
       const item = eventRow(record, mayClaim);
-      const bytes = item.body.byteLength;
+      const { byteLength: bytes } = item.body;
       const onGivenUp = written.reject;
-      this.#session.requireWriter().add({ item, isAwaited: true, bytes, onWritten, onFailed, onGivenUp });
+      this.#session.requireWriter().addEvent({ item, bytes, onWritten, onFailed, onGivenUp });
     } catch (error) {
       onFailed(error);
     }
@@ -186,7 +185,7 @@ export class SqliteStore implements Store {
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
     const write = async (isLast: boolean): Promise<Settled> => {
       if (endsOrdinarily(run, end, isLast))
-        return (await this.#session.requireWriter().endClaim(run.sequence)) ? 'settled' : 'lost';
+        return (await this.#session.endClaim(run.sequence)) ? 'settled' : 'lost';
       const now = this.#session.clock.now();
       this.#session.clockJumps.requestCorrection();
       return this.#session.write('settling', 'settle', [runEndRow(run, end, isLast, now)]);
@@ -228,7 +227,7 @@ export class SqliteStore implements Store {
 
   async finish(event: ClaimedEvent): Promise<void> {
     this.#claimed.forget(event);
-    await this.#session.requireWriter().endClaim(event.sequence);
+    await this.#session.endClaim(event.sequence);
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {

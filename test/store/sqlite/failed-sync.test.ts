@@ -12,6 +12,7 @@ import {
   type WrittenMessage,
   packed,
 } from '../../../src/store/sqlite/writer/write-message.ts';
+import { Batch } from '../../../src/store/sqlite/writer/writer.ts';
 import { WriterThread } from '../../../src/store/sqlite/writer/writer-thread.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { eventOf } from '../parts.ts';
@@ -69,7 +70,9 @@ async function opened() {
     other.close();
   });
   const record = async (traceId: string): Promise<string> => {
-    port1.postMessage(packed([eventRow(eventOf(traceId), false)]));
+    const batch = new Batch();
+    batch.events.push({ item: eventRow(eventOf(traceId), false), onWritten: () => {}, onFailed: () => {} });
+    port1.postMessage(packed(batch));
     await expect.poll(() => answers.length).toBe(1);
     const [answer] = answers.splice(0);
     return answer?.failures[0]?.[1].message ?? 'written';

@@ -169,6 +169,24 @@ test('what is claimed arrives in the order of the claims, also if several commit
   expect(arrived).toEqual(['first', 'second']);
 });
 
+test('what is claimed arrives in the order of the claims, also if they are in one commit', async () => {
+  const store = await opened();
+  const arrived: string[] = [];
+  const recordOne = async (traceId: string, mayClaim: boolean) => {
+    const claimed = await store.record(eventOf(traceId), mayClaim).claimed;
+    if (claimed) arrived.push(claimed.traceId);
+  };
+  const claim = async () => void arrived.push(...traceIdsOf(await store.claimEvents(10)));
+  // The first one is sent at once, and all others together.
+  await Promise.all([
+    recordOne('first', true),
+    claim(),
+    recordOne('second', true),
+    recordOne('third', false),
+  ]);
+  expect(arrived).toEqual(['first', 'second', 'third']);
+});
+
 test('of claims that end together, one that another process has taken over is lost and stays with that', async () => {
   const store = await opened();
   const records = ['a', 'b', 'c', 'd'].map((traceId) => eventOf(traceId));

@@ -7,7 +7,7 @@ import { prepareLookThrough } from '../../../src/store/sqlite/dedupe/eras.ts';
 import { Processes } from '../../../src/store/sqlite/work/processes.ts';
 import { eventRow } from '../../../src/store/sqlite/work/record.ts';
 import { prepareWriteGroup } from '../../../src/store/sqlite/writer/write-group.ts';
-import type { OperationItem } from '../../../src/store/sqlite/writer/write-message.ts';
+import type { Operation, Writes } from '../../../src/store/sqlite/writer/write-message.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { eventOf } from '../parts.ts';
 
@@ -42,38 +42,34 @@ function refuseCommit(database: Database.Database, code: string, after = 0): voi
   });
 }
 
-const group = ['one', 'two', 'three'].map((traceId) => eventRow(eventOf(traceId), false));
+const none: Writes = { events: [], ends: [], operations: [] };
+const events = ['one', 'two', 'three'].map((traceId) => eventRow(eventOf(traceId), false));
 
 test.each(['SQLITE_IOERR_FSYNC', 'SQLITE_FULL'])('after %s nothing of the group is tried again', (code) => {
   const { database, prepare, count } = opened();
   refuseCommit(database, code);
-  const written = prepare()(group);
+  const written = prepare()({ ...none, events });
   const failure = { message: 'disk I/O error', code };
   expect(written).toEqual({
-    results: group.map(() => undefined),
-    failures: group.map((_, index) => [index, failure]),
+    results: events.map(() => undefined),
+    failures: events.map((_, index) => [index, failure]),
     isChanged: false,
     diskFailure: failure,
   });
   expect(count()).toBe(0);
 });
 
-const operation = (part: OperationItem['part'], method: string, args: unknown[] = []): OperationItem => ({
-  part,
-  method,
-  args,
-  isAlone: false,
-  bytes: 0,
-});
 /** An operation that throws. */
-const broken = operation('settling', 'settle', [undefined]);
+const broken: Operation = { part: 'settling', method: 'settle', args: [undefined] };
+const sync: Operation = { part: 'disk', method: 'sync', args: [] };
+const probe: Operation = { part: 'disk', method: 'probe', args: [] };
 
 test('a write that fails by itself takes no other with it', () => {
   const { prepare, count } = opened();
-  const done = prepare()([...group.slice(0, 1), broken, ...group.slice(1)]);
+  const done = prepare()({ events, ends: [99], operations: [broken, sync] });
   const recorded = (sequence: number) => ({ sequence, isClaimed: false });
-  expect(done?.results).toEqual([recorded(1), undefined, recorded(2), recorded(3)]);
-  expect(done?.failures).toEqual([[1, { message: expect.any(String), code: undefined }]]);
+  expect(done?.results).toEqual([recorded(1), recorded(2), recorded(3), false, undefined, undefined]);
+  expect(done?.failures).toEqual([[4, { message: expect.any(String), code: undefined }]]);
   expect(done).toMatchObject({ isChanged: true, diskFailure: undefined });
   expect(count()).toBe(3);
 });
@@ -81,9 +77,9 @@ test('a write that fails by itself takes no other with it', () => {
 test('a sync is one, also if nothing else has changed the database; a probe leaves the disk alone', () => {
   const { prepare } = opened();
   const write = prepare();
-  expect(write([99])).toMatchObject({ results: [false], failures: [], isChanged: false });
-  expect(write([99, operation('disk', 'sync')])).toMatchObject({ isChanged: true });
-  expect(write([operation('disk', 'probe')])).toMatchObject({ isChanged: false });
+  expect(write({ ...none, ends: [99] })).toMatchObject({ results: [false], failures: [], isChanged: false });
+  expect(write({ ...none, ends: [99], operations: [sync] })).toMatchObject({ isChanged: true });
+  expect(write({ ...none, operations: [probe] })).toMatchObject({ isChanged: false });
 });
 
 test.each([
@@ -92,10 +88,11 @@ test.each([
 ])('of writes that are made one by one, none is made after %s', (code, isDiskFailure) => {
   const { database, prepare, count } = opened();
   refuseCommit(database, code, 1);
-  const done = prepare()([...group.slice(0, 1), broken, ...group.slice(1)]);
+  const done = prepare()({ ...none, events, operations: [broken] });
   const failure = { message: 'disk I/O error', code };
   expect(done?.results).toEqual([{ sequence: 1, isClaimed: false }, undefined, undefined, undefined]);
-  expect(done?.failures.slice(1)).toEqual([
+  expect(done?.failures).toEqual([
+    [1, failure],
     [2, failure],
     [3, failure],
   ]);

@@ -1,44 +1,55 @@
 /** Which events are taken while the disk is slow, tested below the receiver: no disk here is that slow. */
 import { expect, test } from 'vitest';
-import type { WriteItem } from '../../../src/store/sqlite/writer/write-message.ts';
+import type { WriteMessage } from '../../../src/store/sqlite/writer/write-message.ts';
 import { WriteQueue } from '../../../src/store/sqlite/writer/write-queue.ts';
+import { eventRow } from '../../../src/store/sqlite/work/record.ts';
 import { ManualClock, turn } from '../../support/clock.ts';
+import { eventOf } from '../parts.ts';
 
 /** What one commit takes at the most. */
 const group = 1_024;
 
-/** A delivery of so many bytes. */
-const delivery = (bytes: number): WriteItem => ({
-  part: 'pinnedScheme',
-  method: 'unpin',
-  args: [],
-  isAlone: false,
-  bytes,
-});
+/** A queue whose commits end when the test says so. */
+class SlowQueue extends WriteQueue {
+  #sent = 0;
+
+  constructor() {
+    super(new ManualClock());
+  }
+
+  /** All that has been sent is committed, in so many milliseconds. */
+  commit(took: number | undefined): void {
+    const results = Array.from({ length: this.#sent }, () => 1);
+    this.written({ made: { events: this.#sent, ends: 0, operations: 0 }, results, failures: [], took });
+    this.#sent = 0;
+  }
+
+  protected send({ count }: WriteMessage): void {
+    this.#sent += count;
+  }
+
+  protected receiveAll(): void {}
+
+  protected onIdle(): void {}
+}
 
 /** A queue whose commits end when the test says so, and what became of its events. */
 function slowQueue() {
-  let sent = 0;
-  const send = (items: readonly WriteItem[]) => void (sent += items.length);
-  const queue = new WriteQueue({ clock: new ManualClock(), send, receiveAll: () => {} });
+  const queue = new SlowQueue();
   const outcome = { written: 0, refused: 0 };
+  const item = eventRow(eventOf('trace'), true);
+  /** Of so many bytes. */
   const record = (count: number, bytes = 400) => {
     for (let index = 0; index < count; index += 1) {
-      queue.add({
-        item: delivery(bytes),
-        isAwaited: true,
+      queue.addEvent({
+        item,
         bytes,
         onWritten: () => void (outcome.written += 1),
         onFailed: () => void (outcome.refused += 1),
       });
     }
   };
-  /** All that has been sent is committed, in so many milliseconds. */
-  const commit = (took: number | undefined) => {
-    queue.written({ results: Array.from({ length: sent }, () => 1), failures: [], took });
-    sent = 0;
-  };
-  return { record, commit, outcome };
+  return { record, commit: (took: number | undefined) => queue.commit(took), outcome };
 }
 
 /** Has some commits take so long, one event each. */

@@ -42,9 +42,8 @@ export const retentionOn = (session: Session): RetentionStore => ({
     const deadline = onlyIfNeeded ? -Infinity : clock.elapsed() + scrubTimeout;
     let compacted = false;
     for (;;) {
-      const scrubbed: Scrubbed = await session.write('scrubbing', 'scrub', [
-        { compact: compact && !compacted },
-      ]);
+      const options = { compact: compact && !compacted };
+      const scrubbed: Scrubbed = await session.write('scrubbing', 'scrub', [options], alone);
       compacted ||= scrubbed.compacted;
       const isDone = scrubbed.checkpointed && compacted === compact;
       if (isDone || clock.elapsed() >= deadline) return { checkpointed: scrubbed.checkpointed, compacted };

@@ -1,10 +1,11 @@
 import { ringbackError } from '../../../errors/errors.ts';
 import type { InboxDatabase } from '../../../dispatch/handler.ts';
 import type { Clock } from '../../../kit/clock.ts';
+import type { Sequence } from '../../event-record.ts';
 import type { StoreNotice } from '../../store.ts';
 import { FileWriter } from '../writer/file-writer.ts';
 import { MemoryWriter } from '../writer/memory-writer.ts';
-import type { WriteOptions, Writer } from '../writer/writer.ts';
+import type { PendingOperation, Writer } from '../writer/writer.ts';
 import { ClockJumps } from '../work/clock-jumps.ts';
 import { beforeExit } from './before-exit.ts';
 import { problemOf, toProblem } from './connection.ts';
@@ -19,6 +20,8 @@ import { whileLocked } from './while-locked.ts';
 
 /** How long users' own writes wait for a locked database, in milliseconds. */
 const usersTimeout = 1_000;
+
+type WriteOptions = Pick<PendingOperation, 'isAwaited' | 'bytes' | 'transfer' | 'isAlone'>;
 
 /** This process's use of the database, from its opening until its claims are given back. */
 export class Session {
@@ -140,9 +143,21 @@ export class Session {
     method: M,
     args: ArgsOf<P, M>,
     options: WriteOptions = {},
-    onWritten?: (result: ResultOf<P, M>) => void,
+    onWritten: (result: ResultOf<P, M>) => void = () => {},
   ): Promise<ResultOf<P, M>> {
-    const write = () => this.requireWriter().run(part, method, args, options, onWritten);
+    const write = async () => {
+      const { promise, resolve, reject } = Promise.withResolvers<ResultOf<P, M>>();
+      this.requireWriter().addOperation({
+        item: { part, method, args },
+        ...options,
+        onWritten: (result) => {
+          onWritten(result as ResultOf<P, M>);
+          resolve(result as ResultOf<P, M>);
+        },
+        onFailed: reject,
+      });
+      return promise;
+    };
     const wasClosed = this.#isClosed;
     // Not once it has been closed: a heartbeat would enter a process again that has left.
     const mayRepeat = () => !this.#isAbandoned && this.#isClosed === wasClosed;
@@ -151,6 +166,13 @@ export class Session {
     } catch (error) {
       throw this.files.problem ?? problemOf(error, this.#file) ?? error;
     }
+  }
+
+  /** Ends the claim on an event; resolves to whether it still held. */
+  async endClaim(sequence: Sequence): Promise<boolean> {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    this.requireWriter().addEnd({ item: sequence, onWritten: resolve, onFailed: reject });
+    return promise;
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
  * What keeps the order of a call on SQLite, from the socket to the handler:
- *   `eventsIn`            leaves events after a `claimEvents` in the same group to it (write-group.ts)
+ *   `prepareWriteGroup`   writes the events of a commit before it claims any, and they are answered first (write-group.ts)
  *   `prepareClaimsAtOnce` lets an event wait for any waiting one, and for open runs and other claims of its call (record.ts)
  *   `events`              claims in order of arrival, without the calls of other processes
  *   `isBehindWaiting`     lets a run that has not begun wait for earlier waiting events of its call

@@ -3,6 +3,7 @@ import type Database from 'better-sqlite3';
 import { threadFile } from '../../../kit/files.ts';
 import type { FileIds } from '../connection/database-files.ts';
 import { setPragma } from '../connection/pragma.ts';
+import type { WriteMessage } from './write-message.ts';
 
 /** What the checkpoint thread needs to start. */
 export interface CheckpointThreadData {
@@ -72,9 +73,10 @@ export class Checkpoints {
     this.#files = files;
   }
 
-  /** Call after each commit. */
-  committed(writes: number, bytes: number): void {
-    this.#pages += pagesOfCommit + writes * pagesOfWrite + bytes / pageSize;
+  /** Call after each commit, with what it wrote. */
+  committed(messages: readonly Pick<WriteMessage, 'count' | 'bytes'>[]): void {
+    this.#pages += pagesOfCommit;
+    for (const { count, bytes } of messages) this.#pages += count * pagesOfWrite + bytes / pageSize;
     const state = Atomics.load(this.#state, 0);
     if (state === idle && this.#pages >= enoughPages) this.#begin();
     else if (state === failed) this.#tryLater();

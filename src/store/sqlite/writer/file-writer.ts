@@ -2,16 +2,9 @@ import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from '
 import { type Clock, refProcess } from '../../../kit/clock.ts';
 import { threadFile } from '../../../kit/files.ts';
 import { BorrowedLock, type LockedWork } from './write-lock.ts';
-import {
-  type WriteFailure,
-  type FromWriter,
-  type ToWriter,
-  type WriteItem,
-  type WriterData,
-  packed,
-} from './write-message.ts';
+import type { FromWriter, ToWriter, WriteFailure, WriteMessage, WriterData } from './write-message.ts';
 import { WriteQueue } from './write-queue.ts';
-import { type PendingWrite, Writer, errorOf } from './writer.ts';
+import type { Writer } from './writer.ts';
 
 /** The thread's objects are short-lived, so it needs no larger young heap. */
 const resourceLimits = { maxYoungGenerationSizeMb: 3 };
@@ -26,11 +19,10 @@ export interface WriterNotices {
 }
 
 /** The app's side of the writer thread: sends writes, and receives their outcomes in order. */
-export class FileWriter extends Writer {
+export class FileWriter extends WriteQueue implements Writer {
   readonly #worker: Worker;
   readonly #port: MessagePort;
   readonly #lock = new BorrowedLock();
-  readonly #queue: WriteQueue;
   readonly #exited: Promise<unknown>;
   readonly #readiness: Promise<void>;
   readonly #notices: WriterNotices;
@@ -40,11 +32,10 @@ export class FileWriter extends Writer {
   #idle: (() => void)[] = [];
 
   constructor(data: Pick<WriterData, 'file' | 'files' | 'id'>, clock: Clock, notices: WriterNotices) {
-    super();
+    super(clock);
     this.#notices = notices;
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    this.#queue = new WriteQueue({ clock, send: this.#sendWrites, receiveAll: this.#receiveAll });
     const workerData: WriterData = { ...data, lock: this.#lock.memory, port: port2 };
     this.#worker = new Worker(threadFile('writer-worker', import.meta.url), {
       workerData,
@@ -61,7 +52,7 @@ export class FileWriter extends Writer {
     });
     this.#readiness.catch(() => {});
     void this.#exited.then(() => this.#gone(hasEnded));
-    this.#lock.writerBegins(() => this.#send('grant'));
+    this.#lock.writerBegins(() => this.#post('grant'));
     port1.on('message', this.#received);
     port1.unref();
   }
@@ -69,12 +60,6 @@ export class FileWriter extends Writer {
   async ready(): Promise<void> {
     const unref = refProcess();
     await this.#readiness.finally(unref);
-  }
-
-  get isOverloaded(): boolean {
-    // If the event loop was blocked, results may be here already.
-    if (this.#queue.isOverloaded) this.#receiveAll();
-    return this.#queue.isOverloaded;
   }
 
   borrowLock(work: LockedWork): void {
@@ -87,56 +72,47 @@ export class FileWriter extends Writer {
 
   async close(): Promise<void> {
     this.#isClosing = true;
-    if (this.#queue.count > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (!this.isIdle) await new Promise<void>((resolve) => this.#idle.push(resolve));
     if (this.#isGone) return;
     this.#worker.ref();
-    this.#send('close');
+    this.#post('close');
     await this.#exited;
   }
 
-  add(write: PendingWrite): void {
-    if (this.#isGone) return write.onFailed(errorOf(hasEnded));
-    this.#queue.add(write);
-  }
-
-  readonly #sendWrites = (items: readonly WriteItem[], transfer: ArrayBuffer[]): void => {
+  protected send(message: WriteMessage, transfer: readonly ArrayBuffer[]): void {
     this.#port.ref();
-    const message = packed(items);
-    this.#send(message, [message.bodies, ...transfer]);
-  };
-
-  #send(message: ToWriter, transfer: ArrayBuffer[] = []): void {
-    this.#port.postMessage(message, transfer);
+    this.#port.postMessage(message, [message.bodies, ...transfer]);
   }
 
-  readonly #receiveAll = (): void => {
+  protected receiveAll(): void {
     for (let more = receiveMessageOnPort(this.#port); more; more = receiveMessageOnPort(this.#port)) {
       this.#received(more.message as FromWriter);
     }
-  };
+  }
+
+  protected onIdle(): void {
+    this.#port.unref();
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
 
   readonly #received = (message: FromWriter): void => {
-    if (message === 'answered') return this.#lock.onAnswered();
-    if (message === 'ready') return this.#onReady();
-    if ('replaced' in message) return this.#notices.onReplaced(message.replaced);
-    this.#queue.written(message);
-    this.#whenIdle();
+    if (message === 'answered') this.#lock.onAnswered();
+    else if (message === 'ready') this.#onReady();
+    else if ('replaced' in message) this.#notices.onReplaced(message.replaced);
+    else this.written(message);
   };
+
+  #post(message: Exclude<ToWriter, WriteMessage>): void {
+    this.#port.postMessage(message, []);
+  }
 
   #gone(failure: WriteFailure): void {
     if (this.#isGone) return;
-    this.#receiveAll();
+    this.receiveAll();
     this.#isGone = true;
     this.#lock.writerEnded();
-    this.#queue.fail(failure);
-    this.#whenIdle();
+    this.fail(failure);
     this.#port.close();
     if (!this.#isClosing) this.#notices.onGone();
-  }
-
-  #whenIdle(): void {
-    if (this.#queue.count > 0) return;
-    this.#port.unref();
-    for (const resolve of this.#idle.splice(0)) resolve();
   }
 }

@@ -1,23 +1,36 @@
 import { setImmediate } from 'node:timers';
 import type Database from 'better-sqlite3';
-import type { LockedWork } from './write-lock.ts';
+import type { Sequence } from '../../event-record.ts';
 import type { Statements } from '../connection/statements.ts';
-import { failedGroup, groupSizeOf, prepareWriteGroup } from './write-group.ts';
-import { type PendingWrite, Writer, errorOf } from './writer.ts';
+import type { EventRow, RecordedRow } from '../work/record.ts';
+import type { LockedWork } from './write-lock.ts';
+import { failedGroup, prepareWriteGroup } from './write-group.ts';
+import { Batch, type PendingOperation, type PendingWrite, type Writer, answer } from './writer.ts';
 
 /**
  * Writes to a database in memory, which belongs to one connection and thus to the app's thread. All writes of one turn
  * of the event loop share a transaction, as in a file.
  */
-export class MemoryWriter extends Writer {
+export class MemoryWriter implements Writer {
   readonly isOverloaded = false;
   readonly #write: ReturnType<typeof prepareWriteGroup>;
-  readonly #waiting: PendingWrite[] = [];
-  #idle: (() => void)[] = [];
+  readonly #batches: Batch[] = [];
+  readonly #idle: (() => void)[] = [];
 
   constructor(database: Database.Database, statements: Statements) {
-    super();
     this.#write = prepareWriteGroup(database, statements);
+  }
+
+  addEvent(write: PendingWrite<EventRow, RecordedRow>): void {
+    this.#batch().events.push(write);
+  }
+
+  addEnd(write: PendingWrite<Sequence, boolean>): void {
+    this.#batch().ends.push(write);
+  }
+
+  addOperation(write: PendingOperation): void {
+    this.#batch(write.isAlone).operations.push(write);
   }
 
   /** As with a file, not at once: the handler that asked for it goes on meanwhile. */
@@ -32,26 +45,29 @@ export class MemoryWriter extends Writer {
   async ready(): Promise<void> {}
 
   async close(): Promise<void> {
-    if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#batches.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  add(write: PendingWrite): void {
-    if (this.#waiting.length === 0) setImmediate(() => this.#writeAll());
-    this.#waiting.push(write);
+  /** The batch for the next write. */
+  #batch(isAlone = false): Batch {
+    if (this.#batches.length === 0) setImmediate(() => this.#writeAll());
+    const last = this.#batches.at(-1);
+    if (last && !last.isAlone && !isAlone) return last;
+    const batch = new Batch(isAlone);
+    this.#batches.push(batch);
+    return batch;
   }
 
   #writeAll(): void {
-    const writes = this.#waiting.splice(0, groupSizeOf(this.#waiting.map(({ item }) => item)));
-    if (this.#waiting.length > 0) setImmediate(() => this.#writeAll());
-    // Nobody else can lock a database in memory.
-    const done =
-      this.#write(writes.map(({ item }) => item)) ?? failedGroup(writes.length, 'nothing was written');
-    const reasons = new Map(done.failures);
-    for (const [index, { onWritten, onFailed }] of writes.entries()) {
-      const failure = reasons.get(index);
-      if (failure) onFailed(errorOf(failure));
-      else onWritten(done.results[index]);
+    for (const { events, ends, operations } of this.#batches.splice(0)) {
+      const writes = {
+        events: events.map(({ item }) => item),
+        ends: ends.map(({ item }) => item),
+        operations: operations.map(({ item }) => item),
+      };
+      // Nobody else can lock a database in memory.
+      answer([...events, ...ends, ...operations], this.#write(writes) ?? failedGroup(writes, 'it is locked'));
     }
-    if (this.#waiting.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.#batches.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 }

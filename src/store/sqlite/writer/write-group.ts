@@ -3,18 +3,7 @@ import { recordTimeout } from '../../timeouts.ts';
 import { isDiskFailure, isLocked } from '../connection/connection.ts';
 import { setPragma } from '../connection/pragma.ts';
 import type { Statements } from '../connection/statements.ts';
-import type { EventRow } from '../work/record.ts';
-import {
-  type OperationItem,
-  type WriteFailure,
-  type WriteItem,
-  type WrittenMessage,
-  bytesOf,
-  isEndOfClaim,
-  isEvent,
-  isOperation,
-  isOutside,
-} from './write-message.ts';
+import type { Operation, WriteFailure, Writes, WrittenMessage } from './write-message.ts';
 
 /**
  * The bounds of a commit, so that later writes don't wait too long, and the app's thread doesn't give too many answers
@@ -36,14 +25,14 @@ type IndexedFailure = WrittenMessage['failures'][number];
 type Method = (...args: readonly unknown[]) => unknown;
 
 /**
- * Writes items in one transaction, so that they share the sync to disk, which is what a durable write costs. Returns
+ * Makes writes in one transaction, so that they share the sync to disk, which is what a durable write costs. Returns
  * undefined, with nothing done, if another process has locked the database.
  */
-export type WriteGroup = (items: readonly WriteItem[]) => GroupWritten | undefined;
+export type WriteGroup = (writes: Writes) => GroupWritten | undefined;
 
 /**
- * Prepares the writing of groups. Events are written first and together, because they share reads from the inbox; then
- * claims are ended, and then the other operations run in their order.
+ * Prepares the writing of groups. Events are written together, because they share reads from the inbox, and first: an
+ * event that its write claims may come before one of its call that `claimEvents` finds.
  */
 export function prepareWriteGroup(database: Database.Database, statements: Statements): WriteGroup {
   // IMMEDIATE, because a transaction that begins with a read may be refused at its first write.
@@ -51,24 +40,16 @@ export function prepareWriteGroup(database: Database.Database, statements: State
   const commit = database.prepare('commit');
   const totalChanges = database.prepare('select total_changes()').pluck();
 
-  const run = ({ part, method, args }: OperationItem): unknown =>
+  const run = ({ part, method, args }: Operation): unknown =>
     (statements[part][method as never] as Method)(...args);
 
-  const write = (items: readonly WriteItem[]): unknown[] => {
-    const recorded = statements.record(eventsIn(items))[Symbol.iterator]();
-    const ended = statements.settling.endClaims(items.filter(isEndOfClaim))[Symbol.iterator]();
-    return items.map((item) => {
-      if (isEvent(item)) return recorded.next().value;
-      if (isEndOfClaim(item)) return ended.next().value === true;
-      return run(item);
-    });
-  };
-
-  const inTransaction = (items: readonly WriteItem[]): GroupWritten => {
+  const inTransaction = ({ events, ends, operations }: Writes): GroupWritten => {
     begin.run();
     try {
       const changesBefore = totalChanges.get();
-      const results = write(items);
+      const recorded = statements.record(events);
+      const ended = statements.settling.endClaims(ends);
+      const results = [...recorded, ...ended, ...operations.map(run)];
       const isChanged = totalChanges.get() !== changesBefore;
       commit.run();
       return { results, failures: [], isChanged, diskFailure: undefined };
@@ -78,24 +59,24 @@ export function prepareWriteGroup(database: Database.Database, statements: State
     }
   };
 
-  /** Writes each item of a failed group by itself, to find out which one fails: nothing of the group is stored. */
-  const oneByOne = (items: readonly WriteItem[]): GroupWritten => {
+  /** Makes each write of a failed group by itself, to find out which one fails: nothing of the group is stored. */
+  const oneByOne = (all: readonly Writes[]): GroupWritten => {
     // Another process may take the lock between two of these transactions.
     setPragma(database, `busy_timeout = ${recordTimeout}`);
-    const results: unknown[] = Array.from({ length: items.length });
+    const results: unknown[] = Array.from({ length: all.length });
     const failures: IndexedFailure[] = [];
     let isChanged = false;
     let diskFailure: WriteFailure | undefined;
-    for (const [index, item] of items.entries()) {
+    for (const [index, one] of all.entries()) {
       try {
-        const done = inTransaction([item]);
+        const done = inTransaction(one);
         results[index] = done.results[0];
         isChanged ||= done.isChanged;
       } catch (error) {
         diskFailure = diskFailureOf(error);
         // If one fails at the disk, or because another process has the lock, so would the rest.
         const isLast = diskFailure !== undefined || isLocked(error);
-        failures.push(...failuresOf(error, index, isLast ? items.length : index + 1));
+        failures.push(...failuresOf(error, index, isLast ? all.length : index + 1));
         if (isLast) break;
       }
     }
@@ -103,45 +84,35 @@ export function prepareWriteGroup(database: Database.Database, statements: State
     return { results, failures, isChanged, diskFailure };
   };
 
-  const outside = (operation: OperationItem): GroupWritten => {
+  return (writes) => {
+    const [first] = writes.operations;
     try {
-      return { results: [run(operation)], failures: [], isChanged: true, diskFailure: undefined };
-    } catch (error) {
-      return failedGroup(1, error);
-    }
-  };
-
-  return (items) => {
-    const [first] = items;
-    if (first !== undefined && isOperation(first) && isOutside(first)) return outside(first);
-    try {
-      return inTransaction(items);
+      // It comes alone, and can't run inside a transaction.
+      if (first?.part !== 'scrubbing') return inTransaction(writes);
+      return { results: [run(first)], failures: [], isChanged: true, diskFailure: undefined };
     } catch (error) {
       if (isLocked(error)) return undefined;
-      return items.length === 1 || diskFailureOf(error) ? failedGroup(items.length, error) : oneByOne(items);
+      const all = singly(writes);
+      return all.length === 1 || isDiskFailure(error) ? failedGroup(writes, error) : oneByOne(all);
     }
   };
 }
 
-/** How many of the waiting writes go into the next commit. */
-export function groupSizeOf(waiting: readonly WriteItem[]): number {
-  let bytes = 0;
-  let count = 0;
-  for (const item of waiting) {
-    bytes += bytesOf(item);
-    const isAlone = isOutside(item) || (isOperation(item) && item.isAlone);
-    if (count === groupWrites || (count > 0 && (isAlone || bytes > groupBytes))) break;
-    count += 1;
-    if (isAlone) break;
-  }
-  return count;
+/** Each of the writes by itself. */
+function singly({ events, ends, operations }: Writes): readonly Writes[] {
+  const none: Writes = { events: [], ends: [], operations: [] };
+  return [
+    ...events.map((event) => ({ ...none, events: [event] })),
+    ...ends.map((end) => ({ ...none, ends: [end] })),
+    ...operations.map((operation) => ({ ...none, operations: [operation] })),
+  ];
 }
 
 /** The outcomes of writes that all failed with one error. */
-export function failedGroup(count: number, error: unknown): GroupWritten {
-  const results = Array.from({ length: count });
+export function failedGroup({ events, ends, operations }: Writes, error: unknown): GroupWritten {
+  const count = events.length + ends.length + operations.length;
   return {
-    results,
+    results: Array.from({ length: count }),
     failures: failuresOf(error, 0, count),
     isChanged: false,
     diskFailure: diskFailureOf(error),
@@ -163,20 +134,4 @@ function diskFailureOf(error: unknown): WriteFailure | undefined {
 export function failureOf(error: unknown): WriteFailure {
   const { message, code } = error as { readonly message?: unknown; readonly code?: unknown };
   return { message: String(message ?? error), code: typeof code === 'string' ? code : undefined };
-}
-
-/**
- * The events of a group. Those after a `claimEvents` are left to it. Otherwise the first of them could be claimed as it
- * is written, while the result of `claimEvents`, which the caller gets before, could have a later event of its call.
- */
-function eventsIn(items: readonly WriteItem[]): readonly EventRow[] {
-  const claim = items.findIndex(
-    (item) => isOperation(item) && item.part === 'claims' && item.method === 'events',
-  );
-  if (claim < 0) return items.filter(isEvent);
-  const later = items.slice(claim).filter(isEvent);
-  return [
-    ...items.slice(0, claim).filter(isEvent),
-    ...later.map((row): EventRow => ({ ...row, mayClaim: false })),
-  ];
 }

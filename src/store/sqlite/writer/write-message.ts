@@ -16,28 +16,33 @@ export interface WriterData {
   readonly port: MessagePort;
 }
 
-/** A write: an event, the sequence of an event whose claim ends, or any other operation. */
-export type WriteItem = EventRow | Sequence | OperationItem;
+/** Writes that share a commit, by kind: in this order they take effect, and are answered. */
+export interface Writes {
+  readonly events: readonly EventRow[];
+  /** The events whose claims end. */
+  readonly ends: readonly Sequence[];
+  readonly operations: readonly Operation[];
+}
 
 /** Calls a method of a part of the statements. */
-export interface OperationItem {
+export interface Operation {
   readonly part: Part;
   readonly method: string;
   readonly args: readonly unknown[];
-  /** Whether it gets a transaction of its own, because it may take long. */
-  readonly isAlone: boolean;
-  /** How many bytes it carries. */
-  readonly bytes: number;
 }
 
-/**
- * Writes that are sent together. Events are sent as lists of values, because property names would be copied for each.
- */
-export interface WriteMessage {
-  readonly writes: readonly ('event' | Exclude<WriteItem, EventRow>)[];
-  readonly values: readonly unknown[];
+/** Writes that are sent together: at most as many as go into one commit. */
+export interface WriteMessage extends Omit<Writes, 'events'> {
+  /** As lists of values, because property names would be copied for each event. */
+  readonly events: readonly (readonly unknown[])[];
   /** The bodies of the events, one after the other: transferred, not copied. */
   readonly bodies: ArrayBuffer;
+  /** How many writes there are. */
+  readonly count: number;
+  /** How many bytes they carry. */
+  readonly bytes: number;
+  /** Whether they get a transaction of their own. */
+  readonly isAlone: boolean;
 }
 
 /** `grant`: the app's thread waits for the write lock. */
@@ -45,8 +50,10 @@ export type ToWriter = WriteMessage | 'grant' | 'close';
 
 export type FromWriter = WrittenMessage | ReplacedMessage | 'ready' | 'answered';
 
-/** The outcomes of the first writes that have not been answered yet, in the order in which they were sent. */
+/** The outcomes of the first writes of each kind that have not been answered yet. */
 export interface WrittenMessage {
+  /** How many writes of each kind were made. */
+  readonly made: Readonly<Record<keyof Writes, number>>;
   /** A `RecordedRow` for an event, whether it still held for the end of a claim, what it returned for an operation. */
   readonly results: readonly unknown[];
   /** The writes that failed, by their index in `results`. */
@@ -67,53 +74,53 @@ export interface ReplacedMessage {
   readonly replaced: string;
 }
 
+type Items<Item> = readonly { readonly item: Item }[];
+
+/** Writes that wait to be sent together. */
+interface Unsent extends Pick<WriteMessage, 'count' | 'bytes' | 'isAlone'> {
+  readonly events: Items<EventRow>;
+  readonly ends: Items<Sequence>;
+  readonly operations: Items<Operation>;
+}
+
 /** Packs writes, and their bodies into one buffer: sent singly, each would be cloned with all of its shared buffer. */
-export function packed(items: readonly WriteItem[]): WriteMessage {
-  const events = items.filter(isEvent);
-  const bodies = new Uint8Array(events.reduce((size, { body }) => size + body.byteLength, 0));
+export function packed({ events, ends, operations, count, bytes, isAlone }: Unsent): WriteMessage {
+  let size = 0;
+  for (const { item } of events) size += item.body.byteLength;
+  const bodies = new Uint8Array(size);
+  const values: unknown[][] = [];
   let offset = 0;
-  for (const { body } of events) {
-    bodies.set(body, offset);
-    offset += body.byteLength;
+  for (const { item } of events) {
+    values.push(valuesOf(item));
+    bodies.set(item.body, offset);
+    offset += item.body.byteLength;
   }
   return {
-    writes: items.map((item) => (isEvent(item) ? 'event' : item)),
-    values: events.flatMap(valuesOf),
+    events: values,
+    ends: ends.map(({ item }) => item),
+    operations: operations.map(({ item }) => item),
     bodies: bodies.buffer,
+    count,
+    bytes,
+    isAlone,
   };
 }
 
-/** The opposite of `packed`. */
-export function unpacked({ writes, values, bodies }: WriteMessage): WriteItem[] {
-  let index = 0;
-  let offset = 0;
-  return writes.map((write) => {
-    if (write !== 'event') return write;
-    const row = rowOf(values.slice(index, index + valuesOfEvent), bodies, offset);
-    index += valuesOfEvent;
-    offset += row.body.byteLength;
-    return row;
-  });
-}
-
-/**
- * Frees the memory of the bodies of writes that were made, `waiting` being the next ones. Bodies that survive a minor
- * garbage collection would stay until a full one, which the writer thread, making few objects, hardly ever has.
- */
-export function freeBodies(writes: readonly WriteItem[], waiting: readonly WriteItem[]): void {
-  const next = waiting.find(isEvent);
-  const needed = next && bufferOf(next);
-  for (const buffer of new Set(writes.map(bufferOf))) {
-    // The bodies of one message share one buffer, and the next writes may have the rest of them.
-    if (buffer !== needed) buffer?.transfer(0);
+/** The writes of messages that share a commit. */
+export function unpacked(messages: readonly WriteMessage[]): Writes {
+  const writes = { events: [] as EventRow[], ends: [] as Sequence[], operations: [] as Operation[] };
+  for (const { events, bodies, ends, operations } of messages) {
+    let offset = 0;
+    for (const values of events) {
+      const row = rowOf(values, bodies, offset);
+      writes.events.push(row);
+      offset += row.body.byteLength;
+    }
+    writes.ends.push(...ends);
+    writes.operations.push(...operations);
   }
+  return writes;
 }
-
-function bufferOf(item: WriteItem): ArrayBuffer | undefined {
-  return isEvent(item) ? (item.body.buffer as ArrayBuffer) : undefined;
-}
-
-const valuesOfEvent = 14;
 
 function valuesOf(row: EventRow): unknown[] {
   const { traceId, identity, lookup, source, eventName, callId, organizationId, agentId } = row;
@@ -128,27 +135,4 @@ function rowOf(values: readonly unknown[], bodies: ArrayBuffer, offset: number):
   const body = new Uint8Array(bodies, offset, length as number);
   const ids = { traceId, identity, lookup, source, eventName, callId, organizationId, agentId };
   return { ...ids, occurredAt, receivedAt, headers, facts, body, mayClaim } as EventRow;
-}
-
-export function isEvent(item: WriteItem): item is EventRow {
-  return typeof item === 'object' && 'identity' in item;
-}
-
-export function isEndOfClaim(item: WriteItem): item is Sequence {
-  return typeof item === 'number';
-}
-
-export function isOperation(item: WriteItem): item is OperationItem {
-  return typeof item === 'object' && 'part' in item;
-}
-
-/** Whether a write runs by itself, outside of any transaction. */
-export function isOutside(item: WriteItem): boolean {
-  return isOperation(item) && item.part === 'scrubbing';
-}
-
-/** How many bytes a write carries. */
-export function bytesOf(item: WriteItem): number {
-  if (isEvent(item)) return item.body.byteLength;
-  return isOperation(item) ? item.bytes : 0;
 }

@@ -7,15 +7,14 @@ import { setImmediate } from 'node:timers';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { block, systemClock } from '../../../kit/clock.ts';
 import { recordTimeout, storePause } from '../../timeouts.ts';
-import { type GroupWritten, failedGroup, failureOf, groupSizeOf } from './write-group.ts';
+import { type GroupWritten, failedGroup, failureOf, groupBytes, groupWrites } from './write-group.ts';
 import {
   type FromWriter,
   type ToWriter,
   type WriteFailure,
-  type WriteItem,
+  type WriteMessage,
   type WriterData,
-  bytesOf,
-  freeBodies,
+  type Writes,
   unpacked,
 } from './write-message.ts';
 import { answerRequest } from './write-lock.ts';
@@ -39,7 +38,7 @@ export class WriterThread {
   readonly #data: WriterData;
   readonly #port: MessagePort;
   /** The writes that have come in and are still to be made, in order. */
-  readonly #waiting: WriteItem[] = [];
+  readonly #waiting: WriteMessage[] = [];
   #connection: WriterConnection;
   /** How the disk failed, and when to try it again. */
   #diskFailure: { readonly failure: WriteFailure; readonly until: number } | undefined;
@@ -94,7 +93,7 @@ export class WriterThread {
 
   #receive(message: ToWriter): void {
     if (message === 'close') this.#isClosing = true;
-    else if (message !== 'grant') for (const item of unpacked(message)) this.#waiting.push(item);
+    else if (message !== 'grant') this.#waiting.push(message);
   }
 
   /** Receives all messages that have come in, without going back to the event loop, for the next commit. */
@@ -108,9 +107,7 @@ export class WriterThread {
     this.#receiveAll();
     this.#grantLock();
     while (this.#waiting.length > 0) {
-      const group = this.#waiting.splice(0, groupSizeOf(this.#waiting));
-      const answered = this.#commit(group);
-      freeBodies(answered, this.#waiting);
+      this.#commit(this.#waiting.splice(0, groupSizeOf(this.#waiting)));
       // In this order: the app asks for the lock by one message, which may be among those received here.
       if (!this.#hasEmptiedWal) this.#emptyWal();
       this.#receiveAll();
@@ -129,33 +126,47 @@ export class WriterThread {
   /**
    * Writes a group, and sends its outcome; tries again while another process has the lock. After as long as a delivery
    * waits, the group fails, and all that waits behind it, which has waited as long. Callers repeat what must be written.
-   * Returns the writes that were answered.
    */
-  #commit(group: readonly WriteItem[]): readonly WriteItem[] {
+  #commit(group: readonly WriteMessage[]): void {
     const begunAt = systemClock.elapsed();
-    const waited = () => systemClock.elapsed() - begunAt;
-    let done = this.#tryToWrite(group);
-    while (!done && waited() < recordTimeout) {
+    const writes = unpacked(group);
+    let done = this.#tryToWrite(writes);
+    while (!done && systemClock.elapsed() - begunAt < recordTimeout) {
       this.#grantLock();
       block(lockedPause);
-      done = this.#tryToWrite(group);
+      done = this.#tryToWrite(writes);
     }
-    const answered = done ? group : [...group, ...this.#waiting.splice(0)];
-    const { results, failures, isChanged } = done ?? failedGroup(answered.length, locked);
-    this.#send({ results, failures, took: isChanged ? waited() : undefined });
-    if (isChanged) this.#connection.checkpoints.committed(group.length, sizeOf(group));
-    return answered;
+    if (!done) {
+      const all = [...group, ...this.#waiting.splice(0)];
+      const failed = unpacked(all);
+      return this.#answer(all, failed, failedGroup(failed, locked));
+    }
+    this.#answer(group, writes, done, systemClock.elapsed() - begunAt);
+    if (done.isChanged) this.#connection.checkpoints.committed(group);
+  }
+
+  #answer(
+    messages: readonly WriteMessage[],
+    { events, ends, operations }: Writes,
+    { results, failures, isChanged }: GroupWritten,
+    took?: number,
+  ): void {
+    const made = { events: events.length, ends: ends.length, operations: operations.length };
+    this.#send({ made, results, failures, took: isChanged ? took : undefined });
+    // Bodies that survive a minor garbage collection would stay until a full one, which this thread, making few
+    // objects, hardly ever has.
+    for (const { bodies } of messages) bodies.transfer(0);
   }
 
   /** Returns undefined if another process has the lock. */
-  #tryToWrite(group: readonly WriteItem[]): GroupWritten | undefined {
+  #tryToWrite(writes: Writes): GroupWritten | undefined {
     const failure = this.#isReplaced ? replaced : this.#recover();
-    if (failure) return failedGroup(group.length, failure);
-    const done = this.#connection.write(group);
+    if (failure) return failedGroup(writes, failure);
+    const done = this.#connection.write(writes);
     if (!done) return undefined;
     if (done.diskFailure) this.#failClosed(done.diskFailure);
     // What was written to replaced files is lost.
-    return this.#noticeReplacedFiles() ? failedGroup(group.length, replaced) : done;
+    return this.#noticeReplacedFiles() ? failedGroup(writes, replaced) : done;
   }
 
   /**
@@ -220,6 +231,18 @@ export class WriterThread {
   }
 }
 
-function sizeOf(group: readonly WriteItem[]): number {
-  return group.reduce<number>((sum, item) => sum + bytesOf(item), 0);
+/** How many of the waiting messages go into the next commit. */
+function groupSizeOf(waiting: readonly WriteMessage[]): number {
+  let size = 0;
+  let writes = 0;
+  let bytes = 0;
+  for (const message of waiting) {
+    writes += message.count;
+    bytes += message.bytes;
+    const isFull = writes > groupWrites || bytes > groupBytes;
+    if (size > 0 && (isFull || message.isAlone)) break;
+    size += 1;
+    if (message.isAlone) break;
+  }
+  return size;
 }

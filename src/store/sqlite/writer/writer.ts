@@ -1,81 +1,91 @@
 import type { Sequence } from '../../event-record.ts';
-import type { ArgsOf, MethodOf, Part, ResultOf } from '../connection/statements.ts';
+import type { EventRow, RecordedRow } from '../work/record.ts';
 import type { LockedWork } from './write-lock.ts';
-import type { WriteFailure, WriteItem } from './write-message.ts';
+import type { Operation, WriteFailure, WrittenMessage } from './write-message.ts';
 
-export interface WriteOptions {
+/** A write that has not been answered. `onWritten` or `onFailed` is called synchronously, in the order of the writes. */
+export interface PendingWrite<Item = unknown, Result = unknown> {
+  readonly item: Item;
+  /** How many bytes it carries; the sum over all writes is bounded. Default 0. */
+  readonly bytes?: number;
+  /** Called even if nobody waits any more, because the write has taken effect. */
+  onWritten(result: Result): void;
+  onFailed(error: Error): void;
+  /** Called first if the sender must be answered before the outcome, which still follows. Default `onFailed`. */
+  onGivenUp?(error: Error): void;
+  /** When its sender stops waiting, by the monotonic clock; undefined if nobody waits, or nobody any more. */
+  deadline?: number | undefined;
+}
+
+export interface PendingOperation extends PendingWrite<Operation> {
   /**
-   * Whether a delivery's answer waits for the write, and is 503 if it takes longer than `recordTimeout`. Default false.
+   * Whether a delivery's answer waits for it, and is 503 if it takes longer than `recordTimeout`. Default false.
    */
   readonly isAwaited?: boolean;
-  /** How many bytes the write carries; the sum over all writes is bounded. Default 0. */
-  readonly bytes?: number;
-  /** Buffers in the arguments to transfer to the writer thread instead of copying them. Default none. */
+  /** Buffers in its arguments to transfer to the writer thread instead of copying them. Default none. */
   readonly transfer?: readonly ArrayBuffer[];
-  /** Gives the write a transaction of its own, because it may take long. Default false. */
+  /** Gives it a transaction of its own, because it may take long. Default false. */
   readonly isAlone?: boolean;
 }
 
-/** A write that has not been answered. `onWritten` or `onFailed` is called synchronously, in the order of the writes. */
-export interface PendingWrite extends Pick<WriteOptions, 'transfer'> {
-  readonly item: WriteItem;
-  readonly isAwaited: boolean;
-  readonly bytes: number;
-  /** Called even if nobody waits any more, because the write has taken effect. */
-  readonly onWritten: (result: unknown) => void;
-  readonly onFailed: (error: Error) => void;
-  /** Called first if the sender must be answered before the outcome, which still follows. Default `onFailed`. */
-  readonly onGivenUp?: (error: Error) => void;
-}
-
 /**
- * Makes this process's writes to the inbox, many in one commit. They are answered in the order in which they were
- * requested, once they are on disk; `write-group.ts` decides the order within a commit.
+ * Makes this process's writes to the inbox, many in one commit. They are answered once they are on disk: commit by
+ * commit, and of one commit first the events, then the ends of claims, and then the operations, as they took effect.
  */
-export abstract class Writer {
+export interface Writer {
   /** Whether an event that came now would wait longer than its sender does. */
-  abstract readonly isOverloaded: boolean;
+  readonly isOverloaded: boolean;
+
+  /** Writes an event, for which its sender waits. */
+  addEvent(write: PendingWrite<EventRow, RecordedRow>): void;
+  /** Ends the claim on an event. The result says whether it still held. */
+  addEnd(write: PendingWrite<Sequence, boolean>): void;
+  /** Makes any other write. */
+  addOperation(write: PendingOperation): void;
 
   /** Runs `work` on this thread as soon as nothing else in this process writes, or as writing is refused. */
-  abstract borrowLock(work: LockedWork): void;
+  borrowLock(work: LockedWork): void;
   /** Blocks until nothing else in this process writes, and runs `work`. Throws if writing is refused. */
-  abstract borrowLockNow<T>(work: () => T): T;
+  borrowLockNow<T>(work: () => T): T;
   /** Resolves when the writer can write. */
-  abstract ready(): Promise<void>;
+  ready(): Promise<void>;
   /** Waits for the writes that are left, and ends. */
-  abstract close(): Promise<void>;
-  /** Requests a write. */
-  abstract add(write: PendingWrite): void;
+  close(): Promise<void>;
+}
 
-  /** Calls a method of a part of the statements. `onWritten` is called synchronously, in the order of the writes. */
-  run<P extends Part, M extends MethodOf<P>>(
-    part: P,
-    method: M,
-    args: ArgsOf<P, M>,
-    { isAwaited = false, bytes = 0, isAlone = false, transfer = [] }: WriteOptions = {},
-    onWritten: (result: ResultOf<P, M>) => void = () => {},
-  ): Promise<ResultOf<P, M>> {
-    return new Promise((resolve, reject) => {
-      this.add({
-        item: { part, method, args, isAlone, bytes },
-        isAwaited,
-        bytes,
-        transfer,
-        onWritten: (result) => {
-          onWritten(result as ResultOf<P, M>);
-          resolve(result as ResultOf<P, M>);
-        },
-        onFailed: reject,
-      });
-    });
+/** Writes that are made together, by kind. */
+export class Batch {
+  readonly events: PendingWrite<EventRow, RecordedRow>[] = [];
+  readonly ends: PendingWrite<Sequence, boolean>[] = [];
+  readonly operations: PendingOperation[] = [];
+  count = 0;
+  bytes = 0;
+  /** Whether it gets a transaction of its own, because it may take long. */
+  readonly isAlone: boolean;
+
+  constructor(isAlone = false) {
+    this.isAlone = isAlone;
   }
+}
 
-  /** Ends the claim on an event; resolves to whether it still held. */
-  endClaim(sequence: Sequence): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      const onWritten = resolve as (isHeld: unknown) => void;
-      this.add({ item: sequence, isAwaited: false, bytes: 0, onWritten, onFailed: reject });
-    });
+/** A write of any kind: of each, the result is of another type. */
+export type AnyWrite = PendingWrite<unknown, never>;
+
+/** What became of writes. */
+export type Outcomes = Pick<WrittenMessage, 'results' | 'failures'>;
+
+/** Calls back each of the writes that were made together, in their order. */
+export function answer(writes: readonly AnyWrite[], { results, failures }: Outcomes): void {
+  const reasons = new Map(failures);
+  for (const [index, write] of writes.entries()) {
+    const failure = reasons.get(index);
+    // An error in one callback must not affect the other writes, which were written too.
+    try {
+      if (failure) write.onFailed(errorOf(failure));
+      else write.onWritten(results[index] as never);
+    } catch (error) {
+      write.onFailed(error as Error);
+    }
   }
 }
 
