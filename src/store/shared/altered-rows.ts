@@ -34,7 +34,7 @@ export function storedJson<Column extends keyof Columns>(
   }
 }
 
-/** Throws if a trigger has kept a row out without an error, by `raise(ignore)`: nothing may go on as if it were there. */
-export function requireKept(isKept: boolean, table: string): asserts isKept {
-  if (!isKept) throw new Error(`a row was not kept in ${table}`);
+/** The error if a trigger has kept a row out silently, by `raise(ignore)`: nothing may go on as if it were there. */
+export function keptOut(table: string): Error {
+  return new Error(`a row was not kept in ${table}`);
 }

@@ -37,7 +37,7 @@ interface EventClaim extends Claimed {
   /** How many runs of the event have no row and are not settled. */
   attached: number;
   /** The write that detaches a run, for the next one to wait for. */
-  previous: Promise<unknown> | undefined;
+  previous: Promise<void> | undefined;
 }
 
 /** What a store keeps in memory about this process's claims: which runs have rows, and what goes before them. */
@@ -61,24 +61,18 @@ export class ClaimedWork {
   /** The runs of a claimed event, except those that are stored already. */
   runsOf(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {
     const claim = event.claim as EventClaim;
-    const unstored = handlers.filter(({ name }) => !claim.storedHandlers.includes(name));
-    claim.attached += unstored.length;
-    claim.before.close();
-    return unstored.map((terms) => ({
-      ...event,
-      handler: terms.name,
-      attempts: 0,
-      replay: undefined,
-      waitsSince: event.receivedAt,
-      claim: {
-        claimedBy: claim.claimedBy,
-        terms,
-        before: claim.before,
-        event: claim,
-        isAttached: true,
-        onStored: undefined,
-      } satisfies RunClaim,
-    }));
+    const { claimedBy, storedHandlers, before } = claim;
+    before.close();
+    const runs: ClaimedRun[] = [];
+    for (const terms of handlers) {
+      if (storedHandlers.includes(terms.name)) continue;
+      const own = { claimedBy, terms, before, event: claim, isAttached: true, onStored: undefined };
+      const { name: handler } = terms;
+      const begun = { handler, attempts: 0, replay: undefined, waitsSince: event.receivedAt };
+      runs.push({ ...event, ...begun, claim: own satisfies RunClaim });
+    }
+    claim.attached += runs.length;
+    return runs;
   }
 
   /** Forgets a claim that has ended or is lost. */
@@ -104,16 +98,24 @@ export class ClaimedWork {
    * write must end that claim. Runs of one event are detached one after another, so that a write that fails and is
    * repeated doesn't find the claim gone.
    */
-  detach<T>(run: ClaimedRun, write: (isLast: boolean) => Promise<T>): Promise<T> {
+  async detach<T>(run: ClaimedRun, write: (isLast: boolean) => Promise<T>): Promise<T> {
     const claim = claimOf(run);
     const { event } = claim;
     if (!event) return write(false);
-    const detached = event.previous
-      ? event.previous.then(() => detachNow(claim, event, write))
-      : detachNow(claim, event, write);
-    // No run waits for the last one, and most events have only one.
-    if (event.attached > 1) event.previous = detached.catch(() => {});
-    return detached;
+    const { previous } = event;
+    const detached = Promise.withResolvers<void>();
+    event.previous = detached.promise;
+    if (previous) await previous;
+    try {
+      // Already detached if a write is repeated that succeeded, but whose caller didn't learn of that.
+      const others = claim.isAttached ? event.attached - 1 : event.attached;
+      const result = await write(others === 0);
+      event.attached = others;
+      claim.isAttached = false;
+      return result;
+    } finally {
+      detached.resolve();
+    }
   }
 
   /** Detaches a run by storing it as open. Until that has succeeded, later claims of the call see it in `CallOrder`. */
@@ -129,19 +131,6 @@ export class ClaimedWork {
     claim.onStored();
     return settled;
   }
-}
-
-async function detachNow<T>(
-  claim: RunClaim,
-  event: EventClaim,
-  write: (isLast: boolean) => Promise<T>,
-): Promise<T> {
-  // Already detached if a write is repeated that succeeded, but whose caller didn't learn of that.
-  const others = claim.isAttached ? event.attached - 1 : event.attached;
-  const result = await write(others === 0);
-  event.attached = others;
-  claim.isAttached = false;
-  return result;
 }
 
 export function claimOf({ claim }: ClaimedRun): RunClaim {

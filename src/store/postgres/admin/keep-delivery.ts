@@ -1,4 +1,4 @@
-import { requireKept } from '../../shared/altered-rows.ts';
+import { keptOut } from '../../shared/altered-rows.ts';
 import { quarantineBounds } from '../../shared/bounds.ts';
 import { type QuarantineRecord, type Quarantined, claimedTraceId } from '../../quarantine-store.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
@@ -23,7 +23,7 @@ export async function keepDelivery(transaction: Transaction, record: QuarantineR
       quarantineBounds.unauthenticatedBytes,
     ],
   );
-  requireKept(kept !== null, 'quarantine');
+  if (kept === null) throw keptOut('quarantine');
   return { id: kept, dropped };
 }
 

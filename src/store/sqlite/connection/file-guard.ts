@@ -6,10 +6,11 @@ import type { DatabaseFiles } from './database-files.ts';
  * from then on would be gone after a restart.
  */
 export class FileGuard {
+  /** The problem, once the files are known to be lost. */
+  problem: RingbackError | undefined;
   readonly #file: string;
   readonly #files: () => DatabaseFiles | undefined;
   readonly #onLost: (found: string) => void;
-  #problem: RingbackError | undefined;
 
   /** `onLost` is called once. */
   constructor(file: string, files: () => DatabaseFiles | undefined, onLost: (found: string) => void) {
@@ -18,21 +19,16 @@ export class FileGuard {
     this.#onLost = onLost;
   }
 
-  /** The problem if the files are known to be lost; doesn't look at them. */
-  get problem(): RingbackError | undefined {
-    return this.#problem;
-  }
-
   /**
    * Looks at the files, and returns the problem if they are lost.
    *
    * @throws RingbackError `database_unreadable` when this process may not look, which may pass
    */
   look(): RingbackError | undefined {
-    if (this.#problem) return this.#problem;
+    if (this.problem) return this.problem;
     const found = this.#files()?.changed();
     if (found !== undefined) this.lose(found);
-    return this.#problem;
+    return this.problem;
   }
 
   /** @throws RingbackError `database_replaced` if the files are lost; as `look` does */
@@ -43,8 +39,8 @@ export class FileGuard {
 
   /** Call when the files were found to be lost. */
   lose(found: string): void {
-    if (this.#problem) return;
-    this.#problem = ringbackError('database_replaced', { database: this.#file, found });
+    if (this.problem) return;
+    this.problem = ringbackError('database_replaced', { database: this.#file, found });
     this.#onLost(found);
   }
 }

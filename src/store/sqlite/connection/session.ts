@@ -122,9 +122,9 @@ export class Session {
    * @throws RingbackError `database_closed`, `database_replaced`
    */
   requireWriter(): Writer {
+    if (this.#writer && !this.files.problem) return this.#writer;
     const inbox = this.opened();
     if (this.files.problem) throw this.files.problem;
-    if (this.#writer) return this.#writer;
     if (this.#isClosed) throw ringbackError('database_closed', { database: this.#file });
     // The thread has ended unexpectedly, and the writes that it had not answered have failed.
     const writer = this.#startWriter(inbox);

@@ -21,7 +21,7 @@ import {
   foundRunOf,
   storedEventOf,
 } from '../../shared/event-rows.ts';
-import { requireKept } from '../../shared/altered-rows.ts';
+import { keptOut } from '../../shared/altered-rows.ts';
 
 /** The most bytes of bodies that one claim reads, however many rows were asked for: bodies may have 5 MB. */
 const claimBytes = 8 * 1024 * 1024;
@@ -94,7 +94,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       });
       return rows.map((row) => {
         endWait.run(row.sequence);
-        requireKept(claimEvent.run(row.sequence, processes.id).changes > 0, 'claims');
+        if (claimEvent.run(row.sequence, processes.id).changes === 0) throw keptOut('claims');
         return {
           ...storedEventOf(row),
           crashCount: row.crash_count,

@@ -7,7 +7,7 @@ import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { hasReconciled, prepareReconciling } from './reconciling.ts';
 import { prepareCallsOfOthers } from './claim.ts';
-import { requireKept } from '../../shared/altered-rows.ts';
+import { keptOut } from '../../shared/altered-rows.ts';
 
 /** An event as it is written. */
 export interface EventRow {
@@ -56,6 +56,9 @@ export function eventRow(record: EventRecord, mayClaim: boolean): EventRow {
   };
 }
 
+/** What decides on whether events are claimed at once, as SQLite has it: 0 or 1. */
+type Found = Readonly<Record<'isAnyWaiting' | 'isAnyOpen' | 'isEntered' | 'hasOthers', number>>;
+
 const duplicate: RecordedRow = { sequence: undefined, isClaimed: false };
 
 /**
@@ -87,7 +90,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
     writeIdentityKey(identity, key);
     if (insertIdentity.run(era, key, sequence).changes === 0) {
       // What is a duplicate has a row here.
-      requireKept(hasIdentity.get(era, key) !== undefined, 'identities');
+      if (hasIdentity.get(era, key) === undefined) throw keptOut('identities');
       return false;
     }
     if (earlier.find(key, era) === undefined) return true;
@@ -110,8 +113,8 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
       row.facts,
       row.source,
     );
-    requireKept(ofEvent.changes > 0, 'events');
-    requireKept(insertBody.run(sequence, row.headers, row.body).changes > 0, 'bodies');
+    if (ofEvent.changes === 0) throw keptOut('events');
+    if (insertBody.run(sequence, row.headers, row.body).changes === 0) throw keptOut('bodies');
     // If another event has this key, that one keeps it: it decides nothing.
     if (row.lookup === null) return;
     writeIdentityKey(row.lookup, key);
@@ -124,22 +127,23 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
     const totals = reserve.get(rows.length) as SequenceTotals & { readonly hasReconciled: number };
     let isAnyReconciled = totals.hasReconciled === 1;
     const lastCommitted = totals.last - rows.length;
+    let sequence = lastCommitted;
     let recorded = 0;
-    const isKnownOtherwise = (row: EventRow, sequence: Sequence): boolean =>
-      row.source === null
+    const sequences: (Sequence | undefined)[] = [];
+    for (const row of rows) {
+      sequence += 1;
+      const isDelivered = row.source === null;
+      const isKnown = isDelivered
         ? isAnyReconciled && reconciling.wasReconciled(row, sequence)
         : reconciling.wasDelivered(row, sequence);
-    const sequences = rows.map((row, index) => {
-      const sequence = lastCommitted + 1 + index;
-      if (isKnownOtherwise(row, sequence) || !isNew(row.identity, sequence)) return undefined;
+      const isRecorded = !isKnown && isNew(row.identity, sequence);
+      sequences.push(isRecorded ? sequence : undefined);
+      if (!isRecorded) continue;
       insert(row, sequence);
-      if (row.source !== null) {
-        reconciling.note();
-        isAnyReconciled = true;
-      }
+      if (!isDelivered) reconciling.note();
+      isAnyReconciled ||= !isDelivered;
       recorded += 1;
-      return sequence;
-    });
+    }
     if (recorded > 0) count.run(recorded);
     indexCalls(totals);
     earlier.keepUp(lastCommitted);
@@ -152,29 +156,34 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
  * open run of their call, or work of another process on their call. Duplicates have no sequence.
  */
 function prepareClaimsAtOnce(database: Database.Database, holder: Holder) {
-  const isAnyWaiting = database.prepare('select 1 from waiting limit 1');
-  const isAnyOpen = database.prepare(`select 1 from runs ${byCall} where ${isOpen} limit 1`);
+  const found = database.prepare(`select exists (select 1 from waiting) as isAnyWaiting,
+    exists (select 1 from runs ${byCall} where ${isOpen}) as isAnyOpen,
+    exists (select 1 from processes where id = @id) as isEntered,
+    exists (select 1 from processes where id <> @id) as hasOthers`);
   const openOfCall = database.prepare(`select 1 from runs ${byCall} where call_id = ? and ${isOpen} limit 1`);
   const callsOfOthers = prepareCallsOfOthers(database);
   const insertWaiting = database.prepare('insert into waiting values (?)');
   const insertClaim = database.prepare('insert into claims values (?, ?)');
 
   return (rows: readonly EventRow[], sequences: readonly (Sequence | undefined)[]): RecordedRow[] => {
-    const first = rows.find((_row, index) => sequences[index] !== undefined);
+    const { isAnyWaiting, isAnyOpen, isEntered, hasOthers } = found.get({ id: holder.id }) as Found;
     // Once one event waits, every later one has a waiting event before it.
-    let isClaimed = first?.mayClaim === true && isAnyWaiting.get() === undefined;
-    if (isClaimed) holder.ensureEntered();
-    const hasOpen = isClaimed && isAnyOpen.get() !== undefined;
-    const ofOthers = isClaimed ? callsOfOthers(holder.id) : new Set();
-
-    return rows.map(({ mayClaim, callId }, index) => {
+    let isClaimed = isAnyWaiting === 0;
+    const ofOthers = hasOthers === 1 ? callsOfOthers(holder.id) : undefined;
+    const recorded: RecordedRow[] = [];
+    for (const [index, { mayClaim, callId }] of rows.entries()) {
       const sequence = sequences[index];
-      if (sequence === undefined) return duplicate;
-      if (!mayClaim || ofOthers.has(callId)) isClaimed = false;
-      if (isClaimed && hasOpen && callId !== null && openOfCall.get(callId)) isClaimed = false;
-      const ofWork = isClaimed ? insertClaim.run(sequence, holder.id) : insertWaiting.run(sequence);
-      requireKept(ofWork.changes > 0, isClaimed ? 'claims' : 'waiting');
-      return { sequence, isClaimed };
-    });
+      if (sequence === undefined) {
+        recorded.push(duplicate);
+        continue;
+      }
+      if (!mayClaim || ofOthers?.has(callId)) isClaimed = false;
+      if (isClaimed && isAnyOpen === 1 && callId !== null && openOfCall.get(callId)) isClaimed = false;
+      if (isClaimed && isEntered === 0) holder.ensureEntered();
+      const { changes } = isClaimed ? insertClaim.run(sequence, holder.id) : insertWaiting.run(sequence);
+      if (changes === 0) throw keptOut(isClaimed ? 'claims' : 'waiting');
+      recorded.push({ sequence, isClaimed });
+    }
+    return recorded;
   };
 }

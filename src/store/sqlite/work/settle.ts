@@ -142,14 +142,16 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
      * Ends the claims on events, and returns for each whether it still held. Events mostly end in the order of arrival,
      * so whole ranges of sequences are ended at once.
      */
-    endClaims: (sequences: readonly Sequence[]): boolean[] =>
-      rangesOf(sequences).flatMap((range) => {
+    endClaims(sequences: readonly Sequence[]): boolean[] {
+      const held: boolean[] = [];
+      for (const range of rangesOf(sequences)) {
         const [first = 0, last = first] = [range[0], range.at(-1)];
         const isHeld = range.length > 1 && countClaims.get(first, last, holder.id) === range.length;
-        if (!isHeld) return range.map(endOne);
-        endRange.run(first, last, holder.id);
-        return range.map(() => true);
-      }),
+        if (isHeld) endRange.run(first, last, holder.id);
+        for (const sequence of range) held.push(isHeld || endOne(sequence));
+      }
+      return held;
+    },
   };
 }
 
