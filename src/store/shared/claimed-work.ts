@@ -3,8 +3,8 @@ import type { ClaimedEvent, ClaimedRun, HandlerTerms, Settled } from '../claims.
 import type { EventRecord, Sequence } from '../event-record.ts';
 
 interface Claimed {
-  /** The id of the claiming process, in a store that may later give the process another id. */
-  readonly claimedBy?: number | undefined;
+  /** The id of the process as it claimed: taken for dead, it enters again under another id. */
+  readonly claimedBy: number;
 }
 
 /** A claimed event, as a database returns it. */
@@ -138,7 +138,7 @@ export function claimOf({ claim }: ClaimedRun): RunClaim {
 }
 
 /** The id of the process as it claimed an event or a run: all writes about the claim are made under it. */
-export function claimerOf({ claim }: ClaimedEvent | ClaimedRun): number | undefined {
+export function claimerOf({ claim }: ClaimedEvent | ClaimedRun): number {
   return (claim as EventClaim | RunClaim).claimedBy;
 }
 
@@ -147,17 +147,20 @@ export function isStored(run: ClaimedRun): boolean {
   return claimOf(run).event === undefined;
 }
 
-/** What `beginReading` checks the claim of: a stored run, or, if the handler is undefined, the event. */
-export function readingKeyOf(claimed: ClaimedEvent | ClaimedRun): {
+/** The claim that `beginReading` checks: on a stored run, or, if the handler is undefined, on the event. */
+export interface ClaimToRead {
+  readonly process: number;
   readonly sequence: Sequence;
   readonly handler: string | undefined;
-} {
-  const isOwnRow = 'handler' in claimed && isStored(claimed);
-  return { sequence: claimed.sequence, handler: isOwnRow ? claimed.handler : undefined };
+}
+
+export function claimToRead(claimed: ClaimedEvent | ClaimedRun): ClaimToRead {
+  const handler = 'handler' in claimed && isStored(claimed) ? claimed.handler : undefined;
+  return { process: claimerOf(claimed), sequence: claimed.sequence, handler };
 }
 
 /** An event that was claimed by the write that recorded it: nothing goes before it. */
-export function foundAtOnce(record: EventRecord, sequence: Sequence, claimedBy?: number): FoundEvent {
+export function foundAtOnce(record: EventRecord, sequence: Sequence, claimedBy: number): FoundEvent {
   const { traceId, source, eventName, callId, receivedAt, headers, body } = record;
   const kept = { sequence, traceId, source, eventName, callId, receivedAt, headers, body };
   return { ...kept, claimedBy, crashCount: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] };

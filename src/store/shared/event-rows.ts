@@ -96,7 +96,7 @@ export function storedEventOf(row: StoredEventRow): StoredEvent {
   };
 }
 
-export function foundRunOf(row: ClaimedRunRow): FoundRun {
+export function foundRunOf(row: ClaimedRunRow): Omit<FoundRun, 'claimedBy'> {
   return {
     ...storedEventOf(row),
     crashCount: row.crash_count,

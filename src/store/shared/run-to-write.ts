@@ -3,10 +3,12 @@ import type { ClaimedRun } from '../claims.ts';
 import type { Failure } from '../failure-store.ts';
 import type { Sequence } from '../event-record.ts';
 import type { RunEnd, RunState } from '../store.ts';
-import { claimOf, isStored } from './claimed-work.ts';
+import { claimOf, claimerOf, isStored } from './claimed-work.ts';
 
 /** A run to write: which one, and under which claim. */
 export interface RunToWrite {
+  /** The process that has claimed it. */
+  readonly process: number;
   readonly sequence: Sequence;
   readonly handler: string;
   readonly callId: string | null;
@@ -35,7 +37,8 @@ export function runToWrite(run: ClaimedRun, isLast: boolean, now: number): RunTo
   const { sequence, handler, callId = null, attempts } = run;
   const { order, join } = claimOf(run).terms;
   const isJoin = join !== undefined;
-  return { sequence, handler, callId, order, isJoin, isStored: isStored(run), isLast, attempts, now };
+  const own = { process: claimerOf(run), isStored: isStored(run), isLast };
+  return { sequence, handler, callId, order, isJoin, attempts, now, ...own };
 }
 
 /** `dueAt` keeps the length of the wait that was decided, because the wall clock may have been set since. */

@@ -2,6 +2,7 @@ import type { UserDatabase } from '../../dispatch/handler.ts';
 import { ringbackError } from '../../errors/errors.ts';
 import { isThenable } from '../../kit/values.ts';
 import type { ClaimedRun, Settled } from '../claims.ts';
+import { claimerOf } from '../shared/claimed-work.ts';
 import { endsOrdinarily, runEndRow } from '../shared/run-to-write.ts';
 import type { RunEnd } from '../store.ts';
 import { Locked, inTransaction, isLockedOut } from './connection/in-transaction.ts';
@@ -27,7 +28,8 @@ export function settleWith(
   effects: (database: UserDatabase) => unknown,
 ): Promise<Settled> {
   const write = ({ settling }: Statements): Settled => {
-    if (endsOrdinarily(run, end, isLast)) return settling.endClaim(run.sequence) ? 'settled' : 'lost';
+    if (endsOrdinarily(run, end, isLast))
+      return settling.endClaim({ sequence: run.sequence, process: claimerOf(run) }) ? 'settled' : 'lost';
     return settling.settle(runEndRow(run, end, isLast, session.clock.now()));
   };
   return withLock(session, (inbox) => {

@@ -1,7 +1,14 @@
 import { resolve } from 'node:path';
 import type { InboxDatabase, JoinTerms, UserDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
-import { ClaimedWork, claimOf, foundAtOnce, isStored, readingKeyOf } from '../shared/claimed-work.ts';
+import {
+  ClaimedWork,
+  claimOf,
+  claimToRead,
+  claimerOf,
+  foundAtOnce,
+  isStored,
+} from '../shared/claimed-work.ts';
 import { endsOrdinarily, runEndRow, runToWrite } from '../shared/run-to-write.ts';
 import {
   type ClaimedEvent,
@@ -81,10 +88,10 @@ export class SqliteStore implements Store {
   record(record: EventRecord, mayClaim: boolean): Recording {
     const written = Promise.withResolvers<'new' | 'duplicate'>();
     const claimed = Promise.withResolvers<ClaimedEvent | undefined>();
-    const onWritten = ({ sequence, isClaimed }: RecordedRow) => {
+    const onWritten = ({ sequence, claimedBy }: RecordedRow) => {
+      const isClaimed = sequence !== undefined && claimedBy !== undefined;
       // At once, not in a microtask: the watch for runs that go before the claim must begin in the order of the writes.
-      const event = isClaimed && sequence !== undefined ? foundAtOnce(record, sequence) : undefined;
-      claimed.resolve(event && this.#claimed.event(event));
+      claimed.resolve(isClaimed ? this.#claimed.event(foundAtOnce(record, sequence, claimedBy)) : undefined);
       written.resolve(sequence === undefined ? 'duplicate' : 'new');
     };
     const onFailed = (error: unknown) => {
@@ -153,7 +160,15 @@ export class SqliteStore implements Store {
 
   #arrive(run: ClaimedRun, callId: string, join: JoinTerms): Promise<Settled> {
     const { sequence, handler, eventName } = run;
-    const arrival = { sequence, callId, handler, eventName, ...join, now: this.#session.clock.now() };
+    const arrival = {
+      process: claimerOf(run),
+      sequence,
+      callId,
+      handler,
+      eventName,
+      ...join,
+      now: this.#session.clock.now(),
+    };
     return this.#claimed.detach(run, (isLast) =>
       this.#session.write('joins', 'arrive', [{ ...arrival, isLast }]),
     );
@@ -165,14 +180,13 @@ export class SqliteStore implements Store {
   }
 
   async beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
-    const { sequence, handler } = readingKeyOf(claimed);
-    const isHeld = await this.#session.write('settling', 'beginReading', [sequence, handler]);
+    const isHeld = await this.#session.write('settling', 'beginReading', [claimToRead(claimed)]);
     if (!isHeld) this.#claimed.forget(claimed);
     return isHeld;
   }
 
-  endReading({ sequence }: ClaimedEvent | ClaimedRun): Promise<void> {
-    return this.#session.write('settling', 'endReading', [sequence]);
+  endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void> {
+    return this.#session.write('settling', 'endReading', [claimToRead(claimed)]);
   }
 
   async countAttempt(run: ClaimedRun): Promise<ClaimedRun | undefined> {
@@ -184,8 +198,7 @@ export class SqliteStore implements Store {
 
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
     const write = async (isLast: boolean): Promise<Settled> => {
-      if (endsOrdinarily(run, end, isLast))
-        return (await this.#session.endClaim(run.sequence)) ? 'settled' : 'lost';
+      if (endsOrdinarily(run, end, isLast)) return (await this.#session.endClaim(run)) ? 'settled' : 'lost';
       const now = this.#session.clock.now();
       this.#session.clockJumps.requestCorrection();
       return this.#session.write('settling', 'settle', [runEndRow(run, end, isLast, now)]);
@@ -227,7 +240,7 @@ export class SqliteStore implements Store {
 
   async finish(event: ClaimedEvent): Promise<void> {
     this.#claimed.forget(event);
-    await this.#session.endClaim(event.sequence);
+    await this.#session.endClaim(event);
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
 import type { JoinArrival } from '../../../src/store/shared/join-progress.ts';
+import type { ClaimOnEvent } from '../../../src/store/sqlite/work/settle.ts';
 import { prepareJoins } from '../../../src/store/sqlite/work/joins.ts';
 import { callKey } from '../../../src/store/sqlite/work/call-index.ts';
 import { presentTime } from '../parts.ts';
@@ -19,7 +20,8 @@ function opened() {
     holdsRun: () => true,
     endClaim: () => {},
   });
-  const arrival = (sequence: number, eventName: string): JoinArrival => ({
+  const arrival = (sequence: number, eventName: string): JoinArrival & ClaimOnEvent => ({
+    process: 1,
     sequence,
     callId,
     handler: 'join',

@@ -4,7 +4,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
-import { claimedOf, claimedRun, done, endOf, eventOf, presentTime } from '../parts.ts';
+import { claimedOf, claimedRun, done, endOf, eventOf, only, presentTime, runOf } from '../parts.ts';
 
 let file: string;
 let clock: ManualClock;
@@ -41,6 +41,16 @@ test('one that was taken for dead and enters again is still known by its handler
   await claimedOf(elsewhere, eventOf('next'));
   await elsewhere.keepAlive();
   expect(await here.announce(['journal'])).toEqual([['orders']]);
+});
+
+test('one that was taken for dead can write nothing more about what it held, also when it has claimed it again', async () => {
+  const run = await claimedRun(elsewhere, eventOf('held'));
+  expect(await looks(4)).toEqual([0, 0, 0, 1]);
+  const again = runOf(elsewhere, only(await elsewhere.claimEvents(10)));
+  expect(await elsewhere.countAttempt(run)).toBeUndefined();
+  expect(await elsewhere.settle(run, endOf(done))).toBe('lost');
+  expect(await elsewhere.settle(again, endOf(done))).toBe('settled');
+  expect((await here.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
 });
 
 test('one that heartbeats keeps its claims', async () => {

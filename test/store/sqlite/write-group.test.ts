@@ -66,8 +66,8 @@ const probe: Operation = { part: 'disk', method: 'probe', args: [] };
 
 test('a write that fails by itself takes no other with it', () => {
   const { prepare, count } = opened();
-  const done = prepare()({ events, ends: [99], operations: [broken, sync] });
-  const recorded = (sequence: number) => ({ sequence, isClaimed: false });
+  const done = prepare()({ events, ends: [{ sequence: 99, process: 1 }], operations: [broken, sync] });
+  const recorded = (sequence: number) => ({ sequence, claimedBy: undefined });
   expect(done?.results).toEqual([recorded(1), recorded(2), recorded(3), false, undefined, undefined]);
   expect(done?.failures).toEqual([[4, { message: expect.any(String), code: undefined }]]);
   expect(done).toMatchObject({ isChanged: true, diskFailure: undefined });
@@ -77,8 +77,14 @@ test('a write that fails by itself takes no other with it', () => {
 test('a sync is one, also if nothing else has changed the database; a probe leaves the disk alone', () => {
   const { prepare } = opened();
   const write = prepare();
-  expect(write({ ...none, ends: [99] })).toMatchObject({ results: [false], failures: [], isChanged: false });
-  expect(write({ ...none, ends: [99], operations: [sync] })).toMatchObject({ isChanged: true });
+  expect(write({ ...none, ends: [{ sequence: 99, process: 1 }] })).toMatchObject({
+    results: [false],
+    failures: [],
+    isChanged: false,
+  });
+  expect(write({ ...none, ends: [{ sequence: 99, process: 1 }], operations: [sync] })).toMatchObject({
+    isChanged: true,
+  });
   expect(write({ ...none, operations: [probe] })).toMatchObject({ isChanged: false });
 });
 
@@ -90,7 +96,7 @@ test.each([
   refuseCommit(database, code, 1);
   const done = prepare()({ ...none, events, operations: [broken] });
   const failure = { message: 'disk I/O error', code };
-  expect(done?.results).toEqual([{ sequence: 1, isClaimed: false }, undefined, undefined, undefined]);
+  expect(done?.results).toEqual([{ sequence: 1, claimedBy: undefined }, undefined, undefined, undefined]);
   expect(done?.failures).toEqual([
     [1, failure],
     [2, failure],

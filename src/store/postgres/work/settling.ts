@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import type { Clock } from '../../../kit/clock.ts';
 import type { ClaimedEvent, ClaimedRun, Settled } from '../../claims.ts';
 import type { Sequence } from '../../event-record.ts';
-import { readingKeyOf } from '../../shared/claimed-work.ts';
+import { claimToRead } from '../../shared/claimed-work.ts';
 import { endsOrdinarily } from '../../shared/run-to-write.ts';
 import type { RunEnd } from '../../store.ts';
 import type { Session } from '../connection/session.ts';
@@ -84,8 +84,7 @@ export class Settling {
   }
 
   beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
-    const { sequence, handler } = readingKeyOf(claimed);
-    const process = requiredClaimerOf(claimed);
+    const { process, sequence, handler } = claimToRead(claimed);
     return this.#parts.session.write(async (transaction) => {
       const isHeld =
         handler === undefined

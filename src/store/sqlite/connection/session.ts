@@ -1,7 +1,8 @@
 import { ringbackError } from '../../../errors/errors.ts';
 import type { InboxDatabase } from '../../../dispatch/handler.ts';
 import type { Clock } from '../../../kit/clock.ts';
-import type { Sequence } from '../../event-record.ts';
+import type { ClaimedEvent, ClaimedRun } from '../../claims.ts';
+import { claimerOf } from '../../shared/claimed-work.ts';
 import type { StoreNotice } from '../../store.ts';
 import { FileWriter } from '../writer/file-writer.ts';
 import { MemoryWriter } from '../writer/memory-writer.ts';
@@ -169,9 +170,10 @@ export class Session {
   }
 
   /** Ends the claim on an event; resolves to whether it still held. */
-  async endClaim(sequence: Sequence): Promise<boolean> {
+  async endClaim(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    this.requireWriter().addEnd({ item: sequence, onWritten: resolve, onFailed: reject });
+    const item = { sequence: claimed.sequence, process: claimerOf(claimed) };
+    this.requireWriter().addEnd({ item, onWritten: resolve, onFailed: reject });
     return promise;
   }
 
@@ -203,12 +205,10 @@ export class Session {
   }
 
   /** Enters this process among those that share the file, and gives back what it held under a former id. */
-  #enter(): Promise<number> {
+  async #enter(): Promise<void> {
     const { statements, wal } = this.opened();
     const { processes } = statements;
-    return this.write('membership', 'enter', [this.clock.now(), processes.id, wal], {}, (id) =>
-      processes.entered(id),
-    );
+    processes.id = await this.write('membership', 'enter', [this.clock.now(), processes.id, wal]);
   }
 
   /** Gives back this process's claims. If a full disk or a lock prevents it, others take them over. */

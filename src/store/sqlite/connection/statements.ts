@@ -56,7 +56,7 @@ export function prepareStatements(
 ) {
   const callEvents = prepareCallEvents(database);
   const audit = prepareAudit(database);
-  const settling = prepareSettling(database, processes);
+  const settling = prepareSettling(database);
   const record = prepareRecord(database, processes, earlier);
   const removal = prepareRemoval(database);
   const scrubbing = prepareScrubbing(database);

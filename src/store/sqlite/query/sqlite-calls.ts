@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type ListedCall, callPageOf, namesAmong } from '../../shared/call-rows.ts';
+import { claimerOf } from '../../shared/claimed-work.ts';
 import type { CallStore } from '../../call-store.ts';
 import { type ListPosition, listPositionOf } from './call-list.ts';
 import type { Session } from '../connection/session.ts';
@@ -26,10 +27,11 @@ export const callsOn = (session: Session): CallStore => ({
     return callPageOf(found, filter.limit);
   },
 
-  async noteSeen({ sequence, handler, callId = '' }, events) {
+  async noteSeen(run, events) {
+    const { sequence, handler, callId = '' } = run;
     const rows = await session.read(({ callEvents }) => callEvents.eventsOf(callId));
-    const run = { sequence, handler, callId };
-    const hasSeenAll = await session.write('joins', 'noteSeen', [run, namesAmong(rows, events)]);
+    const join = { process: claimerOf(run), sequence, handler, callId };
+    const hasSeenAll = await session.write('joins', 'noteSeen', [join, namesAmong(rows, events)]);
     if (hasSeenAll === undefined) return undefined;
     // If the events have been erased meanwhile, there is nothing left to see.
     return { events: rows, isSettled: hasSeenAll || rows.length === 0 };

@@ -97,6 +97,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
         if (claimEvent.run(row.sequence, processes.id).changes === 0) throw keptOut('claims');
         return {
           ...storedEventOf(row),
+          claimedBy: processes.id,
           crashCount: row.crash_count,
           readingCrashes: row.reading_crashes,
           storedHandlers: storedHandlers.all(row.sequence) as string[],
@@ -123,7 +124,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       const rows = take(dueRuns.iterate(due) as Iterable<ClaimedRunRow>, limits, mayGo);
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
-        return foundRunOf(row);
+        return { ...foundRunOf(row), claimedBy: processes.id };
       });
     },
 

@@ -12,22 +12,22 @@ import {
   progressOf,
 } from '../../shared/join-progress.ts';
 import { callKey, fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
+import type { ClaimOnEvent, ClaimOnRun } from './settle.ts';
 import { byCall, isOpen, isUnbegun } from './open-runs.ts';
 import { asText } from '../connection/parameters.ts';
 
 /** An event of a call that counts for a join. */
 type EventOfJoin = Pick<JoinArrival, 'sequence' | 'callId' | 'eventName'>;
 /** A stored run of a join. */
-type RunOfJoin = Pick<JoinArrival, 'sequence' | 'handler' | 'callId'>;
+type RunOfJoin = Pick<JoinArrival, 'handler' | 'callId'> & ClaimOnRun;
 type JoinOfCall = Pick<JoinLookBack, 'handler' | 'events' | 'within' | 'runsAgain'>;
 
 /** What joins need from `prepareSettling`. */
 interface JoinParts {
-  /** Whether this process still holds the claim on the event. */
-  readonly holdsEvent: (sequence: number) => boolean;
-  /** Whether this process still holds the claim on the stored run. */
-  readonly holdsRun: (sequence: number, handler: string) => boolean;
-  readonly endClaim: (sequence: number) => unknown;
+  /** Whether the process still holds its claim. */
+  readonly holdsEvent: (claim: ClaimOnEvent) => boolean;
+  readonly holdsRun: (claim: ClaimOnRun) => boolean;
+  readonly endClaim: (claim: ClaimOnEvent) => unknown;
 }
 
 /**
@@ -135,11 +135,10 @@ export function prepareJoins(database: Database.Database, { holdsEvent, holdsRun
 
   return {
     /** Opens the join for the call, or makes it due if no event is missing, or runs it again for a late event. */
-    arrive(arrival: JoinArrival): Settled {
-      const { sequence, isLast, now } = arrival;
-      if (!holdsEvent(sequence)) return 'lost';
-      count(arrival, arrival, now);
-      if (isLast) endClaim(sequence);
+    arrive(arrival: JoinArrival & ClaimOnEvent): Settled {
+      if (!holdsEvent(arrival)) return 'lost';
+      count(arrival, arrival, arrival.now);
+      if (arrival.isLast) endClaim(arrival);
       return 'settled';
     },
 
@@ -148,8 +147,9 @@ export function prepareJoins(database: Database.Database, { holdsEvent, holdsRun
      * join then doesn't run again for an event that came while attempts failed, but may do so for a later one. Returns
      * undefined if the claim on the run is lost.
      */
-    noteSeen({ sequence, handler, callId }: RunOfJoin, names: readonly string[]): boolean | undefined {
-      if (!holdsRun(sequence, handler)) return undefined;
+    noteSeen(run: RunOfJoin, names: readonly string[]): boolean | undefined {
+      if (!holdsRun(run)) return undefined;
+      const { handler, callId } = run;
       const settled = (select.get(handler, callId) as JoinRow | undefined)?.settled;
       const isSettled = hasSeenAll(settled, names);
       remember.run({ handler, callId, seen: JSON.stringify(names), isSettled: isSettled ? 1 : 0 });

@@ -37,10 +37,9 @@ export class Liveness {
   /** Writes a heartbeat; resolves to whether that was possible at once. */
   async #heartbeat(processes: Processes, askedAt: number): Promise<boolean> {
     try {
-      await this.#session.write('membership', 'heartbeat', [
-        this.#session.clock.now(),
-        this.#session.opened().wal,
-      ]);
+      const { clock } = this.#session;
+      const { wal } = this.#session.opened();
+      processes.id = await this.#session.write('membership', 'heartbeat', [clock.now(), wal]);
     } catch (error) {
       processes.forgiveMissedHeartbeats();
       throw error;

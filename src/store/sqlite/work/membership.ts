@@ -39,10 +39,12 @@ export function prepareMembership({ processes, notedWal, claims, dueTimes }: Mem
       processes.remove(processes.id);
     },
 
-    heartbeat(now: number, wal: FileMarks | undefined): void {
+    /** Returns the id of this process, which may have to enter again. */
+    heartbeat(now: number, wal: FileMarks | undefined): number {
       processes.heartbeat();
       if (wal) notedWal.note(wal);
       dueTimes.note(now);
+      return processes.id;
     },
 
     /** Takes over what dead processes held. Returns the number of claims. */

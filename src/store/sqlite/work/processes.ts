@@ -23,12 +23,13 @@ interface Look {
   readonly missedHeartbeats: number;
 }
 
-/** The process under whose id claims are written. */
+/** The process that claims. */
 export interface Holder {
+  /** Its claims are written under this id. */
   readonly id: number;
   /**
-   * Enters the process again, under the same id, if another process has removed it as dead because it was blocked too
-   * long. Claims under an id without a row would never be taken over.
+   * Enters the process again, under another id, if another process has removed it as dead because it was blocked too
+   * long: what it held under the former id is lost. Claims under an id without a row would never be taken over.
    */
   ensureEntered(): void;
 }
@@ -42,21 +43,21 @@ export class Processes implements Holder {
   readonly #looks = new Map<number, Look>();
   readonly #insert: Database.Statement;
   readonly #enterAgain: Database.Statement;
+  readonly #has: Database.Statement;
   readonly #delete: Database.Statement;
   readonly #selectAll: Database.Statement;
   readonly #countHeartbeat: Database.Statement;
   readonly #updateHandlers: Database.Statement;
-  #id: number;
+  /** The id under which this process claims; 0 before it has entered. */
+  id: number;
   /** The handlers that this process has announced, as JSON: it may have to enter again. */
   #handlers: string | null = null;
 
-  /** `id`: the id under which the process has entered; 0 before that. */
   constructor(database: Database.Database, id = 0) {
-    this.#id = id;
+    this.id = id;
     this.#insert = database.prepare('insert into processes (host, pid, entered_at) values (?, ?, ?)');
-    this.#enterAgain = database.prepare(
-      'insert into processes (id, handlers) values (?, ?) on conflict do nothing',
-    );
+    this.#enterAgain = database.prepare('insert into processes (handlers) values (?)');
+    this.#has = database.prepare('select 1 from processes where id = ?');
     this.#delete = database.prepare('delete from processes where id = ?');
     this.#selectAll = database.prepare(
       `select id, heartbeats, is_dead as isDead, handlers, host, pid, entered_at as enteredAt
@@ -66,36 +67,27 @@ export class Processes implements Holder {
     this.#updateHandlers = database.prepare('update processes set handlers = ? where id = ?');
   }
 
-  /** The id under which this process claims. */
-  get id(): number {
-    return this.#id;
-  }
-
   /** Enters this process, and returns its id. */
   enter(now: number): number {
-    this.#id = Number(this.#insert.run(hostname(), process.pid, now).lastInsertRowid);
-    return this.#id;
-  }
-
-  /** Notes that this process has entered through another connection. */
-  entered(id: number): void {
-    this.#id = id;
+    this.id = Number(this.#insert.run(hostname(), process.pid, now).lastInsertRowid);
+    return this.id;
   }
 
   ensureEntered(): void {
-    this.#enterAgain.run(this.#id, this.#handlers);
+    if (this.#has.get(this.id) !== undefined) return;
+    this.id = Number(this.#enterAgain.run(this.#handlers).lastInsertRowid);
   }
 
   heartbeat(): void {
     this.ensureEntered();
-    this.#countHeartbeat.run(this.#id);
+    this.#countHeartbeat.run(this.id);
   }
 
   /** Announces this process's handlers. Returns those of each other process that isn't dead and has announced its own. */
   announce(handlers: readonly string[]): string[][] {
     this.#handlers = JSON.stringify(handlers);
     this.ensureEntered();
-    this.#updateHandlers.run(this.#handlers, this.#id);
+    this.#updateHandlers.run(this.#handlers, this.id);
     return this.#others().flatMap((other) => (other.handlers === null ? [] : [handlersOf(other)]));
   }
 
@@ -109,7 +101,7 @@ export class Processes implements Holder {
       enteredAt: row.enteredAt ?? undefined,
       heartbeatAt: undefined,
       handlers: handlersOf(row),
-      isThis: row.id === this.#id,
+      isThis: row.id === this.id,
     }));
   }
 
@@ -148,7 +140,7 @@ export class Processes implements Holder {
   }
 
   #others(isDead = 0): ProcessRow[] {
-    return this.#rows().filter((row) => row.id !== this.#id && row.isDead === isDead);
+    return this.#rows().filter((row) => row.id !== this.id && row.isDead === isDead);
   }
 
   #rows(): ProcessRow[] {

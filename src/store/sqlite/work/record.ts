@@ -33,7 +33,8 @@ export interface EventRow {
 /** The outcome of the write. A duplicate has no sequence. */
 export interface RecordedRow {
   readonly sequence: Sequence | undefined;
-  readonly isClaimed: boolean;
+  /** The process that has claimed it by the same write. */
+  readonly claimedBy: number | undefined;
 }
 
 export function eventRow(record: EventRecord, mayClaim: boolean): EventRow {
@@ -59,7 +60,7 @@ export function eventRow(record: EventRecord, mayClaim: boolean): EventRow {
 /** What decides on whether events are claimed at once, as SQLite has it: 0 or 1. */
 type Found = Readonly<Record<'isAnyWaiting' | 'isAnyOpen' | 'isEntered' | 'hasOthers', number>>;
 
-const duplicate: RecordedRow = { sequence: undefined, isClaimed: false };
+const duplicate: RecordedRow = { sequence: undefined, claimedBy: undefined };
 
 /**
  * Writes events and their identities, inside the caller's transaction. The identities' primary key decides on
@@ -182,7 +183,7 @@ function prepareClaimsAtOnce(database: Database.Database, holder: Holder) {
       if (isClaimed && isEntered === 0) holder.ensureEntered();
       const { changes } = isClaimed ? insertClaim.run(sequence, holder.id) : insertWaiting.run(sequence);
       if (changes === 0) throw keptOut(isClaimed ? 'claims' : 'waiting');
-      recorded.push({ sequence, isClaimed });
+      recorded.push({ sequence, claimedBy: isClaimed ? holder.id : undefined });
     }
     return recorded;
   };

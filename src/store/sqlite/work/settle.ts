@@ -7,16 +7,27 @@ import {
   columnsOfRequeue,
 } from '../../shared/run-to-write.ts';
 import type { Settled } from '../../claims.ts';
+import type { ClaimToRead } from '../../shared/claimed-work.ts';
 import type { Sequence } from '../../event-record.ts';
 import { prepareFailures } from './failures.ts';
 import { byCall, isOpen } from './open-runs.ts';
-import type { Holder } from './processes.ts';
 import { prepareUnblockNext } from './unblock.ts';
 
+/** A process's claim on an event. */
+export interface ClaimOnEvent {
+  readonly sequence: Sequence;
+  readonly process: number;
+}
+
+/** A process's claim on a stored run. */
+export interface ClaimOnRun extends ClaimOnEvent {
+  readonly handler: string;
+}
+
 /** The functions by which an attempt begins and ends. All run inside the caller's transaction. */
-export function prepareSettling(database: Database.Database, holder: Holder) {
-  const holdsEvent = database.prepare('select 1 from claims where sequence = ? and process = ?');
-  const holdsRun = database.prepare(
+export function prepareSettling(database: Database.Database) {
+  const claimOnEvent = database.prepare('select 1 from claims where sequence = ? and process = ?');
+  const claimOnRun = database.prepare(
     'select 1 from runs where sequence = ? and handler = ? and claimed_by = ?',
   );
   const insertRun = database.prepare(`
@@ -58,13 +69,15 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   const failures = prepareFailures(database);
   const unblockNext = prepareUnblockNext(database);
 
-  const holds = (row: RunToWrite): boolean =>
-    (row.isStored
-      ? holdsRun.get(row.sequence, row.handler, holder.id)
-      : holdsEvent.get(row.sequence, holder.id)) !== undefined;
+  const holdsEvent = ({ sequence, process }: ClaimOnEvent): boolean =>
+    claimOnEvent.get(sequence, process) !== undefined;
+  const holdsRun = ({ sequence, handler, process }: ClaimOnRun): boolean =>
+    claimOnRun.get(sequence, handler, process) !== undefined;
+  const holds = (row: RunToWrite): boolean => (row.isStored ? holdsRun(row) : holdsEvent(row));
 
   /** Ends the claim on an event, if it still holds. */
-  const endOne = (sequence: Sequence): boolean => endClaim.run(sequence, holder.id).changes === 1;
+  const endOne = ({ sequence, process }: ClaimOnEvent): boolean =>
+    endClaim.run(sequence, process).changes === 1;
 
   /** Whether an earlier run of the same handler and call is open. */
   const isBehindAnother = ({ sequence, handler, callId }: RunToWrite): boolean =>
@@ -75,8 +88,8 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     callId !== null && earlierActive.get(callId, handler, sequence) !== undefined;
 
   /** The outcome of a lost write. It still ends the claim on the event, if this was the last run under it. */
-  const lost = ({ sequence, isLast }: RunToWrite): Settled => {
-    if (isLast) endClaim.run(sequence, holder.id);
+  const lost = (row: RunToWrite): Settled => {
+    if (row.isLast) endOne(row);
     return 'lost';
   };
 
@@ -87,41 +100,39 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   };
 
   return {
-    holdsEvent: (sequence: Sequence) => holdsEvent.get(sequence, holder.id) !== undefined,
-    holdsRun: (sequence: Sequence, handler: string) =>
-      holdsRun.get(sequence, handler, holder.id) !== undefined,
+    holdsEvent,
+    holdsRun,
 
-    beginReading(sequence: Sequence, handler: string | undefined): boolean {
-      const { id } = holder;
-      const claim =
-        handler === undefined ? holdsEvent.get(sequence, id) : holdsRun.get(sequence, handler, id);
-      if (claim !== undefined) beginReading.run(id, sequence);
-      return claim !== undefined;
+    beginReading({ process, sequence, handler }: ClaimToRead): boolean {
+      const event = { process, sequence };
+      const isHeld = handler === undefined ? holdsEvent(event) : holdsRun({ ...event, handler });
+      if (isHeld) beginReading.run(process, sequence);
+      return isHeld;
     },
 
-    endReading: (sequence: Sequence): void => void endReading.run(sequence, holder.id),
+    endReading: ({ sequence, process }: ClaimOnEvent): void => void endReading.run(sequence, process),
 
     countAttempt(run: RunToWrite): number | undefined {
-      const { sequence, handler, callId, isLast } = run;
+      const { sequence, handler, callId, isLast, process } = run;
       if (run.isStored) return holds(run) ? (addAttempt.get(sequence, handler) as number) : undefined;
       // A row that this process has claimed is from an earlier try whose success was not reported.
-      const counted = ownAttempts.get(sequence, handler, holder.id) as number | undefined;
+      const counted = ownAttempts.get(sequence, handler, process) as number | undefined;
       if (counted !== undefined || !holds(run)) return counted;
-      const { changes } = insertClaimed.run(sequence, handler, callId, holder.id);
-      if (isLast) endClaim.run(sequence, holder.id);
+      const { changes } = insertClaimed.run(sequence, handler, callId, process);
+      if (isLast) endOne(run);
       // An existing row belongs to another claim.
       return changes === 0 ? undefined : 1;
     },
 
     settle(row: RunEndRow): Settled {
-      const { sequence, handler, callId, order, state, isLast } = row;
+      const { handler, callId, order, state, isLast } = row;
       if (!holds(row)) return lost(row);
       // Decided inside the transaction: a replay may have requeued an earlier run.
       const mustWait = state.kind === 'due' && order === 'strict' && isBehindActive(row);
       const isRemembered = row.isStored || !isLast || state.kind !== 'done';
       if (isRemembered && !writeRow(row, columnsOfEnd(row, mustWait))) return lost(row);
       if (row.failure) failures.keep(row, row.failure);
-      if (isLast) endClaim.run(sequence, holder.id);
+      if (isLast) endOne(row);
       if (row.isJoin && state.kind === 'done') settleJoin.run(handler, callId);
       // Whatever the handler's order is here: another process, or this one before a restart, may have blocked the next
       // run.
@@ -132,7 +143,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     requeue(row: RunToWrite): Settled {
       const mustWait = row.order === 'strict' && isBehindAnother(row);
       if (!holds(row) || !writeRow(row, columnsOfRequeue(mustWait))) return lost(row);
-      if (row.isLast) endClaim.run(row.sequence, holder.id);
+      if (row.isLast) endOne(row);
       return 'settled';
     },
 
@@ -142,26 +153,29 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
      * Ends the claims on events, and returns for each whether it still held. Events mostly end in the order of arrival,
      * so whole ranges of sequences are ended at once.
      */
-    endClaims(sequences: readonly Sequence[]): boolean[] {
+    endClaims(claims: readonly ClaimOnEvent[]): boolean[] {
       const held: boolean[] = [];
-      for (const range of rangesOf(sequences)) {
-        const [first = 0, last = first] = [range[0], range.at(-1)];
-        const isHeld = range.length > 1 && countClaims.get(first, last, holder.id) === range.length;
-        if (isHeld) endRange.run(first, last, holder.id);
-        for (const sequence of range) held.push(isHeld || endOne(sequence));
+      for (const range of rangesOf(claims)) {
+        const [first, ...others] = range;
+        const { sequence: last } = range.at(-1) ?? first;
+        const ends = [first.sequence, last, first.process];
+        const isHeld = others.length > 0 && countClaims.get(ends) === range.length;
+        if (isHeld) endRange.run(ends);
+        for (const claim of range) held.push(isHeld || endOne(claim));
       }
       return held;
     },
   };
 }
 
-/** Groups sequences that directly follow each other. */
-function rangesOf(sequences: readonly Sequence[]): Sequence[][] {
-  const ranges: Sequence[][] = [];
-  for (const sequence of sequences) {
+/** Groups the claims of one process on events that directly follow each other. */
+function rangesOf(claims: readonly ClaimOnEvent[]): [ClaimOnEvent, ...ClaimOnEvent[]][] {
+  const ranges: [ClaimOnEvent, ...ClaimOnEvent[]][] = [];
+  for (const claim of claims) {
     const range = ranges.at(-1);
-    if (range?.at(-1) === sequence - 1) range.push(sequence);
-    else ranges.push([sequence]);
+    const last = range?.at(-1);
+    if (range && last?.sequence === claim.sequence - 1 && last.process === claim.process) range.push(claim);
+    else ranges.push([claim]);
   }
   return ranges;
 }

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers';
 import type Database from 'better-sqlite3';
-import type { Sequence } from '../../event-record.ts';
 import type { Statements } from '../connection/statements.ts';
 import type { EventRow, RecordedRow } from '../work/record.ts';
+import type { ClaimOnEvent } from '../work/settle.ts';
 import type { LockedWork } from './write-lock.ts';
 import { failedGroup, prepareWriteGroup } from './write-group.ts';
 import { Batch, type PendingOperation, type PendingWrite, type Writer, answer } from './writer.ts';
@@ -25,7 +25,7 @@ export class MemoryWriter implements Writer {
     this.#batch().events.push(write);
   }
 
-  addEnd(write: PendingWrite<Sequence, boolean>): void {
+  addEnd(write: PendingWrite<ClaimOnEvent, boolean>): void {
     this.#batch().ends.push(write);
   }
 

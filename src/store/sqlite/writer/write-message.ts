@@ -4,6 +4,7 @@ import type { Sequence } from '../../event-record.ts';
 import type { FileIds } from '../connection/database-files.ts';
 import type { Part } from '../connection/statements.ts';
 import type { EventRow } from '../work/record.ts';
+import type { ClaimOnEvent } from '../work/settle.ts';
 
 /** What the writer thread needs to start. */
 export interface WriterData {
@@ -19,8 +20,8 @@ export interface WriterData {
 /** Writes that share a commit, by kind: in this order they take effect, and are answered. */
 export interface Writes {
   readonly events: readonly EventRow[];
-  /** The events whose claims end. */
-  readonly ends: readonly Sequence[];
+  /** The claims on events that end. */
+  readonly ends: readonly ClaimOnEvent[];
   readonly operations: readonly Operation[];
 }
 
@@ -32,9 +33,10 @@ export interface Operation {
 }
 
 /** Writes that are sent together: at most as many as go into one commit. */
-export interface WriteMessage extends Omit<Writes, 'events'> {
-  /** As lists of values, because property names would be copied for each event. */
+export interface WriteMessage extends Pick<Writes, 'operations'> {
+  /** As lists of values, like the next, because property names would be copied for each event. */
   readonly events: readonly (readonly unknown[])[];
+  readonly ends: readonly (readonly [sequence: Sequence, process: number])[];
   /** The bodies of the events, one after the other: transferred, not copied. */
   readonly bodies: ArrayBuffer;
   /** How many writes there are. */
@@ -79,7 +81,7 @@ type Items<Item> = readonly { readonly item: Item }[];
 /** Writes that wait to be sent together. */
 interface Unsent extends Pick<WriteMessage, 'count' | 'bytes' | 'isAlone'> {
   readonly events: Items<EventRow>;
-  readonly ends: Items<Sequence>;
+  readonly ends: Items<ClaimOnEvent>;
   readonly operations: Items<Operation>;
 }
 
@@ -97,7 +99,7 @@ export function packed({ events, ends, operations, count, bytes, isAlone }: Unse
   }
   return {
     events: values,
-    ends: ends.map(({ item }) => item),
+    ends: ends.map(({ item }) => [item.sequence, item.process]),
     operations: operations.map(({ item }) => item),
     bodies: bodies.buffer,
     count,
@@ -108,7 +110,7 @@ export function packed({ events, ends, operations, count, bytes, isAlone }: Unse
 
 /** The writes of messages that share a commit. */
 export function unpacked(messages: readonly WriteMessage[]): Writes {
-  const writes = { events: [] as EventRow[], ends: [] as Sequence[], operations: [] as Operation[] };
+  const writes = { events: [] as EventRow[], ends: [] as ClaimOnEvent[], operations: [] as Operation[] };
   for (const { events, bodies, ends, operations } of messages) {
     let offset = 0;
     for (const values of events) {
@@ -116,7 +118,7 @@ export function unpacked(messages: readonly WriteMessage[]): Writes {
       writes.events.push(row);
       offset += row.body.byteLength;
     }
-    writes.ends.push(...ends);
+    for (const [sequence, process] of ends) writes.ends.push({ sequence, process });
     writes.operations.push(...operations);
   }
   return writes;

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers';
 import { type Clock, runtimeTimer } from '../../../kit/clock.ts';
-import type { Sequence } from '../../event-record.ts';
 import { recordTimeout } from '../../timeouts.ts';
 import type { EventRow, RecordedRow } from '../work/record.ts';
+import type { ClaimOnEvent } from '../work/settle.ts';
 import { groupBytes, groupWrites } from './write-group.ts';
 import { type WriteFailure, type WriteMessage, type WrittenMessage, packed } from './write-message.ts';
 import {
@@ -83,7 +83,7 @@ export abstract class WriteQueue {
    * The end of a claim, which nobody waits for, goes along with the next event if one comes soon. Sent alone, it would
    * have a commit of its own, for which the next event would have to wait.
    */
-  addEnd(write: PendingWrite<Sequence, boolean>): void {
+  addEnd(write: PendingWrite<ClaimOnEvent, boolean>): void {
     this.#add(write, this.#unsent.ends);
     // Not by the clock, which a test may have stopped: until the ends are sent, events look unhandled.
     if (this.#unsent.count > 0) this.#cancelEnds ??= runtimeTimer(endsDelay, () => this.#sendAll());

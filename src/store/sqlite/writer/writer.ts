@@ -1,5 +1,5 @@
-import type { Sequence } from '../../event-record.ts';
 import type { EventRow, RecordedRow } from '../work/record.ts';
+import type { ClaimOnEvent } from '../work/settle.ts';
 import type { LockedWork } from './write-lock.ts';
 import type { Operation, WriteFailure, WrittenMessage } from './write-message.ts';
 
@@ -39,7 +39,7 @@ export interface Writer {
   /** Writes an event, for which its sender waits. */
   addEvent(write: PendingWrite<EventRow, RecordedRow>): void;
   /** Ends the claim on an event. The result says whether it still held. */
-  addEnd(write: PendingWrite<Sequence, boolean>): void;
+  addEnd(write: PendingWrite<ClaimOnEvent, boolean>): void;
   /** Makes any other write. */
   addOperation(write: PendingOperation): void;
 
@@ -56,7 +56,7 @@ export interface Writer {
 /** Writes that are made together, by kind. */
 export class Batch {
   readonly events: PendingWrite<EventRow, RecordedRow>[] = [];
-  readonly ends: PendingWrite<Sequence, boolean>[] = [];
+  readonly ends: PendingWrite<ClaimOnEvent, boolean>[] = [];
   readonly operations: PendingOperation[] = [];
   count = 0;
   bytes = 0;
