@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { AsyncInboxDatabase, JoinTerms } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
-import { ClaimedWork, claimOf, foundAtOnce, isStored } from '../shared/claimed-work.ts';
+import { ClaimedWork, claimOf, isStored } from '../shared/claimed-work.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Recording, RunEnd, Store, StoreCounts } from '../store.ts';
@@ -80,7 +80,7 @@ export class PostgresStore implements Store<PoolClient> {
       written: inTime.then(({ sequence }) => (sequence === undefined ? 'duplicate' : 'new')),
       claimed: recorded.then((result) =>
         result?.sequence !== undefined && result.claimedBy !== undefined
-          ? this.#claimed.event(foundAtOnce(record, result.sequence, result.claimedBy))
+          ? this.#claimed.recorded(record, result.sequence, result.claimedBy)
           : undefined,
       ),
     };

@@ -1,6 +1,7 @@
 import { CallOrder, type OpenRun, type RunsBefore, mayComeAfter } from './call-order.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, Settled } from '../claims.ts';
 import type { EventRecord, Sequence } from '../event-record.ts';
+import type { RunEnd } from '../store.ts';
 
 interface Claimed {
   /** The id of the process as it claimed: taken for dead, it enters again under another id. */
@@ -44,11 +45,20 @@ interface EventClaim extends Claimed {
 export class ClaimedWork {
   readonly #order = new CallOrder();
 
-  /** Begins the claim on an event. */
+  /** Begins the claim on an event that waited. */
   event({ claimedBy, storedHandlers, openRuns, ...event }: FoundEvent): ClaimedEvent {
     const before = this.#order.watch(event.callId, event.sequence, openRuns);
     const claim: EventClaim = { claimedBy, storedHandlers, before, attached: 0, previous: undefined };
     return { ...event, claim };
+  }
+
+  /** Begins the claim on an event that was claimed by the write that recorded it: nothing goes before it. */
+  recorded(record: EventRecord, sequence: Sequence, claimedBy: number): ClaimedEvent {
+    const { traceId, source, eventName, callId, receivedAt, headers, body } = record;
+    const before = this.#order.watch(callId, sequence, []);
+    const claim: EventClaim = { claimedBy, storedHandlers: [], before, attached: 0, previous: undefined };
+    const kept = { sequence, traceId, source, eventName, callId, receivedAt, headers, body };
+    return { ...kept, crashCount: 0, readingCrashes: 0, claim };
   }
 
   /** Begins the claim on a stored run. */
@@ -147,6 +157,17 @@ export function isStored(run: ClaimedRun): boolean {
   return claimOf(run).event === undefined;
 }
 
+/**
+ * Whether ending the event's claim is all there is to write: the run is done, has no row, and is the last such run of
+ * its event. Not with order `strict`, where the next run may have to be unblocked; and not for a join, which remembers
+ * that it is settled.
+ */
+export function endsOrdinarily(run: ClaimedRun, { state }: RunEnd, isLast: boolean): boolean {
+  const { terms, event } = claimOf(run);
+  const hasMore = event === undefined || terms.join !== undefined || terms.order === 'strict';
+  return state.kind === 'done' && isLast && !hasMore;
+}
+
 /** The claim that `beginReading` checks: on a stored run, or, if the handler is undefined, on the event. */
 export interface ClaimToRead {
   readonly process: number;
@@ -157,11 +178,4 @@ export interface ClaimToRead {
 export function claimToRead(claimed: ClaimedEvent | ClaimedRun): ClaimToRead {
   const handler = 'handler' in claimed && isStored(claimed) ? claimed.handler : undefined;
   return { process: claimerOf(claimed), sequence: claimed.sequence, handler };
-}
-
-/** An event that was claimed by the write that recorded it: nothing goes before it. */
-export function foundAtOnce(record: EventRecord, sequence: Sequence, claimedBy: number): FoundEvent {
-  const { traceId, source, eventName, callId, receivedAt, headers, body } = record;
-  const kept = { sequence, traceId, source, eventName, callId, receivedAt, headers, body };
-  return { ...kept, claimedBy, crashCount: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] };
 }

@@ -48,16 +48,6 @@ export function runEndRow(run: ClaimedRun, end: RunEnd, isLast: boolean, now: nu
   return { ...runToWrite(run, isLast, decidedAt), attempts, state, failure, dueAt };
 }
 
-/**
- * Whether ending the event's claim is all there is to write: the run is done, has no row, and is the last such run of
- * its event. Not with order `strict`, where the next run may have to be unblocked; and not for a join, which remembers
- * that it is settled.
- */
-export function endsOrdinarily(run: ClaimedRun, { state }: RunEnd, isLast: boolean): boolean {
-  const { order, join } = claimOf(run).terms;
-  return state.kind === 'done' && isLast && !isStored(run) && join === undefined && order !== 'strict';
-}
-
 /** A row of the table `runs`, as far as an attempt changes it. */
 export interface RunColumns {
   readonly state: 'done' | 'dead' | 'due' | 'blocked';

@@ -6,10 +6,10 @@ import {
   claimOf,
   claimToRead,
   claimerOf,
-  foundAtOnce,
+  endsOrdinarily,
   isStored,
 } from '../shared/claimed-work.ts';
-import { endsOrdinarily, runEndRow, runToWrite } from '../shared/run-to-write.ts';
+import { runEndRow, runToWrite } from '../shared/run-to-write.ts';
 import {
   type ClaimedEvent,
   type ClaimedRun,
@@ -91,7 +91,7 @@ export class SqliteStore implements Store {
     const onWritten = ({ sequence, claimedBy }: RecordedRow) => {
       const isClaimed = sequence !== undefined && claimedBy !== undefined;
       // At once, not in a microtask: the watch for runs that go before the claim must begin in the order of the writes.
-      claimed.resolve(isClaimed ? this.#claimed.event(foundAtOnce(record, sequence, claimedBy)) : undefined);
+      claimed.resolve(isClaimed ? this.#claimed.recorded(record, sequence, claimedBy) : undefined);
       written.resolve(sequence === undefined ? 'duplicate' : 'new');
     };
     const onFailed = (error: unknown) => {

@@ -12,7 +12,7 @@ import {
   type WrittenMessage,
   packed,
 } from '../../../src/store/sqlite/writer/write-message.ts';
-import { Batch } from '../../../src/store/sqlite/writer/writer.ts';
+import { newBatch } from '../../../src/store/sqlite/writer/writer.ts';
 import { WriterThread } from '../../../src/store/sqlite/writer/writer-thread.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { eventOf } from '../parts.ts';
@@ -70,7 +70,7 @@ async function opened() {
     other.close();
   });
   const record = async (traceId: string): Promise<string> => {
-    const batch = new Batch();
+    const batch = newBatch();
     batch.events.push({ item: eventRow(eventOf(traceId), false), onWritten: () => {}, onFailed: () => {} });
     port1.postMessage(packed(batch));
     await expect.poll(() => answers.length).toBe(1);

@@ -1,7 +1,6 @@
 import type { EventCount, RetentionStore } from '../../retention-store.ts';
 import type { Sequence } from '../../event-record.ts';
-import { erasedIdentity } from '../../identity.ts';
-import { identityKey } from '../../shared/identity-key.ts';
+import { erasedIdentity, identityKey } from '../../identity.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
 import { clean } from './cleaning.ts';

@@ -9,8 +9,7 @@ import {
   withFailures,
 } from '../../shared/event-rows.ts';
 import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
-import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
-import { identityKey } from '../../shared/identity-key.ts';
+import { bodyIdentity, headerIdentity, identityKey, signedHeaderIdentity } from '../../identity.ts';
 import { storedJson } from '../../shared/altered-rows.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';

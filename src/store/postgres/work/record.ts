@@ -1,5 +1,4 @@
-import { erasedIdentity, reconciledIdentity } from '../../identity.ts';
-import { identityKey } from '../../shared/identity-key.ts';
+import { erasedIdentity, identityKey, reconciledIdentity } from '../../identity.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { type ListType, type ListValue, listOf } from '../connection/lists.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';

@@ -3,8 +3,7 @@ import type { ErasureStep, EventCount, Kept, KeptIn, Look } from '../../retentio
 import type { Sequence } from '../../event-record.ts';
 import { asInteger } from '../connection/parameters.ts';
 import { callKey, fromEventsOfCall } from '../work/call-index.ts';
-import { erasedIdentity } from '../../identity.ts';
-import { identityKey } from '../../shared/identity-key.ts';
+import { erasedIdentity, identityKey } from '../../identity.ts';
 import { type KeptContentRow, keptOf, lookBounds, lookUntil, looksIn } from '../../shared/looks.ts';
 import type { ForgetCall, Removable, Remove } from './removal.ts';
 

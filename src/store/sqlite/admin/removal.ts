@@ -1,9 +1,15 @@
 import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
-import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
+import {
+  bodyIdentity,
+  digestIdentity,
+  headerIdentity,
+  newIdentityKey,
+  signedHeaderIdentity,
+  writeIdentityKey,
+} from '../../identity.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { ErasureStep } from '../../retention-store.ts';
-import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
 import { type RunTaken, runsThatBlocked } from '../../shared/changed-runs.ts';
 import { callKey, fromEventsOfCall } from '../work/call-index.ts';
 import { prepareUnblockNext } from '../work/unblock.ts';

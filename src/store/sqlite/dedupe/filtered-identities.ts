@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
+import { identityBytes } from '../../identity.ts';
 import type { Sequence } from '../../event-record.ts';
 import { type EarlierIdentities, eraOf, withErasOf } from './eras.ts';
-import { identityBytes } from '../../shared/identity-key.ts';
 import { EraFilters, addTo, bitsOf, filterBytes, newFilter } from './era-filters.ts';
 
 interface StoredFilter {

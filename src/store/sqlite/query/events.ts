@@ -10,12 +10,11 @@ import {
   withFailures,
 } from '../../shared/event-rows.ts';
 import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
-import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
+import { bodyIdentity, headerIdentity, identityKey, signedHeaderIdentity } from '../../identity.ts';
 import type { Sequence } from '../../event-record.ts';
 import { withErasOf } from '../dedupe/eras.ts';
 import { eventState } from './event-state.ts';
 import { storedJson } from '../../shared/altered-rows.ts';
-import { identityKey } from '../../shared/identity-key.ts';
 import { asBytes, asInteger, asText } from '../connection/parameters.ts';
 
 type WholeRow = KeptEventRow & StoredEventRow;

@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
-import { erasedIdentity, reconciledIdentity } from '../../identity.ts';
+import { erasedIdentity, newIdentityKey, reconciledIdentity, writeIdentityKey } from '../../identity.ts';
 import type { Sequence } from '../../event-record.ts';
-import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
 import { type EarlierIdentities, eraOf } from '../dedupe/eras.ts';
 import { callKey, fromEventsOfCall } from './call-index.ts';
 import { asText } from '../connection/parameters.ts';

@@ -5,7 +5,14 @@ import type { EventRow, RecordedRow } from '../work/record.ts';
 import type { ClaimOnEvent } from '../work/settle.ts';
 import type { LockedWork } from './write-lock.ts';
 import { failedGroup, prepareWriteGroup } from './write-group.ts';
-import { Batch, type PendingOperation, type PendingWrite, type Writer, answer } from './writer.ts';
+import {
+  type Batch,
+  newBatch,
+  type PendingOperation,
+  type PendingWrite,
+  type Writer,
+  answer,
+} from './writer.ts';
 
 /**
  * Writes to a database in memory, which belongs to one connection and thus to the app's thread. All writes of one turn
@@ -53,7 +60,7 @@ export class MemoryWriter implements Writer {
     if (this.#batches.length === 0) setImmediate(() => this.#writeAll());
     const last = this.#batches.at(-1);
     if (last && !last.isAlone && !isAlone) return last;
-    const batch = new Batch(isAlone);
+    const batch = newBatch(isAlone);
     this.#batches.push(batch);
     return batch;
   }

@@ -7,7 +7,8 @@ import { groupBytes, groupWrites } from './write-group.ts';
 import { type WriteFailure, type WriteMessage, type WrittenMessage, packed } from './write-message.ts';
 import {
   type AnyWrite,
-  Batch,
+  type Batch,
+  newBatch,
   type Outcomes,
   type PendingOperation,
   type PendingWrite,
@@ -34,9 +35,9 @@ const fewWrites = 2;
 /** The writes in flight: bounded, sent together, answered in order, given up in time. */
 export abstract class WriteQueue {
   readonly #clock: Clock;
-  #unsent = new Batch();
+  #unsent: Batch = newBatch();
   /** Of each kind, in the order in which they will be answered. */
-  #sent = new Batch();
+  #sent = newBatch();
   #count = 0;
   #bytes = 0;
   #isScheduled = false;
@@ -95,7 +96,7 @@ export abstract class WriteQueue {
       return this.#sendThisTurn();
     }
     this.#sendAll();
-    this.#unsent = new Batch(true);
+    this.#unsent = newBatch(true);
     this.#add(write, this.#unsent.operations, write);
     this.#sendAll();
   }
@@ -117,8 +118,8 @@ export abstract class WriteQueue {
   protected fail(failure: WriteFailure): void {
     this.#failure = failure;
     const writes = this.#inFlight();
-    this.#sent = new Batch();
-    this.#unsent = new Batch();
+    this.#sent = newBatch();
+    this.#unsent = newBatch();
     this.#end(writes, { results: [], failures: writes.map((_, index) => [index, failure]) });
   }
 
@@ -154,7 +155,7 @@ export abstract class WriteQueue {
     this.#cancelEnds = undefined;
     const batch = this.#unsent;
     if (batch.count === 0) return;
-    this.#unsent = new Batch();
+    this.#unsent = newBatch();
     this.#sent.events.push(...batch.events);
     this.#sent.ends.push(...batch.ends);
     this.#sent.operations.push(...batch.operations);

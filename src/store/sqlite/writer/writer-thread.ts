@@ -166,7 +166,7 @@ export class WriterThread {
     if (!done) return undefined;
     if (done.diskFailure) this.#failClosed(done.diskFailure);
     // What was written to replaced files is lost.
-    return this.#noticeReplacedFiles() ? failedGroup(writes, replaced) : done;
+    return this.#wereReplaced() ? failedGroup(writes, replaced) : done;
   }
 
   /**
@@ -196,28 +196,22 @@ export class WriterThread {
     return this.#diskFailure?.failure;
   }
 
-  /** Returns whether the files were moved, deleted or replaced; the first time, empties the WAL and reports it. */
-  #noticeReplacedFiles(): boolean {
-    const found = this.#isReplaced ? undefined : this.#changeOfFiles();
-    if (found === undefined) return this.#isReplaced;
-    this.#isReplaced = true;
-    // Then nothing is lost if only the WAL was deleted, or both files were moved. And if another database has replaced
-    // this one, the next process doesn't take this WAL for that database's.
-    this.#emptyWal();
-    this.#send({ replaced: found });
-    return true;
-  }
-
-  /**
-   * If this process may not look, the group that was just written counts: it is on disk, and its events are claimed, so
-   * that nobody else would handle them. Further writes fail until it may look again.
-   */
-  #changeOfFiles(): string | undefined {
+  /** Whether the files were moved, deleted or replaced since the last look: then it empties the WAL, and reports that. */
+  #wereReplaced(): boolean {
     try {
-      return this.#connection.files.changed();
+      const found = this.#connection.files.changed();
+      if (found === undefined) return false;
+      this.#isReplaced = true;
+      // Then nothing is lost if only the WAL was deleted, or both files were moved. And if another database has replaced
+      // this one, the next process doesn't take this WAL for that database's.
+      this.#emptyWal();
+      this.#send({ replaced: found });
+      return true;
     } catch (error) {
+      // This process may not look. The group that was just written counts: it is on disk, and its events are claimed, so
+      // that nobody else would handle them. Further writes fail until it may look again.
       this.#failClosed(failureOf(error));
-      return undefined;
+      return false;
     }
   }
 

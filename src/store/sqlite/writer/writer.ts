@@ -54,18 +54,18 @@ export interface Writer {
 }
 
 /** Writes that are made together, by kind. */
-export class Batch {
-  readonly events: PendingWrite<EventRow, RecordedRow>[] = [];
-  readonly ends: PendingWrite<ClaimOnEvent, boolean>[] = [];
-  readonly operations: PendingOperation[] = [];
-  count = 0;
-  bytes = 0;
+export interface Batch {
+  readonly events: PendingWrite<EventRow, RecordedRow>[];
+  readonly ends: PendingWrite<ClaimOnEvent, boolean>[];
+  readonly operations: PendingOperation[];
+  count: number;
+  bytes: number;
   /** Whether it gets a transaction of its own, because it may take long. */
   readonly isAlone: boolean;
+}
 
-  constructor(isAlone = false) {
-    this.isAlone = isAlone;
-  }
+export function newBatch(isAlone = false): Batch {
+  return { events: [], ends: [], operations: [], count: 0, bytes: 0, isAlone };
 }
 
 /** A write of any kind: of each, the result is of another type. */
