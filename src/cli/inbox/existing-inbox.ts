@@ -6,7 +6,7 @@ import { databaseName, storeOf } from '../../receiver/database.ts';
 import { type Receiver, createReceiver, internalsOf } from '../../receiver/receiver.ts';
 import { holdsInbox } from '../../store/postgres/connection/examination.ts';
 import { readTarget } from '../../store/postgres/connection/target.ts';
-import { whyNoInbox } from '../../store/sqlite/connection/why-no-inbox.ts';
+import { whyNoInbox } from '../../store/sqlite/connection/examination.ts';
 import type { Store } from '../../store/store.ts';
 import { type Environment, databaseOf, readEnvironment } from '../environment.ts';
 import { asUsage } from '../failure.ts';

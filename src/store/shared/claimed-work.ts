@@ -152,6 +152,17 @@ export function claimerOf({ claim }: ClaimedEvent | ClaimedRun): number {
   return (claim as EventClaim | RunClaim).claimedBy;
 }
 
+/** A process's claim on an event. */
+export interface ClaimOnEvent {
+  readonly process: number;
+  readonly sequence: Sequence;
+}
+
+/** The claim on an event, or on the event of a run. */
+export function claimOnEvent(claimed: ClaimedEvent | ClaimedRun): ClaimOnEvent {
+  return { process: claimerOf(claimed), sequence: claimed.sequence };
+}
+
 /** Whether the run has a row of its own. */
 export function isStored(run: ClaimedRun): boolean {
   return claimOf(run).event === undefined;
@@ -169,13 +180,11 @@ export function endsOrdinarily(run: ClaimedRun, { state }: RunEnd, isLast: boole
 }
 
 /** The claim that `beginReading` checks: on a stored run, or, if the handler is undefined, on the event. */
-export interface ClaimToRead {
-  readonly process: number;
-  readonly sequence: Sequence;
+export interface ClaimToRead extends ClaimOnEvent {
   readonly handler: string | undefined;
 }
 
 export function claimToRead(claimed: ClaimedEvent | ClaimedRun): ClaimToRead {
   const handler = 'handler' in claimed && isStored(claimed) ? claimed.handler : undefined;
-  return { process: claimerOf(claimed), sequence: claimed.sequence, handler };
+  return { ...claimOnEvent(claimed), handler };
 }

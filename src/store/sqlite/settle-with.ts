@@ -1,43 +1,55 @@
 import type { UserDatabase } from '../../dispatch/handler.ts';
 import { ringbackError } from '../../errors/errors.ts';
 import { isThenable } from '../../kit/values.ts';
-import type { ClaimedRun, Settled } from '../claims.ts';
-import { claimerOf, endsOrdinarily } from '../shared/claimed-work.ts';
+import { type ClaimedRun, type Settled, Unconfirmed } from '../claims.ts';
+import { type ClaimedWork, claimOnEvent, endsOrdinarily } from '../shared/claimed-work.ts';
 import { runEndRow } from '../shared/run-to-write.ts';
 import type { RunEnd } from '../store.ts';
-import { Locked, inTransaction, isLockedOut } from './connection/in-transaction.ts';
 import type { OpenInbox } from './connection/open-inbox.ts';
 import type { Session } from './connection/session.ts';
 import type { Statements } from './connection/statements.ts';
 import { scopedDatabase } from './connection/user-database.ts';
 import { beginCounting, rowsWritten, watchWrites, type WrittenRows } from './connection/written-rows.ts';
+import { types } from 'node:util';
+import type Database from 'better-sqlite3';
+import { isLocked, setPragma } from './connection/connection.ts';
 
 /** How long to wait for another process's transaction before trying again, in milliseconds. */
 export const borrowPause = 20;
 
 /**
  * Writes users' effects and the end of their run in one transaction, on the app's own connection and with the writer's
- * lock. The commit isn't synced here, where a slow disk would block the app's event loop: the caller has the writer
- * sync it.
+ * lock. The commit isn't synced here, where a slow disk would block the app's event loop: the writer syncs it.
  */
-export function settleWith(
+export async function settleWith(
   session: Session,
+  claimed: ClaimedWork,
   run: ClaimedRun,
   end: RunEnd,
-  isLast: boolean,
   effects: (database: UserDatabase) => unknown,
 ): Promise<Settled> {
-  const write = ({ settling }: Statements): Settled => {
-    if (endsOrdinarily(run, end, isLast))
-      return settling.endClaim({ sequence: run.sequence, process: claimerOf(run) }) ? 'settled' : 'lost';
-    return settling.settle(runEndRow(run, end, isLast, session.clock.now()));
+  const write = ({ settling }: Statements, isLast: boolean): Settled => {
+    if (!endsOrdinarily(run, end, isLast))
+      return settling.settle(runEndRow(run, end, isLast, session.clock.now()));
+    return settling.endClaim(claimOnEvent(run)) ? 'settled' : 'lost';
   };
-  return withLock(session, (inbox) => {
-    const result = write(inbox.statements);
+  const writeBoth = (inbox: OpenInbox, isLast: boolean): Settled => {
+    const result = write(inbox.statements, isLast);
     // If the claim is lost, the process that took the run over writes the effects.
     if (result === 'settled') runScoped(inbox, effects);
     return result;
-  });
+  };
+  const settled = await claimed.detach(run, (isLast) =>
+    withLock(session, (inbox) => writeBoth(inbox, isLast)),
+  );
+  // Resolves when everything committed before is on disk; rejects if the disk refuses.
+  const sync = () => session.write('disk', 'sync', []);
+  try {
+    await sync();
+  } catch (error) {
+    throw new Unconfirmed(error, sync);
+  }
+  return settled;
 }
 
 /** Thrown to undo a transaction in which nothing has failed. */
@@ -105,5 +117,42 @@ function runScoped(inbox: OpenInbox, effects: (database: UserDatabase) => unknow
     throw ringbackError('commit_asynchronous');
   } finally {
     scoped.end();
+  }
+}
+
+/** The error when another process holds the lock, so that the transaction has not begun. */
+export class Locked extends Error {}
+
+/** Checks the type first, because users' effects may throw anything, even a proxy that throws when inspected. */
+export function isLockedOut(thrown: unknown): thrown is Locked {
+  return types.isNativeError(thrown) && thrown instanceof Locked;
+}
+
+/**
+ * Runs a transaction. IMMEDIATE, because a transaction that begins with a read may be refused at its first write, if
+ * another process writes. `syncs`: whether the commit is on disk when this returns.
+ */
+export function inTransaction<T>(
+  database: Database.Database,
+  operation: () => T,
+  { syncs }: { readonly syncs: boolean },
+): T {
+  // Inside a transaction that a user left open, nothing would be on disk when it is acknowledged.
+  if (database.inTransaction) throw ringbackError('transaction_left_open');
+  let hasBegun = false;
+  const begun = () => {
+    hasBegun = true;
+    return operation();
+  };
+  // Reset right after the transaction: all other writes through this connection must be on disk when they return.
+  if (!syncs) setPragma(database, 'synchronous = NORMAL');
+  try {
+    return database.transaction(begun).immediate();
+  } catch (error) {
+    // After the transaction has begun, a lock is not this database's, but perhaps that of another database that the
+    // user's effects write to: they must not be tried again for ever.
+    throw !hasBegun && isLocked(error) ? new Locked('locked', { cause: error }) : error;
+  } finally {
+    if (!syncs) setPragma(database, 'synchronous = FULL');
   }
 }

@@ -10,14 +10,7 @@ import {
   isStored,
 } from '../shared/claimed-work.ts';
 import { runEndRow, runToWrite } from '../shared/run-to-write.ts';
-import {
-  type ClaimedEvent,
-  type ClaimedRun,
-  type HandlerTerms,
-  type RunSelection,
-  type Settled,
-  Unconfirmed,
-} from '../claims.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Recording, RunEnd, Store, StoreCounts, StoreNotice } from '../store.ts';
 import { retentionOn } from './admin/sqlite-retention.ts';
@@ -48,8 +41,6 @@ export class SqliteStore implements Store {
   readonly #session: Session;
   readonly #claimed = new ClaimedWork();
   readonly #liveness: Liveness;
-  readonly #subscribers = new Set<() => void>();
-  #dataVersion = 0;
 
   /** `mayBePart`: whether the file may be the target of an unfinished move. */
   constructor(file: string, clock: Clock, { mayBePart = false } = {}) {
@@ -82,7 +73,7 @@ export class SqliteStore implements Store {
   }
 
   abandon(): void {
-    this.#session.abandon();
+    this.#session.isAbandoned = true;
   }
 
   record(record: EventRecord, mayClaim: boolean): Recording {
@@ -207,25 +198,8 @@ export class SqliteStore implements Store {
     return this.#claimed.detach(run, write);
   }
 
-  async settleWith(
-    run: ClaimedRun,
-    end: RunEnd,
-    effects: (database: UserDatabase) => unknown,
-  ): Promise<Settled> {
-    const settled = await this.#claimed.detach(run, (isLast) =>
-      settleWith(this.#session, run, end, isLast, effects),
-    );
-    try {
-      await this.#sync();
-    } catch (error) {
-      throw new Unconfirmed(error, () => this.#sync());
-    }
-    return settled;
-  }
-
-  /** Resolves when everything committed before is on disk; rejects if the disk refuses. */
-  #sync(): Promise<void> {
-    return this.#session.write('disk', 'sync', []);
+  settleWith(run: ClaimedRun, end: RunEnd, effects: (database: UserDatabase) => unknown): Promise<Settled> {
+    return settleWith(this.#session, this.#claimed, run, end, effects);
   }
 
   /** Runs users' effects, undoes them, and resolves to what they would have written: for a backtest on a copy. */
@@ -244,9 +218,7 @@ export class SqliteStore implements Store {
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {
-    const takenOver = await this.#liveness.keepAlive();
-    this.#notify();
-    return { takenOver };
+    return { takenOver: await this.#liveness.keepAlive() };
   }
 
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
@@ -254,8 +226,7 @@ export class SqliteStore implements Store {
   }
 
   subscribe(onWork: () => void): () => void {
-    this.#subscribers.add(onWork);
-    return () => void this.#subscribers.delete(onWork);
+    return this.#liveness.subscribe(onWork);
   }
 
   waitingHandlers(): Promise<readonly string[]> {
@@ -275,18 +246,6 @@ export class SqliteStore implements Store {
     return new Promise((onDone, onFailed) => {
       this.#session.write('claims', method, args, {}, (result) => onDone(valueOf(result))).catch(onFailed);
     });
-  }
-
-  /**
-   * Notifies subscribers if another connection has written. SQLite doesn't say which: this process's own writer counts
-   * too, so a busy process looks for work with each heartbeat, which costs it one short read of each handler's due runs
-   * and one claim. An idle process is left alone.
-   */
-  #notify(): void {
-    const version = this.#session.opened().statements.overview.dataVersion();
-    if (version === this.#dataVersion) return;
-    this.#dataVersion = version;
-    for (const onWork of this.#subscribers) onWork();
   }
 }
 

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { CleaningStep, RetentionLimits } from '../../retention-store.ts';
 import { type KeptEventAge, isKeptLongEnough, joinNeedsCall } from '../../shared/kept-long-enough.ts';
-import { eventState } from '../query/event-state.ts';
+import { eventState } from '../work/open-runs.ts';
 import type { Remove } from './removal.ts';
 
 /** The bounds of one step: it is one transaction, and deliveries wait for it. */

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import { ringbackError } from '../../../errors/errors.ts';
 import { codeOf } from '../../../kit/error-text.ts';
 import { openingCause, openingFix } from '../connection/connection.ts';
-import { whyNoInbox } from '../connection/why-no-inbox.ts';
+import { whyNoInbox } from '../connection/examination.ts';
 
 /** What to do if a temporary copy can't be made. */
 export const temporaryFix = 'Set TMPDIR to a folder that you may write to, and that has room for a copy.';

@@ -7,7 +7,7 @@ import { openDatabase, toProblem } from './connection.ts';
 import { DatabaseFiles, type FileMarks, refuseOtherName } from './database-files.ts';
 import { markDeadProcesses } from './mark-dead.ts';
 import { TransactionWatch } from './transaction-watch.ts';
-import { UserStatements } from './user-statements.ts';
+import { UserStatements } from './user-database.ts';
 import { type Statements, prepareStatements } from './statements.ts';
 
 /** The app's own connection, for reads and for users' writes. */

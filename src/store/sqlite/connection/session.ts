@@ -2,19 +2,18 @@ import { ringbackError } from '../../../errors/errors.ts';
 import type { InboxDatabase } from '../../../dispatch/handler.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import type { ClaimedEvent, ClaimedRun } from '../../claims.ts';
-import { claimerOf } from '../../shared/claimed-work.ts';
+import { claimOnEvent } from '../../shared/claimed-work.ts';
 import type { StoreNotice } from '../../store.ts';
 import { FileWriter } from '../writer/file-writer.ts';
 import { MemoryWriter } from '../writer/memory-writer.ts';
 import type { PendingOperation, Writer } from '../writer/writer.ts';
 import { ClockJumps } from '../work/clock-jumps.ts';
-import { beforeExit } from './before-exit.ts';
-import { problemOf, toProblem } from './connection.ts';
-import { FileGuard } from './file-guard.ts';
+import { beforeExit } from '../../../kit/before-exit.ts';
+import { problemOf, toProblem, setPragma } from './connection.ts';
+import { FileGuard } from './database-files.ts';
 import { type OpenInbox, openInbox } from './open-inbox.ts';
 import { progressOf } from '../admin/move-target.ts';
 import { requireWhole } from '../../shared/move.ts';
-import { setPragma } from './pragma.ts';
 import type { ArgsOf, MethodOf, Part, ResultOf } from './statements.ts';
 import { inboxDatabase } from './user-database.ts';
 import { whileLocked } from './while-locked.ts';
@@ -40,7 +39,8 @@ export class Session {
   #inbox: OpenInbox | undefined;
   #writer: Writer | undefined;
   #isClosed = false;
-  #isAbandoned = false;
+  /** Whether nothing is repeated any more because another process has locked the database. */
+  isAbandoned = false;
 
   constructor(file: string, clock: Clock, mayBePart: boolean) {
     this.#file = file;
@@ -86,15 +86,6 @@ export class Session {
     this.#inbox = undefined;
     this.#writer = undefined;
     inbox.database.close();
-  }
-
-  /** From now on, nothing is repeated because another process has locked the database. */
-  abandon(): void {
-    this.#isAbandoned = true;
-  }
-
-  get isAbandoned(): boolean {
-    return this.#isAbandoned;
   }
 
   /** Whether an event that came now would wait longer than its sender does. */
@@ -161,7 +152,7 @@ export class Session {
     };
     const wasClosed = this.#isClosed;
     // Not once it has been closed: a heartbeat would enter a process again that has left.
-    const mayRepeat = () => !this.#isAbandoned && this.#isClosed === wasClosed;
+    const mayRepeat = () => !this.isAbandoned && this.#isClosed === wasClosed;
     try {
       return await (options.isAwaited ? write() : whileLocked(this.clock, write, mayRepeat));
     } catch (error) {
@@ -172,8 +163,7 @@ export class Session {
   /** Ends the claim on an event; resolves to whether it still held. */
   async endClaim(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    const item = { sequence: claimed.sequence, process: claimerOf(claimed) };
-    this.requireWriter().addEnd({ item, onWritten: resolve, onFailed: reject });
+    this.requireWriter().addEnd({ item: claimOnEvent(claimed), onWritten: resolve, onFailed: reject });
     return promise;
   }
 
@@ -187,21 +177,15 @@ export class Session {
   }
 
   #startWriter({ database, statements, files }: OpenInbox): Writer {
-    const notices = {
-      onReplaced: (found: string) => this.files.lose(found),
+    if (!files) return (this.#writer = new MemoryWriter(database, statements));
+    this.files.check();
+    const data = { file: this.#file, files: files.ids, id: statements.processes.id };
+    return (this.#writer = new FileWriter(data, this.clock, {
+      onReplaced: (found) => this.files.lose(found),
       onGone: () => {
         this.#writer = undefined;
       },
-    };
-    if (files) this.files.check();
-    this.#writer = files
-      ? new FileWriter(
-          { file: this.#file, files: files.ids, id: statements.processes.id },
-          this.clock,
-          notices,
-        )
-      : new MemoryWriter(database, statements);
-    return this.#writer;
+    }));
   }
 
   /** Enters this process among those that share the file, and gives back what it held under a former id. */

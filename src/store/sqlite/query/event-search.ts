@@ -4,8 +4,7 @@ import { type Found, type SearchRange, foundIn, windowOf } from '../../shared/ev
 import type { EventFilter } from '../../event-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import { callKey, sequencesOfCall } from '../work/call-index.ts';
-import { eventState } from './event-state.ts';
-import { openSequences } from '../work/open-runs.ts';
+import { openSequences, eventState } from '../work/open-runs.ts';
 import { asText } from '../connection/parameters.ts';
 
 /**

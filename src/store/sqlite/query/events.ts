@@ -13,7 +13,7 @@ import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '.
 import { bodyIdentity, headerIdentity, identityKey, signedHeaderIdentity } from '../../identity.ts';
 import type { Sequence } from '../../event-record.ts';
 import { withErasOf } from '../dedupe/eras.ts';
-import { eventState } from './event-state.ts';
+import { eventState } from '../work/open-runs.ts';
 import { storedJson } from '../../shared/altered-rows.ts';
 import { asBytes, asInteger, asText } from '../connection/parameters.ts';
 

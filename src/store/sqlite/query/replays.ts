@@ -1,6 +1,5 @@
 import type Database from 'better-sqlite3';
-import { isNewEvent } from './event-state.ts';
-import { byCall, isOpen } from '../work/open-runs.ts';
+import { byCall, isOpen, isNewEvent } from '../work/open-runs.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 import {
   type ReplayCandidate,

@@ -11,7 +11,6 @@
 import type Database from 'better-sqlite3';
 import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
 import type { RunSelection } from '../../claims.ts';
-import { prepareBehindWaiting } from './behind-waiting.ts';
 import { byCall, isOpen, prepareOpenRunsBefore } from './open-runs.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 import type { Processes } from './processes.ts';
@@ -22,6 +21,7 @@ import {
   storedEventOf,
 } from '../../shared/event-rows.ts';
 import { keptOut } from '../../shared/altered-rows.ts';
+import type { Sequence } from '../../event-record.ts';
 
 /** The most bytes of bodies that one claim reads, however many rows were asked for: bodies may have 5 MB. */
 const claimBytes = 8 * 1024 * 1024;
@@ -185,4 +185,45 @@ export function prepareCallsOfOthers(database: Database.Database): (process: num
     .pluck();
 
   return (process) => new Set(hasOthers.get(process) === undefined ? [] : select.all({ process }));
+}
+
+interface EventOfCall {
+  readonly sequence: Sequence;
+  readonly callId: string | null;
+}
+
+/** How many waiting events are read at most. A run beyond the last one read counts as behind a waiting event. */
+const maxRead = 4_096;
+
+/**
+ * Tells whether an earlier event of the same call waits. When a process ends, the events whose runs it had in memory
+ * wait to be claimed again. A later run of the call may have a row, because memory had no room for it: claimed at once,
+ * it would overtake those events. Call the function anew in each transaction.
+ *
+ * Reads the waiting events themselves, if a run comes after the first one: an index of them by call would make an event
+ * of a backlog half as expensive again for the writer.
+ */
+export function prepareBehindWaiting(database: Database.Database): () => (run: EventOfCall) => boolean {
+  const first = database.prepare('select min(sequence) from waiting').pluck();
+  const earliest = database.prepare(`
+    select sequence, call_id as callId from waiting cross join events using (sequence)
+    order by sequence limit ${maxRead}`);
+
+  const read = () => {
+    const events = earliest.all() as EventOfCall[];
+    const upTo = events.length < maxRead ? Infinity : (events.at(-1)?.sequence ?? Infinity);
+    // Of several events of a call, the first one stays.
+    const firstOfCalls = new Map(events.toReversed().map(({ sequence, callId }) => [callId, sequence]));
+    return { upTo, firstOfCalls };
+  };
+
+  return () => {
+    const begins = (first.get() as Sequence | null) ?? Infinity;
+    let waiting: ReturnType<typeof read> | undefined;
+    return ({ sequence, callId }) => {
+      if (callId === null || sequence < begins) return false;
+      waiting ??= read();
+      return sequence > waiting.upTo || (waiting.firstOfCalls.get(callId) ?? Infinity) < sequence;
+    };
+  };
 }

@@ -4,9 +4,11 @@ import type { Processes } from './processes.ts';
 /** If a heartbeat waits longer for its write, in milliseconds, other processes could not write theirs either. */
 const trustedWait = 1_000;
 
-/** Writes this process's heartbeats, and takes over what dead processes held. */
+/** Writes this process's heartbeats, takes over what dead processes held, and notices what other processes write. */
 export class Liveness {
   readonly #session: Session;
+  readonly #subscribers = new Set<() => void>();
+  #dataVersion = 0;
 
   constructor(session: Session) {
     this.#session = session;
@@ -14,6 +16,17 @@ export class Liveness {
 
   /** Resolves to how many claims were taken over. */
   async keepAlive(): Promise<number> {
+    const takenOver = await this.#keepAlive();
+    this.#notify();
+    return takenOver;
+  }
+
+  subscribe(onWork: () => void): () => void {
+    this.#subscribers.add(onWork);
+    return () => void this.#subscribers.delete(onWork);
+  }
+
+  async #keepAlive(): Promise<number> {
     const askedAt = this.#session.clock.elapsed();
     await this.#session.clockJumps.agree();
     const { statements, wal } = this.#session.opened();
@@ -45,5 +58,17 @@ export class Liveness {
       throw error;
     }
     return this.#session.clock.elapsed() - askedAt <= trustedWait;
+  }
+
+  /**
+   * Notifies subscribers if another connection has written. SQLite doesn't say which: this process's own writer counts
+   * too, so a busy process looks for work with each heartbeat, which costs it one short read of each handler's due runs
+   * and one claim. An idle process is left alone.
+   */
+  #notify(): void {
+    const version = this.#session.opened().statements.overview.dataVersion();
+    if (version === this.#dataVersion) return;
+    this.#dataVersion = version;
+    for (const onWork of this.#subscribers) onWork();
   }
 }

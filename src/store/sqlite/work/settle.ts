@@ -7,17 +7,10 @@ import {
   columnsOfRequeue,
 } from '../../shared/run-to-write.ts';
 import type { Settled } from '../../claims.ts';
-import type { ClaimToRead } from '../../shared/claimed-work.ts';
-import type { Sequence } from '../../event-record.ts';
+import type { ClaimOnEvent, ClaimToRead } from '../../shared/claimed-work.ts';
 import { prepareFailures } from './failures.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import { prepareUnblockNext } from './unblock.ts';
-
-/** A process's claim on an event. */
-export interface ClaimOnEvent {
-  readonly sequence: Sequence;
-  readonly process: number;
-}
 
 /** A process's claim on a stored run. */
 export interface ClaimOnRun extends ClaimOnEvent {

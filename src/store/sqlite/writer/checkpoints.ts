@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import { threadFile } from '../../../kit/files.ts';
 import type { FileIds } from '../connection/database-files.ts';
-import { setPragma } from '../connection/pragma.ts';
+import { setPragma } from '../connection/connection.ts';
 import type { WriteMessage } from './write-message.ts';
 
 /** What the checkpoint thread needs to start. */

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers';
 import type Database from 'better-sqlite3';
 import type { Statements } from '../connection/statements.ts';
 import type { EventRow, RecordedRow } from '../work/record.ts';
-import type { ClaimOnEvent } from '../work/settle.ts';
+import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
 import type { LockedWork } from './write-lock.ts';
 import { failedGroup, prepareWriteGroup } from './write-group.ts';
 import {

@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
 import { recordTimeout } from '../../timeouts.ts';
-import { isDiskFailure, isLocked } from '../connection/connection.ts';
-import { setPragma } from '../connection/pragma.ts';
+import { isDiskFailure, isLocked, setPragma } from '../connection/connection.ts';
 import type { Statements } from '../connection/statements.ts';
 import type { Operation, WriteFailure, Writes, WrittenMessage } from './write-message.ts';
 

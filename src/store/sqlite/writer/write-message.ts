@@ -4,7 +4,7 @@ import type { Sequence } from '../../event-record.ts';
 import type { FileIds } from '../connection/database-files.ts';
 import type { Part } from '../connection/statements.ts';
 import type { EventRow } from '../work/record.ts';
-import type { ClaimOnEvent } from '../work/settle.ts';
+import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
 
 /** What the writer thread needs to start. */
 export interface WriterData {

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers';
 import { type Clock, runtimeTimer } from '../../../kit/clock.ts';
 import { recordTimeout } from '../../timeouts.ts';
 import type { EventRow, RecordedRow } from '../work/record.ts';
-import type { ClaimOnEvent } from '../work/settle.ts';
+import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
 import { groupBytes, groupWrites } from './write-group.ts';
 import { type WriteFailure, type WriteMessage, type WrittenMessage, packed } from './write-message.ts';
 import {

@@ -1,5 +1,5 @@
 import type { EventRow, RecordedRow } from '../work/record.ts';
-import type { ClaimOnEvent } from '../work/settle.ts';
+import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
 import type { LockedWork } from './write-lock.ts';
 import type { Operation, WriteFailure, WrittenMessage } from './write-message.ts';
 
