@@ -16,7 +16,7 @@ import { reportUnread } from './run-log.ts';
 import type { Settler } from './settler.ts';
 
 export interface PlacerParts {
-  readonly store: Pick<Store, 'runsOf' | 'mayPlace'>;
+  readonly store: Pick<Store, 'runsOf' | 'mayRun'>;
   readonly registry: Registry;
   readonly telemetry: Telemetry;
   readonly settler: Settler;
@@ -191,7 +191,7 @@ export class Placer {
    */
   #place(lanes: HandlerLanes, run: Run, { isStored }: { readonly isStored: boolean }): void {
     // Called exactly once for each run, with or without room: see the store's contract.
-    if (this.#parts.store.mayPlace(run.claimed) && lanes.add(run, { isStored })) return;
+    if (this.#parts.store.mayRun(run.claimed) && lanes.add(run, { isStored })) return;
     lanes.countBytes(run);
     this.requeue(run);
   }

@@ -30,7 +30,7 @@ export type KeptIn = 'events' | 'events_without_call' | 'quarantine' | 'audit' |
 
 /** The contents of something kept that can name a person. */
 export interface Kept {
-  /** The sequence of an event, or the id of anything else. */
+  /** The sequence of an event, or the id of anything else: by it, it is erased. */
   readonly key: number;
   readonly callId: string | undefined;
   /** Undefined for anything but an event. */
@@ -38,10 +38,10 @@ export interface Kept {
   readonly contents: readonly (string | Uint8Array)[];
 }
 
-/** What one look found, and the key after which the next look begins, or undefined at the end. */
+/** What one look found, and where the next look begins, or undefined at the end. */
 export interface Look {
   readonly found: readonly Kept[];
-  readonly next: number | undefined;
+  readonly next: string | undefined;
 }
 
 /** How much one step of erasing has removed. */
@@ -84,8 +84,8 @@ export interface RetentionStore {
    */
   clean(limits: RetentionLimits, after: string | undefined): Promise<CleaningStep>;
 
-  /** Looks at what is kept, in order of the keys, after `after`. */
-  look(where: KeptIn, after: number): Promise<Look>;
+  /** Looks at what is kept, a bounded part of it. `after`: what the previous look says, or undefined for the first. */
+  look(where: KeptIn, after: string | undefined): Promise<Look>;
   /** Counts the events of a call, which takes longer the more it has. */
   countCall(callId: string): Promise<EventCount>;
   /** Counts those of the given events that exist. */

@@ -136,12 +136,12 @@ export interface Store<Transaction = UserDatabase> {
    */
   runsOf(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[];
   /**
-   * Whether a claimed run may be put into a lane. It may not if its handler's order puts it after an open run of its
-   * call, or if it is the run of a join and has no row; it then goes back by `requeue`. Call this exactly once for each
-   * run, whether or not the lane has room: it ends the store's watch for runs that go before a stored run. For the runs
-   * of an event, `runsOf` ends it.
+   * Whether a claimed run may run. It may not if its handler's order puts it after an open run of its call, or if it is
+   * the run of a join and has no row; it then goes back by `requeue`. Call this exactly once for each run, whether or not
+   * there is room for it: it ends the store's watch for runs that go before a stored run. For the runs of an event,
+   * `runsOf` ends it.
    */
-  mayPlace(run: ClaimedRun): boolean;
+  mayRun(run: ClaimedRun): boolean;
   /**
    * Puts a claimed run that has not begun back into the inbox: due, or blocked by the runs of its call that its
    * handler's order puts before it. For a join without a row, counts its event as arrived instead; the inbox keeps the

@@ -7,7 +7,7 @@ import type { Clock } from '../../kit/clock.ts';
 import type { Sequence } from '../../store/event-record.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import type { HandlerStore } from '../../store/handler-store.ts';
-import type { ErasureStep, Kept, KeptIn, RetentionStore } from '../../store/retention-store.ts';
+import type { ErasureStep, Kept, KeptIn, Look, RetentionStore } from '../../store/retention-store.ts';
 import type { Telemetry } from '../../receiver/telemetry.ts';
 
 /** What was erased, and whether the database files still hold remains of it. */
@@ -203,14 +203,15 @@ export class Erasure {
 
   async *#mentioning(where: KeptIn, mentions: Mentions, signal?: AbortSignal): AsyncGenerator<Kept> {
     const { store, requireStarted } = this.#parts;
-    for (let after: number | undefined = 0; after !== undefined;) {
+    let after: string | undefined;
+    do {
       requireStarted('erase()');
       signal?.throwIfAborted();
-      const { found, next } = await store.look(where, after);
-      for (const kept of found) if (kept.contents.some(mentions)) yield kept;
-      after = next;
+      const look: Look = await store.look(where, after);
+      for (const kept of look.found) if (kept.contents.some(mentions)) yield kept;
+      after = look.next;
       // Reading takes a while; deliveries are received in between.
       await setImmediate();
-    }
+    } while (after !== undefined);
   }
 }

@@ -120,8 +120,8 @@ export class PostgresStore implements Store<PoolClient> {
     return this.#claimed.runsOf(event, handlers);
   }
 
-  mayPlace(run: ClaimedRun): boolean {
-    return this.#claimed.mayPlace(run);
+  mayRun(run: ClaimedRun): boolean {
+    return this.#claimed.mayRun(run);
   }
 
   requeue(run: ClaimedRun): Promise<Settled> {

@@ -90,8 +90,8 @@ export class ClaimedWork {
     (claim as EventClaim | RunClaim).before.close();
   }
 
-  /** See `Store.mayPlace`. */
-  mayPlace(run: ClaimedRun): boolean {
+  /** See `Store.mayRun`. */
+  mayRun(run: ClaimedRun): boolean {
     const { terms, before } = claimOf(run);
     before.close();
     return (terms.join === undefined || isStored(run)) && mayComeAfter(terms, before.runs);

@@ -1,5 +1,5 @@
 /** What the SQL stores share for finding what to erase. */
-import type { Kept, KeptIn } from '../retention-store.ts';
+import type { Kept, KeptIn, Look } from '../retention-store.ts';
 
 /** The bounds of one look, which deliveries may have to wait for. */
 export const lookBounds = { rows: 200, bytes: 4 * 1024 * 1024 };
@@ -12,6 +12,16 @@ export function lookUntil(where: KeptIn, first: number): number {
   return first - 1 + (where === 'events_without_call' ? 5_000 : lookBounds.rows);
 }
 
+/** The key after which a look begins, by what the previous look says. */
+export function keyAfter(after: string | undefined): number {
+  return Number(after ?? 0);
+}
+
+/** The result of a look. `reached`: the key after which the next look begins, if there is one. */
+export function lookOf(rows: readonly KeptContentRow[], reached: number | undefined): Look {
+  return { found: rows.map(keptOf), next: reached === undefined ? undefined : String(reached) };
+}
+
 export interface KeptContentRow {
   readonly key: number;
   readonly callId: string | null;
@@ -21,7 +31,7 @@ export interface KeptContentRow {
   readonly more: string | null;
 }
 
-export function keptOf({ key, callId, traceId, body, text, more }: KeptContentRow): Kept {
+function keptOf({ key, callId, traceId, body, text, more }: KeptContentRow): Kept {
   const texts = [text, more].filter((content) => content !== null);
   return {
     key,

@@ -136,8 +136,8 @@ export class SqliteStore implements Store {
     return this.#claimed.runsOf(event, handlers);
   }
 
-  mayPlace(run: ClaimedRun): boolean {
-    return this.#claimed.mayPlace(run);
+  mayRun(run: ClaimedRun): boolean {
+    return this.#claimed.mayRun(run);
   }
 
   requeue(run: ClaimedRun): Promise<Settled> {

@@ -37,7 +37,7 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
         handlerOf(),
         handlerOf('another', { order: 'strict' }),
       ]);
-      expect(runs.map((run) => [run.handler, store.mayPlace(run)])).toEqual([
+      expect(runs.map((run) => [run.handler, store.mayRun(run)])).toEqual([
         ['handler', false],
         ['another', true],
       ]);
@@ -47,7 +47,7 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
       const store = await opened();
       await storeUnbegun(store, { a: 0 });
       await claimDue(store);
-      expect(store.mayPlace(await claimedRun(store, ofCall('b')))).toBe(false);
+      expect(store.mayRun(await claimedRun(store, ofCall('b')))).toBe(false);
     });
 
     test('a run that goes back goes before events that were claimed before, while it is written and after', async () => {
@@ -70,8 +70,7 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
       );
       if (!earlier || !run || !ofAnother) throw new Error('nothing was claimed');
       const writing = store.requeue(runOf(store, run, strict));
-      for (const event of [earlier, ofAnother])
-        expect(store.mayPlace(runOf(store, event, strict))).toBe(true);
+      for (const event of [earlier, ofAnother]) expect(store.mayRun(runOf(store, event, strict))).toBe(true);
       await writing;
     });
 
@@ -95,9 +94,9 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
       const claiming = claimDue(store, handlerOf(), { limit: 1 });
       const writing = store.requeue(runOf(store, early));
       const meanwhile = only(await claiming);
-      expect(store.mayPlace(before)).toBe(false);
+      expect(store.mayRun(before)).toBe(false);
       // Where the claim came after the write, it took the run that goes back.
-      expect([...traceIdsOf([before, meanwhile]), store.mayPlace(meanwhile)]).toBeOneOf([
+      expect([...traceIdsOf([before, meanwhile]), store.mayRun(meanwhile)]).toBeOneOf([
         ['b', 'c', false],
         ['b', 'a', true],
       ]);
@@ -111,7 +110,7 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
       const writing = store.requeue(runOf(store, early));
       const runs = await claimDue(store);
       const [first, second] = traceIdsOf(runs);
-      const mayBeginLater = runs.map((run) => store.mayPlace(run)).at(-1);
+      const mayBeginLater = runs.map((run) => store.mayRun(run)).at(-1);
       // Either the run that goes back was claimed again, and before it, or it may not begin.
       expect([second ?? first, (first === 'a' && second === 'b') || mayBeginLater === false]).toEqual([
         'b',
@@ -129,7 +128,7 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
         const recording = when === 'before' ? record() : undefined;
         const writing = store.requeue(early);
         const claimed = await (recording ?? record());
-        expect(claimed !== undefined && store.mayPlace(runOf(store, claimed))).toBe(false);
+        expect(claimed !== undefined && store.mayRun(runOf(store, claimed))).toBe(false);
         await writing;
       },
     );
@@ -138,12 +137,12 @@ export function describeBeginning(name: string, opened: () => Promise<Store>): v
       const store = await opened();
       await store.requeue(await claimedRun(store, ofCall('a'), strict));
       await store.settle(only(await claimDue(store, strict)), endOf(done));
-      expect(store.mayPlace(await claimedRun(store, ofCall('b'), strict))).toBe(true);
+      expect(store.mayRun(await claimedRun(store, ofCall('b'), strict))).toBe(true);
     });
   });
 }
 
 /** Routes an event to a handler of each order: whether its run may begin. */
 function mayBegin(store: Store, event: ClaimedEvent): Readonly<Record<string, boolean>> {
-  return Object.fromEntries(store.runsOf(event, orders).map((run) => [run.handler, store.mayPlace(run)]));
+  return Object.fromEntries(store.runsOf(event, orders).map((run) => [run.handler, store.mayRun(run)]));
 }

@@ -45,7 +45,7 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       for (const id of ['trace-of-anna', 'Event.OfAnna']) expect(said).toContain(id);
     });
 
-    test('looks at events in order of their keys, at those after one, or at those without a call', async () => {
+    test('looks at events in order of their keys, or at those without a call', async () => {
       const store = await opened();
       const events = await claimedOf(
         store,
@@ -55,11 +55,9 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       );
       const keys = events.map(({ sequence }) => sequence);
       expect((await lookAt(store, 'events')).map(({ key }) => key)).toEqual(keys);
-      expect((await lookAt(store, 'events', keys[0])).map(({ key }) => key)).toEqual(keys.slice(1));
       expect(await lookAt(store, 'events_without_call')).toMatchObject([
         { key: keys[1], callId: undefined, traceId: 'b' },
       ]);
-      expect(await lookAt(store, 'events', keys[2])).toEqual([]);
     });
 
     test('looks from one to the next until it has seen everything', async () => {
@@ -269,8 +267,8 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
   });
 }
 
-/** Everything that is kept somewhere after a key. */
-async function lookAt(store: Store, where: KeptIn, after = 0): Promise<readonly Kept[]> {
+/** Everything that is kept somewhere. `after`: what the previous look says. */
+async function lookAt(store: Store, where: KeptIn, after?: string): Promise<readonly Kept[]> {
   const { found, next } = await store.retention.look(where, after);
   return next === undefined ? found : [...found, ...(await lookAt(store, where, next))];
 }

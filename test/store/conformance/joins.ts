@@ -76,9 +76,9 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
     test('its run begins only when it is stored', async () => {
       const store = await opened();
       const arriving = runOf(store, await claimed(store, 'Started'), join);
-      expect(store.mayPlace(arriving)).toBe(false);
+      expect(store.mayRun(arriving)).toBe(false);
       await store.requeue(arriving);
-      expect(store.mayPlace(only(await claimDue(store, join, { now: timeIsOver })))).toBe(true);
+      expect(store.mayRun(only(await claimDue(store, join, { now: timeIsOver })))).toBe(true);
     });
 
     test('its stored run that goes back before it has begun is no arrival, and is due again at once', async () => {

@@ -124,7 +124,7 @@ export function describeOrder(name: string, opened: () => Promise<Store>): void 
       await storeDue(store, { a: 300, b: 100 });
       const run = only(await claimDue(store, none, { now: 200 }));
       expect(run.traceId).toBe('b');
-      expect(store.mayPlace(run)).toBe(true);
+      expect(store.mayRun(run)).toBe(true);
     });
 
     test('claimed strictly, a run waits for the earlier ones of its handler and call, and for no others', async () => {

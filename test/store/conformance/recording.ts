@@ -19,7 +19,7 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
       const run = only(store.runsOf(claimed, [handlerOf()]));
       const nothingHasHappened = { crashCount: 0, readingCrashes: 0, attempts: 0, replay: undefined };
       expect(run).toMatchObject({ ...claimed, claim: run.claim, handler: 'handler', ...nothingHasHappened });
-      expect(store.mayPlace(run)).toBe(true);
+      expect(store.mayRun(run)).toBe(true);
     });
 
     test('says whether it can take a delivery, and leaves nothing of the question behind', async () => {

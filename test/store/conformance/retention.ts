@@ -79,7 +79,7 @@ export function describeRetention(name: string, opened: () => Promise<Store>): v
       const muted = async () => (await store.failures.named(['g'])).map(({ isMuted }) => isMuted);
       await store.settle(await claimedRun(store, eventOf('a')), endOf(dead, { failure, decidedAt: 4_000 }));
       await store.failures.mute('g', 5_000);
-      const messages = async () => (await store.retention.look('failure_groups', 0)).found;
+      const messages = async () => (await store.retention.look('failure_groups', undefined)).found;
       expect(await messages()).toMatchObject([{ contents: ['m'] }]);
       await clean(store, { deadBefore: 4_001 });
       expect(await messages()).toMatchObject([{ contents: [''] }]);

@@ -19,7 +19,7 @@ async function storeWith(...runs: readonly (readonly [handler: string, attempts:
 async function beginning(store: SqliteStore, names: readonly string[], order: Order): Promise<string[]> {
   const event = only(await claimedOf(store, ofCall(`next-${order}`)));
   const handlers = names.map((name) => handlerOf(name, { order }));
-  const runs = store.runsOf(event, handlers).filter((run) => store.mayPlace(run));
+  const runs = store.runsOf(event, handlers).filter((run) => store.mayRun(run));
   return runs.map(({ handler }) => handler);
 }
 

@@ -1,5 +1,5 @@
 import type { KeptIn, Look } from '../../retention-store.ts';
-import { type KeptContentRow, keptOf, lookBounds, lookUntil, looksIn } from '../../shared/looks.ts';
+import { type KeptContentRow, keyAfter, lookBounds, lookOf, lookUntil, looksIn } from '../../shared/looks.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
 
@@ -13,27 +13,25 @@ const looks = looksIn({
 });
 
 /** See `RetentionStore.look`. */
-export async function look(session: Session, where: KeptIn, after: number): Promise<Look> {
+export async function look(session: Session, where: KeptIn, after: string | undefined): Promise<Look> {
+  const from = keyAfter(after);
   const { first, last } = await oneRow<{ first: number | null; last: number | null }>(
     session,
     looks[where].range,
-    [after],
+    [from],
   );
-  if (first === null || last === null) return { found: [], next: undefined };
+  if (first === null || last === null) return lookOf([], undefined);
   const until = lookUntil(where, first);
   const rows = await session.query<KeptContentRow>(
     `select key, "callId", "traceId", body, text, more from (
        select *, sum(coalesce(octet_length(body), 0)) over (order by key) - coalesce(octet_length(body), 0) as before
        from (${looks[where].rows}) looked) sized
      where before < ${lookBounds.bytes} order by key limit ${lookBounds.rows}`,
-    [after, until],
+    [from, until],
   );
   const isFull = rows.length === lookBounds.rows || bytesOf(rows) >= lookBounds.bytes;
   const reached = isFull ? rows.at(-1)?.key : undefined;
-  return {
-    found: rows.map(keptOf),
-    next: reached ?? (until < last ? until : undefined),
-  };
+  return lookOf(rows, reached ?? (until < last ? until : undefined));
 }
 
 const bytesOf = (rows: readonly KeptContentRow[]): number =>

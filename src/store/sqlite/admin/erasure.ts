@@ -1,10 +1,10 @@
 import type Database from 'better-sqlite3';
-import type { ErasureStep, EventCount, Kept, KeptIn, Look } from '../../retention-store.ts';
+import type { ErasureStep, EventCount, KeptIn, Look } from '../../retention-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import { asInteger } from '../connection/parameters.ts';
 import { callKey, fromEventsOfCall } from '../work/call-index.ts';
 import { erasedIdentity, identityKey } from '../../identity.ts';
-import { type KeptContentRow, keptOf, lookBounds, lookUntil, looksIn } from '../../shared/looks.ts';
+import { type KeptContentRow, keyAfter, lookBounds, lookOf, lookUntil, looksIn } from '../../shared/looks.ts';
 import type { ForgetCall, Removable, Remove } from './removal.ts';
 
 /** How many events one step removes at most: deliveries wait for it. */
@@ -74,21 +74,22 @@ export function prepareErasure(
   );
 
   return {
-    look(where: KeptIn, after: number): Look {
-      const { first, last } = looks[where].range.get({ after }) as {
+    look(where: KeptIn, after: string | undefined): Look {
+      const from = keyAfter(after);
+      const { first, last } = looks[where].range.get({ after: from }) as {
         first: number | null;
         last: number | null;
       };
-      if (first === null || last === null) return { found: [], next: undefined };
+      if (first === null || last === null) return lookOf([], undefined);
       const until = lookUntil(where, first);
-      const found: Kept[] = [];
+      const rows: KeptContentRow[] = [];
       let bytes = 0;
-      for (const row of looks[where].rows.iterate({ after, until }) as Iterable<KeptContentRow>) {
-        found.push(keptOf(row));
+      for (const row of looks[where].rows.iterate({ after: from, until }) as Iterable<KeptContentRow>) {
+        rows.push(row);
         bytes += row.body?.length ?? 0;
-        if (found.length === lookBounds.rows || bytes >= lookBounds.bytes) return { found, next: row.key };
+        if (rows.length === lookBounds.rows || bytes >= lookBounds.bytes) return lookOf(rows, row.key);
       }
-      return { found, next: until < last ? until : undefined };
+      return lookOf(rows, until < last ? until : undefined);
     },
 
     countCall: (callId: string): EventCount =>

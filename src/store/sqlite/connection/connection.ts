@@ -15,7 +15,7 @@ export const openTimeout = 5_000;
 const pagesBeforeMain = 48_000;
 /** The room with which SQLite can certainly make the index of the WAL, in bytes. */
 const roomForIndex = 65_536;
-/** How long to wait while another process turns the file to WAL before trying again, in milliseconds. */
+/** How long to wait while another process changes the file to WAL mode before trying again, in milliseconds. */
 const walPause = 20;
 
 /** Opens the file, or throws an error that says why it can't be opened. */
@@ -113,7 +113,7 @@ export function connect(
   const database = new Database(file, { timeout: openTimeout, fileMustExist: isThere });
   try {
     inspect(database);
-    turnToWal(database);
+    setWalMode(database);
     // FULL: a commit is on disk, safe from a power cut, before it is acknowledged.
     database.pragma('synchronous = FULL');
     database.pragma('foreign_keys = ON');
@@ -179,18 +179,18 @@ function isOfKind(error: unknown, kind: string): boolean {
 }
 
 /**
- * SQLite's busy timeout doesn't cover the lock that turns a new file to WAL: of several processes that start on one
+ * SQLite's busy timeout doesn't cover the lock that changes a new file to WAL mode: of several processes that start on one
  * file at the same time, some would be refused. So this waits itself. The busy timeout is off meanwhile, because it
  * does apply if a process has locked the whole file, and the two waits would multiply.
  */
-function turnToWal(database: Database.Database): void {
+function setWalMode(database: Database.Database): void {
   database.pragma('busy_timeout = 0');
-  for (let waited = 0; !tryToTurn(database, waited); waited += walPause) block(walPause);
+  for (let waited = 0; !trySetWalMode(database, waited); waited += walPause) block(walPause);
   database.pragma(`busy_timeout = ${openTimeout}`);
 }
 
 /** Tries once. Returns false if the file is locked and time is left. */
-function tryToTurn(database: Database.Database, waited: number): boolean {
+function trySetWalMode(database: Database.Database, waited: number): boolean {
   try {
     database.pragma('journal_mode = WAL');
     return true;

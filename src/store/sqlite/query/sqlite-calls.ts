@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { type ListedCall, callPageOf, namesAmong } from '../../shared/call-rows.ts';
 import { claimerOf } from '../../shared/claimed-work.ts';
 import type { CallStore } from '../../call-store.ts';
@@ -22,7 +22,7 @@ export const callsOn = (session: Session): CallStore => ({
       const look = await session.read(({ listCalls }) => listCalls(filter, from, wanted - found.length));
       found.push(...look.calls);
       position = look.next;
-      await turn();
+      await setImmediate();
     }
     return callPageOf(found, filter.limit);
   },

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { EventStore } from '../../event-store.ts';
 import { findPage } from '../../shared/event-rows.ts';
 import type { Session } from '../connection/session.ts';
@@ -19,7 +19,7 @@ export function eventsOn(session: Session): EventStore {
     async list(filter, page) {
       const { sequences, cursor } = await findPage(page, lastSequence, async (range) => {
         const found = await session.read(({ findEvents }) => findEvents(filter, range));
-        await turn();
+        await setImmediate();
         return found;
       });
       return { events: await session.read(({ events }) => events.summaries(sequences)), cursor };
@@ -29,7 +29,7 @@ export function eventsOn(session: Session): EventStore {
     lastSequence,
 
     async stretch(filter, after, upTo) {
-      await turn();
+      await setImmediate();
       return session.read(({ events, findEvents }) => {
         const range = { from: after + 1, to: upTo, limit: stretchEvents, latestFirst: false };
         const { sequences, reached } = findEvents(filter, range);
@@ -55,7 +55,7 @@ export function eventsOn(session: Session): EventStore {
         sum.done += found.done;
         sum.dead += found.dead;
         sum.open += found.open;
-        await turn();
+        await setImmediate();
       }
       return sum;
     },
