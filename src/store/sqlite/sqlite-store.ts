@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { InboxDatabase, JoinTerms, UserDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
 import {
@@ -13,11 +12,9 @@ import { runEndRow, runToWrite } from '../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Recording, RunEnd, Store, StoreCounts, StoreNotice } from '../store.ts';
-import { retentionOn } from './admin/sqlite-retention.ts';
+import { absoluteFile } from './connection/database-files.ts';
 import { Session } from './connection/session.ts';
-import { alertsOn, auditOn, driftOn, failuresOn, handlersOn, historyOn, quarantineOn } from './operating.ts';
-import { callsOn } from './query/sqlite-calls.ts';
-import { eventsOn } from './query/sqlite-events.ts';
+import * as parts from './store-parts.ts';
 import type { WrittenRows } from './connection/written-rows.ts';
 import { rehearse, settleWith } from './settle-with.ts';
 import { Liveness } from './work/liveness.ts';
@@ -48,16 +45,16 @@ export class SqliteStore implements Store {
     this.#session = new Session(absoluteFile(file), clock, mayBePart);
     this.#liveness = new Liveness(this.#session);
     this.database = this.#session.usersDatabase;
-    this.calls = callsOn(this.#session);
-    this.events = eventsOn(this.#session);
-    this.quarantine = quarantineOn(this.#session);
-    this.drift = driftOn(this.#session);
-    this.handlers = handlersOn(this.#session);
-    this.audit = auditOn(this.#session);
-    this.history = historyOn(this.#session);
-    this.alerts = alertsOn(this.#session);
-    this.failures = failuresOn(this.#session);
-    this.retention = retentionOn(this.#session);
+    this.calls = parts.callsOn(this.#session);
+    this.events = parts.eventsOn(this.#session);
+    this.quarantine = parts.quarantineOn(this.#session);
+    this.drift = parts.driftOn(this.#session);
+    this.handlers = parts.handlersOn(this.#session);
+    this.audit = parts.auditOn(this.#session);
+    this.history = parts.historyOn(this.#session);
+    this.alerts = parts.alertsOn(this.#session);
+    this.failures = parts.failuresOn(this.#session);
+    this.retention = parts.retentionOn(this.#session);
   }
 
   reportTo(report: (notice: StoreNotice) => void): void {
@@ -247,13 +244,4 @@ export class SqliteStore implements Store {
       this.#session.write('claims', method, args, {}, (result) => onDone(valueOf(result))).catch(onFailed);
     });
   }
-}
-
-/**
- * The absolute path of the file. Threads open it too, some much later: if the app has changed its working directory by
- * then, it must not get a second, empty inbox there.
- */
-function absoluteFile(file: string): string {
-  const name = file.trim();
-  return name === ':memory:' ? name : resolve(name);
 }

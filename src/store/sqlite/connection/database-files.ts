@@ -1,4 +1,5 @@
 import { type Stats, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type Database from 'better-sqlite3';
 import { ringbackError, type RingbackError } from '../../../errors/errors.ts';
 import { codeOf } from '../../../kit/error-text.ts';
@@ -57,6 +58,15 @@ export class DatabaseFiles {
     const [database, wal] = this.#paths.map((path) => markOf(at(path)));
     return { database: database ?? '', wal: wal ?? '' };
   }
+}
+
+/**
+ * The absolute path of the file. Threads open it too, some much later: if the app has changed its working directory by
+ * then, it must not get a second, empty inbox there.
+ */
+export function absoluteFile(file: string): string {
+  const name = file.trim();
+  return name === ':memory:' ? name : resolve(name);
 }
 
 /**

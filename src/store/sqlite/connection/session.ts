@@ -9,17 +9,16 @@ import { MemoryWriter } from '../writer/memory-writer.ts';
 import type { PendingOperation, Writer } from '../writer/writer.ts';
 import { ClockJumps } from '../work/clock-jumps.ts';
 import { beforeExit } from '../../../kit/before-exit.ts';
-import { problemOf, toProblem, setPragma } from './connection.ts';
+import { isLocked, problemOf, toProblem } from './connection.ts';
 import { FileGuard } from './database-files.ts';
 import { type OpenInbox, openInbox } from './open-inbox.ts';
 import { progressOf } from '../admin/move-target.ts';
 import { requireWhole } from '../../shared/move.ts';
 import type { ArgsOf, MethodOf, Part, ResultOf } from './statements.ts';
 import { inboxDatabase } from './user-database.ts';
-import { whileLocked } from './while-locked.ts';
 
-/** How long users' own writes wait for a locked database, in milliseconds. */
-const usersTimeout = 1_000;
+/** For how long a write is repeated, in milliseconds. */
+const lockTimeout = 5_000;
 
 type WriteOptions = Pick<PendingOperation, 'isAwaited' | 'bytes' | 'transfer' | 'isAlone'>;
 
@@ -27,7 +26,9 @@ type WriteOptions = Pick<PendingOperation, 'isAwaited' | 'bytes' | 'transfer' | 
 export class Session {
   readonly usersDatabase: InboxDatabase = inboxDatabase({
     opened: () => this.#connected(),
-    locked: (work) => this.locked(() => this.#withBusyTimeout(() => this.#inPlace(work))),
+    locked: (work) => this.locked(work),
+    requireFiles: () => this.files.check(),
+    isStarted: () => this.#writer !== undefined,
   });
   readonly clock: Clock;
   readonly clockJumps: ClockJumps;
@@ -207,29 +208,6 @@ export class Session {
   }
 
   /**
-   * Runs a user's write outside of `ctx.commit`. It is synchronous, so it blocks the event loop while it waits for
-   * another process or receiver that has locked the database.
-   */
-  #withBusyTimeout<T>(work: () => T): T {
-    // Before `open`, the connection still has the busy timeout of its opening.
-    const database = this.#writer ? this.#inbox?.database : undefined;
-    if (database) setPragma(database, `busy_timeout = ${usersTimeout}`);
-    try {
-      return work();
-    } finally {
-      if (database?.open) setPragma(database, 'busy_timeout = 0');
-    }
-  }
-
-  /** Runs a user's write, and throws if the files are not in place: it must not be taken for done. */
-  #inPlace<T>(work: () => T): T {
-    this.files.check();
-    const result = work();
-    this.files.check();
-    return result;
-  }
-
-  /**
    * Call when the process ends without a stop: the driver closes the database and removes the WAL, which isn't a loss.
    */
   #endUnclosed(): void {
@@ -238,5 +216,28 @@ export class Session {
     } catch {
       // The database is locked, so the driver can't remove the WAL either.
     }
+  }
+}
+
+/**
+ * Repeats a write while another process has locked the database, but not for ever. Each try lasts as long as the writer
+ * waits for the lock.
+ */
+async function whileLocked<T>(clock: Clock, write: () => Promise<T>, mayRepeat: () => boolean): Promise<T> {
+  let isOver = false;
+  let cancel: (() => void) | undefined;
+  try {
+    for (;;) {
+      try {
+        return await write();
+      } catch (error) {
+        if (isOver || !isLocked(error) || !mayRepeat()) throw error;
+      }
+      cancel ??= clock.after(lockTimeout, () => {
+        isOver = true;
+      });
+    }
+  } finally {
+    cancel?.();
   }
 }

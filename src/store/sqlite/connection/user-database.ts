@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../../errors/errors.ts';
 import type { InboxDatabase, UserDatabase, UserStatement } from '../../../dispatch/handler.ts';
+import { setPragma } from './connection.ts';
 import type { TransactionWatch } from './transaction-watch.ts';
 
 /**
@@ -30,25 +31,50 @@ export interface UserConnection {
   readonly transactionWatch: TransactionWatch;
 }
 
+/** How long users' own writes wait for a locked database, in milliseconds. */
+const usersTimeout = 1_000;
+
 /** Access to users' own tables outside of `ctx.commit`. */
 export interface UserAccess {
   /** Returns the connection, or throws if it may not be used. */
   readonly opened: () => UserConnection;
   /** Runs work that may write, with the write lock. */
-  readonly locked: <T>(work: () => T) => T;
+  readonly locked: Locked;
+  /** Throws unless the database's files are in place. */
+  readonly requireFiles: () => void;
+  /** Whether the writer has been started: before that, the connection has the busy timeout of its opening. */
+  readonly isStarted: () => boolean;
 }
 
 /** The connection for users' own tables. */
-export function inboxDatabase({ opened, locked }: UserAccess): InboxDatabase {
+export function inboxDatabase({ opened, locked, requireFiles, isStarted }: UserAccess): InboxDatabase {
   const guard = () => void opened();
+  /**
+   * Runs a write. It is synchronous, so it blocks the event loop while it waits for another process or receiver that has
+   * locked the database. It throws if the files are not in place: it must not be taken for done.
+   */
+  const write: Locked = (work) =>
+    locked(() => {
+      const { database } = opened();
+      const isShort = isStarted();
+      if (isShort) setPragma(database, `busy_timeout = ${usersTimeout}`);
+      try {
+        requireFiles();
+        const result = work();
+        requireFiles();
+        return result;
+      } finally {
+        if (isShort && database.open) setPragma(database, 'busy_timeout = 0');
+      }
+    });
   return {
-    prepare: (sql) => userDatabase(opened(), guard, locked).prepare(sql),
-    exec: (sql) => userDatabase(opened(), guard, locked).exec(sql),
-    transaction: (work) => locked(() => opened().database.transaction(work).immediate()),
+    prepare: (sql) => userDatabase(opened(), guard, write).prepare(sql),
+    exec: (sql) => userDatabase(opened(), guard, write).exec(sql),
+    transaction: (work) => write(() => opened().database.transaction(work).immediate()),
   };
 }
 
-type Locked = UserAccess['locked'];
+type Locked = <T>(work: () => T) => T;
 const atOnce: Locked = (work) => work();
 
 function userDatabase(

@@ -1,0 +1,254 @@
+/** The parts of the store, in SQLite: the writer writes, and the app's own connection reads. */
+import { setImmediate } from 'node:timers/promises';
+import { pause, refProcess } from '../../kit/clock.ts';
+import type { AlertStore } from '../alert-store.ts';
+import type { AuditStore } from '../audit-store.ts';
+import type { CallStore } from '../call-store.ts';
+import type { DriftStore } from '../drift-store.ts';
+import type { EventStore } from '../event-store.ts';
+import type { FailureStore } from '../failure-store.ts';
+import type { HandlerStore } from '../handler-store.ts';
+import type { HistoryRow, HistoryStore } from '../history-store.ts';
+import type { QuarantineEntry, QuarantineStore } from '../quarantine-store.ts';
+import type { RetentionStore, Scrubbed } from '../retention-store.ts';
+import { type ListedCall, callPageOf, namesAmong } from '../shared/call-rows.ts';
+import { claimerOf } from '../shared/claimed-work.ts';
+import { cursorAfter, numberIn } from '../shared/cursor.ts';
+import { findPage } from '../shared/event-rows.ts';
+import { quarantineRow } from './admin/keep-delivery.ts';
+import type { Session } from './connection/session.ts';
+import { type ListPosition, listPositionOf } from './query/call-list.ts';
+
+/** How many events a replay requeues in one transaction at most. */
+const stretchEvents = 100;
+/** How many sequences are gone through at once to count a replay's runs. */
+const countedAtOnce = 20_000;
+/** The largest database that is rewritten by default, in bytes. Deliveries wait about half a second for that. */
+const maxToRewrite = 128 * 1024 * 1024;
+/** How long scrubbing waits for readers in other processes, and the pause between two tries, in milliseconds. */
+const scrubTimeout = 5_000;
+const scrubPause = 50;
+/** Each step has a transaction of its own, so that no delivery shares it and the time that it takes. */
+const alone = { isAlone: true };
+
+export const alertsOn = (session: Session): AlertStore => ({
+  raise: (alert) => session.write('alerts', 'raise', [alert]),
+  markUnsent: (name, subject) => session.write('alerts', 'markUnsent', [name, subject]),
+  end: (name, subject) => session.write('alerts', 'end', [name, subject]),
+  list: () => session.read(({ alerts }) => alerts.list()),
+  deadRuns: (limit) => session.read(({ alerts }) => alerts.deadRuns(limit)),
+});
+
+export const auditOn = (session: Session): AuditStore => ({
+  begin: (request) => session.write('audit', 'begin', [request]),
+  end: (id, now, counts) => session.write('audit', 'end', [id, now, counts]),
+  get: (id) => session.read(({ audit }) => audit.get(id)),
+  running: () => session.read(({ audit }) => audit.running()),
+  advance: (step) => session.write('audit', 'advance', [step]),
+  stop: (id, now) => session.write('audit', 'stop', [id, now]),
+  list: (page) => session.read(({ audit }) => audit.list(page)),
+});
+
+export const driftOn = (session: Session): DriftStore => ({
+  add: (rows) => session.write('drift', 'add', [rows]),
+  list: () => session.read(({ drift }) => drift.list()),
+});
+
+export const failuresOn = (session: Session): FailureStore => ({
+  groups: (query) => session.read(({ failures }) => failures.groups(query)),
+  named: (ids) => session.read(({ failures }) => failures.named(ids)),
+  mute: (id, now) => session.write('failures', 'mute', [id, now]),
+  unmute: (id) => session.write('failures', 'unmute', [id]),
+});
+
+export const handlersOn = (session: Session): HandlerStore => ({
+  pause: (request) => session.write('handlers', 'pause', [request]),
+  resume: (handler) => session.write('handlers', 'resume', [handler]),
+  erasePause: (handler) => session.write('erasure', 'erasePause', [handler]),
+  paused: () => session.read(({ handlers }) => handlers.paused()),
+  reserveStarts: (slots) => session.write('handlers', 'reserveStarts', [slots, session.clock.now()]),
+  runs: () => session.read(({ handlers }) => handlers.runs()),
+  processes: () => session.read(({ processes }) => processes.living()),
+});
+
+export const historyOn = (session: Session): HistoryStore => ({
+  add: (...counted) => session.write('history', 'add', counted),
+  /** In several steps: a day has many counts. */
+  async list(resolution, since, until, ...which) {
+    const rows: HistoryRow[] = [];
+    for (let from: number | undefined = since; from !== undefined;) {
+      const first: number = from;
+      const found = await session.read(({ history }) => history.stretch(resolution, first, until, ...which));
+      rows.push(...found.rows);
+      from = found.next;
+      await setImmediate();
+    }
+    return rows;
+  },
+  backlog: (now) => session.read(({ history }) => history.backlog(now)),
+});
+
+export const quarantineOn = (session: Session): QuarantineStore => ({
+  keep: (record) => {
+    // Copied to a buffer of its own, which can be transferred: the body may be a part of a larger one.
+    const body = Uint8Array.from(record.body);
+    const options = { isAwaited: true, bytes: body.byteLength, transfer: [body.buffer] };
+    return session.write('quarantine', 'keep', [quarantineRow({ ...record, body })], options);
+  },
+  /** In several steps: authentic deliveries that can't be read are not bounded. */
+  async list(filter) {
+    const { limit, cursor } = filter;
+    const deliveries: QuarantineEntry[] = [];
+    let before: number | undefined = numberIn('quarantine', cursor) ?? Number.MAX_SAFE_INTEGER;
+    while (before !== undefined && deliveries.length < limit) {
+      const from: number = before;
+      const left = limit - deliveries.length;
+      const found = await session.read(({ quarantine }) => quarantine.search(filter, from, left));
+      deliveries.push(...found.deliveries);
+      before = found.next;
+      await setImmediate();
+    }
+    const last = deliveries.length === limit ? deliveries.at(-1) : undefined;
+    return { deliveries, cursor: last && cursorAfter('quarantine', last.id) };
+  },
+  get: (id) => session.read(({ quarantine }) => quarantine.get(id)),
+  unauthenticated: () => session.read(({ quarantine }) => quarantine.unauthenticated()),
+  release: (id, record) =>
+    session.write('quarantine', 'release', [id, record], { bytes: record.body.byteLength }),
+  markUnreadable: (id, reason) => session.write('quarantine', 'markUnreadable', [id, reason]),
+  discard: (id) => session.write('quarantine', 'discard', [id]),
+});
+
+export const callsOn = (session: Session): CallStore => ({
+  eventsOf: (callId) => session.read(({ callEvents }) => callEvents.eventsOf(callId)),
+  joinsOf: (callId) => session.read(({ callEvents }) => callEvents.joinsOf(callId)),
+
+  /** In several steps, between which other work can run: a filter with few matches has to go through many events. */
+  async list(filter) {
+    // One more than asked for shows whether there is another page.
+    const wanted = filter.limit + 1;
+    const found: ListedCall[] = [];
+    let position: ListPosition | undefined = listPositionOf(filter);
+    while (position && found.length < wanted) {
+      filter.signal?.throwIfAborted();
+      const from: ListPosition = position;
+      const look = await session.read(({ listCalls }) => listCalls(filter, from, wanted - found.length));
+      found.push(...look.calls);
+      position = look.next;
+      await setImmediate();
+    }
+    return callPageOf(found, filter.limit);
+  },
+
+  async noteSeen(run, events) {
+    const { sequence, handler, callId = '' } = run;
+    const rows = await session.read(({ callEvents }) => callEvents.eventsOf(callId));
+    const join = { process: claimerOf(run), sequence, handler, callId };
+    const hasSeenAll = await session.write('joins', 'noteSeen', [join, namesAmong(rows, events)]);
+    if (hasSeenAll === undefined) return undefined;
+    // If the events have been erased meanwhile, there is nothing left to see.
+    return { events: rows, isSettled: hasSeenAll || rows.length === 0 };
+  },
+
+  lookBack(join) {
+    session.clockJumps.requestCorrection();
+    return session.write('joins', 'lookBack', [join, session.clock.now()]);
+  },
+});
+
+export function eventsOn(session: Session): EventStore {
+  const lastSequence = () => session.read(({ events }) => events.lastSequence());
+
+  return {
+    get: (traceId) => session.read(({ events }) => events.get(traceId)),
+
+    /** In several steps, between which other work can run: a filter with few matches has to go through many events. */
+    async list(filter, page) {
+      const { sequences, cursor } = await findPage(page, lastSequence, async (range) => {
+        const found = await session.read(({ findEvents }) => findEvents(filter, range));
+        await setImmediate();
+        return found;
+      });
+      return { events: await session.read(({ events }) => events.summaries(sequences)), cursor };
+    },
+
+    addDuplicates: (seen) => session.write('duplicates', 'add', [seen]),
+    lastSequence,
+
+    async stretch(filter, after, upTo) {
+      await setImmediate();
+      return session.read(({ events, findEvents }) => {
+        const range = { from: after + 1, to: upTo, limit: stretchEvents, latestFirst: false };
+        const { sequences, reached } = findEvents(filter, range);
+        return events.stretch(sequences, reached);
+      });
+    },
+
+    wouldRequeue: (step) => session.read(({ replays }) => replays.wouldRequeue(step)),
+    requeue(step) {
+      session.clockJumps.requestCorrection();
+      return session.write('replays', 'requeue', [step]);
+    },
+    wouldDismiss: (step) => session.read(({ dismissals }) => dismissals.wouldDismiss(step)),
+    dismiss: (step) => session.write('dismissals', 'dismiss', [step]),
+
+    /** In several steps: no index leads to the runs of a replay, so this goes through all stored runs. */
+    async replayed(replay) {
+      const last = await lastSequence();
+      const sum = { done: 0, dead: 0, open: 0 };
+      for (let from = 1; from <= last; from += countedAtOnce) {
+        const range = { from, to: from + countedAtOnce - 1 };
+        const found = await session.read(({ replays }) => replays.countIn(replay, range));
+        sum.done += found.done;
+        sum.dead += found.dead;
+        sum.open += found.open;
+        await setImmediate();
+      }
+      return sum;
+    },
+  };
+}
+
+export const retentionOn = (session: Session): RetentionStore => ({
+  async clean(limits, after) {
+    const { hasWork, next } = await session.read(({ cleaning }) => cleaning.hasWork(limits, after));
+    if (!hasWork) return { events: 0, runs: 0, quarantined: 0, traceIds: 0, next };
+    return session.write('cleaning', 'step', [limits, after], alone);
+  },
+
+  look: (where, after) => session.read(({ erasure }) => erasure.look(where, after)),
+  countCall: (callId) => session.read(({ erasure }) => erasure.countCall(callId)),
+  countEvents: (sequences) => session.read(({ erasure }) => erasure.countEvents(sequences)),
+  eraseCall: (callId, traceIdsUntil, last) =>
+    session.write('erasure', 'eraseCall', [callId, traceIdsUntil, last], alone),
+  eraseEvents: (sequences, traceIdsUntil) =>
+    session.write('erasure', 'eraseEvents', [sequences, traceIdsUntil], alone),
+  eraseQuarantined: (ids) => session.write('erasure', 'eraseQuarantined', [ids], alone),
+  async clearUnusedGroups() {
+    const hasAny = await session.read(({ erasure }) => erasure.hasUnusedGroups());
+    if (hasAny) await session.write('erasure', 'clearUnusedGroups', [], alone);
+  },
+  eraseFailureGroups: (ids) => session.write('erasure', 'eraseFailureGroups', [ids], alone),
+  eraseAudit: (ids) => session.write('erasure', 'eraseAudit', [ids], alone),
+
+  /** Tries until no erased data is left in the files, or the time is over. */
+  async compact({ rewrite, onlyIfNeeded = false }) {
+    const { clock } = session;
+    const { isWanted, size } = await session.read(({ scrubbing }) => scrubbing.state());
+    if (onlyIfNeeded && !isWanted) return { checkpointed: true, compacted: true };
+    const compact = rewrite ?? size <= maxToRewrite;
+    const deadline = onlyIfNeeded ? -Infinity : clock.elapsed() + scrubTimeout;
+    let compacted = false;
+    for (;;) {
+      const options = { compact: compact && !compacted };
+      const scrubbed: Scrubbed = await session.write('scrubbing', 'scrub', [options], alone);
+      compacted ||= scrubbed.compacted;
+      const isDone = scrubbed.checkpointed && compacted === compact;
+      if (isDone || clock.elapsed() >= deadline) return { checkpointed: scrubbed.checkpointed, compacted };
+      // Keeps a script alive that waits for nothing else.
+      const unref = refProcess();
+      await pause(clock, scrubPause);
+      unref();
+    }
+  },
+});
