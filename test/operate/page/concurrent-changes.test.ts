@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';
 import { bodyOf, deliver } from '../../support/deliveries.ts';
+import { freePort } from '../../support/free-port.ts';
 import { Gate } from '../../support/gate.ts';
 import { operated } from '../../support/operated.ts';
 import { started } from '../../support/receiver.ts';
@@ -26,7 +27,8 @@ async function serverOf(listener: RequestListener) {
     server.closeAllConnections();
     await closed;
   };
-  const port = await listen(0);
+  // Not one of the system's choosing, which it could give to another process meanwhile.
+  const port = await listen(await freePort());
   onTestFinished(leave);
   return { base: `http://127.0.0.1:${port}`, leave, comeBack: () => listen(port) };
 }
