@@ -102,7 +102,7 @@ export class SqliteStore implements Store {
   }
 
   isOverloaded(): boolean {
-    return this.#session.isOverloaded;
+    return this.#session.writer?.isOverloaded ?? false;
   }
 
   pinnedScheme(): Promise<string | undefined> {

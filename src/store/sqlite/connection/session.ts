@@ -28,7 +28,7 @@ export class Session {
     opened: () => this.#connected(),
     locked: (work) => this.locked(work),
     requireFiles: () => this.files.check(),
-    isStarted: () => this.#writer !== undefined,
+    isStarted: () => this.writer !== undefined,
   });
   readonly clock: Clock;
   readonly clockJumps: ClockJumps;
@@ -38,8 +38,9 @@ export class Session {
   #report: (notice: StoreNotice) => void = () => {};
   #stayAtExit = () => {};
   #inbox: OpenInbox | undefined;
-  #writer: Writer | undefined;
   #isClosed = false;
+  /** Undefined before the start and after the end, and while its thread has ended unexpectedly. */
+  writer: Writer | undefined;
   /** Whether nothing is repeated any more because another process has locked the database. */
   isAbandoned = false;
 
@@ -79,19 +80,14 @@ export class Session {
   async close(): Promise<void> {
     this.#isClosed = true;
     const inbox = this.#inbox;
-    const writer = this.#writer;
+    const writer = this.writer;
     if (!inbox) return;
     if (writer) await this.#leave();
     this.#stayAtExit();
     await writer?.close();
     this.#inbox = undefined;
-    this.#writer = undefined;
+    this.writer = undefined;
     inbox.database.close();
-  }
-
-  /** Whether an event that came now would wait longer than its sender does. */
-  get isOverloaded(): boolean {
-    return this.#writer?.isOverloaded ?? false;
   }
 
   /** @throws RingbackError `database_closed` unless the database is open */
@@ -115,7 +111,7 @@ export class Session {
    * @throws RingbackError `database_closed`, `database_replaced`
    */
   requireWriter(): Writer {
-    if (this.#writer && !this.files.problem) return this.#writer;
+    if (this.writer && !this.files.problem) return this.writer;
     const inbox = this.opened();
     if (this.files.problem) throw this.files.problem;
     if (this.#isClosed) throw ringbackError('database_closed', { database: this.#file });
@@ -178,13 +174,13 @@ export class Session {
   }
 
   #startWriter({ database, statements, files }: OpenInbox): Writer {
-    if (!files) return (this.#writer = new MemoryWriter(database, statements));
+    if (!files) return (this.writer = new MemoryWriter(database, statements));
     this.files.check();
     const data = { file: this.#file, files: files.ids, id: statements.processes.id };
-    return (this.#writer = new FileWriter(data, this.clock, {
+    return (this.writer = new FileWriter(data, this.clock, {
       onReplaced: (found) => this.files.lose(found),
       onGone: () => {
-        this.#writer = undefined;
+        this.writer = undefined;
       },
     }));
   }
@@ -204,7 +200,7 @@ export class Session {
 
   /** Runs a user's write, with the writer's lock. */
   locked<T>(work: () => T): T {
-    return this.#writer ? this.#writer.borrowLockNow(work) : work();
+    return this.writer ? this.writer.borrowLockNow(work) : work();
   }
 
   /**

@@ -55,7 +55,7 @@ export class FilteredIdentities implements EarlierIdentities {
 
   /** Loads a stored filter into memory, which takes some milliseconds. Returns whether more are left. */
   loadOne(): boolean {
-    this.#learn();
+    if (this.#known === undefined) this.#learn();
     const era = this.#unloaded.pop();
     if (era !== undefined && this.#unfiltered.includes(era)) this.#takeStored(era);
     return this.#unloaded.length > 0;
@@ -73,7 +73,7 @@ export class FilteredIdentities implements EarlierIdentities {
   keepUp(lastCommitted: Sequence): void {
     // Only committed sequences count: others may be rolled back and given again.
     const latest = eraOf(lastCommitted);
-    this.#learn();
+    if (this.#known === undefined) this.#learn();
     if (this.#tidied < latest) this.#tidy(latest);
     // Tombstones that a move has brought are all in an era before these, which may be of any size.
     const era = this.#unfiltered.find((each) => each >= 0 && each < latest);
@@ -109,7 +109,6 @@ export class FilteredIdentities implements EarlierIdentities {
   }
 
   #learn(): number {
-    if (this.#known !== undefined) return this.#known;
     this.#unfiltered = this.#storedEras.all() as number[];
     this.#unloaded = this.#storedFilters.all() as number[];
     this.#known = 1 + Math.max(-1, ...this.#unfiltered);

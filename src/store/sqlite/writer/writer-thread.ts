@@ -136,26 +136,15 @@ export class WriterThread {
       block(lockedPause);
       done = this.#tryToWrite(writes);
     }
-    if (!done) {
-      const all = [...group, ...this.#waiting.splice(0)];
-      const failed = unpacked(all);
-      return this.#answer(all, failed, failedGroup(failed, locked));
-    }
-    this.#answer(group, writes, done, systemClock.elapsed() - begunAt);
-    if (done.isChanged) this.#connection.checkpoints.committed(group);
-  }
-
-  #answer(
-    messages: readonly WriteMessage[],
-    { events, ends, operations }: Writes,
-    { results, failures, isChanged }: GroupWritten,
-    took?: number,
-  ): void {
+    const answered = done ? group : [...group, ...this.#waiting.splice(0)];
+    const { events, ends, operations } = done ? writes : unpacked(answered);
+    const { results, failures, isChanged } = done ?? failedGroup({ events, ends, operations }, locked);
     const made = { events: events.length, ends: ends.length, operations: operations.length };
-    this.#send({ made, results, failures, took: isChanged ? took : undefined });
+    this.#send({ made, results, failures, took: isChanged ? systemClock.elapsed() - begunAt : undefined });
     // Bodies that survive a minor garbage collection would stay until a full one, which this thread, making few
     // objects, hardly ever has.
-    for (const { bodies } of messages) bodies.transfer(0);
+    for (const { bodies } of answered) bodies.transfer(0);
+    if (isChanged) this.#connection.checkpoints.committed(group);
   }
 
   /** Returns undefined if another process has the lock. */
