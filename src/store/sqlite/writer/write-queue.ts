@@ -154,8 +154,8 @@ export abstract class WriteQueue {
     this.#cancelEnds?.();
     this.#cancelEnds = undefined;
     const batch = this.#unsent;
-    if (batch.count === 0) return;
     this.#unsent = newBatch();
+    if (batch.count === 0) return;
     this.#sent.events.push(...batch.events);
     this.#sent.ends.push(...batch.ends);
     this.#sent.operations.push(...batch.operations);
