@@ -1,7 +1,7 @@
 // @module-tag long
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/kit/clock.ts';
+import { type Clock, systemClock } from '../../src/kit/clock.ts';
 import type { PlayedCall } from '../../src/sandbox/index.ts';
 import { type Receiver, eventNames } from '../support/public.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -38,6 +38,15 @@ const outages = [
 /** In milliseconds. The test takes five seconds on two idle cores, and far longer on a busy machine. */
 const timeout = 3_600_000;
 
+/**
+ * Attempts time out, as in production, but later: of those that a busy machine lets time out, nobody could say whether a
+ * receiver was met.
+ */
+const clock: Clock = {
+  ...systemClock,
+  after: (ms, action) => systemClock.after(ms === 1_000 ? 20_000 : ms, action),
+};
+
 const none = { tooMany: [], tooFew: [] };
 
 test(
@@ -50,8 +59,7 @@ test(
       speed,
       callSeed: 1,
       adversary: { seed: 1, ...rates },
-      // Attempts time out as in production.
-      clock: systemClock,
+      clock,
     });
     const { secret } = await subscribed(sandbox, url);
     const database = temporaryDatabase();
