@@ -13,7 +13,8 @@ import {
   record,
   runOf,
 } from '../parts.ts';
-import { sharedInbox } from './shared-inbox.ts';
+import { ownPostgres, withClient } from '../../support/postgres.ts';
+import { openedAt, sharedInbox } from './shared-inbox.ts';
 
 describe('several processes on one Postgres', () => {
   test('one that missed its heartbeats can neither settle nor commit what another has taken over', async () => {
@@ -116,21 +117,30 @@ describe('several processes on one Postgres', () => {
     const inbox = await sharedInbox(2);
     const [suspended, other] = inbox.stores;
     if (!suspended || !other) throw new Error('There are not two stores.');
-    const run = await claimedRun(suspended, eventOf('a'));
-    const begun = Promise.withResolvers<void>();
-    const resumed = Promise.withResolvers<void>();
-    const effects = suspended.settleWith(run, endOf(done), async () => {
-      begun.resolve();
-      await resumed.promise;
-    });
-    const outcome = effects.catch(() => 'failed');
-    await begun.promise;
-    await inbox.silence(0);
-    expect(await other.keepAlive()).toEqual({ takenOver: 1 });
-    expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
-    resumed.resolve();
-    expect(await outcome).toBe('failed');
+    await expectTakenOver(suspended, other, () => inbox.silence(0));
   });
+
+  test(
+    'one that was suspended inside a transaction blocks none of another user who may end it',
+    { tags: 'long' },
+    async () => {
+      const { url } = await ownPostgres();
+      const openedAs = (username: string) =>
+        openedAt(Object.assign(new URL(url), { username }).href, 'ringback');
+      await withClient(url, async (client) => {
+        await client.query(`create role blue login; create role green login in role pg_signal_backend;
+          grant create on database postgres to blue`);
+        const suspended = await openedAs('blue');
+        await client.query(`grant usage on schema ringback to green; grant usage on all sequences in schema ringback to green;
+          grant select, insert, update, delete on all tables in schema ringback to green`);
+        await expectTakenOver(suspended, await openedAs('green'), () =>
+          client.query(
+            "update ringback.processes set heartbeat_at = heartbeat_at - interval '1 hour' where id = 1",
+          ),
+        );
+      });
+    },
+  );
 
   test(
     'each claims events that the others have not, and of each call in order',
@@ -160,3 +170,29 @@ describe('several processes on one Postgres', () => {
     },
   );
 });
+
+/** Suspends a process inside a transaction that commits a run, and has another take the run over. */
+async function expectTakenOver(
+  suspended: PostgresStore,
+  other: PostgresStore,
+  silence: () => Promise<unknown>,
+): Promise<void> {
+  const run = await claimedRun(suspended, eventOf('a'));
+  const begun = Promise.withResolvers<void>();
+  const resumed = Promise.withResolvers<void>();
+  const effects = suspended.settleWith(run, endOf(done), async () => {
+    begun.resolve();
+    await resumed.promise;
+  });
+  const outcome = effects.catch(() => 'failed');
+  await begun.promise;
+  await silence();
+  const { takenOver } = await other.keepAlive();
+  const claimed = await other.claimEvents(10);
+  resumed.resolve();
+  expect({ takenOver, claimed, outcome: await outcome }).toMatchObject({
+    takenOver: 1,
+    claimed: [{ traceId: 'a' }],
+    outcome: 'failed',
+  });
+}

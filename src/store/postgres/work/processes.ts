@@ -211,11 +211,15 @@ const goneProcess = `
   select is_leaving as "isLeaving" from ringback.processes
   where id = $1 and (is_leaving or heartbeat_at < clock_timestamp() - make_interval(secs => $2))`;
 
-/** Ends the connections of this user that hold the lock of a process for its writes, but not those that take it over. */
+/**
+ * Ends the connections that hold the lock of a process for its writes, but not those that take it over. Those of another
+ * user only if this one may: two may take turns, so that passwords can be changed.
+ */
 const endTransactions = `
   select pg_terminate_backend(l.pid) from pg_locks l
     join pg_database d on d.oid = l.database and d.datname = current_database()
-    join pg_stat_activity a on a.pid = l.pid and a.usename = session_user
+    join pg_stat_activity a on a.pid = l.pid
+      and (pg_has_role(a.usesysid, 'usage') or pg_has_role('pg_signal_backend', 'usage'))
   where a.wait_event is distinct from 'SyncRep'
     and l.locktype = 'advisory' and l.objsubid = 1 and l.granted and l.mode = 'ShareLock'
     and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended('ringback.processes', $1)`;
