@@ -57,9 +57,7 @@ export function inboxDatabase(session: Session): AsyncInboxDatabase<PoolClient> 
         await takeTime(transaction);
         await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [key], 0);
         // The user's statements have those of the role.
-        await transaction.query(
-          'set local lock_timeout to default; set local statement_timeout to default',
-        );
+        await transaction.query('set local lock_timeout to default; set local statement_timeout to default');
         return withUserClient(transaction, work);
       }),
   };

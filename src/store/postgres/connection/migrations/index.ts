@@ -42,7 +42,9 @@ export async function migrate(session: Session, through = migrations): Promise<v
       [schema],
     );
     if (!isThere) await transaction.query(`create schema ${schema}`);
-    await transaction.query('create table if not exists ringback.schema_version (version integer primary key)');
+    await transaction.query(
+      'create table if not exists ringback.schema_version (version integer primary key)',
+    );
     const rows = await transaction.query<{ version: number }>('select version from ringback.schema_version');
     const found = rows[0]?.version ?? 0;
     refuseNewer(session, found, version);
