@@ -41,6 +41,8 @@ await receiver.start();
 const server = patientServer(receiver.nodeHandler()).listen(0, '127.0.0.1', () => {
   say({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks` });
 });
+// On a busy machine, a sender may use a connection again after a pause in which it would be closed.
+server.keepAliveTimeout = 0;
 
 async function stop(): Promise<void> {
   server.close();
