@@ -5,6 +5,7 @@ import {
   type QuarantineQuery,
   type QuarantinedDelivery,
   type WholeQuarantinedDelivery,
+  deliveryOf,
   quarantineReasons,
 } from '../../operate/quarantine/quarantine.ts';
 import { accountOf, deliveryIdArgument, oneOf, takesAccount, takesBy } from '../arguments.ts';
@@ -82,7 +83,7 @@ async function wholeDelivery(id: number, flags: BesideServeFlags & Account): Pro
     if (canVerify) await loadSecrets(receiver);
     const delivery = await quarantine.get(id);
     if (delivery === undefined) throw ringbackError('quarantine_unknown', { id });
-    await audit.recordLook(`delivery ${id}`, accountOf(flags).by);
+    await audit.recordLook(deliveryOf(id), accountOf(flags).by);
     return { ...readable(delivery), signature: await quarantine.checkSignature(id) };
   });
 }

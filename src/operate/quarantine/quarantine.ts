@@ -258,7 +258,7 @@ function countsOf(statuses: ReadonlyMap<number, Attempt['status']>) {
 }
 
 /** How the audit list names a delivery. */
-function deliveryOf(id: number): string {
+export function deliveryOf(id: number): string {
   return `delivery ${id}`;
 }
 

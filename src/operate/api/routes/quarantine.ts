@@ -1,6 +1,6 @@
 /** The routes of the quarantine. */
 import { givenText } from '../../../errors/option-problems.ts';
-import { quarantineQuerySchema } from '../../quarantine/quarantine.ts';
+import { deliveryOf, quarantineQuerySchema } from '../../quarantine/quarantine.ts';
 import type { Route } from '../route.ts';
 import { base64Of, shown } from '../shown.ts';
 import { page, change, withBody, whySchema, numberIn } from './parameters.ts';
@@ -30,7 +30,7 @@ export const quarantineRoutes: readonly Route[] = [
       const id = numberIn(asked.id);
       const whole = await quarantine.get(id);
       const found = whole && { ...whole, body: base64Of(whole.body) };
-      return shown(found, asked, audit, `delivery ${id}`);
+      return shown(found, asked, audit, deliveryOf(id));
     },
   },
   {
