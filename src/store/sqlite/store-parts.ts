@@ -150,9 +150,10 @@ export const callsOn = (session: Session): CallStore => ({
     return { events: rows, isSettled: hasSeenAll || rows.length === 0 };
   },
 
+  /** Alone: of writes that are sent together, events come first, and this must not find one that arrived after it. */
   lookBack(join) {
     session.clockJumps.requestCorrection();
-    return session.write('joins', 'lookBack', [join, session.clock.now()]);
+    return session.write('joins', 'lookBack', [join, session.clock.now()], alone);
   },
 });
 
