@@ -76,7 +76,9 @@ export function knowledgeBaseRoutes(parts: KnowledgeBaseParts): readonly Route[]
       return { status: 200, body: knowledgeBases.replace(caller, found, fields, clock.now()) };
     }),
     route('delete', 'DELETE', member, (request) => {
-      knowledgeBases.delete(request.caller, find(request).id);
+      const { id } = find(request);
+      knowledgeBases.delete(request.caller, id);
+      search.forget(id);
       return { status: 204 };
     }),
     route('search', 'POST', `${member}/search`, async (request) => {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../../kit/clock.ts';
 import type { Documents, KnowledgeDocument, Submission } from '../knowledge/documents.ts';
 import type { KnowledgeBases } from '../knowledge/knowledge-bases.ts';
+import type { Search } from '../knowledge/search.ts';
 import { isoTime } from '../model.ts';
 import { knowledgeBaseOf, knowledgeBasePath } from './knowledge-bases.ts';
 import { pageIn, tokenAfter, validated } from './request.ts';
@@ -12,6 +13,7 @@ import { addressSchema } from './websites.ts';
 export interface DocumentParts {
   readonly knowledgeBases: KnowledgeBases;
   readonly documents: Documents;
+  readonly search: Search;
   readonly submitted: () => void;
   readonly clock: Clock;
 }
@@ -27,7 +29,7 @@ const crawlSchema = z.object({
 
 /** The paths are the sandbox's choice: the platform's document describes only how they behave (docs/sandbox.md). */
 export function documentRoutes(parts: DocumentParts): readonly Route[] {
-  const { knowledgeBases, documents, submitted, clock } = parts;
+  const { knowledgeBases, documents, search, submitted, clock } = parts;
   const route = routesOf('documents', 'knowledge-base');
   const path = `${knowledgeBasePath}/:kb_id/documents`;
   /** Answers as soon as the document is stored and queued (platform document, Ingestion). */
@@ -62,7 +64,9 @@ export function documentRoutes(parts: DocumentParts): readonly Route[] {
     }),
     route('get', 'GET', `${path}/:document_id`, (request) => ({ status: 200, body: shown(find(request)) })),
     route('delete', 'DELETE', `${path}/:document_id`, (request) => {
-      documents.delete(find(request));
+      const document = find(request);
+      search.remove(document);
+      documents.delete(document);
       return { status: 204 };
     }),
   ];

@@ -135,20 +135,23 @@ export class Documents {
     return content ? new Uint8Array(content) : undefined;
   }
 
-  /** Stores chunks, which searches don't find before the document is completed. Returns whether it still exists. */
+  /**
+   * Stores chunks, which searches don't find before the document is completed. Returns their ids; undefined if the
+   * document was deleted.
+   */
   addChunks(
     { position }: KnowledgeDocument,
     chunks: readonly string[],
     vectors: readonly Float32Array[],
-  ): boolean {
+  ): readonly number[] | undefined {
     const insert = this.#connection.prepare('insert into chunks (document, text, vector) values (?, ?, ?)');
     return this.#connection.transaction(() => {
-      if (this.#rows(`position = ? and status = 'processing'`, position).length === 0) return false;
-      for (const [index, text] of chunks.entries()) {
+      if (this.#rows(`position = ? and status = 'processing'`, position).length === 0) return undefined;
+      return chunks.map((text, index) => {
         const vector = vectors[index] ?? new Float32Array();
-        insert.run(position, text, Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength));
-      }
-      return true;
+        const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
+        return Number(insert.run(position, text, bytes).lastInsertRowid);
+      });
     })();
   }
 

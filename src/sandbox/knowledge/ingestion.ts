@@ -100,8 +100,9 @@ export class Ingestion {
       );
       if (!search.takes(document.knowledgeBaseId, processed.vectors)) throw new DocumentFailure(otherVectors);
       const size = materials.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
-      const isStored = await this.#storeChunks(document, processed);
-      if (!isStored || !documents.complete(document, processed, size, clock.now())) return;
+      const chunkIds = await this.#storeChunks(document, processed);
+      if (!chunkIds || !documents.complete(document, processed, size, clock.now())) return;
+      search.add(document, chunkIds, processed);
       logger.debug({ event: 'document_completed', document: document.id }, 'a document was processed');
     } catch (error) {
       // It starts over at the next start.
@@ -120,16 +121,25 @@ export class Ingestion {
     else logger.error({ ...fields, error: messageOf(error) }, 'processing a document failed unexpectedly');
   }
 
-  /** In steps, because storing thousands of chunks would delay answers. False if the document was deleted. */
-  async #storeChunks(document: KnowledgeDocument, { chunks, vectors }: ProcessedDocument): Promise<boolean> {
+  /** In steps, because storing thousands of chunks would delay answers. Undefined if the document was deleted. */
+  async #storeChunks(
+    document: KnowledgeDocument,
+    { chunks, vectors }: ProcessedDocument,
+  ): Promise<readonly number[] | undefined> {
+    const ids: number[] = [];
     for (let start = 0; start < chunks.length; start += chunksAtOnce) {
       const end = start + chunksAtOnce;
-      const { documents } = this.#parts;
-      if (!documents.addChunks(document, chunks.slice(start, end), vectors.slice(start, end))) return false;
+      const stored = this.#parts.documents.addChunks(
+        document,
+        chunks.slice(start, end),
+        vectors.slice(start, end),
+      );
+      if (!stored) return undefined;
+      ids.push(...stored);
       await setImmediate();
       this.#parts.stopping.throwIfAborted();
     }
-    return true;
+    return ids;
   }
 
   async #failOnDemand(): Promise<void> {

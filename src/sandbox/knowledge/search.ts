@@ -1,118 +1,143 @@
-import { setImmediate } from 'node:timers/promises';
-import type { Connection, Database } from '../database.ts';
+import type { Statement } from 'better-sqlite3';
+import type { Database } from '../database.ts';
 import type { Embedder } from './embedding/embedder.ts';
-import { Frequencies } from './embedding/features.ts';
 import { EmbeddingProblem } from './embedding/openai-embedder.ts';
+import { KnowledgeBaseIndex, type StoredChunk } from './index/knowledge-base-index.ts';
+import type { KnowledgeDocument } from './documents.ts';
+import type { ProcessedDocument } from './processing/processing-thread.ts';
 
-interface StoredChunk {
-  readonly id: number;
-  readonly vector: Buffer;
-}
-
-interface FoundChunk {
+export interface Found {
   readonly documentId: string;
   readonly documentName: string;
   readonly text: string;
-}
-
-export interface Found extends FoundChunk {
   /** The cosine similarity of question and chunk: 1 for the same direction. */
   readonly score: number;
+}
+
+interface DocumentRow {
+  readonly position: number;
+  readonly frequencies: Buffer;
 }
 
 /** Used for documents and questions alike. */
 export const otherEmbedder =
   'The knowledge base holds embeddings of another model or service: use that one, or create a new knowledge base';
 
-/** How many chunks are compared before other work gets a turn. */
+/** How many chunks are read in one step. */
 const chunksAtOnce = 200;
 
-/** Finds chunks by comparing a question's vector with all of them. The tables must exist. */
+interface FoundRow {
+  readonly documentId: string;
+  readonly documentName: string;
+  readonly text: string;
+}
+
+/**
+ * Finds chunks by their vectors. The vectors of a knowledge base are read at its first search, and follow its documents
+ * from then on. The tables must exist.
+ */
 export class Search {
-  readonly #connection: Connection;
   readonly #embedderFor: (model: string) => Embedder;
+  readonly #indexes = new Map<string, KnowledgeBaseIndex>();
+  readonly #nextDocument: Statement<[string, number], DocumentRow>;
+  readonly #nextChunks: Statement<[number, number], StoredChunk>;
+  readonly #frequenciesOf: Statement<[number], Buffer | null>;
+  readonly #vectorLength: Statement<[string], number>;
+  readonly #chunkIds: Statement<[number], number>;
+  readonly #chunk: Statement<[number, string], FoundRow>;
 
   /** @param embedder returns the embedder of an `embedding_model` */
   constructor({ connection }: Database, embedder: (model: string) => Embedder) {
-    this.#connection = connection;
     this.#embedderFor = embedder;
+    this.#nextDocument = connection.prepare(`
+      select position, frequencies from documents
+      where knowledge_base_id = ? and position > ? and status = 'completed' order by position limit 1`);
+    this.#nextChunks = connection.prepare(
+      `select id, vector from chunks where document = ? and id > ? order by id limit ${chunksAtOnce}`,
+    );
+    this.#frequenciesOf = connection
+      .prepare<[number], Buffer | null>('select frequencies from documents where position = ?')
+      .pluck();
+    this.#vectorLength = connection
+      .prepare<[string], number>(
+        `select length(chunks.vector) from documents join chunks on chunks.document = documents.position
+         where documents.knowledge_base_id = ? limit 1`,
+      )
+      .pluck();
+    this.#chunkIds = connection.prepare<[number], number>('select id from chunks where document = ?').pluck();
+    this.#chunk = connection.prepare(`
+      select documents.id as documentId, documents.name as documentName, chunks.text
+      from chunks join documents on documents.position = chunks.document
+      where chunks.id = ? and documents.knowledge_base_id = ?`);
   }
 
-  /** The chunks most similar to a question, the best first. @throws EmbeddingProblem; the signal's reason */
+  /**
+   * The chunks most similar to a question, the best first.
+   *
+   * @throws EmbeddingProblem; the signal's reason
+   */
   async find(
     { id, embedding_model: model }: { readonly id: string; readonly embedding_model: string },
     question: string,
     limit: number,
     signal: AbortSignal,
   ): Promise<readonly Found[]> {
-    const embedder = this.#embedderFor(model);
-    const frequencies = this.#frequenciesIn(id);
-    const [vector] = await embedder.embed([question], { purpose: 'query', frequencies, signal });
-    if (!vector) return [];
-    const scores = await this.#scores(id, vector, signal);
-    const best = scores.toSorted((left, right) => right.score - left.score || left.chunk - right.chunk);
-    // The document may have been deleted meanwhile, and the chunk's id used again.
-    const find = this.#connection.prepare<[number, string], FoundChunk>(
-      `select documents.id as documentId, documents.name as documentName, chunks.text
-       from chunks join documents on documents.position = chunks.document
-       where chunks.id = ? and documents.knowledge_base_id = ?`,
-    );
-    return best.slice(0, limit).flatMap(({ chunk, score }) => {
-      const found = find.get(chunk, id);
+    const index = this.#indexOf(id);
+    await index.isRead;
+    signal.throwIfAborted();
+    const { vectors, frequencies } = index;
+    const [vector] = await this.#embedderFor(model).embed([question], {
+      purpose: 'query',
+      frequencies,
+      signal,
+    });
+    if (!vector || vectors.size === 0) return [];
+    if (vector.length !== vectors.dimensions) throw new EmbeddingProblem(otherEmbedder);
+    return vectors.search(vector, limit).flatMap(({ id: chunk, score }) => {
+      // The knowledge base may have been deleted meanwhile, and its chunk ids reused.
+      const found = this.#chunk.get(chunk, id);
       return found && score > 0 ? [{ ...found, score }] : [];
     });
   }
 
   /** Whether vectors are comparable with a knowledge base's, which an earlier start's embedder may have made. */
   takes(knowledgeBaseId: string, [vector]: readonly Float32Array[]): boolean {
-    const bytes = this.#connection
-      .prepare<[string], number>(
-        `select length(chunks.vector) from documents join chunks on chunks.document = documents.position
-         where documents.knowledge_base_id = ? limit 1`,
-      )
-      .pluck()
-      .get(knowledgeBaseId);
+    const bytes = this.#vectorLength.get(knowledgeBaseId);
     return !vector || bytes === undefined || bytes === vector.byteLength;
   }
 
-  #frequenciesIn(knowledgeBaseId: string): Frequencies {
-    const frequencies = new Frequencies();
-    const stored = this.#connection
-      .prepare<[string], Buffer>(
-        `select frequencies from documents where knowledge_base_id = ? and status = 'completed'`,
-      )
-      .pluck();
-    for (const bytes of stored.iterate(knowledgeBaseId)) frequencies.merge(bytes);
-    return frequencies;
+  /** Makes the chunks of a completed document searchable. */
+  add(
+    { knowledgeBaseId, position }: KnowledgeDocument,
+    ids: readonly number[],
+    { vectors, frequencies }: ProcessedDocument,
+  ): void {
+    this.#indexes.get(knowledgeBaseId)?.add(position, ids, vectors, frequencies);
   }
 
-  async #scores(knowledgeBaseId: string, question: Float32Array, signal: AbortSignal) {
-    // With `cross join`, SQLite goes through the chunks in order, instead of sorting all of them for each step.
-    const next = this.#connection.prepare<[string, number], StoredChunk>(
-      `select chunks.id, chunks.vector from chunks cross join documents on documents.position = chunks.document
-       where documents.knowledge_base_id = ? and documents.status = 'completed' and chunks.id > ?
-       order by chunks.id limit ${chunksAtOnce}`,
-    );
-    const scores: { readonly chunk: number; readonly score: number }[] = [];
-    for (let some = next.all(knowledgeBaseId, 0); some.length > 0;) {
-      for (const { id, vector } of some) {
-        if (vector.byteLength !== question.byteLength) throw new EmbeddingProblem(otherEmbedder);
-        scores.push({ chunk: id, score: similarity(vector, question) });
-      }
-      await setImmediate();
-      signal.throwIfAborted();
-      some = next.all(knowledgeBaseId, some.at(-1)?.id ?? Infinity);
-    }
-    return scores;
+  /** Removes the chunks of a document from the index before it is deleted. */
+  remove({ knowledgeBaseId, position }: KnowledgeDocument): void {
+    const frequencies = this.#frequenciesOf.get(position);
+    // Without frequencies, the document isn't completed.
+    if (frequencies)
+      this.#indexes.get(knowledgeBaseId)?.remove(position, this.#chunkIds.all(position), frequencies);
   }
-}
 
-/** The cosine of two vectors of unit length. A loop, because callbacks for each number take twenty times as long. */
-function similarity(bytes: Buffer, question: Float32Array): number {
-  // Copied, because SQLite's bytes may be misaligned for floats.
-  const vector = new Float32Array(new Uint8Array(bytes).buffer);
-  let sum = 0;
-  for (let index = 0; index < question.length; index += 1)
-    sum += (vector[index] ?? 0) * (question[index] ?? 0);
-  return sum;
+  forget(knowledgeBaseId: string): void {
+    this.#indexes.delete(knowledgeBaseId);
+  }
+
+  /** Concurrent searches wait for the same index to be read. */
+  #indexOf(knowledgeBaseId: string): KnowledgeBaseIndex {
+    const known = this.#indexes.get(knowledgeBaseId);
+    if (known) return known;
+    const index = new KnowledgeBaseIndex({
+      next: (after) => this.#nextDocument.get(knowledgeBaseId, after),
+      chunks: (position, after) => this.#nextChunks.all(position, after),
+    });
+    this.#indexes.set(knowledgeBaseId, index);
+    // The next search retries.
+    index.isRead.catch(() => this.forget(knowledgeBaseId));
+    return index;
+  }
 }

@@ -4,6 +4,7 @@ import { chunk } from '../../../src/sandbox/knowledge/chunking/chunk.ts';
 import { tokenizer } from '../../../src/sandbox/knowledge/chunking/tokenizer.ts';
 import { Frequencies } from '../../../src/sandbox/knowledge/embedding/features.ts';
 import { offlineEmbedder } from '../../../src/sandbox/knowledge/embedding/embedder.ts';
+import { VectorIndex } from '../../../src/sandbox/knowledge/index/vector-index.ts';
 import { type LabelledQuestion, labelledQuestions } from './labelled-questions.ts';
 
 const docs = new URL('../../../docs/', import.meta.url);
@@ -33,8 +34,9 @@ function sectionsOf(file: string, text: string): readonly Section[] {
 
 const embedder = offlineEmbedder();
 const frequencies = new Frequencies();
+const index = new VectorIndex();
 const sections: Section[] = [];
-const chunks: (Part & { readonly vector: Float32Array })[] = [];
+const chunks: Part[] = [];
 
 const tokens = await tokenizer();
 for (const file of new Set(labelledQuestions.map((labelled) => labelled.file))) {
@@ -48,7 +50,8 @@ for (const file of new Set(labelledQuestions.map((labelled) => labelled.file))) 
     const previous = chunks.at(-1);
     const start = text.indexOf(content, previous?.file === file ? previous.start : 0);
     frequencies.add(content);
-    chunks.push({ file, start, end: start + content.length, vector });
+    index.add(chunks.length, vector);
+    chunks.push({ file, start, end: start + content.length });
   }
 }
 
@@ -56,13 +59,11 @@ for (const file of new Set(labelledQuestions.map((labelled) => labelled.file))) 
 async function rankOf({ question, file, heading }: LabelledQuestion): Promise<number> {
   const section = sections.find((other) => other.file === file && other.heading === heading);
   if (!section) throw new Error(`there is no section "${heading}" in ${file}`);
-  const [wanted] = await embedder.embed([question], { purpose: 'query', frequencies });
-  const score = ({ vector }: { readonly vector: Float32Array }) =>
-    vector.reduce((sum, value, index) => sum + value * (wanted?.[index] ?? 0), 0);
-  const scored = chunks.map((part) => ({ part, score: score(part) }));
-  const found = scored.toSorted((left, right) => right.score - left.score);
-  const rank = found.findIndex(({ part }) => {
-    if (part.file !== file) return false;
+  const [vector] = await embedder.embed([question], { purpose: 'query', frequencies });
+  const found = index.search(vector ?? new Float32Array(), index.size);
+  const rank = found.findIndex(({ id }) => {
+    const part = chunks[id];
+    if (part?.file !== file) return false;
     const shared = Math.min(part.end, section.end) - Math.max(part.start, section.start);
     return 2 * shared >= Math.min(part.end - part.start, section.end - section.start);
   });

@@ -43,6 +43,7 @@ async function storing() {
   });
   const stored = database.connection.prepare<[], number>('select count(*) from chunks').pluck();
   const found = async () => (await search.find(base, 'garden', 100, stopping.signal)).length;
+  // From now on, the index follows the documents.
   expect(await found()).toBe(0);
   const source = { kind: 'file', contentType: 'text/plain' } as const;
   const content = Buffer.from(text);
@@ -51,7 +52,7 @@ async function storing() {
   const shown = () => documents.find(base.id, id);
   ingestion.start();
   while (stored.get() === 0) await setImmediate();
-  return { documents, ingestion, stopping, stored, found, shown };
+  return { documents, search, ingestion, stopping, stored, found, shown };
 }
 
 test('storing many chunks does not block other work, which finds none of them yet', async () => {
@@ -66,9 +67,10 @@ test('storing many chunks does not block other work, which finds none of them ye
 });
 
 test('of a document that is deleted while its chunks are stored, none is left', async () => {
-  const { documents, ingestion, stored, found, shown } = await storing();
+  const { documents, search, ingestion, stored, found, shown } = await storing();
   const document = shown();
   expect(document).toBeDefined();
+  if (document) search.remove(document);
   if (document) documents.delete(document);
   await ingestion.stop();
   expect(stored.get()).toBe(0);

@@ -84,14 +84,14 @@ export class Frequencies {
     for (const index of countersOf(text)) this.#counts[index] = (this.#counts[index] ?? 0) + 1;
   }
 
-  /** Adds counts in the form of `toBytes`. */
-  merge(bytes: Uint8Array): void {
+  /** Adds counts in the form of `toBytes`, or subtracts them. */
+  merge(bytes: Uint8Array, sign: 1 | -1 = 1): void {
     // Not `slice`, which doesn't copy a Buffer: its memory may be larger.
     const numbers = new Uint32Array(new Uint8Array(bytes).buffer);
-    this.#chunks += numbers[0] ?? 0;
+    this.#chunks += sign * (numbers[0] ?? 0);
     for (let place = 1; place + 1 < numbers.length; place += 2) {
       const index = numbers[place] ?? 0;
-      this.#counts[index] = (this.#counts[index] ?? 0) + (numbers[place + 1] ?? 0);
+      this.#counts[index] = (this.#counts[index] ?? 0) + sign * (numbers[place + 1] ?? 0);
     }
   }
 
