@@ -96,7 +96,7 @@ describe('ringback inbox', () => {
     });
     expect(await ringback(['inbox', 'call', 'call_none'], { env, cwd })).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('events of the call call_none') as string,
+      stderr: expect.stringContaining('belongs to the call call_none') as string,
     });
     expect(await ringback(['inbox', 'calls', '--status', 'lost'], { env, cwd })).toMatchObject({ code: 2 });
   });

@@ -241,7 +241,7 @@ describe('the sandbox ends with a sentence and 1 when', () => {
   it('the port is in use', async () => {
     const port = await listening(() => {});
     const { code, sentence } = await sentenceOf(['--port', String(port)]);
-    expect(sentence).toMatch(new RegExp(`127\\.0\\.0\\.1:${port}, but that port is in use`));
+    expect(sentence).toMatch(new RegExp(`127\\.0\\.0\\.1:${port}, because that port is in use`));
     expect(code).toBe(1);
   });
 
