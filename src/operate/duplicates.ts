@@ -1,8 +1,7 @@
 import type { Clock } from '../kit/clock.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import type { EventRecord } from '../store/event-record.ts';
+import { type EventRecord, reconciledIdentity } from '../store/event-record.ts';
 import type { EventStore, SeenDuplicates } from '../store/event-store.ts';
-import { reconciledIdentity } from '../store/identity.ts';
 import { SeenCounts } from './seen-counts.ts';
 
 /** Counts the duplicates of each event. Their answers don't wait for this, and cost no write. */

@@ -1,8 +1,7 @@
 /** What every store must do with the duplicates of events, which it counts when they are reported to it. */
 import { describe, expect, test } from 'vitest';
-import type { EventRecord } from '../../../src/store/event-record.ts';
+import { type EventRecord, headerIdentity, reconciledIdentity } from '../../../src/store/event-record.ts';
 import type { KeptDuplicates, SeenDuplicates } from '../../../src/store/event-store.ts';
-import { headerIdentity, reconciledIdentity } from '../../../src/store/identity.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { claimedOf, done, eventOf, only, record, recordEnded } from '../parts.ts';
 import { reconciledOf } from './reconciling.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { KeptEvent } from '../../../src/store/event-store.ts';
-import { bodyIdentity, headerIdentity } from '../../../src/store/identity.ts';
+import { bodyIdentity, headerIdentity } from '../../../src/store/event-record.ts';
 
 import { done, eventOf, handlerOf, only, record, recordEnded } from '../parts.ts';
 import { eventFilters, fillEvents } from '../conformance/filtering.ts';

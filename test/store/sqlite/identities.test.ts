@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { identityKey } from '../../../src/store/identity.ts';
+import { identityKey } from '../../../src/store/event-record.ts';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../src/store/sqlite/connection/connection.ts';
 import { EraFilters, addTo, bitsOf, newFilter } from '../../../src/store/sqlite/dedupe/era-filters.ts';

@@ -1,6 +1,5 @@
 import type { EventCount, RetentionStore } from '../../retention-store.ts';
-import type { Sequence } from '../../event-record.ts';
-import { erasedIdentity, identityKey } from '../../identity.ts';
+import { type Sequence, erasedIdentity, identityKey } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
 import { clean } from './cleaning.ts';

@@ -9,9 +9,14 @@ import {
   withFailures,
 } from '../../shared/event-rows.ts';
 import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
-import { bodyIdentity, headerIdentity, identityKey, signedHeaderIdentity } from '../../identity.ts';
+import {
+  type Sequence,
+  bodyIdentity,
+  headerIdentity,
+  identityKey,
+  signedHeaderIdentity,
+} from '../../event-record.ts';
 import { storedJson } from '../../shared/altered-rows.ts';
-import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
 import { eventState } from './event-state.ts';

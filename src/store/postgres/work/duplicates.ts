@@ -1,5 +1,5 @@
 import type { SeenDuplicates } from '../../event-store.ts';
-import { identityKey } from '../../identity.ts';
+import { identityKey } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
 
 /**

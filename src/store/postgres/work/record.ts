@@ -1,5 +1,4 @@
-import { erasedIdentity, identityKey, reconciledIdentity } from '../../identity.ts';
-import type { EventRecord } from '../../event-record.ts';
+import { type EventRecord, erasedIdentity, identityKey, reconciledIdentity } from '../../event-record.ts';
 import { type ListType, type ListValue, listOf } from '../connection/lists.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { type Ranges, firstsAndLasts } from './ranges.ts';

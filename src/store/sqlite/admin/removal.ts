@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import {
+  type Sequence,
   bodyIdentity,
   digestIdentity,
   headerIdentity,
   newIdentityKey,
   signedHeaderIdentity,
   writeIdentityKey,
-} from '../../identity.ts';
-import type { Sequence } from '../../event-record.ts';
+} from '../../event-record.ts';
 import type { ErasureStep } from '../../retention-store.ts';
 import { type RunTaken, runsThatBlocked } from '../../shared/changed-runs.ts';
 import { callKey, fromEventsOfCall } from '../work/call-index.ts';

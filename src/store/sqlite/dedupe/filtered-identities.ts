@@ -1,6 +1,5 @@
 import type Database from 'better-sqlite3';
-import { identityBytes } from '../../identity.ts';
-import type { Sequence } from '../../event-record.ts';
+import { type Sequence, identityBytes } from '../../event-record.ts';
 import { type EarlierIdentities, eraOf, withErasOf } from './eras.ts';
 import { EraFilters, addTo, bitsOf, filterBytes, newFilter } from './era-filters.ts';
 

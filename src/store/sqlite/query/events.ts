@@ -10,8 +10,13 @@ import {
   withFailures,
 } from '../../shared/event-rows.ts';
 import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
-import { bodyIdentity, headerIdentity, identityKey, signedHeaderIdentity } from '../../identity.ts';
-import type { Sequence } from '../../event-record.ts';
+import {
+  type Sequence,
+  bodyIdentity,
+  headerIdentity,
+  identityKey,
+  signedHeaderIdentity,
+} from '../../event-record.ts';
 import { withErasOf } from '../dedupe/eras.ts';
 import { eventState } from '../work/open-runs.ts';
 import { storedJson } from '../../shared/altered-rows.ts';

@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
-import { newIdentityKey, writeIdentityKey } from '../../identity.ts';
+import { type Sequence, newIdentityKey, writeIdentityKey } from '../../event-record.ts';
 import type { SeenDuplicates } from '../../event-store.ts';
-import type { Sequence } from '../../event-record.ts';
 import type { EarlierIdentities } from '../dedupe/eras.ts';
 
 /** Counts duplicates by event, inside the caller's transaction. */

@@ -1,6 +1,11 @@
 import type Database from 'better-sqlite3';
-import { erasedIdentity, newIdentityKey, reconciledIdentity, writeIdentityKey } from '../../identity.ts';
-import type { Sequence } from '../../event-record.ts';
+import {
+  type Sequence,
+  erasedIdentity,
+  newIdentityKey,
+  reconciledIdentity,
+  writeIdentityKey,
+} from '../../event-record.ts';
 import { type EarlierIdentities, eraOf } from '../dedupe/eras.ts';
 import { callKey, fromEventsOfCall } from './call-index.ts';
 import { asText } from '../connection/parameters.ts';

@@ -1,6 +1,5 @@
 import type Database from 'better-sqlite3';
-import { newIdentityKey, writeIdentityKey } from '../../identity.ts';
-import type { EventRecord, Sequence } from '../../event-record.ts';
+import { type EventRecord, type Sequence, newIdentityKey, writeIdentityKey } from '../../event-record.ts';
 import { type SequenceTotals, callKey, prepareCallIndex } from './call-index.ts';
 import { type EarlierIdentities, eraOf } from '../dedupe/eras.ts';
 import { byCall, isOpen } from './open-runs.ts';
