@@ -10,9 +10,9 @@ import { BorrowedLock, answerRequest } from '../../../src/store/sqlite/writer/wr
 import {
   type FromWriter,
   type WrittenMessage,
+  newBatch,
   packed,
 } from '../../../src/store/sqlite/writer/write-message.ts';
-import { newBatch } from '../../../src/store/sqlite/writer/writer.ts';
 import { WriterThread } from '../../../src/store/sqlite/writer/writer-thread.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { eventOf } from '../parts.ts';

@@ -6,7 +6,7 @@ import { claimOnEvent } from '../../shared/claimed-work.ts';
 import type { StoreNotice } from '../../store.ts';
 import { FileWriter } from '../writer/file-writer.ts';
 import { MemoryWriter } from '../writer/memory-writer.ts';
-import type { PendingOperation, Writer } from '../writer/writer.ts';
+import type { PendingOperation, Writer } from '../writer/write-message.ts';
 import { ClockJumps } from '../work/clock-jumps.ts';
 import { beforeExit } from '../../../kit/before-exit.ts';
 import { isLocked, problemOf, toProblem } from './connection.ts';

@@ -2,9 +2,15 @@ import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from '
 import { type Clock, refProcess } from '../../../kit/clock.ts';
 import { threadFile } from '../../../kit/files.ts';
 import { BorrowedLock, type LockedWork } from './write-lock.ts';
-import type { FromWriter, ToWriter, WriteFailure, WriteMessage, WriterData } from './write-message.ts';
+import type {
+  FromWriter,
+  ToWriter,
+  WriteFailure,
+  WriteMessage,
+  Writer,
+  WriterData,
+} from './write-message.ts';
 import { WriteQueue } from './write-queue.ts';
-import type { Writer } from './writer.ts';
 
 /** The thread's objects are short-lived, so it needs no larger young heap. */
 const resourceLimits = { maxYoungGenerationSizeMb: 3 };

@@ -12,7 +12,7 @@ import {
   type PendingWrite,
   type Writer,
   answer,
-} from './writer.ts';
+} from './write-message.ts';
 
 /**
  * Writes to a database in memory, which belongs to one connection and thus to the app's thread. All writes of one turn

@@ -4,17 +4,20 @@ import { recordTimeout } from '../../timeouts.ts';
 import type { EventRow, RecordedRow } from '../work/record.ts';
 import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
 import { groupBytes, groupWrites } from './write-group.ts';
-import { type WriteFailure, type WriteMessage, type WrittenMessage, packed } from './write-message.ts';
 import {
   type AnyWrite,
   type Batch,
-  newBatch,
   type Outcomes,
   type PendingOperation,
   type PendingWrite,
+  type WriteFailure,
+  type WriteMessage,
+  type WrittenMessage,
   answer,
   errorOf,
-} from './writer.ts';
+  newBatch,
+  packed,
+} from './write-message.ts';
 
 /** How many writes may be in flight, so that they don't fill the memory when the disk is slow. */
 const maxWrites = 16_384;
