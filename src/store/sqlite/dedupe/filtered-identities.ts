@@ -1,7 +1,15 @@
 import type Database from 'better-sqlite3';
 import { type Sequence, identityBytes } from '../../event-record.ts';
-import { type EarlierIdentities, eraOf, withErasOf } from './eras.ts';
-import { EraFilters, addTo, bitsOf, filterBytes, newFilter } from './era-filters.ts';
+import {
+  type EarlierIdentities,
+  addTo,
+  bitsOf,
+  EraFilters,
+  eraOf,
+  filterBytes,
+  newFilter,
+  withErasOf,
+} from './eras.ts';
 
 interface StoredFilter {
   readonly era: number;
