@@ -6,7 +6,7 @@ import { readBytes } from '../events/read-bytes.ts';
 import type { Activity } from '../kit/activity.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import { type AttemptSpan, type Tracing, untraced } from '../kit/tracing.ts';
-import { type ClaimedRun, mayBePoison } from '../store/claims.ts';
+import type { ClaimedRun } from '../store/claims.ts';
 import type { CallStore } from '../store/call-store.ts';
 import type { RunState } from '../store/store.ts';
 import { type JoinTerms, joinedCall } from './handler.ts';
@@ -20,6 +20,7 @@ import {
   diedReading,
   exhausted,
   failureOf,
+  mayBePoison,
   unreadable,
 } from './run.ts';
 import { report, reportLost } from './run-log.ts';

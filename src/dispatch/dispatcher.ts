@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { CallEvent } from '../events/model.ts';
-import { type CrashCounts, mayBePoison } from '../store/claims.ts';
+import type { CrashCounts } from '../store/claims.ts';
 import type { EventRecord } from '../store/event-record.ts';
 import type { Backlog, HistoryStore } from '../store/history-store.ts';
 import type { Recording, Store } from '../store/store.ts';
@@ -14,7 +14,7 @@ import { Placer } from './placer.ts';
 import { PoisonRuns } from './poison.ts';
 import { Rates } from './rates.ts';
 import type { Registry } from './registry.ts';
-import type { Attempted, Run } from './run.ts';
+import { type Attempted, type Run, mayBePoison } from './run.ts';
 import { Settler } from './settler.ts';
 
 export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' | 'store'> {

@@ -1,8 +1,7 @@
 import { RenewedMap } from '../kit/churn.ts';
 import type { ShareOfBytes, SharedBytes } from '../kit/limiters.ts';
-import { mayBePoison } from '../store/claims.ts';
 import type { Handler } from './handler.ts';
-import type { Run } from './run.ts';
+import { type Run, mayBePoison } from './run.ts';
 
 /**
  * The most runs of one handler that are ready or active in memory; more wait in the inbox. It is larger than the number

@@ -6,12 +6,12 @@ import { Pool } from '../kit/churn.ts';
 import type { Clock } from '../kit/clock.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import { type ClaimedEvent, type ClaimedRun, type CrashCounts, mayBePoison } from '../store/claims.ts';
+import type { ClaimedEvent, ClaimedRun, CrashCounts } from '../store/claims.ts';
 import type { Store } from '../store/store.ts';
 import type { HandlerLanes } from './lanes.ts';
 import type { Loop } from './loop.ts';
 import type { Registry } from './registry.ts';
-import { type Conclusion, type Run, diedReading, unreadable } from './run.ts';
+import { type Conclusion, type Run, diedReading, mayBePoison, unreadable } from './run.ts';
 import { reportUnread } from './run-log.ts';
 import type { Settler } from './settler.ts';
 

@@ -10,7 +10,7 @@
 import type { CallEvent } from '../events/model.ts';
 import { fingerprintOf, withoutVariables } from '../kit/error-text.ts';
 import type { AttemptSpan } from '../kit/tracing.ts';
-import { type ClaimedRun, type CrashCounts, mayBePoison } from '../store/claims.ts';
+import type { ClaimedRun, CrashCounts } from '../store/claims.ts';
 import type { Failure } from '../store/failure-store.ts';
 import type { RunState } from '../store/store.ts';
 import type { Handler, Outcome } from './handler.ts';
@@ -58,6 +58,14 @@ export interface Ended {
 export interface Attempted extends Attempt, Ended {
   /** Milliseconds until its handler ended. */
   readonly duration: number;
+}
+
+/**
+ * Whether an event, or a run of it, may kill the process, because it may have killed one. Such an event is tried by
+ * itself, and each attempt is counted before it begins.
+ */
+export function mayBePoison({ crashCount }: CrashCounts): boolean {
+  return crashCount > 0;
 }
 
 /** How many characters of a reason are stored: an error's message can be as long as the data that it quotes. */

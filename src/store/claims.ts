@@ -35,14 +35,6 @@ export interface CrashCounts {
   readonly readingCrashes: number;
 }
 
-/**
- * Whether an event, or a run of it, may kill the process, because it may have killed one. Such an event is tried by
- * itself, and each attempt is counted before it begins.
- */
-export function mayBePoison({ crashCount }: CrashCounts): boolean {
-  return crashCount > 0;
-}
-
 /** A claimed event: this process, and no other, may run its handlers until they are settled or the process dies. */
 export interface ClaimedEvent extends StoredEvent, CrashCounts {
   /** The store's own data about the claim, opaque to everybody else. */
