@@ -63,7 +63,7 @@ module.exports = {
         path: '^src/$1/',
         pathNot: [
           '^src/$1/$2\\.ts$',
-          '^src/dispatch/(handler|outcomes|run|loop)\\.ts$',
+          '^src/dispatch/(handler|outcomes|run|in-flight)\\.ts$',
           '^src/intake/(accepted-schemes|kept-headers)\\.ts$',
           shared,
         ],

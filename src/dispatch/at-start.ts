@@ -3,7 +3,7 @@ import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Handler } from './handler.ts';
-import type { Loop } from './loop.ts';
+import type { Loop } from './in-flight.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import type { Sequence } from '../store/event-record.ts';
 import { storePause } from '../store/timeouts.ts';

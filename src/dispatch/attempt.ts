@@ -8,12 +8,14 @@ import { EventLoopShare } from '../kit/event-loop-share.ts';
 import { type AttemptSpan, type Tracing, untraced } from '../kit/tracing.ts';
 import type { ClaimedRun } from '../store/claims.ts';
 import type { CallStore } from '../store/call-store.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 import type { RunState } from '../store/store.ts';
 import { type JoinTerms, joinedCall } from './handler.ts';
 import { type InvocationParts, type Subject, invoke } from './invocation.ts';
 import {
   type Attempt,
   type Attempted,
+  type Conclusion,
   type Ended,
   type Run,
   conclude,
@@ -23,7 +25,7 @@ import {
   mayBePoison,
   unreadable,
 } from './run.ts';
-import { report, reportLost } from './run-log.ts';
+import { reportLost } from './run-log.ts';
 import type { Settler } from './settler.ts';
 
 export interface AttemptParts extends InvocationParts {
@@ -176,4 +178,34 @@ export class Attempts {
     const view = await settler.persist(() => store.calls.noteSeen(claimed, join.events));
     return !view || view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
   }
+}
+
+/** Writes the one log line of a settled attempt. Reasons may contain personal data, so they stay in the inbox. */
+function report(
+  telemetry: Telemetry,
+  { claimed }: Run,
+  { state, attempts, cause, location, unreadable: reason }: Conclusion,
+  duration: number,
+): void {
+  const { traceId, callId, eventName, handler, replay } = claimed;
+  if (reason !== undefined) return telemetry.report('event_unreadable', { traceId, handler, reason });
+  const fields = () => ({
+    traceId,
+    callId,
+    eventName,
+    handler,
+    attempt: attempts,
+    replay: replay?.id,
+    duration: Math.round(duration),
+    cause,
+    location,
+  });
+  if (state.kind === 'done') telemetry.report('run_done', fields);
+  if (state.kind === 'dead') telemetry.report('run_dead', fields);
+  if (state.kind === 'due') telemetry.report('run_retry', { ...fields(), retryAt: retryAt(state.at) });
+}
+
+/** Absent for a run that is due at once. */
+function retryAt(at: number): string | undefined {
+  return at === 0 ? undefined : new Date(at).toISOString();
 }

@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 import { heartbeatInterval, storePause } from '../store/timeouts.ts';
 import { DueTimer } from './due-timer.ts';
 import type { HandlerLanes } from './lanes.ts';
-import type { Loop } from './loop.ts';
+import type { Loop } from './in-flight.ts';
 import type { Placer } from './placer.ts';
 import type { Registry } from './registry.ts';
 

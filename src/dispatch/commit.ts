@@ -4,11 +4,11 @@ import type { Clock } from '../kit/clock.ts';
 import { isObject, isThenable } from '../kit/values.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { Settled } from '../store/claims.ts';
-import { EarlyEnd, untilEnd } from './deadline.ts';
+import { EarlyEnd, reportIfBlocking, untilEnd } from './in-flight.ts';
 import type { UserDatabase } from './handler.ts';
 import { isDecision, outcomeOf } from './outcomes.ts';
 import type { Attempt } from './run.ts';
-import { reportFailedCommit, reportIfBlocking } from './run-log.ts';
+import { reportFailedCommit } from './run-log.ts';
 import type { Settler } from './settler.ts';
 
 export interface CommitParts {

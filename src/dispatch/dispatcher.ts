@@ -9,7 +9,7 @@ import { type AttemptParts, Attempts } from './attempt.ts';
 import { Claimer } from './claimer.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { HandlerLanes } from './lanes.ts';
-import { InFlight, type Loop } from './loop.ts';
+import { InFlight, type Loop } from './in-flight.ts';
 import { Placer } from './placer.ts';
 import { PoisonRuns } from './poison.ts';
 import { Rates } from './rates.ts';

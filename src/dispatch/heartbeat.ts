@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts';
 import { heartbeatInterval } from '../store/timeouts.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { HandlerLanes } from './lanes.ts';
-import type { Loop } from './loop.ts';
+import type { Loop } from './in-flight.ts';
 import type { Run } from './run.ts';
 
 export interface HeartbeatParts {

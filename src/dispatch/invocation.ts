@@ -7,11 +7,11 @@ import type { Random } from '../kit/clock.ts';
 import { isObject, isThenable } from '../kit/values.ts';
 import type { CallStore } from '../store/call-store.ts';
 import { Commit, type CommitParts } from './commit.ts';
-import { EarlyEnd, untilEnd } from './deadline.ts';
+import { EarlyEnd, reportIfBlocking, untilEnd } from './in-flight.ts';
 import type { JoinedCall, Outcome, RunContext } from './handler.ts';
 import { interrupted, isDecision, missedDeadline, outcomeOf, reasonIn } from './outcomes.ts';
 import { type Attempt, type Ended, type Run, conclude } from './run.ts';
-import { reportAfterCommit, reportFailedCommit, reportIfBlocking } from './run-log.ts';
+import { reportAfterCommit, reportFailedCommit } from './run-log.ts';
 
 export interface InvocationParts extends CommitParts {
   readonly store: { readonly calls: Pick<CallStore, 'eventsOf'> };

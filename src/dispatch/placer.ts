@@ -9,7 +9,7 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 import type { ClaimedEvent, ClaimedRun, CrashCounts } from '../store/claims.ts';
 import type { Store } from '../store/store.ts';
 import type { HandlerLanes } from './lanes.ts';
-import type { Loop } from './loop.ts';
+import type { Loop } from './in-flight.ts';
 import type { Registry } from './registry.ts';
 import { type Conclusion, type Run, diedReading, mayBePoison, unreadable } from './run.ts';
 import { reportUnread } from './run-log.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../kit/clock.ts';
 import type { CrashCounts } from '../store/claims.ts';
 import type { HandlerLanes } from './lanes.ts';
-import type { Loop } from './loop.ts';
+import type { Loop } from './in-flight.ts';
 import type { Run } from './run.ts';
 
 /**

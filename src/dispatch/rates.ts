@@ -4,7 +4,7 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 import type { StartSlots } from '../store/handler-store.ts';
 import { maxReservedAhead, storePause } from '../store/timeouts.ts';
 import type { HandlerLanes } from './lanes.ts';
-import type { Loop } from './loop.ts';
+import type { Loop } from './in-flight.ts';
 
 /** How long an unused slot stays valid at least, in milliseconds. If its handler's gap is longer, that counts. */
 const minUse = 100;

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { InFlight } from '../../src/dispatch/loop.ts';
+import { InFlight } from '../../src/dispatch/in-flight.ts';
 import { Placer } from '../../src/dispatch/placer.ts';
 import { Registry } from '../../src/dispatch/registry.ts';
 import { Settler } from '../../src/dispatch/settler.ts';
