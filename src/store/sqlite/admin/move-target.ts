@@ -8,8 +8,8 @@ import {
   stateOf,
 } from '../../shared/move.ts';
 import { type KeptRow, type KeptTable, columnNames } from '../../shared/kept-tables.ts';
-import { eraOf } from '../dedupe/eras.ts';
-import { type SequenceTotals, callKey, prepareCallIndex } from '../work/call-index.ts';
+import { callKey, eraOf } from '../dedupe/eras.ts';
+import { type SequenceTotals, prepareCallIndex } from '../work/record.ts';
 import { contentsOf, numbersOf } from './move-source.ts';
 
 /** The era of identities without an event: before all others, so that each write of an event searches it. */

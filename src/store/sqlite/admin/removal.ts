@@ -11,7 +11,8 @@ import {
 } from '../../event-record.ts';
 import type { ErasureStep } from '../../retention-store.ts';
 import { type RunTaken, runsThatBlocked } from '../../shared/changed-runs.ts';
-import { callKey, fromEventsOfCall } from '../work/call-index.ts';
+import { callKey } from '../dedupe/eras.ts';
+import { fromEventsOfCall } from '../work/call-index.ts';
 import { prepareUnblockNext } from '../work/unblock.ts';
 import { asInteger } from '../connection/parameters.ts';
 

@@ -4,7 +4,8 @@ import { type ListedCall, matchesCall, type EventFactsRow, callEventOf } from '.
 import { numberIn } from '../../shared/cursor.ts';
 import type { CallFilter, KeptJoin } from '../../call-store.ts';
 import type { Sequence } from '../../event-record.ts';
-import { indexedOfCall, isUnindexed, prepareEraCount, callKey, sequencesOfCall } from '../work/call-index.ts';
+import { callKey } from '../dedupe/eras.ts';
+import { indexedOfCall, isUnindexed, prepareEraCount, sequencesOfCall } from '../work/call-index.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 import { type KeptJoinRow, keptJoinOf } from '../../shared/join-progress.ts';
 

@@ -3,7 +3,8 @@ import { defined } from '../../../kit/values.ts';
 import { type Found, type SearchRange, foundIn, windowOf } from '../../shared/event-rows.ts';
 import type { EventFilter } from '../../event-store.ts';
 import type { Sequence } from '../../event-record.ts';
-import { callKey, sequencesOfCall } from '../work/call-index.ts';
+import { callKey } from '../dedupe/eras.ts';
+import { sequencesOfCall } from '../work/call-index.ts';
 import { openSequences, eventState } from '../work/open-runs.ts';
 import { asText } from '../connection/parameters.ts';
 

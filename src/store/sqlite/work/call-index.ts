@@ -1,16 +1,6 @@
 import type Database from 'better-sqlite3';
-import type { Sequence } from '../../event-record.ts';
 import { withErasOf } from '../dedupe/eras.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
-
-/** How many sequences are added to the index of calls at a time, so that each written page takes several. */
-const batchSize = 2_048;
-
-/** The sequences in `event_totals`. */
-export interface SequenceTotals {
-  readonly last: Sequence;
-  readonly indexed: Sequence;
-}
 
 /** SQL: the event is not in the index yet. Such events are few enough to scan. */
 export const isUnindexed = 'sequence > (select indexed_sequence from event_totals)';
@@ -57,39 +47,4 @@ export function prepareEraCount(database: Database.Database): () => number {
     .prepare('select (select max(era) from call_events) - (select min(era) from call_events) + 1')
     .pluck();
   return () => (count.get() as number | null) ?? 1;
-}
-
-/**
- * Adds events to the index of calls, inside the transaction that reserved the last sequence. In batches, because keys
- * come in random order: added singly, each event would write a page of its own.
- */
-export function prepareCallIndex(database: Database.Database) {
-  const insert = database.prepare(`
-    insert into call_events
-    select sequence >> 16 as era, call_key, sequence from events
-    where sequence > @indexed and sequence <= @last and call_key is not null order by era, call_key, sequence`);
-  const move = database.prepare('update event_totals set indexed_sequence = ?');
-
-  return (totals: SequenceTotals): void => {
-    if (totals.last - totals.indexed < batchSize) return;
-    insert.run(totals);
-    move.run(totals.last);
-  };
-}
-
-/**
- * The key of a call in the index: a number that SQLite and JavaScript both hold exactly. Two calls may share one,
- * because it only has to narrow the search.
- */
-export function callKey(callId: string): number {
-  let high = 0xdeadbeef;
-  let low = 0x41c6ce57;
-  for (let index = 0; index < callId.length; index += 1) {
-    const code = callId.charCodeAt(index);
-    high = Math.imul(high ^ code, 0x9e3779b1);
-    low = Math.imul(low ^ code, 0x5f356495);
-  }
-  high = Math.imul(high ^ (high >>> 16), 0x85ebca6b) ^ Math.imul(low ^ (low >>> 13), 0xc2b2ae35);
-  low = Math.imul(low ^ (low >>> 16), 0x85ebca6b) ^ Math.imul(high ^ (high >>> 13), 0xc2b2ae35);
-  return (high & 0x1fffff) * 0x1_0000_0000 + (low >>> 0);
 }

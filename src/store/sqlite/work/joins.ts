@@ -11,7 +11,8 @@ import {
   progressAfter,
   progressOf,
 } from '../../shared/join-progress.ts';
-import { callKey, fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
+import { callKey } from '../dedupe/eras.ts';
+import { fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
 import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
 import type { ClaimOnRun } from './settle.ts';
 import { byCall, isOpen, isUnbegun } from './open-runs.ts';

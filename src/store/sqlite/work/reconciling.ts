@@ -6,8 +6,8 @@ import {
   reconciledIdentity,
   writeIdentityKey,
 } from '../../event-record.ts';
-import { type EarlierIdentities, eraOf } from '../dedupe/eras.ts';
-import { callKey, fromEventsOfCall } from './call-index.ts';
+import { type EarlierIdentities, callKey, eraOf } from '../dedupe/eras.ts';
+import { fromEventsOfCall } from './call-index.ts';
 import { asText } from '../connection/parameters.ts';
 
 /**

@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
 import { type EventRecord, type Sequence, newIdentityKey, writeIdentityKey } from '../../event-record.ts';
-import { type SequenceTotals, callKey, prepareCallIndex } from './call-index.ts';
-import { type EarlierIdentities, eraOf } from '../dedupe/eras.ts';
+import { type EarlierIdentities, callKey, eraOf } from '../dedupe/eras.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { hasReconciled, prepareReconciling } from './reconciling.ts';
@@ -185,5 +184,32 @@ function prepareClaimsAtOnce(database: Database.Database, holder: Holder) {
       recorded.push({ sequence, claimedBy: isClaimed ? holder.id : undefined });
     }
     return recorded;
+  };
+}
+
+/** How many sequences are added to the index of calls at a time, so that each written page takes several. */
+const batchSize = 2_048;
+
+/** The sequences in `event_totals`. */
+export interface SequenceTotals {
+  readonly last: Sequence;
+  readonly indexed: Sequence;
+}
+
+/**
+ * Adds events to the index of calls, inside the transaction that reserved the last sequence. In batches, because keys
+ * come in random order: added singly, each event would write a page of its own.
+ */
+export function prepareCallIndex(database: Database.Database) {
+  const insert = database.prepare(`
+    insert into call_events
+    select sequence >> 16 as era, call_key, sequence from events
+    where sequence > @indexed and sequence <= @last and call_key is not null order by era, call_key, sequence`);
+  const move = database.prepare('update event_totals set indexed_sequence = ?');
+
+  return (totals: SequenceTotals): void => {
+    if (totals.last - totals.indexed < batchSize) return;
+    insert.run(totals);
+    move.run(totals.last);
   };
 }
