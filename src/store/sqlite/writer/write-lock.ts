@@ -9,7 +9,8 @@ import { isDiskFailure } from '../connection/connection.ts';
 
 /** Indices in the shared memory. */
 const state = 0;
-const requested = 1;
+/** Not 0 while the app's thread requests the lock. */
+export const requested = 1;
 const diskFailed = 2;
 
 /** States. */

@@ -17,7 +17,7 @@ import {
   type Writes,
   unpacked,
 } from './write-message.ts';
-import { answerRequest } from './write-lock.ts';
+import { answerRequest, requested } from './write-lock.ts';
 import { WriterConnection } from './writer-connection.ts';
 
 /** How long to wait for another process's transaction before trying again, in milliseconds. */
@@ -33,6 +33,12 @@ const failedInApp: WriteFailure = {
   code: 'SQLITE_IOERR',
 };
 
+/** How the disk failed, and when to try it again, by the monotonic clock. */
+interface DiskFailure {
+  readonly failure: WriteFailure;
+  readonly until: number;
+}
+
 /** Receives writes, commits them in groups, and sends their results back. */
 export class WriterThread {
   readonly #data: WriterData;
@@ -40,8 +46,7 @@ export class WriterThread {
   /** The writes that have come in and are still to be made, in order. */
   readonly #waiting: WriteMessage[] = [];
   #connection: WriterConnection;
-  /** How the disk failed, and when to try it again. */
-  #diskFailure: { readonly failure: WriteFailure; readonly until: number } | undefined;
+  #diskFailure: DiskFailure | undefined;
   #hasEmptiedWal = false;
   #isReplaced = false;
   #isClosing = false;
@@ -96,29 +101,25 @@ export class WriterThread {
     else if (message !== 'grant') this.#waiting.push(message);
   }
 
-  /** Receives all messages that have come in, without going back to the event loop, for the next commit. */
-  #receiveAll(): void {
-    for (let more = receiveMessageOnPort(this.#port); more; more = receiveMessageOnPort(this.#port)) {
-      this.#receive(more.message as ToWriter);
-    }
-  }
-
+  /** Writes all that has come in, and grants the lock between two commits. */
   #writeAll(): void {
-    this.#receiveAll();
-    this.#grantLock();
-    while (this.#waiting.length > 0) {
+    for (;;) {
+      // Without going back to the event loop, so that all of it goes into the next commit. Before the lock is granted:
+      // the app asks for it by one message, which may be among these.
+      for (let more = receiveMessageOnPort(this.#port); more; more = receiveMessageOnPort(this.#port)) {
+        this.#receive(more.message as ToWriter);
+      }
+      if (Atomics.load(this.#data.lock, requested) !== 0) this.#grantLock();
+      if (this.#waiting.length === 0) break;
       this.#commit(this.#waiting.splice(0, groupSizeOf(this.#waiting)));
-      // In this order: the app asks for the lock by one message, which may be among those received here.
       if (!this.#hasEmptiedWal) this.#emptyWal();
-      this.#receiveAll();
-      this.#grantLock();
     }
     this.#connection.checkpoints.whenIdle();
   }
 
   #grantLock(): void {
     // Of replaced files the app learns itself, which looks before and after each write.
-    const mayWrite = () => this.#isReplaced || !this.#recover();
+    const mayWrite = () => this.#isReplaced || !this.#diskFailure || !this.#recover(this.#diskFailure);
     const hasFailed = answerRequest(this.#data.lock, mayWrite, () => this.#send('answered'));
     if (hasFailed) this.#failClosed(failedInApp);
   }
@@ -149,8 +150,8 @@ export class WriterThread {
 
   /** Returns undefined if another process has the lock. */
   #tryToWrite(writes: Writes): GroupWritten | undefined {
-    const failure = this.#isReplaced ? replaced : this.#recover();
-    if (failure) return failedGroup(writes, failure);
+    const failed = this.#isReplaced ? replaced : this.#diskFailure && this.#recover(this.#diskFailure);
+    if (failed) return failedGroup(writes, failed);
     const done = this.#connection.write(writes);
     if (!done) return undefined;
     if (done.diskFailure) this.#failClosed(done.diskFailure);
@@ -169,20 +170,21 @@ export class WriterThread {
   }
 
   /** Tries to open the database anew after a failure. Returns why nothing can be written, if the disk still refuses. */
-  #recover(): WriteFailure | undefined {
-    if (!this.#diskFailure) return undefined;
-    if (systemClock.elapsed() < this.#diskFailure.until) return this.#diskFailure.failure;
+  #recover({ failure, until }: DiskFailure): WriteFailure | undefined {
+    if (systemClock.elapsed() < until) return failure;
     try {
       const { process: id } = this.#connection;
       this.#connection.close();
       this.#connection = new WriterConnection({ ...this.#data, id });
       this.#connection.prove();
       this.#diskFailure = undefined;
+      return undefined;
     } catch (error) {
       // Not at once, because each try may take long.
-      this.#diskFailure = { failure: failureOf(error), until: systemClock.elapsed() + storePause };
+      const again = { failure: failureOf(error), until: systemClock.elapsed() + storePause };
+      this.#diskFailure = again;
+      return again.failure;
     }
-    return this.#diskFailure?.failure;
   }
 
   /** Whether the files were moved, deleted or replaced since the last look: then it empties the WAL, and reports that. */
