@@ -23,17 +23,16 @@ export interface RunsBefore {
   readonly close: () => void;
 }
 
-interface Watched extends RunsBefore {
+/** The runs that are collected for a claim on this event. */
+interface Watched {
   readonly sequence: Sequence;
   readonly runs: OpenRun[];
 }
 
-/** Whether a handler's run may be placed while these earlier runs of its call are open. */
-export function mayComeAfter({ name, order }: HandlerTerms, runs: readonly OpenRun[]): boolean {
-  const own = runs.filter(({ handler }) => handler === name);
-  if (order === 'strict') return own.length === 0;
-  // Later runs may overtake one that has failed, but not one that has not begun.
-  return order === 'none' || own.every(({ hasBegun }) => hasBegun);
+/** Whether a handler's run may be placed while an earlier run of its call is open. */
+export function mayComeAfter({ name, order }: HandlerTerms, { handler, hasBegun }: OpenRun): boolean {
+  // With order `call`, later runs may overtake one that has failed, but not one that has not begun.
+  return handler !== name || order === 'none' || (order === 'call' && hasBegun);
 }
 
 /**
@@ -48,18 +47,15 @@ export class CallOrder {
   watch(callId: string | undefined, sequence: Sequence, found: readonly OpenRun[]): RunsBefore {
     if (callId === undefined) return { runs: found, close: () => {} };
     const beingStored = this.#beingStored.of(callId).filter((run) => run.sequence < sequence);
-    const close = () => this.#watched.remove(callId, watched);
-    const watched: Watched = { sequence, runs: [...found, ...beingStored], close };
-    this.#watched.add(callId, watched);
-    return watched;
+    const runs = [...found, ...beingStored];
+    return { runs, close: this.#watched.add(callId, { sequence, runs }) };
   }
 
   /** Call before storing a run. Returns the function to call when it is in the inbox. */
   storing(callId: string | undefined, run: RunBeingStored): () => void {
     if (callId === undefined) return () => {};
     for (const { sequence, runs } of this.#watched.of(callId)) if (run.sequence < sequence) runs.push(run);
-    this.#beingStored.add(callId, run);
-    return () => this.#beingStored.remove(callId, run);
+    return this.#beingStored.add(callId, run);
   }
 }
 
@@ -71,17 +67,17 @@ class ListsByCall<Item> {
     return this.#lists.get(callId) ?? [];
   }
 
-  add(callId: string, item: Item): void {
-    const list = this.#lists.get(callId);
-    if (list) list.push(item);
+  /** Returns the function that removes the item again. */
+  add(callId: string, item: Item): () => void {
+    const others = this.#lists.get(callId);
+    if (others) others.push(item);
     else this.#lists.set(callId, [item]);
-  }
-
-  remove(callId: string, item: Item): void {
-    const list = this.#lists.get(callId);
-    const index = list?.indexOf(item) ?? -1;
-    if (!list || index < 0) return;
-    if (list.length === 1) this.#lists.delete(callId);
-    else list.splice(index, 1);
+    return () => {
+      const list = this.#lists.get(callId);
+      const index = list?.indexOf(item) ?? -1;
+      if (!list || index < 0) return;
+      if (list.length === 1) this.#lists.delete(callId);
+      else list.splice(index, 1);
+    };
   }
 }

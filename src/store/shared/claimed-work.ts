@@ -94,7 +94,8 @@ export class ClaimedWork {
   mayRun(run: ClaimedRun): boolean {
     const { terms, before } = claimOf(run);
     before.close();
-    return (terms.join === undefined || isStored(run)) && mayComeAfter(terms, before.runs);
+    if (terms.join !== undefined && !isStored(run)) return false;
+    return before.runs.every((earlier) => mayComeAfter(terms, earlier));
   }
 
   /** The run after an attempt of it was counted: it has a row from then on. */
