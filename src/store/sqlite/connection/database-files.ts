@@ -47,10 +47,16 @@ export class DatabaseFiles {
    */
   changed(): string | undefined {
     const [database, wal] = this.#paths;
-    return (
-      changeOf(this.ids.database, database, 'it', 'its place') ??
-      changeOf(this.ids.wal, wal, 'its WAL (-wal)', 'the place of its WAL (-wal)')
-    );
+    const expected = [
+      { path: database, id: this.ids.database, name: 'it', place: 'its place' },
+      { path: wal, id: this.ids.wal, name: 'its WAL (-wal)', place: 'the place of its WAL (-wal)' },
+    ];
+    for (const { path, id, name, place } of expected) {
+      const found = at(path);
+      if (!found) return `${name} was deleted or moved`;
+      if (found.ino !== id.inode || found.dev !== id.device) return `another file is in ${place}`;
+    }
+    return undefined;
   }
 
   /** They include the time of creation, because the inode of a deleted file may be given to another one. */
@@ -103,13 +109,6 @@ function at(path: string): Stats | undefined {
 
 function idOf(stats: Stats | undefined): FileId {
   return stats ? { device: stats.dev, inode: stats.ino } : nowhere;
-}
-
-function changeOf(id: FileId, path: string, name: string, place: string): string | undefined {
-  const found = at(path);
-  if (!found) return `${name} was deleted or moved`;
-  const isSame = found.ino === id.inode && found.dev === id.device;
-  return isSame ? undefined : `another file is in ${place}`;
 }
 
 /** Without the device, whose number may change at a reboot. */
