@@ -37,6 +37,8 @@ export class SqliteStore implements Store {
   readonly database: InboxDatabase;
   readonly #session: Session;
   readonly #claimed = new ClaimedWork();
+  readonly runsOf: Store['runsOf'] = this.#claimed.runsOf.bind(this.#claimed);
+  readonly mayRun: Store['mayRun'] = this.#claimed.mayRun.bind(this.#claimed);
   readonly #liveness: Liveness;
 
   /** `mayBePart`: whether the file may be the target of an unfinished move. */
@@ -127,14 +129,6 @@ export class SqliteStore implements Store {
     return this.#inOrder('runs', [name, order === 'strict', selection], (found) =>
       found.map((run) => this.#claimed.run(run, handler)),
     );
-  }
-
-  runsOf(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {
-    return this.#claimed.runsOf(event, handlers);
-  }
-
-  mayRun(run: ClaimedRun): boolean {
-    return this.#claimed.mayRun(run);
   }
 
   requeue(run: ClaimedRun): Promise<Settled> {
