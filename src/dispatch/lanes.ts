@@ -108,7 +108,7 @@ export class HandlerLanes {
     const isFollowing = call !== undefined && this.#lanes.has(call);
     const isFull = isFollowing ? this.#following >= this.#maxFollowing : this.#size >= maxInMemory;
     if (this.isPaused || (!isStored && (isFull || this.#memory.isUsedUp()))) return false;
-    this.countBytes(run);
+    this.#memory.take(run.claimed.body.byteLength);
     if (isFollowing) {
       const followers = this.#lanes.get(call) ?? [];
       followers.push(run);
@@ -116,12 +116,13 @@ export class HandlerLanes {
       this.#following += 1;
     } else {
       if (call !== undefined) this.#lanes.set(call, undefined);
-      this.#enter(run);
+      this.#size += 1;
+      this.#ready.push(run);
     }
     return true;
   }
 
-  /** Counts the memory of a run's body until `finish`, or `uncountBytes` for a run that is not in the lanes. */
+  /** Counts the memory of the body of a run that was not added, until `uncountBytes`. */
   countBytes({ claimed }: Run): void {
     this.#memory.take(claimed.body.byteLength);
   }
@@ -149,13 +150,14 @@ export class HandlerLanes {
 
   /** Removes a run after `leave`, with the memory of its body, and makes the next run of its call ready. */
   finish(run: Run): void {
-    this.uncountBytes(run);
+    this.#memory.take(-run.claimed.body.byteLength);
     const call = laneOf(run);
     if (call === undefined) return;
     const following = this.#lanes.get(call)?.shift();
     if (!following) return this.#lanes.delete(call);
     this.#following -= 1;
-    this.#enter(following);
+    this.#size += 1;
+    this.#ready.push(following);
   }
 
   /** Takes out the runs that wait for this run, in order. */
@@ -186,11 +188,6 @@ export class HandlerLanes {
     this.#lanes.clear();
     this.#size = this.#active;
     this.#following = 0;
-  }
-
-  #enter(run: Run): void {
-    this.#size += 1;
-    this.#ready.push(run);
   }
 }
 
