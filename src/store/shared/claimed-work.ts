@@ -149,8 +149,8 @@ export function claimOf({ claim }: ClaimedRun): RunClaim {
 }
 
 /** The id of the process as it claimed an event or a run: all writes about the claim are made under it. */
-export function claimerOf({ claim }: ClaimedEvent | ClaimedRun): number {
-  return (claim as EventClaim | RunClaim).claimedBy;
+export function claimerOf(claimed: ClaimedEvent | ClaimedRun): number {
+  return claimOnEvent(claimed).process;
 }
 
 /** A process's claim on an event. */
@@ -160,8 +160,8 @@ export interface ClaimOnEvent {
 }
 
 /** The claim on an event, or on the event of a run. */
-export function claimOnEvent(claimed: ClaimedEvent | ClaimedRun): ClaimOnEvent {
-  return { process: claimerOf(claimed), sequence: claimed.sequence };
+export function claimOnEvent({ claim, sequence }: ClaimedEvent | ClaimedRun): ClaimOnEvent {
+  return { process: (claim as EventClaim | RunClaim).claimedBy, sequence };
 }
 
 /** Whether the run has a row of its own. */

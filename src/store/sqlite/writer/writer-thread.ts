@@ -43,6 +43,7 @@ interface DiskFailure {
 export class WriterThread {
   readonly #data: WriterData;
   readonly #port: MessagePort;
+  readonly #send: (message: FromWriter) => void;
   /** The writes that have come in and are still to be made, in order. */
   readonly #waiting: WriteMessage[] = [];
   #connection: WriterConnection;
@@ -54,6 +55,7 @@ export class WriterThread {
   constructor(data: WriterData) {
     this.#data = data;
     this.#port = data.port;
+    this.#send = data.port.postMessage.bind(data.port);
     this.#connection = new WriterConnection(data);
   }
 
@@ -204,10 +206,6 @@ export class WriterThread {
       this.#failClosed(failureOf(error));
       return false;
     }
-  }
-
-  #send(message: FromWriter): void {
-    this.#port.postMessage(message, []);
   }
 
   #close(): void {
