@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { AsyncInboxDatabase, JoinTerms } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
-import { ClaimedWork, claimOf, isStored } from '../shared/claimed-work.ts';
+import { ClaimedWork, claimerOf, claimOf, isStored } from '../shared/claimed-work.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Recording, RunEnd, Store, StoreCounts } from '../store.ts';
@@ -21,7 +21,6 @@ import { alertsOn } from './query/postgres-alerts.ts';
 import { historyOn } from './query/postgres-history.ts';
 import { handlersOn } from './query/postgres-handlers.ts';
 import { nextDue } from './work/claim.ts';
-import { requiredClaimerOf } from './work/run-row.ts';
 import { Work } from './work/work.ts';
 
 /** The inbox in a schema of a Postgres database, which any number of processes on any number of machines may share. */
@@ -133,7 +132,7 @@ export class PostgresStore implements Store<PoolClient> {
   #arrive(run: ClaimedRun, callId: string, join: JoinTerms): Promise<Settled> {
     const { sequence, handler, eventName } = run;
     const now = this.#clock.now();
-    const arrival = { process: requiredClaimerOf(run), sequence, callId, handler, eventName, ...join, now };
+    const arrival = { process: claimerOf(run), sequence, callId, handler, eventName, ...join, now };
     return this.#claimed.detach(run, (isLast) => this.#work.settling.arrive({ ...arrival, isLast }));
   }
 

@@ -1,13 +1,9 @@
 import { type Failure, groupsChecked, maxFailures, maxGroups } from '../../failure-store.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
-import type { SettlementRow } from './run-row.ts';
+import type { RunEndRow } from '../../shared/run-to-write.ts';
 
 /** Keeps a failed attempt, in the transaction that settles its run. */
-export async function keepFailure(
-  transaction: Transaction,
-  row: SettlementRow,
-  failure: Failure,
-): Promise<void> {
+export async function keepFailure(transaction: Transaction, row: RunEndRow, failure: Failure): Promise<void> {
   const { sequence, handler, attempts, now, state } = row;
   const { cause, location = null, reason, message, duration, group } = failure;
   const outcome = state.kind === 'dead' ? 'dead' : 'retry';

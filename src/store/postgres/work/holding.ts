@@ -1,10 +1,10 @@
 /** Claims on events and runs: whether they hold, and how they end. */
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { type Ranges, firstsAndLasts } from './ranges.ts';
-import type { RunRow } from './run-row.ts';
+import type { RunToWrite } from '../../shared/run-to-write.ts';
 
 /** By what the claim on an event is found. */
-type ClaimKey = Pick<RunRow, 'process' | 'sequence'>;
+type ClaimKey = Pick<RunToWrite, 'process' | 'sequence'>;
 
 /** Whether the process holds a claim on the event, of either form. */
 export async function holdsEvent(
@@ -24,7 +24,7 @@ export async function holdsEvent(
 /** Whether the process holds the claim on a stored run. */
 export async function holdsRun(
   transaction: Transaction,
-  { process, sequence, handler }: Pick<RunRow, 'process' | 'sequence' | 'handler'>,
+  { process, sequence, handler }: Pick<RunToWrite, 'process' | 'sequence' | 'handler'>,
 ): Promise<boolean> {
   const { holds } = await oneRow<{ holds: boolean }>(
     transaction,
@@ -91,3 +91,10 @@ export function endClaims(
     [process, ...firstsAndLasts(owned), inClaims],
   );
 }
+
+/**
+ * SQL: the due time of a run that is given back: what it was, but not later than now, because the clock of the machine
+ * that claimed it may be fast, or have been set back since. A run stored by `countAttempt` has none.
+ */
+export const dueAsBefore =
+  'least(coalesce(due_at, 0), floor(extract(epoch from clock_timestamp()) * 1000)::bigint)';

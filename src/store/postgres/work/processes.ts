@@ -4,8 +4,7 @@ import type { Sequence } from '../../event-record.ts';
 import { heartbeatInterval } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
-import { lockEventsOf } from './holding.ts';
-import { dueAsBefore } from './run-row.ts';
+import { dueAsBefore, lockEventsOf } from './holding.ts';
 
 /** After how many seconds without a heartbeat a process is taken for dead, by the database's clock: four missed ones. */
 export const deadAfter = (4 * heartbeatInterval) / 1_000;

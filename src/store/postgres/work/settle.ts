@@ -1,13 +1,18 @@
 import type { Settled } from '../../claims.ts';
-import { type RunColumns, columnsOfEnd, columnsOfRequeue } from '../../shared/run-to-write.ts';
+import {
+  type RunColumns,
+  type RunEndRow,
+  type RunToWrite,
+  columnsOfEnd,
+  columnsOfRequeue,
+} from '../../shared/run-to-write.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { keepFailure } from './failures.ts';
-import { endClaim, holdsEvent, holdsRun } from './holding.ts';
-import { type RunRow, type SettlementRow, dueAsBefore } from './run-row.ts';
+import { dueAsBefore, endClaim, holdsEvent, holdsRun } from './holding.ts';
 import { unblockNext } from './unblock.ts';
 
 /** Writes how an attempt ended. */
-export async function settle(transaction: Transaction, row: SettlementRow): Promise<Settled> {
+export async function settle(transaction: Transaction, row: RunEndRow): Promise<Settled> {
   if (!(await holds(transaction, row))) return lost(transaction, row);
   const { state, callId, handler, order, isStored, isLast } = row;
   // Decided inside the transaction: a replay may have requeued an earlier run.
@@ -29,7 +34,7 @@ export async function settle(transaction: Transaction, row: SettlementRow): Prom
 }
 
 /** Puts a run that has not begun back into the inbox. */
-export async function requeue(transaction: Transaction, row: RunRow): Promise<Settled> {
+export async function requeue(transaction: Transaction, row: RunToWrite): Promise<Settled> {
   if (!(await holds(transaction, row))) return lost(transaction, row);
   const mustWait = row.order === 'strict' && (await isBehind(transaction, row, 'open'));
   if (!(await writeRow(transaction, row, columnsOfRequeue(mustWait)))) return lost(transaction, row);
@@ -38,7 +43,7 @@ export async function requeue(transaction: Transaction, row: RunRow): Promise<Se
 }
 
 /** Counts an attempt before the handler is called. Resolves to the new number, or undefined if the claim is lost. */
-export async function countAttempt(transaction: Transaction, row: RunRow): Promise<number | undefined> {
+export async function countAttempt(transaction: Transaction, row: RunToWrite): Promise<number | undefined> {
   const { process, sequence, handler, callId, isStored, isLast } = row;
   if (isStored) {
     if (!(await holds(transaction, row))) return undefined;
@@ -64,11 +69,11 @@ export async function countAttempt(transaction: Transaction, row: RunRow): Promi
   return inserted.length === 0 ? undefined : 1;
 }
 
-const holds = (transaction: Transaction, row: RunRow): Promise<boolean> =>
+const holds = (transaction: Transaction, row: RunToWrite): Promise<boolean> =>
   row.isStored ? holdsRun(transaction, row) : holdsEvent(transaction, row);
 
 /** The outcome of a lost write. It still ends the claim on the event, if this was the last run under it. */
-async function lost(transaction: Transaction, row: RunRow): Promise<Settled> {
+async function lost(transaction: Transaction, row: RunToWrite): Promise<Settled> {
   // Does nothing if the claim is gone.
   if (row.isLast) await endClaim(transaction, row);
   return 'lost';
@@ -81,7 +86,7 @@ async function lost(transaction: Transaction, row: RunRow): Promise<Settled> {
  */
 async function isBehind(
   transaction: Transaction,
-  { callId, handler, sequence }: RunRow,
+  { callId, handler, sequence }: RunToWrite,
   which: 'open' | 'active',
 ): Promise<boolean> {
   const found = await transaction.query(
@@ -96,7 +101,7 @@ async function isBehind(
  * Writes a run's row. Resolves to false if the row of a new run exists, because a commit that overtook this write has
  * written it, or if the event has been removed: see `require_event`.
  */
-async function writeRow(transaction: Transaction, row: RunRow, as: RunColumns): Promise<boolean> {
+async function writeRow(transaction: Transaction, row: RunToWrite, as: RunColumns): Promise<boolean> {
   const { sequence, handler, callId, attempts, now, isStored } = row;
   const { state, dueAt, reason, keepsReason, failure, isWaiting } = as;
   const rows = isStored

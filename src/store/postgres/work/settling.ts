@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import type { Clock } from '../../../kit/clock.ts';
 import type { ClaimedEvent, ClaimedRun, Settled } from '../../claims.ts';
 import type { Sequence } from '../../event-record.ts';
-import { claimToRead, endsOrdinarily } from '../../shared/claimed-work.ts';
+import { claimerOf, claimToRead, endsOrdinarily } from '../../shared/claimed-work.ts';
 import type { RunEnd } from '../../store.ts';
 import type { Session } from '../connection/session.ts';
 import type { UserTransaction } from '../connection/transaction.ts';
@@ -11,7 +11,7 @@ import type { ClaimEnds } from './claim-ends.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
 import { type JoinArrival, arrive } from './joins.ts';
 import type { OwnedEvents } from './owned-events.ts';
-import { requiredClaimerOf, runRow, settlementRow } from './run-row.ts';
+import { runEndRow, runToWrite } from '../../shared/run-to-write.ts';
 import { countAttempt, requeue, settle } from './settle.ts';
 import { unblockSome } from './unblock.ts';
 
@@ -37,7 +37,7 @@ export class Settling {
 
   settle(run: ClaimedRun, end: RunEnd, isLast: boolean): Promise<Settled> {
     if (endsOrdinarily(run, end, isLast)) return this.#endClaim(run);
-    const row = settlementRow(run, end, isLast, this.#parts.clock.now());
+    const row = runEndRow(run, end, isLast, this.#parts.clock.now());
     const write = () => this.#writeAndWait(run, isLast, (transaction) => settle(transaction, row));
     return end.state.kind === 'due' ? this.#requeueOrder.add(run, { othersWait: true }, write) : write();
   }
@@ -48,7 +48,7 @@ export class Settling {
     isLast: boolean,
     effects: (client: PoolClient) => unknown,
   ): Promise<Settled> {
-    const row = settlementRow(run, end, isLast, this.#parts.clock.now());
+    const row = runEndRow(run, end, isLast, this.#parts.clock.now());
     return this.#writeAndWait(run, isLast, async (transaction) => {
       const settled = await settle(transaction, row);
       // If the claim is lost, the process that took the run over writes the effects.
@@ -59,14 +59,14 @@ export class Settling {
   }
 
   requeue(run: ClaimedRun, isLast: boolean): Promise<Settled> {
-    const row = runRow(run, isLast, this.#parts.clock.now());
+    const row = runToWrite(run, isLast, this.#parts.clock.now());
     return this.#requeueOrder.add(run, { othersWait: false }, () =>
       this.#writeAndWait(run, isLast, (transaction) => requeue(transaction, row)),
     );
   }
 
   countAttempt(run: ClaimedRun, isLast: boolean): Promise<number | undefined> {
-    const row = runRow(run, isLast, this.#parts.clock.now());
+    const row = runToWrite(run, isLast, this.#parts.clock.now());
     return this.#writeAndWait(run, isLast, (transaction) => countAttempt(transaction, row));
   }
 
@@ -79,7 +79,7 @@ export class Settling {
   }
 
   #endClaim(claimed: ClaimedEvent | ClaimedRun): Promise<Settled> {
-    return this.#parts.ends.end({ sequence: claimed.sequence, process: requiredClaimerOf(claimed) });
+    return this.#parts.ends.end({ sequence: claimed.sequence, process: claimerOf(claimed) });
   }
 
   beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
@@ -101,7 +101,7 @@ export class Settling {
   async endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void> {
     await this.#parts.session.query(
       'update ringback.crash_counts set being_read = false where sequence = $1 and tried_by = $2',
-      [claimed.sequence, requiredClaimerOf(claimed)],
+      [claimed.sequence, claimerOf(claimed)],
     );
   }
 
