@@ -60,7 +60,7 @@ export class Dispatcher implements Loop {
   }
 
   /** Milliseconds until the first handler that waits for its rate may begin a run. */
-  get turnIn(): number | undefined {
+  get nextStartIn(): number | undefined {
     return this.#rates.nextIn;
   }
 

@@ -133,7 +133,7 @@ function readManualClock(value: unknown): ManualClock | undefined {
 
 /** When a handler that waits for its rate may go on. The inbox shows its run like one that has begun. */
 function turnOf(receiver: Pick<Receiver, 'events'>): number | undefined {
-  return internalsIn(receiver)?.parts.dispatcher.turnIn;
+  return internalsIn(receiver)?.parts.dispatcher.nextStartIn;
 }
 
 function isWorking(receiver: Pick<Receiver, 'events'>): boolean {

@@ -14,7 +14,7 @@ export function listOf(type: ListType, values: readonly ListValue[]): Buffer {
   const list = Buffer.allocUnsafe(size);
   // One dimension, nulls allowed, the type, the length, and the index of the first: 1.
   const head = [1, 1, oids[type], values.length, 1];
-  for (const [place, part] of head.entries()) list.writeInt32BE(part, place * 4);
+  for (const [index, part] of head.entries()) list.writeInt32BE(part, index * 4);
   let at = headBytes;
   for (const value of values) {
     at = list.writeInt32BE(value === null ? -1 : bytesOf(value), at);

@@ -1,6 +1,6 @@
 /** The state of an event `e`. It follows from the rows of other tables, so that no column has to be kept up to date. */
 
-import { longestRange } from '../work/ranges.ts';
+import { maxRangeLength } from '../work/ranges.ts';
 
 /** SQL: the event waits to be claimed, or is claimed. */
 export const isNewEvent = `(exists (select from ringback.waiting w where w.sequence = e.sequence)
@@ -9,7 +9,7 @@ export const isNewEvent = `(exists (select from ringback.waiting w where w.seque
     select from ringback.processes p where p.id = e.owner
       and (e.sequence > p.ended_up_to or e.sequence = any (p.still_owned)) and not exists (
       select from ringback.ended x where x.process = p.id
-        and x.first <= e.sequence and x.first > e.sequence - ${longestRange} and x.last >= e.sequence
+        and x.first <= e.sequence and x.first > e.sequence - ${maxRangeLength} and x.last >= e.sequence
       order by x.first desc offset 0)))`;
 
 const hasOpenRuns = `exists (

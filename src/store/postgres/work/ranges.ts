@@ -4,14 +4,14 @@ import type { Sequence } from '../../event-record.ts';
 export type Ranges = readonly (readonly [first: Sequence, last: Sequence])[];
 
 /** How many sequences a range has at most: see the table `ended`. */
-export const longestRange = 256;
+export const maxRangeLength = 256;
 
 /** Joins consecutive sequences, which ascend, to ranges. */
 export function rangesOf(sequences: readonly Sequence[]): Ranges {
   const ranges: [Sequence, Sequence][] = [];
   for (const sequence of sequences) {
     const range = ranges.at(-1);
-    if (range?.[1] === sequence - 1 && sequence - range[0] < longestRange) range[1] = sequence;
+    if (range?.[1] === sequence - 1 && sequence - range[0] < maxRangeLength) range[1] = sequence;
     else ranges.push([sequence, sequence]);
   }
   return ranges;

@@ -87,10 +87,10 @@ function recordedIn(
 ): RecordedGroup {
   const recorded = events.map(() => duplicate);
   const claimed = new Set(row.claimed_places);
-  for (const place of row.new_places)
-    recorded[place - 1] = {
-      sequence: row.sequences[place - 1],
-      claimedBy: claimed.has(place) ? recorder?.id : undefined,
+  for (const position of row.new_places)
+    recorded[position - 1] = {
+      sequence: row.sequences[position - 1],
+      claimedBy: claimed.has(position) ? recorder?.id : undefined,
     };
   return { recorded, lives: row.lives };
 }
