@@ -1,23 +1,33 @@
-import { CallOrder, type OpenRun, type RunsBefore, mayComeAfter } from './call-order.ts';
-import type { ClaimedEvent, ClaimedRun, HandlerTerms, Settled } from '../claims.ts';
+import { RenewedMap } from '../../kit/churn.ts';
+import type {
+  Claimed,
+  ClaimedEvent,
+  ClaimedRun,
+  FoundEvent,
+  FoundRun,
+  HandlerTerms,
+  OpenRun,
+  Settled,
+} from '../claims.ts';
 import type { EventRecord, Sequence } from '../event-record.ts';
 import type { RunEnd } from '../store.ts';
 
-interface Claimed {
-  /** The id of the process as it claimed: taken for dead, it enters again under another id. */
-  readonly claimedBy: number;
+/** An open run that is being stored: a claim made before that has not seen it in the inbox. */
+interface RunBeingStored extends OpenRun {
+  readonly sequence: Sequence;
 }
 
-/** A claimed event, as a database returns it. */
-export interface FoundEvent extends Omit<ClaimedEvent, 'claim'>, Claimed {
-  /** Handlers that already have a stored run of the event, in any state. */
-  readonly storedHandlers: readonly string[];
-  /** The open runs before it: one for each handler is enough, preferably one that has not begun. */
-  readonly openRuns: readonly OpenRun[];
+/** The runs that go before a claim. More may be added until `close` is called. */
+export interface RunsBefore {
+  readonly runs: readonly OpenRun[];
+  readonly close: () => void;
 }
 
-/** A claimed stored run, as a database returns it. */
-export type FoundRun = Omit<ClaimedRun, 'claim'> & Claimed;
+/** The runs that are collected for a claim on this event. */
+interface Watched {
+  readonly sequence: Sequence;
+  readonly runs: OpenRun[];
+}
 
 /** The claim on a run: under its event's claim, or under a row of its own. */
 export interface RunClaim extends Claimed {
@@ -144,6 +154,59 @@ export class ClaimedWork {
   }
 }
 
+/**
+ * Keeps the order of a call where the database can't. Between a claim and the placing of its runs, this process may
+ * store earlier runs of the call. The claim has not seen them, and its event could be handled before them.
+ */
+class CallOrder {
+  readonly #watched = new ListsByCall<Watched>();
+  readonly #beingStored = new ListsByCall<RunBeingStored>();
+
+  /** Collects the runs that go before a claim, beginning with `found`, those that the claim itself has seen. */
+  watch(callId: string | undefined, sequence: Sequence, found: readonly OpenRun[]): RunsBefore {
+    if (callId === undefined) return { runs: found, close: () => {} };
+    const beingStored = this.#beingStored.of(callId).filter((run) => run.sequence < sequence);
+    const runs = [...found, ...beingStored];
+    return { runs, close: this.#watched.add(callId, { sequence, runs }) };
+  }
+
+  /** Call before storing a run. Returns the function to call when it is in the inbox. */
+  storing(callId: string | undefined, run: RunBeingStored): () => void {
+    if (callId === undefined) return () => {};
+    for (const { sequence, runs } of this.#watched.of(callId)) if (run.sequence < sequence) runs.push(run);
+    return this.#beingStored.add(callId, run);
+  }
+}
+
+/** A short list for each call. */
+class ListsByCall<Item> {
+  readonly #lists = new RenewedMap<string, Item[]>();
+
+  of(callId: string): readonly Item[] {
+    return this.#lists.get(callId) ?? [];
+  }
+
+  /** Returns the function that removes the item again. */
+  add(callId: string, item: Item): () => void {
+    const others = this.#lists.get(callId);
+    if (others) others.push(item);
+    else this.#lists.set(callId, [item]);
+    return () => {
+      const list = this.#lists.get(callId);
+      const index = list?.indexOf(item) ?? -1;
+      if (!list || index < 0) return;
+      if (list.length === 1) this.#lists.delete(callId);
+      else list.splice(index, 1);
+    };
+  }
+}
+
+/** Whether a handler's run may be placed while an earlier run of its call is open. */
+function mayComeAfter({ name, order }: HandlerTerms, { handler, hasBegun }: OpenRun): boolean {
+  // With order `call`, later runs may overtake one that has failed, but not one that has not begun.
+  return handler !== name || order === 'none' || (order === 'call' && hasBegun);
+}
+
 export function claimOf({ claim }: ClaimedRun): RunClaim {
   return claim as RunClaim;
 }
@@ -178,14 +241,4 @@ export function endsOrdinarily(run: ClaimedRun, { state }: RunEnd, isLast: boole
   const { terms, event } = claimOf(run);
   const hasMore = event === undefined || terms.join !== undefined || terms.order === 'strict';
   return state.kind === 'done' && isLast && !hasMore;
-}
-
-/** The claim that `beginReading` checks: on a stored run, or, if the handler is undefined, on the event. */
-export interface ClaimToRead extends ClaimOnEvent {
-  readonly handler: string | undefined;
-}
-
-export function claimToRead(claimed: ClaimedEvent | ClaimedRun): ClaimToRead {
-  const handler = 'handler' in claimed && isStored(claimed) ? claimed.handler : undefined;
-  return { ...claimOnEvent(claimed), handler };
 }

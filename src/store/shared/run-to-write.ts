@@ -1,9 +1,9 @@
 import type { Order } from '../../dispatch/handler.ts';
-import type { ClaimedRun } from '../claims.ts';
+import type { ClaimedEvent, ClaimedRun } from '../claims.ts';
 import type { Failure } from '../failure-store.ts';
 import type { Sequence } from '../event-record.ts';
 import type { RunEnd, RunState } from '../store.ts';
-import { claimOf, claimerOf, isStored } from './claimed-work.ts';
+import { type ClaimOnEvent, claimOf, claimOnEvent, claimerOf, isStored } from './claimed-work.ts';
 
 /** A run to write: which one, and under which claim. */
 export interface RunToWrite {
@@ -76,4 +76,14 @@ export function columnsOfEnd({ state, dueAt, failure }: RunEndRow, mustWait: boo
 export function columnsOfRequeue(mustWait: boolean): RunColumns {
   const kept = { reason: null, keepsReason: false, failure: null, isWaiting: true };
   return mustWait ? { ...kept, state: 'blocked', dueAt: null } : { ...kept, state: 'due', dueAt: 0 };
+}
+
+/** The claim that `beginReading` checks: on a stored run, or, if the handler is undefined, on the event. */
+export interface ClaimToRead extends ClaimOnEvent {
+  readonly handler: string | undefined;
+}
+
+export function claimToRead(claimed: ClaimedEvent | ClaimedRun): ClaimToRead {
+  const handler = 'handler' in claimed && isStored(claimed) ? claimed.handler : undefined;
+  return { ...claimOnEvent(claimed), handler };
 }

@@ -1,14 +1,7 @@
 import type { InboxDatabase, JoinTerms, UserDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
-import {
-  ClaimedWork,
-  claimOf,
-  claimToRead,
-  claimerOf,
-  endsOrdinarily,
-  isStored,
-} from '../shared/claimed-work.ts';
-import { runEndRow, runToWrite } from '../shared/run-to-write.ts';
+import { claimToRead, runEndRow, runToWrite } from '../shared/run-to-write.ts';
+import { ClaimedWork, claimOf, claimerOf, endsOrdinarily, isStored } from '../shared/claimed-work.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Recording, RunEnd, Store, StoreCounts, StoreNotice } from '../store.ts';

@@ -1,6 +1,4 @@
-import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
-import type { OpenRun } from '../../shared/call-order.ts';
-import type { HandlerTerms, RunSelection } from '../../claims.ts';
+import type { FoundEvent, FoundRun, HandlerTerms, OpenRun, RunSelection } from '../../claims.ts';
 import {
   type ClaimedEventRow,
   type ClaimedRunRow,

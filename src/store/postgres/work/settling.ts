@@ -2,7 +2,8 @@ import type { PoolClient } from 'pg';
 import type { Clock } from '../../../kit/clock.ts';
 import type { ClaimedEvent, ClaimedRun, Settled } from '../../claims.ts';
 import type { Sequence } from '../../event-record.ts';
-import { claimerOf, claimToRead, endsOrdinarily } from '../../shared/claimed-work.ts';
+import { claimToRead, runEndRow, runToWrite } from '../../shared/run-to-write.ts';
+import { claimerOf, endsOrdinarily } from '../../shared/claimed-work.ts';
 import type { RunEnd } from '../../store.ts';
 import type { Session } from '../connection/session.ts';
 import type { UserTransaction } from '../connection/transaction.ts';
@@ -11,7 +12,6 @@ import type { ClaimEnds } from './claim-ends.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
 import { type JoinArrival, arrive } from './joins.ts';
 import type { OwnedEvents } from './owned-events.ts';
-import { runEndRow, runToWrite } from '../../shared/run-to-write.ts';
 import { countAttempt, requeue, settle } from './settle.ts';
 import { unblockSome } from './unblock.ts';
 

@@ -59,8 +59,7 @@
  *   dispatch            `PlacingOrder`, `CallOrder` (../../shared) and the lanes
  */
 import type { Clock } from '../../../kit/clock.ts';
-import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
-import type { HandlerTerms, RunSelection } from '../../claims.ts';
+import type { FoundEvent, FoundRun, HandlerTerms, RunSelection } from '../../claims.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { progressOf } from '../admin/move-target.ts';
 import { requireWhole } from '../../shared/move.ts';

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { OpenRun } from '../../shared/call-order.ts';
+import type { OpenRun } from '../../claims.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 
 /**

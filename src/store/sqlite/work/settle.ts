@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import {
+  type ClaimToRead,
   type RunColumns,
   type RunEndRow,
   type RunToWrite,
@@ -7,7 +8,7 @@ import {
   columnsOfRequeue,
 } from '../../shared/run-to-write.ts';
 import type { Settled } from '../../claims.ts';
-import type { ClaimOnEvent, ClaimToRead } from '../../shared/claimed-work.ts';
+import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
 import { prepareFailures } from './failures.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import { prepareUnblockNext } from './unblock.ts';
