@@ -2,7 +2,7 @@
 // parts of one rank not each other. Type imports count. ARCHITECTURE.md explains the ranks.
 
 // The files of dispatch that call its stages.
-const callers = 'dispatcher|registry|claimer|placer|attempt|invocation|commit|settler';
+const callers = 'dispatcher|registry|claimer|placer|attempt|invocation|commit';
 
 const ranks = [
   ['^src/kit/'],

@@ -18,15 +18,15 @@ import {
   type Conclusion,
   type Ended,
   type Run,
+  type Settler,
   conclude,
-  diedReading,
   exhausted,
   failureOf,
   mayBePoison,
   unreadable,
 } from './run.ts';
+import { diedReading } from './poison.ts';
 import { reportLost } from './run-log.ts';
-import type { Settler } from './settler.ts';
 
 export interface AttemptParts extends InvocationParts {
   readonly store: { readonly calls: Pick<CallStore, 'eventsOf' | 'noteSeen'> };

@@ -7,9 +7,8 @@ import type { Settled } from '../store/claims.ts';
 import { EarlyEnd, reportIfBlocking, untilEnd } from './in-flight.ts';
 import type { UserDatabase } from './handler.ts';
 import { isDecision, outcomeOf } from './outcomes.ts';
-import type { Attempt } from './run.ts';
+import type { Attempt, Settler } from './run.ts';
 import { reportFailedCommit } from './run-log.ts';
-import type { Settler } from './settler.ts';
 
 export interface CommitParts {
   readonly settler: Pick<Settler, 'settleWith'>;

@@ -9,11 +9,11 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 import type { ClaimedEvent, ClaimedRun, CrashCounts } from '../store/claims.ts';
 import type { Store } from '../store/store.ts';
 import type { HandlerLanes } from './lanes.ts';
+import { diedReading } from './poison.ts';
 import type { Loop } from './in-flight.ts';
 import type { Registry } from './registry.ts';
-import { type Conclusion, type Run, diedReading, mayBePoison, unreadable } from './run.ts';
+import { type Conclusion, type Run, type Settler, mayBePoison, unreadable } from './run.ts';
 import { reportUnread } from './run-log.ts';
-import type { Settler } from './settler.ts';
 
 export interface PlacerParts {
   readonly store: Pick<Store, 'runsOf' | 'mayRun'>;

@@ -2,7 +2,7 @@ import type { Clock } from '../kit/clock.ts';
 import type { CrashCounts } from '../store/claims.ts';
 import type { HandlerLanes } from './lanes.ts';
 import type { Loop } from './in-flight.ts';
-import type { Run } from './run.ts';
+import { type Conclusion, type Run, deadFor } from './run.ts';
 
 /**
  * How long a run is alone after its handler was called, in milliseconds, if one process has died over its event. That
@@ -10,6 +10,12 @@ import type { Run } from './run.ts';
  * in any case.
  */
 const maxAlone = 1_000;
+
+/**
+ * How many processes may die while they read an event alone. More than one, because each may have died of something
+ * else: it was killed by hand, or by another event that was tried for the first time beside this one.
+ */
+const maxReadingCrashes = 5;
 
 /** An event that is to be read. */
 interface WaitingReading {
@@ -87,4 +93,11 @@ export class PoisonRuns {
     next.begin(() => this.ended(reading));
     return true;
   }
+}
+
+/** The end of a run or of a whole event if too many processes died while they read it: it is not read any more. */
+export function diedReading({ readingCrashes }: CrashCounts, attempts: number): Conclusion | undefined {
+  if (readingCrashes < maxReadingCrashes) return undefined;
+  const state = deadFor(`the process ended ${readingCrashes} times while it read the event`);
+  return { state, attempts, cause: 'process_died' };
 }
