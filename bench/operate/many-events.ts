@@ -9,11 +9,11 @@ const step = 250_000;
 const troubled = 2_000;
 
 /** The built module that computes the keys of calls in SQLite. */
-const keys = new URL('../../dist/store/sqlite/dedupe/eras.js', import.meta.url).href;
+const keys = new URL('../../dist/store/event-record.js', import.meta.url).href;
 
 /** Fills an inbox that a receiver has made and closed. */
 export async function fillSqlite(file: string, events: number): Promise<void> {
-  const { callKey } = (await import(keys)) as typeof import('../../src/store/sqlite/dedupe/eras.ts');
+  const { callKey } = (await import(keys)) as typeof import('../../src/store/event-record.ts');
   const database = new Database(file);
   // The file needn't survive a crash.
   database.pragma('synchronous = off');

@@ -143,3 +143,20 @@ export function writeIdentityKey(identity: string, key: Buffer): Buffer {
   key.write(hash('sha256', identity, 'binary'), 'binary');
   return key;
 }
+
+/**
+ * The key of a call in the index of a SQLite file: a number that SQLite and JavaScript both hold exactly. Two calls may share one,
+ * because it only has to narrow the search.
+ */
+export function callKey(callId: string): number {
+  let high = 0xdeadbeef;
+  let low = 0x41c6ce57;
+  for (let index = 0; index < callId.length; index += 1) {
+    const code = callId.charCodeAt(index);
+    high = Math.imul(high ^ code, 0x9e3779b1);
+    low = Math.imul(low ^ code, 0x5f356495);
+  }
+  high = Math.imul(high ^ (high >>> 16), 0x85ebca6b) ^ Math.imul(low ^ (low >>> 13), 0xc2b2ae35);
+  low = Math.imul(low ^ (low >>> 16), 0x85ebca6b) ^ Math.imul(high ^ (high >>> 13), 0xc2b2ae35);
+  return (high & 0x1fffff) * 0x1_0000_0000 + (low >>> 0);
+}

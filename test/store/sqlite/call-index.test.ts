@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
-import { callKey } from '../../../src/store/sqlite/dedupe/eras.ts';
+import { callKey } from '../../../src/store/event-record.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';

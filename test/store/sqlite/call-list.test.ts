@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CallRecord } from '../../../src/calls/timeline.ts';
-import { callKey } from '../../../src/store/sqlite/dedupe/eras.ts';
+import { callKey } from '../../../src/store/event-record.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { listEvent, listFilter } from '../../calls/arbitrary-events.ts';
 import { openedSqlite } from './opened-sqlite.ts';

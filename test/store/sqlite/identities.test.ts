@@ -2,8 +2,13 @@ import * as fc from 'fast-check';
 import { identityKey } from '../../../src/store/event-record.ts';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../src/store/sqlite/connection/connection.ts';
-import { EraFilters, addTo, bitsOf, newFilter } from '../../../src/store/sqlite/dedupe/eras.ts';
-import { FilteredIdentities } from '../../../src/store/sqlite/dedupe/filtered-identities.ts';
+import {
+  addTo,
+  bitsOf,
+  EraFilters,
+  FilteredIdentities,
+  newFilter,
+} from '../../../src/store/sqlite/dedupe/eras.ts';
 import { eventRow, prepareRecord } from '../../../src/store/sqlite/work/record.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../../support/clock.ts';

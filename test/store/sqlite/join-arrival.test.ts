@@ -3,7 +3,7 @@ import { openDatabase } from '../../../src/store/sqlite/connection/connection.ts
 import type { JoinArrival } from '../../../src/store/shared/join-progress.ts';
 import type { ClaimOnEvent } from '../../../src/store/shared/claimed-work.ts';
 import { prepareJoins } from '../../../src/store/sqlite/work/joins.ts';
-import { callKey } from '../../../src/store/sqlite/dedupe/eras.ts';
+import { callKey } from '../../../src/store/event-record.ts';
 import { presentTime } from '../parts.ts';
 
 const callId = 'call-1';

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { callKey } from '../../../src/store/sqlite/dedupe/eras.ts';
+import { callKey } from '../../../src/store/event-record.ts';
 import { bodyOf, deliver } from '../../support/deliveries.ts';
 import type { EventFilter, Receiver } from '../../support/public.ts';
 import { started } from '../../support/receiver.ts';

@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { connect, openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
 import { prepareStatements } from '../../../src/store/sqlite/connection/statements.ts';
-import { prepareLookThrough } from '../../../src/store/sqlite/dedupe/eras.ts';
+import { prepareLookThrough } from '../../../src/store/sqlite/work/duplicates.ts';
 import { Processes } from '../../../src/store/sqlite/work/processes.ts';
 import { eventRow } from '../../../src/store/sqlite/work/record.ts';
 import { prepareWriteGroup } from '../../../src/store/sqlite/writer/write-group.ts';

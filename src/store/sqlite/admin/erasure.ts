@@ -1,8 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { ErasureStep, EventCount, KeptIn, Look } from '../../retention-store.ts';
-import { type Sequence, erasedIdentity, identityKey } from '../../event-record.ts';
+import { type Sequence, callKey, erasedIdentity, identityKey } from '../../event-record.ts';
 import { asInteger } from '../connection/parameters.ts';
-import { callKey } from '../dedupe/eras.ts';
 import { fromEventsOfCall } from '../work/call-index.ts';
 import { type KeptContentRow, keyAfter, lookBounds, lookOf, lookUntil, looksIn } from '../../shared/looks.ts';
 import type { ForgetCall, Removable, Remove } from './removal.ts';

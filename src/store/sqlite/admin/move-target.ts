@@ -8,7 +8,8 @@ import {
   stateOf,
 } from '../../shared/move.ts';
 import { type KeptRow, type KeptTable, columnNames } from '../../shared/kept-tables.ts';
-import { callKey, eraOf } from '../dedupe/eras.ts';
+import { eraOf } from '../dedupe/eras.ts';
+import { callKey } from '../../event-record.ts';
 import { type SequenceTotals, prepareCallIndex } from '../work/record.ts';
 import { contentsOf, numbersOf } from './move-source.ts';
 

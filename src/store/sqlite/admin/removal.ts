@@ -3,6 +3,7 @@ import type Database from 'better-sqlite3';
 import {
   type Sequence,
   bodyIdentity,
+  callKey,
   digestIdentity,
   headerIdentity,
   newIdentityKey,
@@ -11,7 +12,6 @@ import {
 } from '../../event-record.ts';
 import type { ErasureStep } from '../../retention-store.ts';
 import { type RunTaken, runsThatBlocked } from '../../shared/changed-runs.ts';
-import { callKey } from '../dedupe/eras.ts';
 import { fromEventsOfCall } from '../work/call-index.ts';
 import { prepareUnblockNext } from '../work/unblock.ts';
 import { asInteger } from '../connection/parameters.ts';

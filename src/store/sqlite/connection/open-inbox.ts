@@ -1,7 +1,7 @@
 import { isMainThread } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import type { StoreNotice } from '../../store.ts';
-import { prepareLookThrough } from '../dedupe/eras.ts';
+import { prepareLookThrough } from '../work/duplicates.ts';
 import { Processes } from '../work/processes.ts';
 import { openDatabase, toProblem } from './connection.ts';
 import { DatabaseFiles, type FileMarks, refuseOtherName } from './database-files.ts';

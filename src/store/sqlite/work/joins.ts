@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { JoinLookBack } from '../../call-store.ts';
-import type { Sequence } from '../../event-record.ts';
+import { type Sequence, callKey } from '../../event-record.ts';
 import type { Settled } from '../../claims.ts';
 import {
   type JoinArrival,
@@ -11,7 +11,6 @@ import {
   progressAfter,
   progressOf,
 } from '../../shared/join-progress.ts';
-import { callKey } from '../dedupe/eras.ts';
 import { fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
 import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
 import type { ClaimOnRun } from './settle.ts';

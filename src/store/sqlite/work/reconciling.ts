@@ -1,12 +1,13 @@
 import type Database from 'better-sqlite3';
 import {
   type Sequence,
+  callKey,
   erasedIdentity,
   newIdentityKey,
   reconciledIdentity,
   writeIdentityKey,
 } from '../../event-record.ts';
-import { type EarlierIdentities, callKey, eraOf } from '../dedupe/eras.ts';
+import { type EarlierIdentities, eraOf } from '../dedupe/eras.ts';
 import { fromEventsOfCall } from './call-index.ts';
 import { asText } from '../connection/parameters.ts';
 

@@ -1,6 +1,12 @@
 import type Database from 'better-sqlite3';
-import { type EventRecord, type Sequence, newIdentityKey, writeIdentityKey } from '../../event-record.ts';
-import { type EarlierIdentities, callKey, eraOf } from '../dedupe/eras.ts';
+import {
+  type EventRecord,
+  type Sequence,
+  callKey,
+  newIdentityKey,
+  writeIdentityKey,
+} from '../../event-record.ts';
+import { type EarlierIdentities, eraOf } from '../dedupe/eras.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { hasReconciled, prepareReconciling } from './reconciling.ts';

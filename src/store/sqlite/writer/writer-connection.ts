@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { connectAgain } from '../connection/connection.ts';
 import { DatabaseFiles } from '../connection/database-files.ts';
 import { type Statements, prepareStatements } from '../connection/statements.ts';
-import { FilteredIdentities } from '../dedupe/filtered-identities.ts';
+import { FilteredIdentities } from '../dedupe/eras.ts';
 import { Processes } from '../work/processes.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { type WriteGroup, prepareWriteGroup } from './write-group.ts';
