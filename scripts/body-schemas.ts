@@ -4,9 +4,8 @@
  * other names of ids, and what counts as an id.
  */
 import { z } from 'zod';
-import { maxId } from '../src/events/ids.ts';
-import type { KnownEventName } from '../src/events/names.ts';
-import { idAliasesOfKnown } from '../src/events/read-payload.ts';
+import { type KnownEventName, maxId } from '../src/events/names.ts';
+import { idAliasesOfKnown } from '../src/events/read-event.ts';
 import { envelopeFieldNames, envelopeOf, payloadSchemas } from '../src/events/schemas.ts';
 import { type Json, jsonSchemaOf } from './json-schema.ts';
 

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { callRecordOf } from '../calls/timeline.ts';
 import type { BodyDecoder } from '../events/decoding.ts';
-import { headerOf } from '../events/ids.ts';
-import { readBytes } from '../events/read-bytes.ts';
+import { headerOf } from '../events/names.ts';
+import { readBytes } from '../events/read-event.ts';
 import type { Activity } from '../kit/activity.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import { type AttemptSpan, type Tracing, untraced } from '../kit/tracing.ts';

@@ -2,8 +2,7 @@ import type { CallEvent } from './model.ts';
 import { isRecord } from './decoding.ts';
 import { type KnownShape, knownShapeOf } from './known-shape.ts';
 import { type KnownEventName, isKnownEventName } from './names.ts';
-import { idAliasesOfKnown } from './read-payload.ts';
-import { organizationIdNames } from './read-event.ts';
+import { idAliasesOfKnown, organizationIdNames } from './read-event.ts';
 import { envelopeOf } from './schemas.ts';
 
 /** How something differs from the platform's document. */

@@ -1,18 +1,69 @@
-import type { CallEvent, EventSource, Headers } from './model.ts';
+import type { z } from 'zod';
 import { type Instant, nanosecondsOf, parseKnownTime } from '../kit/time.ts';
-import { headerOf, idUnder, readId, readTraceId } from './ids.ts';
-import { eventNames, unknownEventName } from './names.ts';
-import { readPayload, unwrapPayload } from './read-payload.ts';
+import { type BodyDecoder, type Decoded, type Unreadable, copyOf, isRecord } from './decoding.ts';
+import { assignParsed, documentedPart } from './documented-part.ts';
+import type { CallEvent, EventSource, Headers, Issue } from './model.ts';
+import {
+  type KnownEventName,
+  eventNames,
+  headerOf,
+  idUnder,
+  isKnownEventName,
+  readId,
+  readTraceId,
+  unknownEventName,
+} from './names.ts';
+import { type PlainShape, plainShapeOf, readPlainFields, unusual } from './plain-reader.ts';
+import { envelopeFieldNames, payloadSchemas } from './schemas.ts';
+
+type Fields = Record<string, unknown>;
+
+/** An event, and whether its body and its header disagree about the trace id (the body, being signed, wins). */
+export interface ReadEvent {
+  readonly ok: true;
+  readonly event: CallEvent;
+  readonly traceIdDiffers: boolean;
+}
+
+/** The result of reading raw bytes: an event, or the reason why there is none. */
+export type Reading = ReadEvent | { readonly ok: false; readonly reason: Unreadable };
+
+/** The raw bytes of a delivery, and what else is known about it. */
+export interface Bytes {
+  readonly body: Uint8Array;
+  readonly headers: Headers;
+  readonly receivedAt: number;
+  /** @default 'delivered' */
+  readonly source?: EventSource | undefined;
+}
+
+/**
+ * Reads raw bytes as an event: when they arrive, and again, with the same result, when they are dispatched. Returns a
+ * promise for a large body, which takes several turns of the event loop.
+ */
+export function readBytes(decoder: BodyDecoder, bytes: Bytes): Reading | Promise<Reading> {
+  const decoded = decoder.decode(bytes.body);
+  return decoded instanceof Promise
+    ? decoded.then((large) => readingOf(large, bytes, true))
+    : readingOf(decoded, bytes, false);
+}
+
+function readingOf(
+  decoded: Decoded,
+  { body, headers, receivedAt, source }: Bytes,
+  isLarge: boolean,
+): Reading {
+  if (!decoded.ok) return decoded;
+  return readEvent({ fields: decoded.value, bytes: body, headers, receivedAt, isLarge, source });
+}
 
 /** The names under which the platform may send the organization's id, in the body or in the payload. */
 export const organizationIdNames = ['organizationId', 'organization_id'] as const;
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** What is known about a delivery once its body has been decoded. */
 export interface Readable {
   /** The JSON object of the body. It is never changed. */
-  readonly fields: Fields;
+  readonly fields: Readonly<Fields>;
   /** The raw bytes, whose digest identifies an event that has no trace id. */
   readonly bytes: Uint8Array;
   readonly headers: Headers;
@@ -22,12 +73,6 @@ export interface Readable {
   readonly isLarge?: boolean;
   /** @default 'delivered' */
   readonly source?: EventSource | undefined;
-}
-
-/** An event, and whether its body and its header disagree about the trace id (the body, being signed, wins). */
-export interface ReadEvent {
-  readonly event: CallEvent;
-  readonly traceIdDiffers: boolean;
 }
 
 /**
@@ -49,7 +94,8 @@ export function readEvent({
   source = 'delivered',
 }: Readable): ReadEvent {
   const { traceId, traceIdSource, traceIdDiffers } = readTraceId(fields, headers, bytes);
-  const eventName = readEventName(fields, headers);
+  const named = readId(fields['eventName']) ?? readId(headerOf(headers, 'x-webhook-event'));
+  const eventName = named ?? nameByFields(fields);
   const { payload, issues } = readPayload(eventName, fields, isLarge);
   const { timestamp, instant, source: occurredAtSource } = readTime(fields, headers, receivedAt);
   const event: CallEvent = {
@@ -67,18 +113,15 @@ export function readEvent({
     occurredAtSource,
     issues,
   };
-  return { event, traceIdDiffers };
+  return { ok: true, event, traceIdDiffers };
 }
 
 /** The documented sample of a transfer has no name, so a transfer is also recognized by its fields. */
-function readEventName(fields: Fields, headers: Headers): string {
-  const named = readId(fields['eventName']) ?? readId(headerOf(headers, 'x-webhook-event'));
-  return named ?? (isTransfer(unwrapPayload(fields)) ? eventNames.callTransferred : unknownEventName);
-}
-
-function isTransfer(payload: Fields): boolean {
-  const callId = idUnder(payload, ['call_id', 'callId', '_id']);
-  return callId !== undefined && readId(payload['transfer_to']) !== undefined;
+function nameByFields(fields: Readonly<Fields>): string {
+  const payload = unwrapPayload(fields);
+  const hasCallId = idUnder(payload, ['call_id', 'callId', '_id']) !== undefined;
+  const isTransfer = hasCallId && readId(payload['transfer_to']) !== undefined;
+  return isTransfer ? eventNames.callTransferred : unknownEventName;
 }
 
 interface EventTime {
@@ -89,7 +132,7 @@ interface EventTime {
 }
 
 /** When the event happened, from the body, else the header, else the arrival. An unreadable time is kept as sent. */
-function readTime(fields: Fields, headers: Headers, receivedAt: number): EventTime {
+function readTime(fields: Readonly<Fields>, headers: Headers, receivedAt: number): EventTime {
   const inBody = fields['timestamp'];
   const inHeader = headerOf(headers, 'x-webhook-timestamp');
   const timestamp = typeof inBody === 'string' || typeof inBody === 'number' ? inBody : inHeader;
@@ -99,4 +142,91 @@ function readTime(fields: Fields, headers: Headers, receivedAt: number): EventTi
   if (headerTime !== undefined) return { timestamp, instant: headerTime, source: 'header' };
   const arrival = { milliseconds: Math.trunc(receivedAt), nanoseconds: 0 };
   return { timestamp, instant: arrival, source: 'arrival' };
+}
+
+/** A payload, and where it is not what the event's name promises. */
+interface ReadPayload {
+  readonly payload: Fields;
+  readonly issues: readonly Issue[];
+}
+
+/** The fields of the payload, which a flat event has at the top level. Always a copy: the body stays as sent. */
+function unwrapPayload(fields: Readonly<Fields>): Fields {
+  const wrapped = fields['payload'];
+  return isRecord(wrapped) ? copyOf(wrapped) : copyWithoutEnvelope(fields);
+}
+
+/**
+ * The documented ids of a payload, with the other names that the platform uses for them. `_id` is read as the call's id
+ * only in a known event: an unknown event may use it for anything.
+ */
+const idAliases = { call_id: ['callId'], agent_id: ['ai_agent_id'] } as const;
+export const idAliasesOfKnown = { ...idAliases, call_id: ['callId', '_id'] } as const;
+const idNames = allNames(idAliases);
+const idNamesOfKnown = allNames(idAliasesOfKnown);
+
+/** Each documented name, and all names in the order in which they are tried. */
+function allNames(aliases: Readonly<Record<string, readonly string[]>>) {
+  return Object.entries(aliases).map(([name, others]) => [name, [name, ...others]] as const);
+}
+
+/**
+ * Reads the ids under their documented names, then compares a known event with what its name promises. Only the
+ * documented part of a large body is copied: copying all would take too long for one turn of the event loop.
+ */
+function readPayload(eventName: string, fields: Readonly<Fields>, isLarge: boolean): ReadPayload {
+  const payload = unwrapPayload(fields);
+  const isKnown = isKnownEventName(eventName);
+  for (const [name, names] of isKnown ? idNamesOfKnown : idNames) {
+    const id = idUnder(payload, names);
+    if (id !== undefined) payload[name] = id;
+  }
+  if (!isKnown) return { payload, issues: [] };
+  const { payload: wrapped = null } = fields;
+  // A missing or null payload means a flat event; any other payload must be an object.
+  const isReadable = wrapped === null || isRecord(wrapped);
+  const issues = isReadable ? [] : [{ path: 'payload', expected: 'object' }];
+  const shape = plainShapes.get(eventName) ?? makePlainShape(eventName);
+  const plain = isLarge ? unusual : readPlainFields(shape, payload);
+  if (plain !== unusual) return { payload: plain as Fields, issues };
+  return compareWithSchema(eventName, payload, issues);
+}
+
+/** Made when the first event of a name comes. */
+const plainShapes = new Map<KnownEventName, PlainShape>();
+
+function makePlainShape(eventName: KnownEventName): PlainShape {
+  const made = plainShapeOf(payloadSchemas[eventName]);
+  plainShapes.set(eventName, made);
+  return made;
+}
+
+/** Reads a payload with the schema's own parser, which converts values and finds what is wrong. */
+function compareWithSchema(
+  eventName: KnownEventName,
+  payload: Fields,
+  issues: readonly Issue[],
+): ReadPayload {
+  const schema = payloadSchemas[eventName];
+  const parsed = schema.safeParse(documentedPart(schema, payload));
+  if (parsed.success) return { payload: assignParsed(payload, parsed.data), issues };
+  return { payload, issues: [...issues, ...parsed.error.issues.slice(0, maxIssues).map(toIssue)] };
+}
+
+const maxIssues = 100;
+
+function copyWithoutEnvelope(fields: Readonly<Fields>): Fields {
+  const copy: Fields = {};
+  for (const name of Object.keys(fields)) {
+    if (name !== '__proto__' && !envelopeFieldNames.includes(name)) copy[name] = fields[name];
+  }
+  return copy;
+}
+
+/** The path and what was expected there, without the value found: issues are logged. */
+function toIssue(issue: z.core.$ZodIssue): Issue {
+  return {
+    path: ['payload', ...issue.path].join('.'),
+    expected: issue.code === 'invalid_type' ? issue.expected : issue.message,
+  };
 }

@@ -3,8 +3,7 @@
  * name and call identify the event.
  */
 import { createHash } from 'node:crypto';
-import { maxId } from './ids.ts';
-import { eventNames } from './names.ts';
+import { eventNames, maxId } from './names.ts';
 
 /** Events that happen once per call. A call may be transferred several times, and nothing tells those events apart. */
 export const reconcilableNames = [

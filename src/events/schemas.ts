@@ -5,9 +5,7 @@
  * fields is in `payloads.ts`.
  */
 import { z } from 'zod';
-import { isId, maxId } from './ids.ts';
-import { eventNames } from './names.ts';
-import type { KnownEventName } from './names.ts';
+import { type KnownEventName, eventNames, isId, maxId } from './names.ts';
 
 /**
  * An object that keeps unknown fields. Its type leaves them out on purpose: with an index signature every

@@ -2,10 +2,10 @@ import { type RefusalCode, jsonOfBufferFix, refusal, Refusal, refusals } from '.
 import { messageOf } from '../kit/error-text.ts';
 import type { Activity } from '../kit/activity.ts';
 import type { Tracing } from '../kit/tracing.ts';
-import { headerOf } from '../events/ids.ts';
+import { headerOf } from '../events/names.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { BodyDecoder } from '../events/decoding.ts';
-import { readBytes } from '../events/read-bytes.ts';
+import { readBytes } from '../events/read-event.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';

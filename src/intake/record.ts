@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Refusal } from '../errors/refusals.ts';
 import { messageOf } from '../kit/error-text.ts';
-import type { Reading } from '../events/read-bytes.ts';
+import type { Reading } from '../events/read-event.ts';
 import type { Tracing } from '../kit/tracing.ts';
 import type { CallEvent, Headers } from '../events/model.ts';
 import { type EventRecord, recordOf } from '../store/event-record.ts';

@@ -1,4 +1,4 @@
-import { headerOf } from '../events/ids.ts';
+import { headerOf } from '../events/names.ts';
 import type { Headers, Scheme } from '../events/model.ts';
 import { carriesSignature } from '../signature/detect.ts';
 import { describeScheme } from '../signature/schemes.ts';

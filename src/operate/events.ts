@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readBytes } from '../events/read-bytes.ts';
+import { readBytes } from '../events/read-event.ts';
 import { type Instant, listOptions, parseStrictly, searchOptionsSchema } from '../errors/option-problems.ts';
 import type { FailureStore } from '../store/failure-store.ts';
 import type { EventFilter as KeptEventFilter, KeptEventWithBytes } from '../store/event-store.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { decodeBody, isRecord } from '../events/decoding.ts';
-import { readId } from '../events/ids.ts';
+import { readId } from '../events/names.ts';
 import { systemClock } from '../kit/clock.ts';
 import { configError } from '../errors/errors.ts';
 import { lowerCased } from '../kit/header-fields.ts';

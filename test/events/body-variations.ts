@@ -5,8 +5,7 @@
 import { transfer } from '../../scripts/fixture-parts.ts';
 import { type KnownShape, knownShapeOf } from '../../src/events/known-shape.ts';
 import { type KnownEventName, knownEventNames } from '../../src/events/names.ts';
-import { idAliasesOfKnown } from '../../src/events/read-payload.ts';
-import { organizationIdNames } from '../../src/events/read-event.ts';
+import { idAliasesOfKnown, organizationIdNames } from '../../src/events/read-event.ts';
 import { payloadSchemas } from '../../src/events/schemas.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;

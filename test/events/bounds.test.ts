@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BodyDecoder, unlimited } from '../../src/events/decoding.ts';
-import { readBytes } from '../../src/events/read-bytes.ts';
+import { readBytes } from '../../src/events/read-event.ts';
 
 async function read(body: object) {
   const bytes = { body: Buffer.from(JSON.stringify(body)), headers: {}, receivedAt: 0 };

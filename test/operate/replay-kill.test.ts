@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { BodyDecoder, unlimited } from '../../src/events/decoding.ts';
-import { readBytes } from '../../src/events/read-bytes.ts';
+import { readBytes } from '../../src/events/read-event.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { recordOf } from '../../src/store/event-record.ts';
 import { concurrently } from '../support/concurrently.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Handler } from '../../dispatch/handler.ts';
-import { readBytes } from '../../events/read-bytes.ts';
+import { readBytes } from '../../events/read-event.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { requireKnown } from '../../operate/handlers.ts';
 import { createReceiver, internalsOf } from '../../receiver/receiver.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { configError } from '../../errors/errors.ts';
 import type { BodyDecoder } from '../../events/decoding.ts';
-import { readBytes } from '../../events/read-bytes.ts';
+import { readBytes } from '../../events/read-event.ts';
 import type { Handler } from '../../dispatch/handler.ts';
 import { defined, storable } from '../../kit/values.ts';
 import type { CallEvent } from '../../events/model.ts';

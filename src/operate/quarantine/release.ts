@@ -1,6 +1,6 @@
 import { Refusal } from '../../errors/refusals.ts';
 import type { BodyDecoder } from '../../events/decoding.ts';
-import { readBytes } from '../../events/read-bytes.ts';
+import { readBytes } from '../../events/read-event.ts';
 import type { CallEvent, Headers, Scheme } from '../../events/model.ts';
 import { signsId, withoutUnsignedId } from '../../signature/content.ts';
 import type { SchemeFinding } from '../../signature/find-scheme.ts';

@@ -2,7 +2,7 @@
 import { ringbackError } from '../../errors/errors.ts';
 import { describe } from '../../errors/option-problems.ts';
 import { isObject } from '../../kit/values.ts';
-import { idUnder, readId } from '../../events/ids.ts';
+import { idUnder, readId } from '../../events/names.ts';
 import { organizationIdNames } from '../../events/read-event.ts';
 import { parseInstant } from '../../kit/time.ts';
 

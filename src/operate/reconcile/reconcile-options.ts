@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { configError, ringbackError } from '../../errors/errors.ts';
 import { checked, describe, hasMethods, parseStrictly } from '../../errors/option-problems.ts';
 import { isObject } from '../../kit/values.ts';
-import { readId } from '../../events/ids.ts';
+import { readId } from '../../events/names.ts';
 import { type Duration, inWords, parseDuration } from '../../kit/duration.ts';
 
 /** The platform's answer about a call; every field is optional. */
