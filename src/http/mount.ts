@@ -1,11 +1,11 @@
-/** Mounts the inbox's API and its page; deliveries come through `express.ts`, `node.ts` and `fetch.ts`. */
+/** Mounts the inbox's API and its page; deliveries come through `node.ts` and `fetch.ts`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { BodyReadBefore, closeAfterLingering, hasGone } from '../kit/http-bodies.ts';
+import { BodyReadBefore, closeAfterLingering } from '../kit/http-bodies.ts';
 import { ApiProblem, refusal } from '../operate/api/problem.ts';
-import type { Middleware } from './express.ts';
+import { type Middleware, hasGone } from './node.ts';
 
 /** Answers a request. `path` is relative to the mount point; `source` is the server's own request object. */
 export type WebHandler = (request: Request, path: string, source: unknown) => Promise<Response>;
@@ -57,7 +57,7 @@ async function write(
   else await send(answer.body, response);
   // An unread rest of the body would block the connection's next request; an endless one is cut off.
   incoming.resume();
-  closeAfterLingering(incoming);
+  if (!incoming.complete) closeAfterLingering(incoming);
 }
 
 /**

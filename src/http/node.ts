@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { closeAfterLingering, hasGone } from '../kit/http-bodies.ts';
+import { closeAfterLingering } from '../kit/http-bodies.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
 import type { BodySource, Take } from '../events/model.ts';
 
@@ -16,6 +16,27 @@ interface ParsedRequest extends IncomingMessage {
  */
 export function nodeHandler(take: Take): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => void answer(take, request, response, undefined);
+}
+
+/** The part of Express's request that the adapter uses; it is the same in versions 4 and 5. */
+interface ExpressRequest extends IncomingMessage {
+  readonly app?: { get(name: string): unknown };
+}
+
+/** A middleware for Express 4 and 5. It answers every request that reaches it and never calls `next`. */
+export type Middleware = (request: IncomingMessage, response: ServerResponse, next?: unknown) => void;
+
+/**
+ * The receiver as Express middleware. Without a setting of the receiver's own, the app's `trust proxy` decides which
+ * proxies are trusted.
+ *
+ * @example app.use('/webhooks/calls', receiver.middleware())
+ */
+export function middleware(take: Take): Middleware {
+  return (request: ExpressRequest, response) => {
+    const trusts: unknown = request.app?.get('trust proxy fn');
+    void answer(take, request, response, typeof trusts === 'function' ? (trusts as TrustProxy) : undefined);
+  };
 }
 
 /** Takes the delivery that a request brings, and writes the reply. */
@@ -39,7 +60,7 @@ export async function answer(
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // Without writeHead, node:http adds the length itself and sends head and body in one piece.
   response.end(body);
-  closeAfterLingering(request);
+  if (!request.complete) closeAfterLingering(request);
 }
 
 /** If other code has read the body, the raw bytes that it kept are used; without them, the body is lost. */
@@ -56,4 +77,12 @@ function bodyOf(request: ParsedRequest, response: ServerResponse): BodySource {
   // A stream with an encoding gives text, from which the signed bytes can't be recovered.
   const isLost = readableDidRead || readableEnded || readableEncoding !== null;
   return isLost ? { kind: 'parsed', found } : { kind: 'stream', stream: request, found };
+}
+
+/** Whether nobody waits for a response any more. An HTTP/2 response shows this only on its stream. */
+export function hasGone(response: ServerResponse): boolean {
+  const { destroyed, stream } = response as ServerResponse & {
+    readonly stream?: { readonly destroyed: boolean };
+  };
+  return destroyed || stream?.destroyed === true;
 }

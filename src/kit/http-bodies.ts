@@ -78,23 +78,15 @@ export function jsonOrText(text: string): unknown {
   return value === undefined ? text : value;
 }
 
-/** Whether nobody waits for a response any more. An HTTP/2 response shows this only on its stream. */
-export function hasGone(response: ServerResponse): boolean {
-  const { destroyed, stream } = response as ServerResponse & {
-    readonly stream?: { readonly destroyed: boolean };
-  };
-  return destroyed || stream?.destroyed === true;
-}
-
 /** How long a refused sender may go on sending before the socket is closed, in milliseconds. */
 const lingering = 2_000;
 
 /**
- * Closes, after a while, a request that was answered before all of it was read. Closing at once would reset the
- * connection before a sender that still sends has read the answer; reading without end would let it hold the socket.
+ * Closes, after a while, a request that was answered before all of it was read, so that it is not `complete`. Closing at
+ * once would reset the connection before a sender that still sends has read the answer; reading without end would let it
+ * hold the socket.
  */
 export function closeAfterLingering(request: IncomingMessage): void {
-  if (request.complete) return;
   const timer = setTimeout(() => request.destroy(), lingering);
   timer.unref();
   request.once('close', () => clearTimeout(timer));

@@ -4,7 +4,7 @@ import { Allowance } from '../../kit/limiters.ts';
 import { clientAddress } from '../../kit/trust-proxy.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { configError } from '../../errors/errors.ts';
-import type { Middleware } from '../../http/express.ts';
+import type { Middleware } from '../../http/node.ts';
 import { equalInConstantTime, textDigest } from '../../kit/bytes.ts';
 import { closeAfterLingering } from '../../kit/http-bodies.ts';
 import { ApiProblem, errorBody } from '../../operate/api/problem.ts';
@@ -83,7 +83,7 @@ function refuse(
   });
   const problem = new ApiProblem(status, code, message);
   response.end(isOfApi ? JSON.stringify(errorBody(problem)) : `${message}\n`);
-  closeAfterLingering(request);
+  if (!request.complete) closeAfterLingering(request);
 }
 
 /** RFC 7617: the name has no colon, the password may have some. */
