@@ -64,7 +64,7 @@ module.exports = {
         pathNot: [
           '^src/$1/$2\\.ts$',
           '^src/dispatch/(handler|outcomes|run|in-flight)\\.ts$',
-          '^src/intake/(accepted-schemes|kept-headers)\\.ts$',
+          '^src/intake/accepted-schemes\\.ts$',
           shared,
         ],
       },

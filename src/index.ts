@@ -44,11 +44,10 @@ export type {
   TransferSummary,
 } from './events/payloads.ts';
 export { eventNames, type EventPattern, type KnownEventName } from './events/names.ts';
-export { sign, type SignOptions } from './signature/sign.ts';
-export { verify, type Verification, type VerifyOptions } from './signature/verify.ts';
+export { sign, type SignOptions, verify, type VerifyOptions } from './signature/sign-and-verify.ts';
 export { describeScheme, type SchemeName, type SignatureOption } from './signature/schemes.ts';
 export type { Secrets } from './signature/secrets.ts';
-export type { SignatureReason } from './signature/match.ts';
+export type { SignatureReason, Verification } from './signature/verify.ts';
 export type { AnyHeaders } from './signature/headers.ts';
 export { ConfigError, RingbackError } from './errors/errors.ts';
 export type { ProblemCode } from './errors/problems.ts';

@@ -2,11 +2,10 @@ import { Refusal, refusal } from '../errors/refusals.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Headers, Scheme } from '../events/model.ts';
 import { type SchemeFinding, findScheme } from '../signature/find-scheme.ts';
-import type { SignatureReason } from '../signature/match.ts';
 import { schemesWithOtherProofs } from '../signature/proofs.ts';
 import type { SecretSource } from '../signature/secret-source.ts';
 import type { PreparedSecret } from '../signature/secrets.ts';
-import { type Verification, verifySignature } from '../signature/verify.ts';
+import { type SignatureReason, type Verification, verifySignature } from '../signature/verify.ts';
 import type { AcceptedSchemes } from './accepted-schemes.ts';
 
 /** What signatures are checked against. */

@@ -7,7 +7,7 @@ import type { CallEvent, Headers } from '../events/model.ts';
 import { type EventRecord, recordOf } from '../store/event-record.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import type { KeptHeaders } from './kept-headers.ts';
+import type { KeptHeaders } from '../signature/headers.ts';
 
 /** The result of a delivery's durable write. */
 export interface Recorded {

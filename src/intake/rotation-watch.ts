@@ -2,7 +2,7 @@ import { headerOf } from '../events/names.ts';
 import type { Headers, Scheme } from '../events/model.ts';
 import { carriesSignature } from '../signature/detect.ts';
 import { describeScheme } from '../signature/schemes.ts';
-import type { SignatureReason } from '../signature/match.ts';
+import type { SignatureReason } from '../signature/verify.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** Too long for most unauthenticated senders, but shorter than two deliveries with their retries. */

@@ -5,7 +5,7 @@ import type { Clock } from '../kit/clock.ts';
 import type { Headers } from '../events/model.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import type { KeptHeaders } from './kept-headers.ts';
+import type { KeptHeaders } from '../signature/headers.ts';
 
 /** How many unauthenticated deliveries are kept: each costs a write. */
 const countLimits = { atOnce: 100, perSecond: 10 };

@@ -3,7 +3,7 @@ import { isObject } from '../kit/values.ts';
 import { type Size, parseSize } from '../kit/bytes.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 import type { Secrets } from '../signature/secrets.ts';
-import { type SignOptions, sign } from '../signature/sign.ts';
+import { type SignOptions, sign } from '../signature/sign-and-verify.ts';
 import { count, durationWords, orFalse, sizeWords, timeSpan } from './option-values.ts';
 import { sensibleFrom } from './short-durations.ts';
 

@@ -23,7 +23,7 @@ import { Retention } from '../operate/retention.ts';
 import { AcceptedSchemes } from '../intake/accepted-schemes.ts';
 import { Authenticator } from '../intake/authenticate.ts';
 import { Intake, type IntakeParts } from '../intake/intake.ts';
-import { KeptHeaders } from '../intake/kept-headers.ts';
+import { KeptHeaders } from '../signature/headers.ts';
 import { Recorder } from '../intake/record.ts';
 import { UnauthenticatedDeliveries } from '../intake/unauthenticated.ts';
 import { RequiredHeaders } from '../kit/header-fields.ts';

@@ -1,13 +1,10 @@
 import type { Headers, Scheme } from '../events/model.ts';
 import { bodyBytes, prepareScheme } from './content.ts';
-import { headerText, lowerCase } from './headers.ts';
-import type { AnyHeaders } from './headers.ts';
+import { type AnyHeaders, headerText, lowerCase, readDigests, readSignatures } from './headers.ts';
 import { describeScheme, encodings, hashes, keyKinds, syntaxes } from './schemes.ts';
-import { matchSignature } from './match.ts';
-import type { Digests } from './match.ts';
+import { type Digests, matchSignature } from './verify.ts';
 import { prepareSecrets } from './secrets.ts';
 import type { PreparedSecret, Secrets } from './secrets.ts';
-import { readDigests, readSignatures } from './syntax.ts';
 
 /** A captured request: its headers and its raw bytes. */
 export interface Sample {

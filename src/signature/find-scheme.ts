@@ -1,10 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Headers, Scheme } from '../events/model.ts';
 import type { PreparedScheme } from './content.ts';
-import type { SignatureReason } from './match.ts';
 import { resolveSchemes } from './schemes.ts';
 import type { PreparedSecret } from './secrets.ts';
-import { type Timing, furtherOf, verifySignature } from './verify.ts';
+import { type SignatureReason, type Timing, furtherOf, verifySignature } from './verify.ts';
 
 /** The known scheme in which a delivery is signed, or the reason why there is none. */
 export type SchemeFinding =

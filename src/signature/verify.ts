@@ -1,21 +1,106 @@
-import { configError } from '../errors/errors.ts';
-import { systemClock } from '../kit/clock.ts';
-import { parseDuration } from '../kit/duration.ts';
-import type { Duration } from '../kit/duration.ts';
-import { type Instant, parseInstant } from '../kit/time.ts';
+import { type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Headers, Scheme } from '../events/model.ts';
-import { bodyBytes, prepareScheme } from './content.ts';
-import type { PreparedScheme, Values } from './content.ts';
-import { headerText, lowerCase } from './headers.ts';
-import type { AnyHeaders } from './headers.ts';
-import { requireKnown } from './known-options.ts';
-import { resolveSchemes } from './schemes.ts';
-import type { SignatureOption } from './schemes.ts';
-import { matchSignature, signatureReasons } from './match.ts';
-import type { Digests, SignatureReason } from './match.ts';
-import { prepareSecrets } from './secrets.ts';
-import type { PreparedSecret, Secrets } from './secrets.ts';
-import { readSignatures } from './syntax.ts';
+import { parseInstant } from '../kit/time.ts';
+import { type PreparedScheme, type Values, digestOf, fillParts, prepareScheme } from './content.ts';
+import { headerText, readDigests, readSignatures } from './headers.ts';
+import type { PreparedSecret } from './secrets.ts';
+
+/**
+ * Why a signature is refused; for the log and the metrics, never for the sender. In the order of the checks: if schemes
+ * fail for different reasons, the one that is last in this list is reported.
+ */
+export const signatureReasons = [
+  'signature_missing',
+  'signature_malformed',
+  'timestamp_missing',
+  'signature_mismatch',
+  'timestamp_unreadable',
+  'timestamp_out_of_tolerance',
+] as const;
+
+export type SignatureReason = (typeof signatureReasons)[number];
+
+/** A signature made with one of the secrets. Its time has not been checked yet. */
+interface Match {
+  readonly secret: PreparedSecret;
+  readonly values: Values;
+}
+
+/** The digests already computed for one delivery: several schemes need the same one. */
+export type Digests = Map<KeyObject, Map<string, Buffer>>;
+
+/**
+ * Finds the secret that signed these bytes in this scheme, or the reason why there is none. Doesn't check the
+ * signature's time.
+ */
+export function matchSignature(
+  bytes: Uint8Array,
+  headers: Headers,
+  secrets: readonly PreparedSecret[],
+  prepared: PreparedScheme,
+  digests: Digests | undefined,
+): Match | SignatureReason {
+  const { scheme, signs } = prepared;
+  const text = headerText(headers, scheme.header);
+  if (text === undefined || text === '') return 'signature_missing';
+  const signatures = readSignatures(text, scheme.syntax);
+  if (signatures === undefined) return 'signature_malformed';
+  const claimed = readDigests(signatures.items, scheme);
+  // Refused before any HMAC: the body may be megabytes.
+  if (claimed.length === 0) return 'signature_malformed';
+
+  const values: Values = {
+    t: signatures.t,
+    id: signs.id ? headerText(headers, prepared.idHeader) : undefined,
+    timestamp: headerText(headers, prepared.timestampHeader),
+  };
+  if (signs.t && values.t === undefined) return 'timestamp_missing';
+  if (signs.timestamp && values.timestamp === undefined) return 'timestamp_missing';
+  if (signs.id && values.id === undefined) return 'signature_malformed';
+
+  const secret = secretThatSigned(claimed, bytes, secrets, prepared, values, digests);
+  return secret === undefined ? 'signature_mismatch' : { secret, values };
+}
+
+function secretThatSigned(
+  claimed: readonly Buffer[],
+  bytes: Uint8Array,
+  secrets: readonly PreparedSecret[],
+  { scheme: { hash, key: kind }, before, after }: PreparedScheme,
+  values: Values,
+  digests: Digests | undefined,
+): PreparedSecret | undefined {
+  const head = fillParts(before, values);
+  const tail = fillParts(after, values);
+  for (const secret of secrets) {
+    const key = secret.keys[kind];
+    if (key === undefined) continue;
+    const digest =
+      digests === undefined
+        ? digestOf(hash, key, head, bytes, tail)
+        : digestOnce(digests, hash, key, head, bytes, tail);
+    // All are as long as a digest of this hash.
+    for (const claim of claimed) if (timingSafeEqual(claim, digest)) return secret;
+  }
+  return undefined;
+}
+
+/** The digest of the content, computed at most once for each hash, key and text around the body. */
+function digestOnce(
+  digests: Digests,
+  hash: Scheme['hash'],
+  key: KeyObject,
+  head: string,
+  bytes: Uint8Array,
+  tail: string,
+): Buffer {
+  const ofKey = digests.get(key) ?? new Map<string, Buffer>();
+  digests.set(key, ofKey);
+  const content = JSON.stringify([hash, head, tail]);
+  const digest = ofKey.get(content) ?? digestOf(hash, key, head, bytes, tail);
+  ofKey.set(content, digest);
+  return digest;
+}
 
 /** Whether a delivery is authentic. `reason` is for your log, never for the sender: a forger would learn from it. */
 export type Verification =
@@ -77,12 +162,15 @@ export function furtherOf(left: SignatureReason, right: SignatureReason): Signat
   return signatureReasons.indexOf(left) < signatureReasons.indexOf(right) ? right : left;
 }
 
-/** A signed time must be readable, and every readable time, signed or not, must be within the tolerance. */
+/**
+ * A signed time must be readable, and every readable time, signed or not, must be within the tolerance, in both
+ * directions: otherwise a delivery signed for next year could be captured and replayed until then.
+ */
 function whatIsWrongWithTheTime(
   { signs }: PreparedScheme,
   values: Values,
   headers: Headers,
-  timing: Timing,
+  { now, tolerance }: Timing,
 ): SignatureReason | undefined {
   const t = parseInstant(values.t);
   const timestamp = parseInstant(values.timestamp);
@@ -90,15 +178,12 @@ function whatIsWrongWithTheTime(
     return 'timestamp_unreadable';
   const platforms = headerText(headers, 'x-webhook-timestamp');
   const third = platforms === values.timestamp ? undefined : parseInstant(platforms);
-  const isNear = isWithin(t, timing) && isWithin(timestamp, timing) && isWithin(third, timing);
-  return isNear ? undefined : 'timestamp_out_of_tolerance';
-}
-
-/** Checks both directions: otherwise a delivery signed for next year could be captured and replayed until then. */
-function isWithin(instant: Instant | undefined, { now, tolerance }: Timing): boolean {
-  if (instant === undefined) return true;
-  const distance = (instant.milliseconds - Math.round(now)) * 1e6 + instant.nanoseconds;
-  return Math.abs(distance) <= tolerance * 1e6;
+  for (const instant of [t, timestamp, third]) {
+    if (instant === undefined) continue;
+    const distance = (instant.milliseconds - Math.round(now)) * 1e6 + instant.nanoseconds;
+    if (Math.abs(distance) > tolerance * 1e6) return 'timestamp_out_of_tolerance';
+  }
+  return undefined;
 }
 
 /**
@@ -111,61 +196,4 @@ export function signedTimeOf(headers: Headers, scheme: Scheme): number | undefin
   if (!signs.t) return undefined;
   const signatures = readSignatures(headerText(headers, scheme.header) ?? '', scheme.syntax);
   return parseInstant(signatures?.t)?.milliseconds;
-}
-
-/** Options of `verify`. */
-export interface VerifyOptions {
-  /** The subscription's signing secret, or several during a rotation: any of them may have signed. */
-  readonly secrets: Secrets;
-  /**
-   * How the platform signs. `'auto'` tries every known scheme on each call. Set one scheme once you know it
-   * (`describeScheme` of a verification's scheme): with `'auto'`, a captured delivery whose signed time was moved to the
-   * beginning of its body can verify in another scheme.
-   * @default 'auto'
-   */
-  readonly signature?: SignatureOption | undefined;
-  /** How far the delivery's time may be from `now`, in either direction. @default '5m' */
-  readonly tolerance?: Duration | undefined;
-  /** The time to compare with: a Date, or milliseconds since 1970. @default now */
-  readonly now?: Date | number | undefined;
-}
-
-/**
- * Checks whether a delivery is from the platform: whether one of your secrets signed its bytes.
- *
- * @param body The raw bytes of the request. Text is read as UTF-8; a parsed body can't be verified.
- * @param headers The request's headers.
- * @returns `ok: true` with the scheme and the secret's fingerprint, or `ok: false` with a reason for your log.
- * It doesn't throw for a bad signature.
- * @throws ConfigError for invalid options: `secret_malformed`, `option_invalid`, `option_unknown`.
- * @example
- * const verification = verify(request.body, request.headers, { secrets: process.env.WEBHOOK_SECRET });
- * if (!verification.ok) return response.status(401).end();
- */
-export function verify(body: Uint8Array | string, headers: AnyHeaders, options: VerifyOptions): Verification {
-  requireKnown(options, ['secrets', 'signature', 'tolerance', 'now'], 'verify');
-  const { secrets, signature = 'auto', tolerance = '5m', now = systemClock.now() } = options;
-  const timing = { now: readNow(now), tolerance: readTolerance(tolerance) };
-  const bytes = bodyBytes(body);
-  return verifySignature(
-    bytes,
-    lowerCase(headers),
-    prepareSecrets(secrets),
-    resolveSchemes(signature),
-    timing,
-  );
-}
-
-function readNow(now: Date | number): number {
-  const milliseconds = Number(now);
-  if (Number.isFinite(milliseconds)) return milliseconds;
-  const expected = 'a Date or milliseconds since 1970';
-  throw configError('option_invalid', { option: 'now', expected, found: 'not a time' });
-}
-
-function readTolerance(tolerance: Duration): number {
-  const milliseconds = parseDuration(tolerance);
-  if (milliseconds !== undefined) return milliseconds;
-  const expected = "milliseconds or a duration such as '5m'";
-  throw configError('option_invalid', { option: 'tolerance', expected, found: String(tolerance) });
 }

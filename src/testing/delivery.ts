@@ -9,7 +9,7 @@ import { isObject } from '../kit/values.ts';
 import type { Scheme } from '../events/model.ts';
 import type { SchemeName } from '../signature/schemes.ts';
 import type { Secrets } from '../signature/secrets.ts';
-import { type SignOptions, sign } from '../signature/sign.ts';
+import { type SignOptions, sign } from '../signature/sign-and-verify.ts';
 import { type Fixture, fixture, readFixture } from './fixtures.ts';
 
 /** The secret that `buildDelivery` signs with and `testReceiver` expects. Made up: it protects nothing. */

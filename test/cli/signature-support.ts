@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Scheme } from '../../src/events/model.ts';
 import type { SchemeName } from '../../src/signature/schemes.ts';
-import { sign } from '../../src/signature/sign.ts';
+import { sign } from '../../src/signature/sign-and-verify.ts';
 import { folder, ringback, secret } from './command.ts';
 
 /** A body that is not only ASCII. */

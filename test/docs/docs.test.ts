@@ -8,7 +8,7 @@ import { knownEventNames } from '../../src/events/names.ts';
 import { ConfigError, createReceiver } from '../../src/index.ts';
 import { resolveHandlerOptions, resolveJoinOptions } from '../../src/receiver/handler-options.ts';
 import { resolveOptions } from '../../src/receiver/options.ts';
-import { signatureReasons } from '../../src/signature/match.ts';
+import { signatureReasons } from '../../src/signature/verify.ts';
 import { Telemetry, logEventNames } from '../../src/receiver/telemetry.ts';
 import { anchors, documents, links, literal, read, root, tableRows } from './documents.ts';
 import { refusalsThrown, unreadableReasons } from './sources.ts';

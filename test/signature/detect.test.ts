@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { detectScheme } from '../../src/signature/detect.ts';
 import { knownSchemes } from '../../src/signature/schemes.ts';
 import { fingerprint } from '../../src/signature/secrets.ts';
-import { sign } from '../../src/signature/sign.ts';
+import { sign } from '../../src/signature/sign-and-verify.ts';
 import { iso, now, one, two, unnamed } from './helpers.ts';
 
 test.each([...knownSchemes])('finds %s, and nothing else', (name, scheme) => {

@@ -6,7 +6,7 @@ import {
   schemeSchema,
   resolveSchemes,
 } from '../../src/signature/schemes.ts';
-import { sign } from '../../src/signature/sign.ts';
+import { sign } from '../../src/signature/sign-and-verify.ts';
 import { secret } from '../support/deliveries.ts';
 import { unnamed, untyped } from './helpers.ts';
 

@@ -2,8 +2,7 @@ import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { knownSchemes } from '../../src/signature/schemes.ts';
-import { sign } from '../../src/signature/sign.ts';
-import { verify } from '../../src/signature/verify.ts';
+import { sign, verify } from '../../src/signature/sign-and-verify.ts';
 import { iso, now, one, seconds, two, untyped } from './helpers.ts';
 import vectors from './vectors.json' with { type: 'json' };
 

@@ -2,10 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { knownSchemes, schemeNamed, resolveSchemes } from '../../src/signature/schemes.ts';
 import type { SchemeName } from '../../src/signature/schemes.ts';
-import { signatureReasons } from '../../src/signature/match.ts';
 import { fingerprint, prepareSecrets } from '../../src/signature/secrets.ts';
-import { sign } from '../../src/signature/sign.ts';
-import { verify, verifySignature } from '../../src/signature/verify.ts';
+import { sign, verify } from '../../src/signature/sign-and-verify.ts';
+import { signatureReasons, verifySignature } from '../../src/signature/verify.ts';
 import { iso, minutes, now, one, seconds, two, untyped } from './helpers.ts';
 
 const body = '{"traceId":"trace-1"}';

@@ -1,9 +1,8 @@
 import { jsonIn } from '../../kit/http-bodies.ts';
 import { parseInstant } from '../../kit/time.ts';
 import { type Detection, detectScheme, signatureHeaders } from '../../signature/detect.ts';
-import { headerText } from '../../signature/headers.ts';
+import { headerText, readSignatures } from '../../signature/headers.ts';
 import { fingerprint } from '../../signature/secrets.ts';
-import { readSignatures } from '../../signature/syntax.ts';
 import type { Capture } from './capture.ts';
 
 /** How long a rotated secret also signs, in milliseconds (platform document, Signature). */

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { readInput } from '../environment.ts';
 import type { Scheme } from '../../events/model.ts';
 import type { SchemeName } from '../../signature/schemes.ts';
-import { sign } from '../../signature/sign.ts';
+import { sign } from '../../signature/sign-and-verify.ts';
 import { asUsage } from '../failure.ts';
 import { flagsOfOptions, schemeOption, secretFileOption, secretsFrom } from './options.ts';
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { unlessAborted } from '../../kit/aborting.ts';
 import { fetchCauseOf } from '../../kit/error-text.ts';
 import { type Alert, type AlertWebhook, type Notify, alertScheme } from '../../receiver/alert-options.ts';
-import { sign } from '../../signature/sign.ts';
+import { sign } from '../../signature/sign-and-verify.ts';
 import { isAboutGroup } from './facts.ts';
 
 /** The timeout of a webhook, in milliseconds. */

@@ -6,7 +6,7 @@ import type { Headers } from '../../events/model.ts';
 import { type Instant, listOptions, parseStrictly } from '../../errors/option-problems.ts';
 import type { EventStore } from '../../store/event-store.ts';
 import type { QuarantineEntry, QuarantineKind } from '../../store/quarantine-store.ts';
-import { type SignatureReason, signatureReasons } from '../../signature/match.ts';
+import { type SignatureReason, signatureReasons } from '../../signature/verify.ts';
 import { type Attempt, Release, type ReleaseParts, type Released } from './release.ts';
 import { type SignatureCheck, SignatureChecks } from './signature-check.ts';
 import { type Account, type Audit, accountSchema } from '../audit.ts';

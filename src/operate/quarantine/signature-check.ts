@@ -1,6 +1,6 @@
 /** Says which scheme would verify a delivery in quarantine, so that a person knows what to do about it. */
 import { Semaphore } from '../../kit/limiters.ts';
-import type { SignatureReason } from '../../signature/match.ts';
+import type { SignatureReason } from '../../signature/verify.ts';
 import { describeScheme } from '../../signature/schemes.ts';
 import type { KeptDelivery } from '../../store/quarantine-store.ts';
 import { type ReleaseParts, readKept } from './release.ts';

@@ -1,7 +1,7 @@
 import type { Scheme } from '../../events/model.ts';
 import { isAddressLiteral } from '../../kit/addresses.ts';
 import { lowerCased } from '../../kit/header-fields.ts';
-import { sign } from '../../signature/sign.ts';
+import { sign } from '../../signature/sign-and-verify.ts';
 import type { SandboxEvent, Subscription } from '../model.ts';
 
 export interface DeliveryRequest {

@@ -1,16 +1,80 @@
+/** What users call: `sign` and `verify`, and the checks of their options. */
 import type { KeyObject } from 'node:crypto';
+import { closest } from '../errors/closest-name.ts';
 import { configError } from '../errors/errors.ts';
-import { systemClock } from '../kit/clock.ts';
-import { parseInstant } from '../kit/time.ts';
 import type { Scheme } from '../events/model.ts';
-import { bodyBytes, digestOf, fillParts, prepareScheme } from './content.ts';
-import type { PreparedScheme, Values } from './content.ts';
-import { requireKnown } from './known-options.ts';
-import { resolveScheme } from './schemes.ts';
-import type { SchemeName } from './schemes.ts';
-import { prepareSecrets } from './secrets.ts';
-import type { PreparedSecret, Secrets } from './secrets.ts';
-import { writeSignatures } from './syntax.ts';
+import { systemClock } from '../kit/clock.ts';
+import { type Duration, parseDuration } from '../kit/duration.ts';
+import { parseInstant } from '../kit/time.ts';
+import {
+  type PreparedScheme,
+  type Values,
+  bodyBytes,
+  digestOf,
+  fillParts,
+  prepareScheme,
+} from './content.ts';
+import { type AnyHeaders, lowerCase, writeSignatures } from './headers.ts';
+import { type SchemeName, type SignatureOption, resolveScheme, resolveSchemes } from './schemes.ts';
+import { type PreparedSecret, type Secrets, prepareSecrets } from './secrets.ts';
+import { type Verification, verifySignature } from './verify.ts';
+
+/** Options of `verify`. */
+export interface VerifyOptions {
+  /** The subscription's signing secret, or several during a rotation: any of them may have signed. */
+  readonly secrets: Secrets;
+  /**
+   * How the platform signs. `'auto'` tries every known scheme on each call. Set one scheme once you know it
+   * (`describeScheme` of a verification's scheme): with `'auto'`, a captured delivery whose signed time was moved to the
+   * beginning of its body can verify in another scheme.
+   * @default 'auto'
+   */
+  readonly signature?: SignatureOption | undefined;
+  /** How far the delivery's time may be from `now`, in either direction. @default '5m' */
+  readonly tolerance?: Duration | undefined;
+  /** The time to compare with: a Date, or milliseconds since 1970. @default now */
+  readonly now?: Date | number | undefined;
+}
+
+/**
+ * Checks whether a delivery is from the platform: whether one of your secrets signed its bytes.
+ *
+ * @param body The raw bytes of the request. Text is read as UTF-8; a parsed body can't be verified.
+ * @param headers The request's headers.
+ * @returns `ok: true` with the scheme and the secret's fingerprint, or `ok: false` with a reason for your log.
+ * It doesn't throw for a bad signature.
+ * @throws ConfigError for invalid options: `secret_malformed`, `option_invalid`, `option_unknown`.
+ * @example
+ * const verification = verify(request.body, request.headers, { secrets: process.env.WEBHOOK_SECRET });
+ * if (!verification.ok) return response.status(401).end();
+ */
+export function verify(body: Uint8Array | string, headers: AnyHeaders, options: VerifyOptions): Verification {
+  requireKnown(options, ['secrets', 'signature', 'tolerance', 'now'], 'verify');
+  const { secrets, signature = 'auto', tolerance = '5m', now = systemClock.now() } = options;
+  const timing = { now: readNow(now), tolerance: readTolerance(tolerance) };
+  const bytes = bodyBytes(body);
+  return verifySignature(
+    bytes,
+    lowerCase(headers),
+    prepareSecrets(secrets),
+    resolveSchemes(signature),
+    timing,
+  );
+}
+
+function readNow(now: Date | number): number {
+  const milliseconds = Number(now);
+  if (Number.isFinite(milliseconds)) return milliseconds;
+  const expected = 'a Date or milliseconds since 1970';
+  throw configError('option_invalid', { option: 'now', expected, found: 'not a time' });
+}
+
+function readTolerance(tolerance: Duration): number {
+  const milliseconds = parseDuration(tolerance);
+  if (milliseconds !== undefined) return milliseconds;
+  const expected = "milliseconds or a duration such as '5m'";
+  throw configError('option_invalid', { option: 'tolerance', expected, found: String(tolerance) });
+}
 
 /** Options of `sign`. */
 export interface SignOptions {
@@ -107,5 +171,29 @@ function sendable(option: string, value: number | string | undefined): string {
     option,
     expected: 'visible ASCII text, since the scheme signs it and a header carries it',
     found: value === undefined ? 'missing' : 'something else',
+  });
+}
+
+/**
+ * Refuses unknown options of `verify` and `sign`. `verify` calls the scheme `signature`, and `sign` calls it `scheme`:
+ * if the wrong name were ignored, the default would be used instead of the scheme that the user meant.
+ *
+ * @throws ConfigError `option_unknown`, or `option_invalid` when there are no options at all
+ */
+function requireKnown(options: unknown, known: readonly string[], where: 'verify' | 'sign'): void {
+  if (typeof options !== 'object' || options === null) {
+    throw configError('option_invalid', {
+      option: `${where}(options)`,
+      expected: `an object with ${known.join(', ')}`,
+      found: options === null ? 'null' : `of type ${typeof options}`,
+    });
+  }
+  const option = Object.keys(options).find((name) => !known.includes(name));
+  if (option === undefined) return;
+  throw configError('option_unknown', {
+    option,
+    where,
+    meant: closest(option, known),
+    known: known.join(', '),
   });
 }
