@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Refusal, refusal } from '../errors/refusals.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { Delivery } from '../events/model.ts';
-import type { InflightBody } from './inflight-bodies.ts';
+import type { InflightBodies, InflightBody } from './inflight-bodies.ts';
 
 export interface BodyLimits {
   /** Bytes of one body. */
@@ -25,22 +24,24 @@ const blockBytes = 16 * 1024;
 class ArrivingBytes {
   readonly #maxBytes: number;
   readonly #inflight: InflightBody;
+  readonly #bodies: InflightBodies;
   readonly #full: Buffer[] = [];
   #last = Buffer.alloc(0);
   /** How many bytes of the last block are used. */
   #taken = 0;
   #size = 0;
 
-  constructor(maxBytes: number, inflight: InflightBody) {
+  constructor(maxBytes: number, inflight: InflightBody, bodies: InflightBodies) {
     this.#maxBytes = maxBytes;
     this.#inflight = inflight;
+    this.#bodies = bodies;
   }
 
   /** Throws a refusal when the body, or all bodies together, become too large. */
   append(chunk: Uint8Array): void {
     this.#size += chunk.byteLength;
     if (this.#size > this.#maxBytes) throw refusal('too_large', 'body_too_large', { limit: this.#maxBytes });
-    this.#inflight.grow(chunk.byteLength);
+    this.#bodies.grow(this.#inflight, chunk.byteLength);
     const fits = Math.min(chunk.byteLength, this.#last.byteLength - this.#taken);
     this.#put(chunk.subarray(0, fits));
     if (fits === chunk.byteLength) return;
@@ -75,16 +76,17 @@ class ArrivingBytes {
 
 /** Reads the raw bytes of the body, bounded in size and time. */
 export async function assemble(
-  { body, headers }: Delivery,
-  limits: BodyLimits,
   inflight: InflightBody,
+  bodies: InflightBodies,
+  limits: BodyLimits,
   clock: Clock,
 ): Promise<Uint8Array> {
+  const { body, headers } = inflight.delivery;
   if (body.kind === 'parsed') throw refusal('body_already_parsed', 'body_already_parsed', body.found);
   if (body.kind === 'bytes') {
     if (body.bytes.byteLength > limits.body)
       throw refusal('too_large', 'body_too_large', { limit: limits.body });
-    inflight.grow(body.bytes.byteLength);
+    bodies.grow(inflight, body.bytes.byteLength);
     return body.bytes;
   }
   const { stream, found } = body;
@@ -104,13 +106,13 @@ export async function assemble(
     // A body that has arrived completely needs no listeners and no timer.
     if (stream.readableLength === declared && !stream.destroyed) {
       const bytes = stream.read() as Uint8Array;
-      inflight.grow(bytes.byteLength);
+      bodies.grow(inflight, bytes.byteLength);
       // Read to the end of the stream, or the connection would take no further request.
       stream.resume();
       return bytes;
     }
   }
-  return collect(stream, limits, inflight, clock);
+  return collect(stream, inflight, bodies, limits, clock);
 }
 
 const ignore = () => {};
@@ -121,12 +123,13 @@ const ignore = () => {};
  */
 function collect(
   stream: Readable,
-  limits: BodyLimits,
   inflight: InflightBody,
+  bodies: InflightBodies,
+  limits: BodyLimits,
   clock: Clock,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const body = new ArrivingBytes(limits.body, inflight);
+    const body = new ArrivingBytes(limits.body, inflight, bodies);
     let leave = ignore;
 
     const stop = () => {
@@ -164,7 +167,7 @@ function collect(
     );
 
     if (stream.destroyed) return onBroken();
-    leave = inflight.waitFor(refuse);
+    leave = bodies.waitFor(inflight, refuse);
     stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
     // While other code listens for `readable`, the stream doesn't flow. Reading it here as well gives both the bytes.
     if (stream.listenerCount('readable') > 0) stream.on('readable', readOn);

@@ -27,6 +27,19 @@ interface Sender {
   counted: number;
 }
 
+/** The body of one delivery. Only `InflightBodies` changes it. */
+export interface InflightBody {
+  readonly delivery: Delivery;
+  readonly begunAt: number;
+  received: number;
+  /** Set once its bytes count. */
+  sender: Sender | undefined;
+  /** How many of its bytes are counted. */
+  counted: number;
+  /** Refuses the body to make room for another. Set only while the body is unfinished. */
+  displace: ((refusal: Refusal) => void) | undefined;
+}
+
 /**
  * The bodies of the deliveries that have not been answered. Bounds their bytes, so that many slow or large bodies at
  * once can't exhaust the process's memory. When there is no room, the slowest unfinished body is refused. A sender of
@@ -42,8 +55,8 @@ export class InflightBodies {
   #counted = 0;
   /** How many deliveries have not been answered. */
   #unanswered = 0;
-  /** @internal The bodies that are waited for: most arrive at once. */
-  readonly unfinished = new Pool<InflightBody>();
+  /** The bodies that are waited for: most arrive at once. */
+  readonly #unfinished = new Pool<InflightBody>();
   #onDrained: (() => void)[] = [];
 
   constructor(parts: InflightParts) {
@@ -53,7 +66,7 @@ export class InflightBodies {
   /** Begins the body of a delivery. */
   begin(delivery: Delivery, begunAt: number): InflightBody {
     this.#unanswered += 1;
-    return new InflightBody(this, delivery, begunAt);
+    return { delivery, begunAt, received: 0, sender: undefined, counted: 0, displace: undefined };
   }
 
   /**
@@ -63,7 +76,7 @@ export class InflightBodies {
   async drained(timeout: number): Promise<void> {
     if (this.#unanswered === 0) return;
     const refuse = (): void => {
-      for (const body of this.unfinished.items) body.displace?.(new Refusal('unavailable', 'not_open'));
+      for (const body of this.#unfinished.items) body.displace?.(new Refusal('unavailable', 'not_open'));
     };
     // A timeout of 0 uses no timer: a manual clock may never be advanced again.
     const cancel = timeout > 0 ? this.#parts.clock.after(timeout, refuse) : refuse();
@@ -71,8 +84,29 @@ export class InflightBodies {
     cancel?.();
   }
 
-  /** @internal @throws Refusal `unavailable` when there is no room, and none can be made for this body */
-  count(body: InflightBody, bytes: number): void {
+  /**
+   * Counts received bytes of a body.
+   *
+   * @throws Refusal `unavailable` when there is no room for them
+   */
+  grow(body: InflightBody, bytes: number): void {
+    body.received += bytes;
+    const more = body.received - uncountedBytes - body.counted;
+    if (more > 0) this.#count(body, more);
+  }
+
+  /** Waits for the rest of a body: `refuse` may be called until the returned function is. */
+  waitFor(body: InflightBody, refuse: (refusal: Refusal) => void): () => void {
+    body.displace = refuse;
+    const leave = this.#unfinished.add(body);
+    return () => {
+      body.displace = undefined;
+      leave();
+    };
+  }
+
+  /** @throws Refusal `unavailable` when there is no room, and none can be made for this body */
+  #count(body: InflightBody, bytes: number): void {
     const sender = (body.sender ??= this.#senderNamed(this.#parts.senderOf(body.delivery)));
     sender.bodies.add(body);
     if (!this.#makeRoom(body, sender, bytes)) throw new Refusal('unavailable', 'inflight_full');
@@ -131,56 +165,11 @@ export class InflightBodies {
     let least = Infinity;
     for (const { bodies } of senders) {
       for (const body of bodies) {
-        const speed = body.displace ? body.speed(now) : Infinity;
+        // The mean speed since the body began, in bytes per millisecond.
+        const speed = body.displace ? body.received / Math.max(1, now - body.begunAt) : Infinity;
         if (speed < least) [slowest, least] = [body, speed];
       }
     }
     return slowest;
-  }
-}
-
-/** The bytes that one delivery holds until it is answered. */
-export class InflightBody {
-  readonly #bodies: InflightBodies;
-  readonly delivery: Delivery;
-  readonly #begunAt: number;
-  #received = 0;
-  /** Set once its bytes count. */
-  sender: Sender | undefined;
-  /** How many of its bytes are counted. */
-  counted = 0;
-  /** Refuses the body to make room for another. Set only while the body is unfinished. */
-  displace: ((refusal: Refusal) => void) | undefined;
-
-  constructor(bodies: InflightBodies, delivery: Delivery, begunAt: number) {
-    this.#bodies = bodies;
-    this.delivery = delivery;
-    this.#begunAt = begunAt;
-  }
-
-  /**
-   * Counts received bytes.
-   *
-   * @throws Refusal `unavailable` when there is no room for them
-   */
-  grow(bytes: number): void {
-    this.#received += bytes;
-    const more = this.#received - uncountedBytes - this.counted;
-    if (more > 0) this.#bodies.count(this, more);
-  }
-
-  /** Waits for the rest of the body: `refuse` may be called until the returned function is. */
-  waitFor(refuse: (refusal: Refusal) => void): () => void {
-    this.displace = refuse;
-    const leave = this.#bodies.unfinished.add(this);
-    return () => {
-      this.displace = undefined;
-      leave();
-    };
-  }
-
-  /** The mean speed since the body began, in bytes per millisecond. */
-  speed(now: number): number {
-    return this.#received / Math.max(1, now - this.#begunAt);
   }
 }

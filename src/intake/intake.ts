@@ -9,16 +9,14 @@ import { readBytes } from '../events/read-event.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import { accept } from './accept.ts';
 import type { AcceptedSchemes } from './accepted-schemes.ts';
 import { type Admission, admit, senderOf } from './admit.ts';
 import { type BodyLimits, assemble } from './assemble.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
-import type { Authenticator } from './authenticate.ts';
+import { type Authenticator, RotationWatch } from './authenticate.ts';
 import { InflightBodies, type InflightBody, type InflightLimits } from './inflight-bodies.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { RefusalLog } from './refusal-log.ts';
-import { RotationWatch } from './rotation-watch.ts';
 import type { UnauthenticatedDeliveries } from './unauthenticated.ts';
 import type { Store } from '../store/store.ts';
 
@@ -93,10 +91,8 @@ export class Intake {
     try {
       const { tracer } = tracing;
       const { status, traceId } = tracer
-        ? await tracer.receive(headerOf(delivery.headers, 'traceparent'), () =>
-            this.#throughStages(delivery, inflight),
-          )
-        : await this.#throughStages(delivery, inflight);
+        ? await tracer.receive(headerOf(delivery.headers, 'traceparent'), () => this.#throughStages(inflight))
+        : await this.#throughStages(inflight);
       activity.answered(status, clock.elapsed() - begunAt);
       // Success is always 200: the platform doesn't document which other statuses count as delivered.
       return { status: 200, headers: json, body: JSON.stringify({ status, traceId }) };
@@ -119,16 +115,16 @@ export class Intake {
     this.#refusals.flush();
   }
 
-  async #throughStages(delivery: Delivery, inflight: InflightBody): Promise<Recorded> {
+  async #throughStages(inflight: InflightBody): Promise<Recorded> {
+    const { delivery } = inflight;
     const { limits, admission, authenticator, schemes, decoder, recorder, store, telemetry, clock } =
       this.#parts;
     const receivedAt = clock.now();
     // The fix is for those who have forgotten `start`.
     if (this.state === 'unstarted') throw refusal('unavailable', 'not_open');
     if (this.state === 'closed') throw new Refusal('unavailable', 'not_open');
-    accept(delivery, limits.body);
-    admit(delivery, admission);
-    const bytes = await assemble(delivery, limits, inflight, clock);
+    admit(delivery, admission, limits.body);
+    const bytes = await assemble(inflight, this.#bodies, limits, clock);
     const wait = this.#share.whenFree();
     // Awaited only if there is something to wait for: an await would let others use the time just given to this
     // delivery.
