@@ -4,7 +4,7 @@ import type { BodyDecoder } from '../events/decoding.ts';
 import { headerOf } from '../events/names.ts';
 import { readBytes } from '../events/read-event.ts';
 import type { Activity } from '../kit/activity.ts';
-import { EventLoopShare } from '../kit/event-loop-share.ts';
+import { EventLoopShare } from '../kit/shares.ts';
 import { type AttemptSpan, type Tracing, untraced } from '../kit/tracing.ts';
 import type { ClaimedRun } from '../store/claims.ts';
 import type { CallStore } from '../store/call-store.ts';

@@ -1,7 +1,7 @@
 /** What a handler is, what it is called with, and how its attempts end. */
 import type { Logger } from 'pino';
 import type { CallRecord } from '../calls/timeline.ts';
-import type { Backoff } from '../kit/backoff.ts';
+import type { Backoff } from '../kit/duration.ts';
 import type { CallEvent } from '../events/model.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { type CallRecord, callRecordOf } from '../calls/timeline.ts';
 import type { CallEvent } from '../events/model.ts';
-import { backoffAfter } from '../kit/backoff.ts';
+import { backoffAfter } from '../kit/duration.ts';
 import { digestUuid } from '../kit/bytes.ts';
 import type { Random } from '../kit/clock.ts';
 import { isObject, isThenable } from '../kit/values.ts';

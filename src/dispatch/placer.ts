@@ -4,7 +4,7 @@ import type { CallEvent } from '../events/model.ts';
 import { type Reading, readBytes } from '../events/read-event.ts';
 import { Pool } from '../kit/churn.ts';
 import type { Clock } from '../kit/clock.ts';
-import { EventLoopShare } from '../kit/event-loop-share.ts';
+import { EventLoopShare } from '../kit/shares.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { ClaimedEvent, ClaimedRun, CrashCounts } from '../store/claims.ts';
 import type { Store } from '../store/store.ts';

@@ -1,7 +1,7 @@
 import { type ConfigError, configError } from '../errors/errors.ts';
 import { describe } from '../errors/option-problems.ts';
 import type { Handler } from './handler.ts';
-import { SharedBytes } from '../kit/limiters.ts';
+import { SharedBytes } from '../kit/shares.ts';
 import { HandlerLanes } from './lanes.ts';
 import {
   type HandlerOptions,

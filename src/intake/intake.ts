@@ -6,7 +6,7 @@ import { headerOf } from '../events/names.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-event.ts';
-import { EventLoopShare } from '../kit/event-loop-share.ts';
+import { EventLoopShare } from '../kit/shares.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { AcceptedSchemes } from './accepted-schemes.ts';

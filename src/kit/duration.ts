@@ -1,3 +1,5 @@
+import type { Random } from './clock.ts';
+
 const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /**
@@ -54,4 +56,25 @@ export function parseRate(value: unknown): number | undefined {
   const match = /^([1-9]\d{0,8}) *\/([smhd])$/.exec(value.trim());
   const length = parsePositiveDuration(`1${match?.[2] ?? ''}`);
   return match && length !== undefined ? length / Number(match[1]) : undefined;
+}
+
+/** How long to wait between the attempts of a run, or of a request to the platform, in milliseconds. */
+export interface Backoff {
+  /** The longest wait before the second attempt. */
+  readonly base: number;
+  /** The factor by which the longest wait grows with each further attempt. */
+  readonly factor: number;
+  /** The upper bound of the longest wait. */
+  readonly cap: number;
+}
+
+/**
+ * The wait after the given attempt (counted from 1), with full jitter: anywhere between zero and the longest wait, so
+ * that runs that failed together are not retried together.
+ */
+export function backoffAfter(attempt: number, backoff: Backoff, random: Random): number {
+  // The power of a late attempt may be infinite, and a base of zero times infinity is NaN.
+  const power = Math.min(backoff.factor ** (attempt - 1), Number.MAX_VALUE);
+  const maxWait = Math.min(backoff.cap, backoff.base * power);
+  return Math.round(random() * maxWait);
 }

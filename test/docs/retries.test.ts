@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { backoffAfter } from '../../src/kit/backoff.ts';
+import { backoffAfter } from '../../src/kit/duration.ts';
 import { type RetryOptions, resolveOptions } from '../../src/receiver/options.ts';
 import { literal, read, tableRows } from './documents.ts';
 

@@ -1,4 +1,4 @@
-import { backoffAfter } from '../../kit/backoff.ts';
+import { backoffAfter } from '../../kit/duration.ts';
 import { type Clock, refProcess, pause } from '../../kit/clock.ts';
 import type { ResolvedPlatformOptions } from '../options.ts';
 import { PlatformError } from './platform-error.ts';
