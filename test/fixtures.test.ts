@@ -21,7 +21,7 @@ function readFixture(name: string) {
   const bytes = bytesOf(name);
   const decoded = decodeBody(bytes);
   if (!decoded.ok) throw new Error(decoded.reason);
-  return readEvent({ fields: decoded.value, bytes, headers: fixtures[name]?.headers ?? {}, receivedAt });
+  return readEvent(decoded.value, { body: bytes, headers: fixtures[name]?.headers ?? {}, receivedAt });
 }
 
 /** The fixtures that are not as documented: they match no schema, or there is none for them. */

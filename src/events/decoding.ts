@@ -65,10 +65,6 @@ export function exactJsonIn(json: string | Uint8Array, limits: JsonLimits): unkn
   }
 }
 
-function valueOf(text: string, limits: JsonLimits): unknown {
-  return isPlain(text, limits) ? JSON.parse(text) : readWhole(new JsonReader(text, limits));
-}
-
 /** Decodes a large body part by part, each in its own turn, so that the process can do other work in between. */
 async function decodeInParts(bytes: Uint8Array, limits: JsonLimits): Promise<Decoded> {
   await turn();
@@ -98,11 +94,6 @@ function undecodedOf(error: unknown, text: string | undefined): Decoded {
   return { ok: false, reason: text.trim() === '' ? 'empty' : 'not_json' };
 }
 
-function readWhole(reader: JsonReader): unknown {
-  while (!reader.readPart());
-  return reader.value;
-}
-
 /** Whether a value is a JSON object: not null, not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -124,14 +115,19 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 const mayHoldBigInteger = /(?:^|[[:,\s])-?\d{16}/;
 
 /**
- * Whether `JSON.parse` alone is enough, as for nearly every delivery: the text is too short to exceed the limits (each
- * value and each name takes two characters), and no integer in it would be rounded.
+ * The value of a JSON text. `JSON.parse` alone is enough for nearly every delivery: the text is too short to exceed the
+ * limits (each value and each name takes two characters), and no integer in it would be rounded.
  */
-function isPlain(text: string, { values, fields, depth }: JsonLimits): boolean {
-  if (text.length > partLength || text.length > 2 * Math.min(values, fields)) return false;
-  if (text.length >= 2 * depth && countUpTo(text, '[', depth) + countUpTo(text, '{', depth) > depth)
-    return false;
-  return !mayHoldBigInteger.test(text);
+function valueOf(text: string, limits: JsonLimits): unknown {
+  const { values, fields, depth } = limits;
+  const isPlain =
+    text.length <= Math.min(partLength, 2 * values, 2 * fields) &&
+    (text.length < 2 * depth || countUpTo(text, '[', depth) + countUpTo(text, '{', depth) <= depth) &&
+    !mayHoldBigInteger.test(text);
+  if (isPlain) return JSON.parse(text);
+  const reader = new JsonReader(text, limits);
+  while (!reader.readPart());
+  return reader.value;
 }
 
 /** How often a character is in a text. Stops counting above `max`. */

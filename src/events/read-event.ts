@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type Instant, nanosecondsOf, parseKnownTime } from '../kit/time.ts';
-import { type BodyDecoder, type Decoded, type Unreadable, copyOf, isRecord } from './decoding.ts';
+import { type BodyDecoder, type Unreadable, copyOf, isRecord } from './decoding.ts';
 import { assignParsed, documentedPart } from './documented-part.ts';
 import type { CallEvent, EventSource, Headers, Issue } from './model.ts';
 import {
@@ -30,8 +30,10 @@ export type Reading = ReadEvent | { readonly ok: false; readonly reason: Unreada
 
 /** The raw bytes of a delivery, and what else is known about it. */
 export interface Bytes {
+  /** Their digest identifies an event that has no trace id. */
   readonly body: Uint8Array;
   readonly headers: Headers;
+  /** When the delivery arrived, in milliseconds since 1970. */
   readonly receivedAt: number;
   /** @default 'delivered' */
   readonly source?: EventSource | undefined;
@@ -43,37 +45,14 @@ export interface Bytes {
  */
 export function readBytes(decoder: BodyDecoder, bytes: Bytes): Reading | Promise<Reading> {
   const decoded = decoder.decode(bytes.body);
-  return decoded instanceof Promise
-    ? decoded.then((large) => readingOf(large, bytes, true))
-    : readingOf(decoded, bytes, false);
-}
-
-function readingOf(
-  decoded: Decoded,
-  { body, headers, receivedAt, source }: Bytes,
-  isLarge: boolean,
-): Reading {
-  if (!decoded.ok) return decoded;
-  return readEvent({ fields: decoded.value, bytes: body, headers, receivedAt, isLarge, source });
+  if (decoded instanceof Promise) {
+    return decoded.then((large) => (large.ok ? readEvent(large.value, bytes, true) : large));
+  }
+  return decoded.ok ? readEvent(decoded.value, bytes) : decoded;
 }
 
 /** The names under which the platform may send the organization's id, in the body or in the payload. */
 export const organizationIdNames = ['organizationId', 'organization_id'] as const;
-
-/** What is known about a delivery once its body has been decoded. */
-export interface Readable {
-  /** The JSON object of the body. It is never changed. */
-  readonly fields: Readonly<Fields>;
-  /** The raw bytes, whose digest identifies an event that has no trace id. */
-  readonly bytes: Uint8Array;
-  readonly headers: Headers;
-  /** When the delivery arrived, in milliseconds since 1970. */
-  readonly receivedAt: number;
-  /** Whether the body is too large to be copied whole in one turn of the event loop. */
-  readonly isLarge?: boolean;
-  /** @default 'delivered' */
-  readonly source?: EventSource | undefined;
-}
 
 /**
  * Reads the event that a delivery reports. Never fails: what is missing is filled from the headers, the time of arrival
@@ -81,19 +60,18 @@ export interface Readable {
  *
  * Source: "Envelope", "Payload fields", "Call transfer event body".
  *
+ * @param fields The JSON object of the body. It is never changed.
+ * @param isLarge Whether the body is too large to be copied whole in one turn of the event loop.
  * @example
- * const { event } = readEvent({ fields: { eventName: 'CallHandler.CallEnded', payload: { call_id: 7 } }, … });
+ * const { event } = readEvent({ eventName: 'CallHandler.CallEnded', payload: { call_id: 7 } }, …);
  * event.callId // '7'
  */
-export function readEvent({
-  fields,
-  bytes,
-  headers,
-  receivedAt,
+export function readEvent(
+  fields: Readonly<Fields>,
+  { body, headers, receivedAt, source = 'delivered' }: Bytes,
   isLarge = false,
-  source = 'delivered',
-}: Readable): ReadEvent {
-  const { traceId, traceIdSource, traceIdDiffers } = readTraceId(fields, headers, bytes);
+): ReadEvent {
+  const { traceId, traceIdSource, traceIdDiffers } = readTraceId(fields, headers, body);
   const named = readId(fields['eventName']) ?? readId(headerOf(headers, 'x-webhook-event'));
   const eventName = named ?? nameByFields(fields);
   const { payload, issues } = readPayload(eventName, fields, isLarge);

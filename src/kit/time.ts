@@ -15,11 +15,11 @@ const endOfTime = BigInt(endInMilliseconds) * 1_000_000n;
 
 /**
  * The platform's own form, with nanoseconds, and the usual one, with milliseconds or whole seconds: the digits are
- * always in the same places. `Date.parse` takes 31 April for 1 May, so every 31st and 29 February are left to
+ * always in the same places, and the year is from 1970 to 2199. `Date.parse` takes 31 April for 1 May, so every 31st and 29 February are left to
  * `parseIso`. Parsing all the times of a delivery by that would take a twentieth of the delivery's time.
  */
 const plainForm =
-  /^(?:19|2\d)\d\d-(?:(?:0[13-9]|1[0-2])-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3}(?:\d{6})?)?Z$/;
+  /^(?:19[7-9]|2[01]\d)\d-(?:(?:0[13-9]|1[0-2])-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3}(?:\d{6})?)?Z$/;
 
 /** Where the milliseconds of the plain form end, and its length with nanoseconds. */
 const beyondMilliseconds = '2026-01-01T00:00:00.123'.length;
@@ -67,7 +67,7 @@ export function parseInstant(value: unknown): Instant | undefined {
   if (typeof value !== 'string') return undefined;
   if (plainForm.test(value)) {
     const beyond = value.length === plainLength ? Number(value.slice(beyondMilliseconds, -1)) : 0;
-    return instantOf(Date.parse(value), beyond);
+    return { milliseconds: Date.parse(value), nanoseconds: beyond };
   }
   const text = value.trim();
   const count = shortCount.test(text) ? parseCount(Number(text)) : undefined;
@@ -83,10 +83,6 @@ export function parseKnownTime(value: unknown): Instant | undefined {
 /** Nanoseconds since 1970. */
 export function nanosecondsOf({ milliseconds, nanoseconds }: Instant): bigint {
   return BigInt(milliseconds) * 1_000_000n + BigInt(nanoseconds);
-}
-
-function instantOf(milliseconds: number, nanoseconds: number): Instant | undefined {
-  return milliseconds >= 0 && milliseconds < endInMilliseconds ? { milliseconds, nanoseconds } : undefined;
 }
 
 /** Reads whole seconds or milliseconds, as most numbers are. */
@@ -119,7 +115,10 @@ function parseIso(text: string): Instant | undefined {
   const offset = (sign === '-' ? -1 : 1) * (Number(offsetHour) * 60 + Number(offsetMinute));
   const milliseconds = Date.UTC(year, month - 1, day, hour, minute - offset, second);
   const beyond = Number(fractionDigits(fraction, 9));
-  return instantOf(milliseconds + Math.trunc(beyond / 1_000_000), beyond % 1_000_000);
+  const whole = milliseconds + Math.trunc(beyond / 1_000_000);
+  return whole >= 0 && whole < endInMilliseconds
+    ? { milliseconds: whole, nanoseconds: beyond % 1_000_000 }
+    : undefined;
 }
 
 /** Exactly `places` digits: longer fractions are cut, shorter ones filled with zeros. */

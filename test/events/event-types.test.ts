@@ -75,7 +75,7 @@ describe('the payload types', () => {
 
 describe('isKnownEvent', () => {
   const read = (body: Record<string, unknown>) =>
-    readEvent({ fields: body, headers: {}, bytes: Buffer.alloc(0), receivedAt: 0 }).event;
+    readEvent(body, { body: Buffer.alloc(0), headers: {}, receivedAt: 0 }).event;
 
   it('is true for a known event with all its fields, not for an incomplete or unknown one', () => {
     expect(isKnownEvent(read({ eventName: 'CallHandler.CallEnded', payload: { call_id: 'c' } }))).toBe(true);

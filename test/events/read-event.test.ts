@@ -11,7 +11,7 @@ const digest = createHash('sha256').update(bytes).digest('hex');
 const receivedAt = Date.UTC(2026, 2, 2, 9, 16);
 
 function read(fields: Record<string, unknown>, headers: Headers = {}): CallEvent {
-  return readEvent({ fields, bytes, headers, receivedAt }).event;
+  return readEvent(fields, { body: bytes, headers, receivedAt }).event;
 }
 
 const ended = (payload: unknown, more: Record<string, unknown> = {}) => ({
@@ -24,7 +24,7 @@ const ended = (payload: unknown, more: Record<string, unknown> = {}) => ({
 describe('the trace id', () => {
   it('is the one of the body, even when the header has another, and the difference is reported', () => {
     const fields = { traceId: 'body' };
-    const result = readEvent({ fields, bytes, headers: { 'x-webhook-traceid': 'header' }, receivedAt });
+    const result = readEvent(fields, { body: bytes, headers: { 'x-webhook-traceid': 'header' }, receivedAt });
     expect(result.event).toMatchObject({ traceId: 'body', traceIdSource: 'body' });
     expect(result.traceIdDiffers).toBe(true);
   });
@@ -32,11 +32,9 @@ describe('the trace id', () => {
   it('is not reported as different when both are equal, or one is missing', () => {
     const headers = { 'x-webhook-traceid': '7' };
     for (const fields of [{ traceId: '7' }, { traceId: 7 }, {}]) {
-      expect(readEvent({ fields, bytes, headers, receivedAt }).traceIdDiffers).toBe(false);
+      expect(readEvent(fields, { body: bytes, headers, receivedAt }).traceIdDiffers).toBe(false);
     }
-    expect(readEvent({ fields: { traceId: '7' }, bytes, headers: {}, receivedAt }).traceIdDiffers).toBe(
-      false,
-    );
+    expect(readEvent({ traceId: '7' }, { body: bytes, headers: {}, receivedAt }).traceIdDiffers).toBe(false);
   });
 
   it.each([undefined, null, '', '  ', {}, [], true, 'x'.repeat(513), 'half \ud800', 'zero \0'])(

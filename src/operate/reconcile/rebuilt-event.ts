@@ -43,9 +43,9 @@ export function rebuiltEvent(eventName: ReconcilableName, call: KnownCall, now: 
     payload: { call_id: callId, agent_id: agentId },
   };
   const text = JSON.stringify(envelope);
-  const bytes = Buffer.from(text);
+  const body = Buffer.from(text);
   // Parsed from the text, as it will be when it is read from the inbox.
   const fields = JSON.parse(text) as Record<string, unknown>;
-  const { event } = readEvent({ fields, bytes, headers: {}, receivedAt: now, source: 'reconciled' });
-  return { event, record: recordOf(event, { headers: {}, body: bytes, receivedAt: now }) };
+  const { event } = readEvent(fields, { body, headers: {}, receivedAt: now, source: 'reconciled' });
+  return { event, record: recordOf(event, { headers: {}, body, receivedAt: now }) };
 }
