@@ -5,7 +5,7 @@ import { headerOf } from '../events/names.ts';
 import { readBytes } from '../events/read-event.ts';
 import type { Activity } from '../kit/activity.ts';
 import { EventLoopShare } from '../kit/shares.ts';
-import { type AttemptSpan, type Tracing, untraced } from '../kit/tracing.ts';
+import type { AttemptSpan, Tracer, Tracing } from '../kit/tracing.ts';
 import type { ClaimedRun } from '../store/claims.ts';
 import type { CallStore } from '../store/call-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
@@ -64,8 +64,9 @@ export class Attempts {
    * Rejects only if the inbox could not be written before the receiver stopped.
    */
   async make(run: Run): Promise<Attempted | undefined> {
-    const { clock, telemetry } = this.#parts;
-    const attempt = { run, span: this.#spanOf(run), startedAt: clock.elapsed() };
+    const { clock, telemetry, tracing } = this.#parts;
+    const span = tracing.tracer && this.#spanOf(run, tracing.tracer);
+    const attempt = { run, span, startedAt: clock.elapsed() };
     let ended: Ended | undefined;
     try {
       const { attempts } = run.handler.retry;
@@ -73,7 +74,7 @@ export class Attempts {
       else if (mayBePoison(run.claimed)) ended = await this.#tryCounted(attempt);
       else ended = await this.#tryUncounted(attempt);
     } finally {
-      if (!ended) attempt.span.end('lost', undefined);
+      if (!ended) attempt.span?.end('lost', undefined);
     }
     if (!ended) return reportLost(telemetry, run);
     return { ...attempt, ...ended, duration: clock.elapsed() - attempt.startedAt };
@@ -92,16 +93,15 @@ export class Attempts {
     let isHeld = false;
     try {
       const failure = failureOf(run.claimed, name, conclusion, duration);
-      isHeld =
-        attempted.isSettled ||
-        (await span.settle(() => settler.settle(run, conclusion, failure))) === 'settled';
+      const settle = () => settler.settle(run, conclusion, failure);
+      isHeld = attempted.isSettled || (await (span ? span.settle(settle) : settle())) === 'settled';
       if (!isHeld) return reportLost(telemetry, run, cause);
       report(telemetry, run, conclusion, clock.elapsed() - attempted.startedAt);
       if (cause !== 'interrupted') activity.ran(name, outcome, duration, failure?.group);
       return state;
     } finally {
-      if (isHeld) span.end(outcome, cause);
-      else span.end('lost', undefined);
+      if (isHeld) span?.end(outcome, cause);
+      else span?.end('lost', undefined);
     }
   }
 
@@ -140,10 +140,8 @@ export class Attempts {
     return invoked;
   }
 
-  #spanOf({ handler, claimed }: Run): AttemptSpan {
-    const { tracer } = this.#parts.tracing;
+  #spanOf({ handler, claimed }: Run, tracer: Tracer): AttemptSpan {
     const { traceId, callId, eventName, attempts, headers } = claimed;
-    if (!tracer) return untraced;
     const traceparent = headerOf(headers, 'traceparent');
     return tracer.attempt({
       traceId,

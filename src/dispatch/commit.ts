@@ -102,7 +102,8 @@ export class Commit {
   #settleWith(effects: (database: UserDatabase) => unknown): Promise<Settled> {
     const { run, span } = this.#attempt;
     const lending = (database: UserDatabase) => this.#lending(database, effects);
-    return span.settle(() => this.#parts.settler.settleWith(run, lending));
+    const settle = () => this.#parts.settler.settleWith(run, lending);
+    return span ? span.settle(settle) : settle();
   }
 
   /** Calls `effects`; `database` is there until they have ended. */

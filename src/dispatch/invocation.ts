@@ -68,7 +68,7 @@ async function callHandler(
   const calledAt = clock.elapsed();
   let returned: unknown;
   try {
-    returned = span.handle(() => handler.handle(subject, context));
+    returned = span ? span.handle(() => handler.handle(subject, context)) : handler.handle(subject, context);
   } finally {
     reportIfBlocking(parts, run, calledAt);
   }

@@ -49,7 +49,8 @@ export interface Conclusion {
 export interface Attempt {
   /** The run as it is tried: one whose attempt is counted in advance has a row from then on. */
   readonly run: Run;
-  readonly span: AttemptSpan;
+  /** Undefined if nothing is traced. */
+  readonly span: AttemptSpan | undefined;
   /** By the monotonic clock. */
   readonly startedAt: number;
 }

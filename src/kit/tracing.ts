@@ -37,10 +37,3 @@ export interface Tracer {
 export interface Tracing {
   tracer: Tracer | undefined;
 }
-
-/** A span that records nothing. */
-export const untraced: AttemptSpan = {
-  handle: (work) => work(),
-  settle: (work) => work(),
-  end: () => {},
-};

@@ -13,7 +13,7 @@ import {
 } from '@opentelemetry/api';
 import { causeOf } from '../dispatch/outcomes.ts';
 import { classOf, codeOf } from '../kit/error-text.ts';
-import { type AttemptSpan, type TracedAttempt, type Tracer, untraced } from '../kit/tracing.ts';
+import { type AttemptSpan, type TracedAttempt, type Tracer } from '../kit/tracing.ts';
 import { beginSpan, endSpan, withoutThrowing } from './without-throwing.ts';
 import { isSampled } from './sampling.ts';
 
@@ -47,7 +47,11 @@ function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAtte
   // The handler's own calls must not begin a new trace either.
   if (received && !isSampled(received)) {
     const within = trace.setSpanContext(ROOT_CONTEXT, received);
-    return { ...untraced, handle: (work) => context.with(within, work) };
+    return {
+      handle: (work) => context.with(within, work),
+      settle: (work) => work(),
+      end: () => {},
+    };
   }
   const links: Link[] = received ? [{ context: received }] : [];
   // A trace of its own: attempts may be made days after the delivery, and repeatedly.
