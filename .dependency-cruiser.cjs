@@ -141,7 +141,7 @@ module.exports = {
     {
       name: 'express-stays-at-the-edge',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/http/node\\.ts$', '^src/cli/', '^src/sandbox/api/'] },
+      from: { path: '^src/', pathNot: ['^src/http/express\\.ts$', '^src/cli/', '^src/sandbox/api/'] },
       to: { path: 'node_modules/(@types/)?express' },
     },
     {

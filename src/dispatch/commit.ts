@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type RingbackError, ringbackError } from '../errors/errors.ts';
 import type { Clock } from '../kit/clock.ts';
-import { isObject, isThenable } from '../kit/values.ts';
+import { isThenable } from '../kit/values.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { Settled } from '../store/claims.ts';
 import { EarlyEnd, reportIfBlocking, untilEnd } from './in-flight.ts';
@@ -86,7 +86,7 @@ export class Commit {
     let result: Result | undefined;
     const keep = (returned: Result): void => {
       // A decision whose `throw` was forgotten: roll back, as if it had been thrown.
-      if (isObject(returned) && isDecision(returned)) throw returned;
+      if (returned !== undefined && isDecision(returned)) throw returned;
       result = returned;
     };
     const settled = await this.#settleWith((database) => {

@@ -4,7 +4,7 @@ import type { CallEvent } from '../events/model.ts';
 import { backoffAfter } from '../kit/duration.ts';
 import { digestUuid } from '../kit/bytes.ts';
 import type { Random } from '../kit/clock.ts';
-import { isObject, isThenable } from '../kit/values.ts';
+import { isThenable } from '../kit/values.ts';
 import type { CallStore } from '../store/call-store.ts';
 import { Commit, type CommitParts } from './commit.ts';
 import { EarlyEnd, reportIfBlocking, untilEnd } from './in-flight.ts';
@@ -76,7 +76,7 @@ async function callHandler(
     returned = await untilEnd(Promise.resolve(returned), end, { timeout: handler.timeout, stop, clock });
   }
   // A decision that was returned instead of thrown. Taking that for done would silently lose the event.
-  if (isObject(returned) && isDecision(returned)) throw returned;
+  if (returned !== undefined && isDecision(returned)) throw returned;
 }
 
 /** The record of the run's call, computed from its events so far. */

@@ -59,7 +59,8 @@ export class RetryLater extends Error {
  * Whether a handler has returned what it should have thrown. Never throws, whatever the handler returned: it may be an
  * object that throws when a property is read.
  */
-export function isDecision(returned: object): boolean {
+export function isDecision(returned: unknown): boolean {
+  if (typeof returned !== 'object' || returned === null) return false;
   try {
     return discardMark in returned || retryLaterMark in returned;
   } catch {

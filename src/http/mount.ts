@@ -1,11 +1,12 @@
-/** Mounts the inbox's API and its page; deliveries come through `node.ts` and `fetch.ts`. */
+/** Mounts the inbox's API and its page; deliveries come through `express.ts`, `node.ts` and `fetch.ts`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { BodyReadBefore, closeAfterLingering } from '../kit/http-bodies.ts';
 import { ApiProblem, refusal } from '../operate/api/problem.ts';
-import { type Middleware, hasGone } from './node.ts';
+import type { Middleware } from './express.ts';
+import { hasGone } from './node.ts';
 
 /** Answers a request. `path` is relative to the mount point; `source` is the server's own request object. */
 export type WebHandler = (request: Request, path: string, source: unknown) => Promise<Response>;

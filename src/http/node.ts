@@ -18,27 +18,6 @@ export function nodeHandler(take: Take): (request: IncomingMessage, response: Se
   return (request, response) => void answer(take, request, response, undefined);
 }
 
-/** The part of Express's request that the adapter uses; it is the same in versions 4 and 5. */
-interface ExpressRequest extends IncomingMessage {
-  readonly app?: { get(name: string): unknown };
-}
-
-/** A middleware for Express 4 and 5. It answers every request that reaches it and never calls `next`. */
-export type Middleware = (request: IncomingMessage, response: ServerResponse, next?: unknown) => void;
-
-/**
- * The receiver as Express middleware. Without a setting of the receiver's own, the app's `trust proxy` decides which
- * proxies are trusted.
- *
- * @example app.use('/webhooks/calls', receiver.middleware())
- */
-export function middleware(take: Take): Middleware {
-  return (request: ExpressRequest, response) => {
-    const trusts: unknown = request.app?.get('trust proxy fn');
-    void answer(take, request, response, typeof trusts === 'function' ? (trusts as TrustProxy) : undefined);
-  };
-}
-
 /** Takes the delivery that a request brings, and writes the reply. */
 export async function answer(
   take: Take,

@@ -10,6 +10,7 @@ import { EventLoopShare } from '../kit/shares.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { AcceptedSchemes } from './accepted-schemes.ts';
+import { accept } from './accept.ts';
 import { type Admission, admit, senderOf } from './admit.ts';
 import { type BodyLimits, assemble } from './assemble.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
@@ -123,7 +124,8 @@ export class Intake {
     // The fix is for those who have forgotten `start`.
     if (this.state === 'unstarted') throw refusal('unavailable', 'not_open');
     if (this.state === 'closed') throw new Refusal('unavailable', 'not_open');
-    admit(delivery, admission, limits.body);
+    accept(delivery, limits.body);
+    admit(delivery, admission);
     const bytes = await assemble(inflight, this.#bodies, limits, clock);
     const wait = this.#share.whenFree();
     // Awaited only if there is something to wait for: an await would let others use the time just given to this

@@ -29,6 +29,8 @@ const keepLast = 'Make it return the last known secrets when its source is down.
 
 /** Where the current secrets come from: a fixed list, or a function that is called again and again. */
 export class SecretSource {
+  /** The secrets, if they are a fixed list. */
+  readonly fixed: readonly PreparedSecret[] | undefined;
   readonly #ask: SecretsFunction | undefined;
   readonly #clock: Clock;
   readonly #onFailure: (message: string) => void;
@@ -44,7 +46,8 @@ export class SecretSource {
     onFailure: (message: string) => void,
   ) {
     this.#ask = typeof secrets === 'function' ? secrets : undefined;
-    if (typeof secrets !== 'function') this.#secrets = secrets;
+    this.fixed = typeof secrets === 'function' ? undefined : secrets;
+    this.#secrets = this.fixed ?? [];
     this.#clock = clock;
     this.#onFailure = onFailure;
   }
@@ -58,10 +61,9 @@ export class SecretSource {
     if (this.#ask) await this.#load(this.#ask);
   }
 
-  /** The secrets to verify a delivery with; undefined if the function must be called again before. */
+  /** What the function returned; undefined if it must be called again before a delivery is verified. */
   trusted(): readonly PreparedSecret[] | undefined {
-    if (this.#ask && this.#clock.elapsed() - this.#settledAt >= trustedFor) return undefined;
-    return this.#ask ? this.current() : this.#secrets;
+    return this.#clock.elapsed() - this.#settledAt >= trustedFor ? undefined : this.current();
   }
 
   /** Calls the function again. Resolves to its secrets, or to the last known ones if it fails or is too slow. */

@@ -4,7 +4,7 @@ import { Allowance } from '../../kit/limiters.ts';
 import { clientAddress } from '../../kit/trust-proxy.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { configError } from '../../errors/errors.ts';
-import type { Middleware } from '../../http/node.ts';
+import type { Middleware } from '../../http/express.ts';
 import { equalInConstantTime, textDigest } from '../../kit/bytes.ts';
 import { closeAfterLingering } from '../../kit/http-bodies.ts';
 import { ApiProblem, errorBody } from '../../operate/api/problem.ts';

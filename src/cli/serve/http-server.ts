@@ -10,7 +10,7 @@ import { listen, urlOf } from '../../http/listening.ts';
 import { Pool } from '../../kit/churn.ts';
 import { type Clock, pause, systemClock } from '../../kit/clock.ts';
 import { answerJson, closeAfterLingering } from '../../kit/http-bodies.ts';
-import type { Middleware } from '../../http/node.ts';
+import type { Middleware } from '../../http/express.ts';
 import type { Receiver } from '../../receiver/receiver.ts';
 import { pagePath } from './guarded-page.ts';
 import { metricsPath } from './metrics.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { importOptional } from '../../errors/optional-package.ts';
-import type { Middleware } from '../../http/node.ts';
+import type { Middleware } from '../../http/express.ts';
 import type { Receiver } from '../../receiver/receiver.ts';
 
 export const metricsPath = '/metrics';

@@ -56,7 +56,7 @@
  *   `claim_events`      claims the events of a call in order of arrival
  *   `AnswersInFlight`   returns claims after the recordings in flight, whichever the database answers first
  *   `RequeueOrder`      lets a run that is requeued see the earlier one that is requeued with it
- *   dispatch            `PlacingOrder`, `CallOrder` (../../shared) and the lanes
+ *   dispatch            `Placer`, `CallOrder` (../../shared) and the lanes
  */
 import type { Clock } from '../../../kit/clock.ts';
 import type { FoundEvent, FoundRun, HandlerTerms, RunSelection } from '../../claims.ts';
