@@ -15,8 +15,9 @@ const endOfTime = BigInt(endInMilliseconds) * 1_000_000n;
 
 /**
  * The platform's own form, with nanoseconds, and the usual one, with milliseconds or whole seconds: the digits are
- * always in the same places, and the year is from 1970 to 2199. `Date.parse` takes 31 April for 1 May, so every 31st and 29 February are left to
- * `parseIso`. Parsing all the times of a delivery by that would take a twentieth of the delivery's time.
+ * always in the same places, and the year is from 1970 to 2199. `Date.parse` takes 31 April for 1 May, so every 31st
+ * and 29 February are left to `parseIso`. Parsing all the times of a delivery by that would take a twentieth of the
+ * delivery's time.
  */
 const plainForm =
   /^(?:19[7-9]|2[01]\d)\d-(?:(?:0[13-9]|1[0-2])-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3}(?:\d{6})?)?Z$/;

@@ -24,7 +24,7 @@ export function openApiDocument(): Readonly<Record<string, unknown>> {
       description:
         'Paths are relative to the path at which the app has mounted the API. The app decides who may use it. ' +
         `Every change, and every look at a body, needs the header ${changeHeader}. ` +
-        'The ids . and .. are ~. and ~.. in a path.',
+        'The ids . and .. are ~. and ~.. in a path, and an id of ~s before . or .. has one ~ more.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '.' }],

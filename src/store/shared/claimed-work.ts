@@ -1,14 +1,6 @@
 import { RenewedMap } from '../../kit/churn.ts';
-import type {
-  Claimed,
-  ClaimedEvent,
-  ClaimedRun,
-  FoundEvent,
-  FoundRun,
-  HandlerTerms,
-  OpenRun,
-  Settled,
-} from '../claims.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms, Settled } from '../claims.ts';
+import type { Claimed, FoundEvent, FoundRun, OpenRun } from './found-work.ts';
 import type { EventRecord, Sequence } from '../event-record.ts';
 import type { RunEnd } from '../store.ts';
 

@@ -10,7 +10,7 @@ import type {
 } from '../event-store.ts';
 import type { FailureGroup, KeptFailure } from '../failure-store.ts';
 import type { Sequence } from '../event-record.ts';
-import type { FoundRun } from '../claims.ts';
+import type { FoundRun } from './found-work.ts';
 import { storedJson } from './altered-rows.ts';
 import { cursorAfter, numberIn } from './cursor.ts';
 

@@ -114,3 +114,18 @@ test('one that is idle writes only while it has another beside it', async () => 
   expect(await writes()).toBe(true);
   expect(await writes()).toBe(false);
 });
+
+test('one whose entering again is rolled back does not take the id of another', async () => {
+  await claimedOf(elsewhere, eventOf('held'));
+  expect(await looks(4)).toEqual([0, 0, 0, 1]);
+  const db = new Database(file);
+  onTestFinished(() => void db.close());
+  db.exec(`create trigger refuse before insert on claims begin select raise(abort, 'refused'); end`);
+  await expect(elsewhere.claimEvents(10)).rejects.toThrow('refused');
+  db.exec('drop trigger refuse');
+  const third = new SqliteStore(file, clock);
+  await third.open();
+  onTestFinished(() => third.close());
+  await elsewhere.keepAlive();
+  expect(await here.handlers.processes()).toHaveLength(3);
+});

@@ -30,7 +30,7 @@ export const inboxRoutes: readonly Route[] = [
     method: 'GET',
     path: '/history',
     action: 'look',
-    summary: 'Counts and durations over by minute for two days or by hour for 90 days',
+    summary: 'Counts and durations over time: by minute for two days, or by hour for 90 days',
     isLongRead: true,
     query: historyQuery,
     result: 'History',

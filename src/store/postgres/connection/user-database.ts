@@ -47,17 +47,27 @@ function scopedClient(client: PoolClient): { readonly client: PoolClient; readon
   };
 }
 
+interface Timeouts {
+  readonly lock: string;
+  readonly statement: string;
+}
+
+const timeouts = `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement`;
+const setTimeouts = `
+  select set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true)`;
+
 /** The inbox's database for users' own tables. */
 export function inboxDatabase(session: Session): AsyncInboxDatabase<PoolClient> {
   return {
     transaction: <Result>(work: (transaction: PoolClient) => Result | PromiseLike<Result>) =>
       session.write(async (transaction) => {
         const key = `ringback:${session.statements.schema}:users`;
+        const [limits] = await transaction.query<Timeouts>(timeouts);
         // Without a timeout: another process may be making an index.
         await takeTime(transaction);
         await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [key], 0);
-        // The user's statements have those of the role.
-        await transaction.query('set local lock_timeout to default; set local statement_timeout to default');
+        // The user's statements have those of the connection.
+        await transaction.query(setTimeouts, [limits?.lock, limits?.statement]);
         return withUserClient(transaction, work);
       }),
   };

@@ -1,4 +1,5 @@
-import type { FoundEvent, FoundRun, HandlerTerms, OpenRun, RunSelection } from '../../claims.ts';
+import type { HandlerTerms, RunSelection } from '../../claims.ts';
+import type { FoundEvent, FoundRun, OpenRun } from '../../shared/found-work.ts';
 import {
   type ClaimedEventRow,
   type ClaimedRunRow,

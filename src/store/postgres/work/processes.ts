@@ -212,13 +212,17 @@ const goneProcess = `
 
 /**
  * Ends the connections that hold the lock of a process for its writes, but not those that take it over. Those of another
- * user only if this one may: two may take turns, so that passwords can be changed.
+ * user only if this one may: two may take turns, so that passwords can be changed. Only who may read their statistics
+ * sees that one waits for a standby, which must not be ended; and a superuser's can only be ended by another.
  */
 const endTransactions = `
   select pg_terminate_backend(l.pid) from pg_locks l
     join pg_database d on d.oid = l.database and d.datname = current_database()
     join pg_stat_activity a on a.pid = l.pid
-      and (pg_has_role(a.usesysid, 'usage') or pg_has_role('pg_signal_backend', 'usage'))
+      and (pg_has_role(a.usesysid, 'usage')
+        or pg_has_role('pg_signal_backend', 'usage') and pg_has_role('pg_read_all_stats', 'usage'))
+    join pg_roles r on r.oid = a.usesysid
+      and (not r.rolsuper or (select s.rolsuper from pg_roles s where s.rolname = current_user))
   where a.wait_event is distinct from 'SyncRep'
     and l.locktype = 'advisory' and l.objsubid = 1 and l.granted and l.mode = 'ShareLock'
     and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended('ringback.processes', $1)`;

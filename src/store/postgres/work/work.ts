@@ -59,7 +59,8 @@
  *   dispatch            `Placer`, `CallOrder` (../../shared) and the lanes
  */
 import type { Clock } from '../../../kit/clock.ts';
-import type { FoundEvent, FoundRun, HandlerTerms, RunSelection } from '../../claims.ts';
+import type { HandlerTerms, RunSelection } from '../../claims.ts';
+import type { FoundEvent, FoundRun } from '../../shared/found-work.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { progressOf } from '../admin/move-target.ts';
 import { requireWhole } from '../../shared/move.ts';

@@ -9,7 +9,8 @@
  *   dispatch              `Placer`, `CallOrder` (../../shared) and the lanes
  */
 import type Database from 'better-sqlite3';
-import type { FoundEvent, FoundRun, RunSelection } from '../../claims.ts';
+import type { RunSelection } from '../../claims.ts';
+import type { FoundEvent, FoundRun } from '../../shared/found-work.ts';
 import { byCall, isOpen, prepareOpenRunsBefore } from './open-runs.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 import type { Processes } from './processes.ts';

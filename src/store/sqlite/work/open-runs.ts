@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { OpenRun } from '../../claims.ts';
+import type { OpenRun } from '../../shared/found-work.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 
 /**

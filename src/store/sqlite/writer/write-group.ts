@@ -43,6 +43,9 @@ export function prepareWriteGroup(database: Database.Database, statements: State
     (statements[part][method as never] as Method)(...args);
 
   const inTransaction = ({ events, ends, operations }: Writes): GroupWritten => {
+    const { processes } = statements;
+    const { id } = processes;
+    let isCommitted = false;
     begin.run();
     try {
       const changesBefore = totalChanges.get();
@@ -51,8 +54,11 @@ export function prepareWriteGroup(database: Database.Database, statements: State
       const results = [...recorded, ...ended, ...operations.map(run)];
       const isChanged = totalChanges.get() !== changesBefore;
       commit.run();
+      isCommitted = true;
       return { results, failures: [], isChanged, diskFailure: undefined };
     } finally {
+      // SQLite gives the number of an inserted row that is rolled back again: it may become another process's id.
+      if (!isCommitted) processes.id = id;
       // A failed statement may have ended the transaction; a failed commit has not.
       if (database.inTransaction) database.exec('rollback');
     }

@@ -99,7 +99,10 @@ interface Turn {
   readonly text: string;
 }
 
-/** Finds the transcript in the body of a transfer, which is flat or has its fields in a payload. No turns if there is none. One that is not a list of messages is a single turn. */
+/**
+ * Finds the transcript in the body of a transfer, which is flat or has its fields in a payload. No turns if there is
+ * none. One that is not a list of messages is a single turn.
+ */
 function transcriptIn(body: unknown): readonly Turn[] {
   if (!isRecord(body)) return [];
   const { transcript = null } = isRecord(body['payload']) ? body['payload'] : body;
