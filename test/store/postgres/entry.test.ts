@@ -55,6 +55,22 @@ test('a URL alone is enough, with the schema in it', { tags: 'long' }, async () 
   expect(ready?.['database']).toBe(`postgres://${url.host}${url.pathname}, schema ${schema}`);
 });
 
+test("a transaction has the timeouts of the user's connection", async () => {
+  const { connectionString, schema } = await testDatabase();
+  const pool = new Pool({ connectionString });
+  onTestFinished(() => pool.end());
+  pool.on(
+    'connect',
+    (client) => void client.query("set statement_timeout = '31s'; set lock_timeout = '32s'"),
+  );
+  const session = new Session({ connectionString: undefined, pool, schema }, systemClock);
+  onTestFinished(() => session.close());
+  const timeouts =
+    "select current_setting('statement_timeout') || ' ' || current_setting('lock_timeout') as both";
+  const { rows } = await inboxDatabase(session).transaction((tx) => tx.query(timeouts));
+  expect(rows).toEqual([{ both: '31s 32s' }]);
+});
+
 test("the user's own pool is used, and stays open when the receiver stops", { tags: 'long' }, async () => {
   const { connectionString, schema } = await testDatabase();
   const pool = new Pool({ connectionString, max: 4 });

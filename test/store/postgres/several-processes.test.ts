@@ -128,7 +128,7 @@ describe('several processes on one Postgres', () => {
       const openedAs = (username: string) =>
         openedAt(Object.assign(new URL(url), { username }).href, 'ringback');
       await withClient(url, async (client) => {
-        await client.query(`create role blue login; create role green login in role pg_signal_backend;
+        await client.query(`create role blue login; create role green login in role pg_signal_backend, pg_read_all_stats;
           grant create on database postgres to blue`);
         const suspended = await openedAs('blue');
         await client.query(`grant usage on schema ringback to green; grant usage on all sequences in schema ringback to green;
