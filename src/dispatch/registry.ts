@@ -1,4 +1,4 @@
-import { type ConfigError, configError } from '../errors/errors.ts';
+import { configError } from '../errors/errors.ts';
 import { describe } from '../errors/option-problems.ts';
 import type { Handler } from './handler.ts';
 import { SharedBytes } from '../kit/shares.ts';
@@ -138,7 +138,6 @@ export class Registry {
   #register(handler: Handler, options: HandlerOptions | JoinOptions = {}): Handler {
     const { name } = handler;
     requireKey(handler);
-    requireSegment(handler);
     if (this.#isClosed) throw configError('handler_too_late', { name });
     if (this.#lanesByName.has(name)) throw configError('handler_duplicate', { name });
     const lanes = new HandlerLanes(handler, this.#memory);
@@ -172,27 +171,14 @@ function requireFunction(method: 'on' | 'onCall' | 'fallback', handle: unknown):
 }
 
 /** Refuses a name that can't be stored as it is: its runs could not be stored, and their events would never be done. */
-function requireKey(handler: Handler): void {
-  const { name } = handler;
+function requireKey({ name, join }: Handler): void {
   if (isStorable(name) && Buffer.byteLength(name) <= maxName) return;
-  const expected = `a text of at most ${maxName} bytes, without U+0000 or half a surrogate pair`;
-  throw nameInvalid(handler, expected, 'a shorter');
-}
-
-/** Refuses a name that no URL path can hold, even percent-encoded: the operators' API couldn't reach the handler. */
-function requireSegment(handler: Handler): void {
-  const { name } = handler;
-  if (name === '.' || name === '..')
-    throw nameInvalid(handler, 'a text that can be a part of a URL path', 'another');
-}
-
-function nameInvalid({ name, join }: Handler, expected: string, other: 'a shorter' | 'another'): ConfigError {
   const byDefault = join ? '' : 'The default is the names of the events, joined by commas: ';
-  return configError('option_invalid', {
+  throw configError('option_invalid', {
     option: `name in receiver.${join ? 'onCall' : 'on'}`,
-    expected,
+    expected: `a text of at most ${maxName} bytes, without U+0000 or half a surrogate pair`,
     found: describe(name),
-    fix: `${byDefault}${join ? 'Set' : 'set'} ${other} name.`,
+    fix: `${byDefault}${join ? 'Set' : 'set'} a shorter name.`,
   });
 }
 

@@ -50,22 +50,6 @@ describe('a wrong registration', () => {
     receiver.on('*', { name: 'n'.repeat(512) }, handler);
   });
 
-  test.each(['.', '..'])('is a name that no URL path can hold: %s', (name) => {
-    const { receiver } = made();
-    const told = `a part of a URL path, but is "${name}"`;
-    const join: JoinOptions = { name, events: ['CallHandler.CallEnded'], within: '1m' };
-    for (const register of [
-      () => receiver.on('*', { name }, handler),
-      () => receiver.on(name, handler),
-      () => receiver.onCall(join, handler),
-    ])
-      expect(problemOf(register)).toMatchObject({
-        code: 'option_invalid',
-        message: expect.stringContaining(told),
-      });
-    receiver.on(name, { name: '...' }, handler);
-  });
-
   test('is a list of events that makes too long a name, without another', () => {
     const { receiver } = made();
     const events = Array.from({ length: 40 }, (_, index) => `Service.SomethingHappened${index}`);

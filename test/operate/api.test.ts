@@ -169,12 +169,15 @@ describe('looking', () => {
     ['...', '...'],
     ['%2e', '%252e'],
     ['a/../b', 'a%2F..%2Fb'],
-  ])('an event and a call with the id %s are at %s', async (id, segment) => {
-    const { receiver } = await started();
-    const ask = asking(receiver.api({ authorize: () => ['look'] }));
+  ])('an event, a call and a handler with the id %s are at %s', async (id, segment) => {
+    const { receiver } = await started({}, (r) => r.on('*', { name: id }, () => {}));
+    const ask = asking(receiver.api({ authorize: () => ['look', 'pause'] }));
     await deliver(receiver, bodyOf({ traceId: id, callId: id }));
     expect(await ask('GET', `/events/${segment}`)).toMatchObject({ json: { traceId: id } });
     expect(await ask('GET', `/calls/${segment}`)).toMatchObject({ json: { callId: id } });
+    expect(await ask('POST', `/handlers/${segment}/pause`, {})).toMatchObject({ status: 200 });
+    const { handlers } = await receiver.handlers.list();
+    expect(handlers.filter(({ pause }) => pause).map(({ name }) => name)).toEqual([id]);
   });
 
   test('what tells of what was said in a call is only for whoever may see bodies', async () => {
