@@ -246,6 +246,21 @@ describe('a Word document', () => {
     },
   );
 
+  // Otherwise a parser that finds more parts than were counted would unpack them without a bound.
+  test('is broken if the archive says that it has no files', async () => {
+    const archive = docxOf(paragraph('hello'));
+    archive.fill(0, archive.length - 14, archive.length - 10);
+    expect(await reasonFor(read('docx', archive))).toBe('broken');
+  });
+
+  test('is broken if its text is in a part that is not counted', async () => {
+    const { 'word/document.xml': text, '_rels/.rels': links, ...others } = docxFiles(paragraph('hello'));
+    if (!text || !links) throw new Error('A part is missing.');
+    const target = String(links.bytes).replace('document.xml', 'document.bin');
+    const parts = { ...others, 'word/document.bin': text, '_rels/.rels': { bytes: Buffer.from(target) } };
+    expect(await reasonFor(read('docx', zipOf(parts)))).toBe('broken');
+  });
+
   test.each([
     ['whose files are encrypted', zipOf({ 'word/document.xml': { bytes: Buffer.from('x'), flags: 1 } })],
     [

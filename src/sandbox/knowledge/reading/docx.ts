@@ -1,8 +1,9 @@
 import { importOptional } from '../../../errors/optional-package.ts';
 import { maxUnpackedBytes } from '../document-problem.ts';
 import { TextBlocks } from './text-blocks.ts';
-import { checkArchive } from './zip-archive.ts';
+import { pack, unpack } from './zip-archive.ts';
 
+/** A part of a Word document, as mammoth reports it. */
 interface DocumentPart {
   readonly type: string;
   readonly value?: string;
@@ -22,16 +23,15 @@ export async function readDocx(bytes: Uint8Array<ArrayBuffer>): Promise<string> 
     'reading DOCX documents',
     () => import('mammoth'),
   );
-  const buffer = Buffer.from(bytes.buffer);
-  // Without pictures and fonts, which are not unpacked.
-  checkArchive(buffer, (name) => /\.(?:xml|rels)$/i.test(name), maxUnpackedBytes);
+  // Without pictures and fonts.
+  const files = unpack(Buffer.from(bytes.buffer), (name) => /\.(?:xml|rels)$/i.test(name), maxUnpackedBytes);
   const text = new TextBlocks();
   // Mammoth's raw text has no spaces for line breaks, and turns the cells of tables into unordered paragraphs.
   const transformDocument = (document: DocumentPart): DocumentPart => {
     addText(text, document, false);
     return { ...document, children: [] };
   };
-  await mammoth.convertToHtml({ buffer }, { transformDocument });
+  await mammoth.convertToHtml({ buffer: pack(files) }, { transformDocument });
   return text.toString();
 }
 

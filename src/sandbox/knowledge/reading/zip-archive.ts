@@ -1,7 +1,16 @@
-/** Checks ZIP archives (APPNOTE.TXT 4.3) before a parser unpacks them, which would trust their declared sizes. */
-import { inflateRawSync } from 'node:zlib';
+/**
+ * Reads and writes ZIP archives, as far as Word documents need them (APPNOTE.TXT 4.3). Archives are unpacked here and
+ * repacked for the parser, which would trust their declared sizes.
+ */
+import { crc32, inflateRawSync } from 'node:zlib';
 import { codeOf } from '../../../kit/error-text.ts';
 import { UnreadableDocument } from '../document-problem.ts';
+
+/** An unpacked file of an archive. */
+export interface ArchivedFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
 
 interface Entry {
   readonly name: string;
@@ -19,14 +28,24 @@ const maxComment = 0xff_ff;
 const maxEntries = 10_000;
 
 /**
- * Checks that the wanted files of an archive can be unpacked, and have at most `maxBytes` bytes together.
+ * Unpacks the wanted files of an archive.
  *
+ * @param maxBytes the most bytes in all
  * @throws UnreadableDocument `broken`, `too_large`, `encrypted`
  */
-export function checkArchive(archive: Buffer, isWanted: (name: string) => boolean, maxBytes: number): void {
+export function unpack(
+  archive: Buffer,
+  isWanted: (name: string) => boolean,
+  maxBytes: number,
+): readonly ArchivedFile[] {
   let left = maxBytes;
-  for (const entry of entriesOf(archive))
-    if (isWanted(entry.name)) left -= unpackedSize(archive, entry, left);
+  return entriesOf(archive)
+    .filter(({ name }) => isWanted(name))
+    .map((entry) => {
+      const bytes = unpackEntry(archive, entry, left);
+      left -= bytes.byteLength;
+      return { name: entry.name, bytes };
+    });
 }
 
 function entriesOf(archive: Buffer): readonly Entry[] {
@@ -58,7 +77,7 @@ function endRecordAt(archive: Buffer): number {
   throw new UnreadableDocument('broken');
 }
 
-function unpackedSize(archive: Buffer, entry: Entry, maxBytes: number): number {
+function unpackEntry(archive: Buffer, entry: Entry, maxBytes: number): Uint8Array {
   const { headerAt, packedSize, method } = entry;
   if (entry.isEncrypted) throw new UnreadableDocument('encrypted');
   if (!isHeader(archive, headerAt, 'local')) throw new UnreadableDocument('broken');
@@ -68,9 +87,9 @@ function unpackedSize(archive: Buffer, entry: Entry, maxBytes: number): number {
   if (packed.length < packedSize || (method !== stored && method !== deflated)) {
     throw new UnreadableDocument('broken');
   }
-  const { length } = method === stored ? packed : inflate(packed, maxBytes);
-  if (length > maxBytes) throw new UnreadableDocument('too_large');
-  return length;
+  const bytes = method === stored ? packed : inflate(packed, maxBytes);
+  if (bytes.length > maxBytes) throw new UnreadableDocument('too_large');
+  return bytes;
 }
 
 function inflate(packed: Buffer, maxBytes: number): Buffer {
@@ -85,4 +104,45 @@ function inflate(packed: Buffer, maxBytes: number): Buffer {
 function isHeader(archive: Buffer, at: number, kind: keyof typeof signatures): boolean {
   const isWithin = at >= 0 && at + headerSizes[kind] <= archive.length;
   return isWithin && archive.readUInt32LE(at) === signatures[kind];
+}
+
+/** Makes an uncompressed archive of these files. */
+export function pack(files: readonly ArchivedFile[]): Buffer {
+  const locals: Buffer[] = [];
+  const centrals: Buffer[] = [];
+  let size = 0;
+  for (const { name, bytes } of files) {
+    const central = centralHeader(name, bytes, size);
+    // The local header has the same fields, except those of the directory only.
+    const local = Buffer.alloc(headerSizes.local);
+    local.writeUInt32LE(signatures.local, 0);
+    central.copy(local, 4, 6, 32);
+    locals.push(local, Buffer.from(name), Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    centrals.push(central, Buffer.from(name));
+    size += local.length + Buffer.byteLength(name) + bytes.byteLength;
+  }
+  const directory = Buffer.concat(centrals);
+  const end = Buffer.alloc(headerSizes.end);
+  end.writeUInt32LE(signatures.end, 0);
+  end.writeUInt16LE(files.length, 8);
+  end.writeUInt16LE(files.length, 10);
+  end.writeUInt32LE(directory.length, 12);
+  end.writeUInt32LE(size, 16);
+  return Buffer.concat([...locals, directory, end]);
+}
+
+function centralHeader(name: string, bytes: Uint8Array, headerAt: number): Buffer {
+  const header = Buffer.alloc(headerSizes.central);
+  header.writeUInt32LE(signatures.central, 0);
+  header.writeUInt16LE(20, 4);
+  header.writeUInt16LE(20, 6);
+  // The name is in UTF-8.
+  header.writeUInt16LE(0x08_00, 8);
+  header.writeUInt16LE(stored, 10);
+  header.writeUInt32LE(crc32(bytes), 16);
+  header.writeUInt32LE(bytes.byteLength, 20);
+  header.writeUInt32LE(bytes.byteLength, 24);
+  header.writeUInt16LE(Buffer.byteLength(name), 28);
+  header.writeUInt32LE(headerAt, 42);
+  return header;
 }
