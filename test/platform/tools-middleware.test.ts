@@ -310,6 +310,27 @@ describe('the deadline', () => {
     socket.destroy();
   });
 
+  test('is not followed by a call when the body comes late', async () => {
+    const clock = new ManualClock();
+    let calls = 0;
+    const count = () => {
+      calls += 1;
+      return 'done';
+    };
+    const { url, call } = await served([doing(count)], { clock });
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.write(
+      'POST / HTTP/1.1\r\nhost: a\r\nx-tool-key: the key of the tools\r\ncontent-length: 2\r\n\r\n{',
+    );
+    await clock.timer(10_000);
+    clock.advance(10_000);
+    await once(socket, 'data');
+    socket.end('}');
+    await once(socket.resume(), 'close');
+    await call('/', '{}');
+    expect(calls).toBe(1);
+  });
+
   test('does not wait for a caller that has disconnected', async () => {
     const begun = Promise.withResolvers<AbortSignal>();
     const run = (signal: AbortSignal) => {

@@ -120,7 +120,12 @@ async function called(
     if (!response.writableEnded) stop.abort(new ToolRefusal('broken_off'));
   });
   try {
-    return await unlessAborted(signal, async () => tool.call(await readArguments(request), { signal }));
+    return await unlessAborted(signal, async () => {
+      const args = await readArguments(request);
+      // A body that comes after the caller was told of a failure must not make the tool act.
+      signal.throwIfAborted();
+      return tool.call(args, { signal });
+    });
   } finally {
     cancel();
   }
