@@ -4,7 +4,7 @@ import type { BodyDecoder } from '../events/decoding.ts';
 import { headerOf } from '../events/names.ts';
 import { readBytes } from '../events/read-event.ts';
 import type { Activity } from '../kit/activity.ts';
-import { EventLoopShare } from '../kit/shares.ts';
+import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { AttemptSpan, Tracer, Tracing } from '../kit/tracing.ts';
 import type { ClaimedRun } from '../store/claims.ts';
 import type { CallStore } from '../store/call-store.ts';
@@ -18,13 +18,13 @@ import {
   type Conclusion,
   type Ended,
   type Run,
-  type Settler,
   conclude,
   exhausted,
   failureOf,
   mayBePoison,
   unreadable,
 } from './run.ts';
+import type { Settler } from './settler.ts';
 import { diedReading } from './poison.ts';
 import { reportLost } from './run-log.ts';
 

@@ -4,10 +4,11 @@ import type { Clock } from '../kit/clock.ts';
 import { isThenable } from '../kit/values.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { Settled } from '../store/claims.ts';
-import { EarlyEnd, reportIfBlocking, untilEnd } from './in-flight.ts';
+import { EarlyEnd, reportIfBlocking, untilEnd } from './deadline.ts';
 import type { UserDatabase } from './handler.ts';
 import { isDecision, outcomeOf } from './outcomes.ts';
-import type { Attempt, Settler } from './run.ts';
+import type { Attempt } from './run.ts';
+import type { Settler } from './settler.ts';
 import { reportFailedCommit } from './run-log.ts';
 
 export interface CommitParts {

@@ -14,7 +14,8 @@ import { Placer } from './placer.ts';
 import { PoisonRuns } from './poison.ts';
 import { Rates } from './rates.ts';
 import type { Registry } from './registry.ts';
-import { type Attempted, type Run, mayBePoison, Settler } from './run.ts';
+import { type Attempted, type Run, mayBePoison } from './run.ts';
+import { Settler } from './settler.ts';
 
 export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' | 'store'> {
   readonly store: Store;

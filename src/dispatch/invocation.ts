@@ -7,7 +7,7 @@ import type { Random } from '../kit/clock.ts';
 import { isThenable } from '../kit/values.ts';
 import type { CallStore } from '../store/call-store.ts';
 import { Commit, type CommitParts } from './commit.ts';
-import { EarlyEnd, reportIfBlocking, untilEnd } from './in-flight.ts';
+import { EarlyEnd, reportIfBlocking, untilEnd } from './deadline.ts';
 import type { JoinedCall, Outcome, RunContext } from './handler.ts';
 import { interrupted, isDecision, missedDeadline, outcomeOf, reasonIn } from './outcomes.ts';
 import { type Attempt, type Ended, type Run, conclude } from './run.ts';

@@ -1,5 +1,5 @@
 import { RenewedMap } from '../kit/churn.ts';
-import type { ShareOfBytes, SharedBytes } from '../kit/shares.ts';
+import type { ShareOfBytes, SharedBytes } from '../kit/limiters.ts';
 import type { Handler } from './handler.ts';
 import { type Run, mayBePoison } from './run.ts';
 

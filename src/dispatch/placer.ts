@@ -4,7 +4,7 @@ import type { CallEvent } from '../events/model.ts';
 import { type Reading, readBytes } from '../events/read-event.ts';
 import { Pool } from '../kit/churn.ts';
 import type { Clock } from '../kit/clock.ts';
-import { EventLoopShare } from '../kit/shares.ts';
+import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { ClaimedEvent, ClaimedRun, CrashCounts } from '../store/claims.ts';
 import type { Store } from '../store/store.ts';
@@ -12,7 +12,8 @@ import type { HandlerLanes } from './lanes.ts';
 import { diedReading } from './poison.ts';
 import type { Loop } from './in-flight.ts';
 import type { Registry } from './registry.ts';
-import { type Conclusion, type Run, type Settler, mayBePoison, unreadable } from './run.ts';
+import { type Conclusion, type Run, mayBePoison, unreadable } from './run.ts';
+import type { Settler } from './settler.ts';
 import { reportUnread } from './run-log.ts';
 
 export interface PlacerParts {

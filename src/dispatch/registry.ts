@@ -1,7 +1,7 @@
 import { configError } from '../errors/errors.ts';
 import { describe } from '../errors/option-problems.ts';
 import type { Handler } from './handler.ts';
-import { SharedBytes } from '../kit/shares.ts';
+import { SharedBytes } from '../kit/limiters.ts';
 import { HandlerLanes } from './lanes.ts';
 import {
   type HandlerOptions,

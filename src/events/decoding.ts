@@ -46,7 +46,7 @@ export function decodeBody(bytes: Uint8Array, limits = unlimited): Decoded {
   try {
     text = utf8.decode(bytes);
     const value = valueOf(text, limits);
-    return isRecord(value) ? { ok: true, value } : notAnObject;
+    return decodedOf(value);
   } catch (error) {
     return undecodedOf(error, text);
   }
@@ -77,7 +77,7 @@ async function decodeInParts(bytes: Uint8Array, limits: JsonLimits): Promise<Dec
     // Whatever uses the value next, such as recording the body, copies as much again.
     await turn();
     const { value } = reader;
-    return isRecord(value) ? { ok: true, value } : notAnObject;
+    return decodedOf(value);
   } catch (error) {
     return undecodedOf(error, text);
   }
@@ -86,6 +86,10 @@ async function decodeInParts(bytes: Uint8Array, limits: JsonLimits): Promise<Dec
 /** For tests and commands: a body that exhausts their memory doesn't end the app. */
 export const unlimited: JsonLimits = { values: Infinity, fields: Infinity, depth: Infinity };
 const notAnObject: Decoded = { ok: false, reason: 'not_an_object' };
+
+function decodedOf(value: unknown): Decoded {
+  return isRecord(value) ? { ok: true, value } : notAnObject;
+}
 
 /** @param text undefined if the bytes could not be decoded as UTF-8 */
 function undecodedOf(error: unknown, text: string | undefined): Decoded {

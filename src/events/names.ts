@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
+/** The names of events, and ids: how both are read and compared. */
 import { closest } from '../errors/closest-name.ts';
 import { isStorable } from '../kit/values.ts';
-import type { CallEvent, Headers } from './model.ts';
+import type { Headers } from './model.ts';
 
 /**
  * The names of the events that the platform is known to send, as they are in `eventName`. Names are case-sensitive. The
@@ -111,35 +111,4 @@ export function idUnder(
 export function headerOf(headers: Headers, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' ? value : value?.[0];
-}
-
-/** What identifies an event, and where it was found. */
-export interface TraceId extends Pick<CallEvent, 'traceId' | 'traceIdSource'> {
-  /** Whether body and header have different trace ids. */
-  readonly traceIdDiffers: boolean;
-}
-
-/**
- * The event's identity: the body's `traceId`, which is signed, else the header's, else the digest of the body. Values
- * that `readId` refuses are skipped. `webhook-id`, the header of Standard Webhooks, identifies a delivery rather than
- * what its body is about, so it may differ from the body's id.
- */
-export function readTraceId(
-  fields: Readonly<Record<string, unknown>>,
-  headers: Headers,
-  bytes: Uint8Array,
-): TraceId {
-  const inBody = readId(fields['traceId']);
-  const inHeader = readId(headerOf(headers, 'x-webhook-traceid'));
-  if (inBody !== undefined) {
-    const traceIdDiffers = inHeader !== undefined && inHeader !== inBody;
-    return { traceId: inBody, traceIdSource: 'body', traceIdDiffers };
-  }
-  const outside = inHeader ?? readId(headerOf(headers, 'webhook-id'));
-  if (outside !== undefined) return { traceId: outside, traceIdSource: 'header', traceIdDiffers: false };
-  return {
-    traceId: `sha256:${hash('sha256', bytes, 'hex')}`,
-    traceIdSource: 'digest',
-    traceIdDiffers: false,
-  };
 }

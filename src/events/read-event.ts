@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { z } from 'zod';
 import { type Instant, nanosecondsOf, parseKnownTime } from '../kit/time.ts';
 import { type BodyDecoder, type Unreadable, copyOf, isRecord } from './decoding.ts';
@@ -10,7 +11,6 @@ import {
   idUnder,
   isKnownEventName,
   readId,
-  readTraceId,
   unknownEventName,
 } from './names.ts';
 import { type PlainShape, plainShapeOf, readPlainFields, unusual } from './plain-reader.ts';
@@ -92,6 +92,37 @@ export function readEvent(
     issues,
   };
   return { ok: true, event, traceIdDiffers };
+}
+
+/** What identifies an event, and where it was found. */
+interface TraceId extends Pick<CallEvent, 'traceId' | 'traceIdSource'> {
+  /** Whether body and header have different trace ids. */
+  readonly traceIdDiffers: boolean;
+}
+
+/**
+ * The event's identity: the body's `traceId`, which is signed, else the header's, else the digest of the body. Values
+ * that `readId` refuses are skipped. `webhook-id`, the header of Standard Webhooks, identifies a delivery rather than
+ * what its body is about, so it may differ from the body's id.
+ */
+function readTraceId(
+  fields: Readonly<Record<string, unknown>>,
+  headers: Headers,
+  bytes: Uint8Array,
+): TraceId {
+  const inBody = readId(fields['traceId']);
+  const inHeader = readId(headerOf(headers, 'x-webhook-traceid'));
+  if (inBody !== undefined) {
+    const traceIdDiffers = inHeader !== undefined && inHeader !== inBody;
+    return { traceId: inBody, traceIdSource: 'body', traceIdDiffers };
+  }
+  const outside = inHeader ?? readId(headerOf(headers, 'webhook-id'));
+  if (outside !== undefined) return { traceId: outside, traceIdSource: 'header', traceIdDiffers: false };
+  return {
+    traceId: `sha256:${hash('sha256', bytes, 'hex')}`,
+    traceIdSource: 'digest',
+    traceIdDiffers: false,
+  };
 }
 
 /** The documented sample of a transfer has no name, so a transfer is also recognized by its fields. */

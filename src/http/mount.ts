@@ -58,7 +58,7 @@ async function write(
   else await send(answer.body, response);
   // An unread rest of the body would block the connection's next request; an endless one is cut off.
   incoming.resume();
-  if (!incoming.complete) closeAfterLingering(incoming);
+  closeAfterLingering(incoming);
 }
 
 /**

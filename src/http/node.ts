@@ -39,7 +39,7 @@ export async function answer(
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // Without writeHead, node:http adds the length itself and sends head and body in one piece.
   response.end(body);
-  if (!request.complete) closeAfterLingering(request);
+  closeAfterLingering(request);
 }
 
 /** If other code has read the body, the raw bytes that it kept are used; without them, the body is lost. */

@@ -29,21 +29,17 @@ const minPause = 1_000;
 export class AcceptedSchemes {
   /** In the order in which they are tried. */
   accepted: readonly PreparedScheme[];
-  /**
-   * The scheme that is pinned in the store, as far as this process knows, or that was set as an option. A new event in
-   * another one has to be pinned.
-   */
-  stored: Scheme | undefined;
   readonly #parts: AcceptedSchemesParts;
   /** The scheme whose proof is required; undefined while none is pinned. */
   #pinned: Scheme | undefined;
+  /** The scheme that is pinned in the store, as far as this process knows. */
+  #stored: Scheme | undefined;
   #isPinning = false;
   #readAt = -Infinity;
 
   constructor(parts: AcceptedSchemesParts) {
     this.#parts = parts;
     this.accepted = parts.schemes;
-    this.stored = parts.isSchemeGiven ? parts.schemes[0]?.scheme : undefined;
   }
 
   /** The scheme whose proof counts; undefined while every known one is accepted. */
@@ -72,17 +68,18 @@ export class AcceptedSchemes {
    * Among the schemes with the pinned proof, the latest new event's is kept: a delivery whose signature an attacker has
    * rewritten decides only until the next event which scheme is tried first, and which option the log names.
    *
-   * Never rejects: without a pin every known scheme is accepted, and the next new event pins again.
+   * Returns a promise only if there is something to write. That never rejects: without a pin every known scheme is
+   * accepted, and the next new event pins again.
    *
    * @param scheme undefined for an unsigned subscription
    */
-  async pin(scheme: Scheme | undefined): Promise<void> {
-    if (scheme === undefined || scheme === this.stored || this.#parts.isSchemeGiven) return;
+  pin(scheme: Scheme | undefined): Promise<void> | undefined {
+    if (scheme === undefined || scheme === this.#stored || this.#parts.isSchemeGiven) return undefined;
     // One write for a burst of first events. If another proof was pinned while this event was being recorded, the event
     // stays valid but doesn't change the pin.
-    if (this.#isPinning || (this.#pinned && !isSameProof(this.#pinned, scheme))) return;
+    if (this.#isPinning || (this.#pinned && !isSameProof(this.#pinned, scheme))) return undefined;
     this.#use(scheme);
-    await this.#write(scheme);
+    return this.#write(scheme);
   }
 
   /** Replaces the pinned scheme by this one, even if its proof differs. Never rejects. */
@@ -95,7 +92,7 @@ export class AcceptedSchemes {
     const { store, telemetry, clock } = this.#parts;
     this.#isPinning = true;
     try {
-      const instead = this.stored && describeScheme(this.stored);
+      const instead = this.#stored && describeScheme(this.#stored);
       const pinning = store.pinScheme(describeScheme(scheme), instead);
       const pinned = await recordedInTime(clock, pinning);
       this.#learn(pinned);
@@ -114,22 +111,22 @@ export class AcceptedSchemes {
     this.#readAt = clock.elapsed();
     const pinned = await store.pinnedScheme();
     // If this process has pinned a scheme that is not in the store yet, keep it.
-    if (pinned !== undefined || this.stored !== undefined) this.#learn(pinned);
+    if (pinned !== undefined || this.#stored !== undefined) this.#learn(pinned);
   }
 
   /** Reads the pin again, unless it was read a moment ago. Resolves to whether it has changed. */
   async isPinChanged(): Promise<boolean> {
     const { clock } = this.#parts;
     if (clock.elapsed() - this.#readAt < minPause) return false;
-    const before = this.stored;
+    const before = this.#stored;
     // If the store can't be read in time, the known pin stays in force.
     await recordedInTime(clock, this.readPin()).catch(() => {});
-    return this.stored !== before;
+    return this.#stored !== before;
   }
 
   #learn(pinned: string | undefined): void {
-    this.stored = pinned === undefined ? undefined : resolveScheme(pinned as SchemeName, 'signature');
-    this.#use(this.stored);
+    this.#stored = pinned === undefined ? undefined : resolveScheme(pinned as SchemeName, 'signature');
+    this.#use(this.#stored);
   }
 
   /** From now on accepts only schemes with this one's proof; any known scheme if it is undefined. */

@@ -6,7 +6,7 @@ import { headerOf } from '../events/names.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-event.ts';
-import { EventLoopShare } from '../kit/shares.ts';
+import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { AcceptedSchemes } from './accepted-schemes.ts';
@@ -154,7 +154,8 @@ export class Intake {
     const reason = reading.ok ? undefined : reading.reason;
     const { status, traceId, quarantineId } = recorded;
     telemetry.report(reportedAs[status], { traceId, secret, reason, quarantineId });
-    if (status === 'accepted' && scheme !== schemes.stored) await schemes.pin(scheme);
+    const pinning = status === 'accepted' ? schemes.pin(scheme) : undefined;
+    if (pinning) await pinning;
     return recorded;
   }
 

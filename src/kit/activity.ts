@@ -54,8 +54,7 @@ export class Activity {
     add(this.#counts, outcome, 1);
     add(this.#counts, `${outcome === 'done' ? 'done' : 'failed'}:${handler}`, 1);
     add(this.#counts, bucket, 1);
-    const own = this.#handlers.get(handler) ?? new Map<string, number>();
-    this.#handlers.set(handler, own);
+    const own = this.#countsOf(handler);
     add(own, outcome, 1);
     add(own, bucket, 1);
     if (group !== undefined) this.#addToGroup(`${groupPrefix}${group}`);
@@ -75,10 +74,15 @@ export class Activity {
   restore({ counts, handlers }: Counted): void {
     for (const [name, count] of counts) add(this.#counts, name, count);
     for (const [handler, taken] of handlers) {
-      const own = this.#handlers.get(handler) ?? new Map<string, number>();
-      this.#handlers.set(handler, own);
+      const own = this.#countsOf(handler);
       for (const [name, count] of taken) add(own, name, count);
     }
+  }
+
+  #countsOf(handler: string): Map<string, number> {
+    const own = this.#handlers.get(handler) ?? new Map<string, number>();
+    this.#handlers.set(handler, own);
+    return own;
   }
 
   /** Counts a group, up to `maxGroups` groups: more are mostly one problem with many messages. */

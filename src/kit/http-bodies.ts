@@ -82,11 +82,11 @@ export function jsonOrText(text: string): unknown {
 const lingering = 2_000;
 
 /**
- * Closes, after a while, a request that was answered before all of it was read, so that it is not `complete`. Closing at
- * once would reset the connection before a sender that still sends has read the answer; reading without end would let it
- * hold the socket.
+ * Closes, after a while, a request that was answered before all of it was read. Closing at once would reset the
+ * connection before a sender that still sends has read the answer; reading without end would let it hold the socket.
  */
 export function closeAfterLingering(request: IncomingMessage): void {
+  if (request.complete) return;
   const timer = setTimeout(() => request.destroy(), lingering);
   timer.unref();
   request.once('close', () => clearTimeout(timer));

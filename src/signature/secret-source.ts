@@ -29,8 +29,6 @@ const keepLast = 'Make it return the last known secrets when its source is down.
 
 /** Where the current secrets come from: a fixed list, or a function that is called again and again. */
 export class SecretSource {
-  /** The secrets, if they are a fixed list. */
-  readonly fixed: readonly PreparedSecret[] | undefined;
   readonly #ask: SecretsFunction | undefined;
   readonly #clock: Clock;
   readonly #onFailure: (message: string) => void;
@@ -46,8 +44,7 @@ export class SecretSource {
     onFailure: (message: string) => void,
   ) {
     this.#ask = typeof secrets === 'function' ? secrets : undefined;
-    this.fixed = typeof secrets === 'function' ? undefined : secrets;
-    this.#secrets = this.fixed ?? [];
+    if (typeof secrets !== 'function') this.#secrets = secrets;
     this.#clock = clock;
     this.#onFailure = onFailure;
   }
@@ -61,8 +58,9 @@ export class SecretSource {
     if (this.#ask) await this.#load(this.#ask);
   }
 
-  /** What the function returned; undefined if it must be called again before a delivery is verified. */
+  /** The secrets to verify a delivery with; undefined if the function must be called again before. */
   trusted(): readonly PreparedSecret[] | undefined {
+    if (!this.#ask) return this.#secrets;
     return this.#clock.elapsed() - this.#settledAt >= trustedFor ? undefined : this.current();
   }
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { InFlight } from '../../src/dispatch/in-flight.ts';
 import { Placer } from '../../src/dispatch/placer.ts';
 import { Registry } from '../../src/dispatch/registry.ts';
-import { Settler } from '../../src/dispatch/run.ts';
+import { Settler } from '../../src/dispatch/settler.ts';
 import { BodyDecoder, unlimited } from '../../src/events/decoding.ts';
 import { Telemetry } from '../../src/receiver/telemetry.ts';
 import { claimOf } from '../../src/store/shared/claimed-work.ts';

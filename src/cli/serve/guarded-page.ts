@@ -83,7 +83,7 @@ function refuse(
   });
   const problem = new ApiProblem(status, code, message);
   response.end(isOfApi ? JSON.stringify(errorBody(problem)) : `${message}\n`);
-  if (!request.complete) closeAfterLingering(request);
+  closeAfterLingering(request);
 }
 
 /** RFC 7617: the name has no colon, the password may have some. */

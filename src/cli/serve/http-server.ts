@@ -143,7 +143,7 @@ function routerOf(
   router.use(path, receiver.middleware());
   return (request, response) =>
     router(request, response, (error?: unknown) => {
-      if (!request.complete) closeAfterLingering(request);
+      closeAfterLingering(request);
       if (error !== undefined) return answerJson(response, 500, { error: 'internal' });
       if (looksLikeDelivery(request)) onMisdirected();
       answerJson(response, 404, { error: 'not_found' });

@@ -36,7 +36,7 @@ export interface AcceptedSchemes {
   /** The scheme that the option `signature` sets. */
   readonly given: string | undefined;
   /** Pins the scheme of a new event that is on disk, unless a scheme is pinned already. */
-  pin(scheme: Scheme | undefined): Promise<void>;
+  pin(scheme: Scheme | undefined): Promise<void> | undefined;
   /** Pins the scheme of an event in place of the pinned one. */
   pinInstead(scheme: Scheme | undefined): Promise<void>;
 }

@@ -149,7 +149,7 @@ function write(request: IncomingMessage, response: ServerResponse, { status, bod
   if (status === 405) response.setHeader('allow', methods.join(', '));
   response.setHeader('content-type', 'application/json; charset=utf-8');
   response.end(body);
-  if (!request.complete) closeAfterLingering(request);
+  closeAfterLingering(request);
 }
 
 class DeadlineExceeded extends Error {

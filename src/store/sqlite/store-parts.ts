@@ -71,18 +71,27 @@ export const handlersOn = (session: Session): HandlerStore => ({
   processes: () => session.read(({ processes }) => processes.living()),
 });
 
+/** Reads in steps, between which other work can run. `look` returns where the next one begins, if there is more. */
+async function* looks<Position, Found extends { readonly next: Position | undefined }>(
+  first: Position,
+  look: (from: Position) => Promise<Found>,
+): AsyncGenerator<Found> {
+  for (let from: Position | undefined = first; from !== undefined;) {
+    const found: Found = await look(from);
+    await setImmediate();
+    yield found;
+    from = found.next;
+  }
+}
+
 export const historyOn = (session: Session): HistoryStore => ({
   add: (...counted) => session.write('history', 'add', counted),
   /** In several steps: a day has many counts. */
   async list(resolution, since, until, ...which) {
+    const look = (from: number) =>
+      session.read(({ history }) => history.stretch(resolution, from, until, ...which));
     const rows: HistoryRow[] = [];
-    for (let from: number | undefined = since; from !== undefined;) {
-      const first: number = from;
-      const found = await session.read(({ history }) => history.stretch(resolution, first, until, ...which));
-      rows.push(...found.rows);
-      from = found.next;
-      await setImmediate();
-    }
+    for await (const found of looks(since, look)) rows.push(...found.rows);
     return rows;
   },
   backlog: (now) => session.read(({ history }) => history.backlog(now)),
@@ -99,14 +108,11 @@ export const quarantineOn = (session: Session): QuarantineStore => ({
   async list(filter) {
     const { limit, cursor } = filter;
     const deliveries: QuarantineEntry[] = [];
-    let before: number | undefined = numberIn('quarantine', cursor) ?? Number.MAX_SAFE_INTEGER;
-    while (before !== undefined && deliveries.length < limit) {
-      const from: number = before;
-      const left = limit - deliveries.length;
-      const found = await session.read(({ quarantine }) => quarantine.search(filter, from, left));
+    const look = (before: number) =>
+      session.read(({ quarantine }) => quarantine.search(filter, before, limit - deliveries.length));
+    for await (const found of looks(numberIn('quarantine', cursor) ?? Number.MAX_SAFE_INTEGER, look)) {
       deliveries.push(...found.deliveries);
-      before = found.next;
-      await setImmediate();
+      if (deliveries.length >= limit) break;
     }
     const last = deliveries.length === limit ? deliveries.at(-1) : undefined;
     return { deliveries, cursor: last && cursorAfter('quarantine', last.id) };
@@ -128,14 +134,13 @@ export const callsOn = (session: Session): CallStore => ({
     // One more than asked for shows whether there is another page.
     const wanted = filter.limit + 1;
     const found: ListedCall[] = [];
-    let position: ListPosition | undefined = listPositionOf(filter);
-    while (position && found.length < wanted) {
+    const look = (from: ListPosition) => {
       filter.signal?.throwIfAborted();
-      const from: ListPosition = position;
-      const look = await session.read(({ listCalls }) => listCalls(filter, from, wanted - found.length));
-      found.push(...look.calls);
-      position = look.next;
-      await setImmediate();
+      return session.read(({ listCalls }) => listCalls(filter, from, wanted - found.length));
+    };
+    for await (const { calls } of looks(listPositionOf(filter), look)) {
+      found.push(...calls);
+      if (found.length >= wanted) break;
     }
     return callPageOf(found, filter.limit);
   },

@@ -27,7 +27,7 @@ export async function oneRow<Row>(
 }
 
 /** Ends the timeouts of the user's role for the rest of the transaction. */
-export async function takeTime(transaction: Transaction): Promise<void> {
+export async function endTimeouts(transaction: Transaction): Promise<void> {
   await transaction.query('set local lock_timeout = 0; set local statement_timeout = 0');
 }
 

@@ -3,7 +3,7 @@ import type { AsyncInboxDatabase } from '../../../dispatch/handler.ts';
 import { ringbackError } from '../../../errors/errors.ts';
 import { isThenable } from '../../../kit/values.ts';
 import type { Session } from './session.ts';
-import { type UserTransaction, takeTime } from './transaction.ts';
+import { type UserTransaction, endTimeouts, oneRow } from './transaction.ts';
 
 /** Runs the user's function on the connection of a transaction, which it can use until it has ended. */
 export async function withUserClient<Result>(
@@ -62,12 +62,12 @@ export function inboxDatabase(session: Session): AsyncInboxDatabase<PoolClient> 
     transaction: <Result>(work: (transaction: PoolClient) => Result | PromiseLike<Result>) =>
       session.write(async (transaction) => {
         const key = `ringback:${session.statements.schema}:users`;
-        const [limits] = await transaction.query<Timeouts>(timeouts);
+        const { lock, statement } = await oneRow<Timeouts>(transaction, timeouts);
         // Without a timeout: another process may be making an index.
-        await takeTime(transaction);
+        await endTimeouts(transaction);
         await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [key], 0);
         // The user's statements have those of the connection.
-        await transaction.query(setTimeouts, [limits?.lock, limits?.statement]);
+        await transaction.query(setTimeouts, [lock, statement]);
         return withUserClient(transaction, work);
       }),
   };

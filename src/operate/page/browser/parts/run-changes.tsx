@@ -46,11 +46,12 @@ function inTab<T>(use: (tab: Storage) => T): T | undefined {
   }
 }
 
-const names = { replay: 'Replay', dismiss: 'Dismissal' } as const;
+/** What a bulk action is called, by its name in the audit list. */
+export const bulkNames = { replay: 'Replay', dismiss: 'Dismissal' } as const;
 
 /** A change of the runs that match a filter. Its dialog shows what a dry run counts. */
 function bulkChange(
-  action: keyof typeof names,
+  action: keyof typeof bulkNames,
   body: { readonly filter: Filter } & ReplayOptions,
   would: string,
   onDone?: () => void,
@@ -66,13 +67,13 @@ function bulkChange(
       const { id } = changed;
       if (id !== undefined && found) inTab((tab) => tab.setItem(keyOf(id), String(found?.runs)));
       onDone?.();
-      return said(names[action], changed);
+      return said(bulkNames[action], changed);
     },
   };
 }
 
 function preview(
-  action: keyof typeof names,
+  action: keyof typeof bulkNames,
   body: { readonly filter: Filter } & ReplayOptions,
   signal: AbortSignal | undefined,
 ): Promise<ChangedRuns> {

@@ -6,10 +6,10 @@ import type { AuditEntry, Running, Stopped } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from './change-button.tsx';
 import { counted, number } from './format.ts';
-import { countedBefore } from './run-changes.tsx';
+import { bulkNames, countedBefore } from './run-changes.tsx';
 import { Foreign, Terms, Time } from './text.tsx';
 
-const names: Readonly<Record<string, string>> = { replay: 'Replay', dismiss: 'Dismissal' };
+const names: Readonly<Record<string, string>> = bulkNames;
 
 export function RunningActions() {
   const [isAnyRunning, setAnyRunning] = useState(false);

@@ -1,6 +1,6 @@
 import { ringbackError } from '../../../../errors/errors.ts';
 import type { Session } from '../session.ts';
-import { oneRow, takeTime } from '../transaction.ts';
+import { oneRow, endTimeouts } from '../transaction.ts';
 import { adminTables } from './admin-tables.ts';
 import { callsView } from './calls-view.ts';
 import { claimFunctions } from './claim-functions.ts';
@@ -29,7 +29,7 @@ export async function migrate(session: Session, through = migrations): Promise<v
   if ((await versionIn(session, version)) === version) return;
   await session.write(async (transaction) => {
     // Without a timeout, here and for each migration: on a large inbox, one may take long.
-    await takeTime(transaction);
+    await endTimeouts(transaction);
     const key = `ringback:${schema}`;
     await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [key], 0);
     // The connection has cached that there was no schema before it waited for the lock. Reading the catalog shows it

@@ -1,7 +1,7 @@
 /** How deliveries and runs share the event loop with the app. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { EventLoopShare } from '../../src/kit/shares.ts';
+import { EventLoopShare } from '../../src/kit/event-loop-share.ts';
 import { ManualClock } from '../support/clock.ts';
 
 /** A receiver that takes 0.5 ms to verify and read a delivery, and a millisecond of each turn. */
