@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import { configError } from '../errors/errors.ts';
+import { configError, ringbackError } from '../errors/errors.ts';
 import { closest } from '../errors/closest-name.ts';
+import { readCauseOf } from '../kit/error-text.ts';
 import { headerName, headerValue } from '../kit/header-fields.ts';
 import { type SchemeName, knownSchemes } from '../signature/schemes.ts';
 import type { Account } from '../operate/audit.ts';
@@ -115,5 +117,17 @@ function systemUser(): string {
     return userInfo().username;
   } catch {
     return `user ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+/** Reads a file that the command line names. @throws RingbackError with that code */
+export function readInput(
+  file: string,
+  code: 'body_unreadable' | 'capture_unreadable' | 'seed_unreadable',
+): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw ringbackError(code, { file, cause: readCauseOf(error) });
   }
 }

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { configError, ringbackError } from '../errors/errors.ts';
-import { readCauseOf } from '../kit/error-text.ts';
+import { configError } from '../errors/errors.ts';
 import { parseSize } from '../kit/bytes.ts';
 import { compileTrustProxy } from '../kit/trust-proxy.ts';
 import { isDatabaseName, wrongDatabase } from '../receiver/database.ts';
@@ -52,18 +50,6 @@ export function readEnvironment(): Environment {
     ([name, value]) => name.startsWith('RINGBACK_') && !isOfService(name, value),
   );
   return parseStrictly(environmentSchema, Object.fromEntries(ours), 'the environment');
-}
-
-/** Reads a file that the command line names. @throws RingbackError with that code */
-export function readInput(
-  file: string,
-  code: 'body_unreadable' | 'capture_unreadable' | 'seed_unreadable',
-): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw ringbackError(code, { file, cause: readCauseOf(error) });
-  }
 }
 
 export const databaseOption = [

@@ -1,7 +1,8 @@
 import { RingbackError } from '../errors/errors.ts';
 import type { ProblemCode } from '../errors/problems.ts';
 import { messageOf } from '../kit/error-text.ts';
-import { remark, withoutControls, withoutSecrets } from './stderr.ts';
+import { remark, withoutSecrets } from './stderr.ts';
+import { withoutControls } from './terminal.ts';
 
 export const exitCodes = {
   success: 0,

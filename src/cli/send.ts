@@ -15,7 +15,8 @@ import { expected, readEnvironment, readUrl, refuseCredentials } from './environ
 import { argument, headerOption, schemeName } from './arguments.ts';
 import { asUsage, exitCodes } from './failure.ts';
 import { hasSecrets, secretsOf } from './secrets.ts';
-import { remark, withoutControls } from './stderr.ts';
+import { remark } from './stderr.ts';
+import { withoutControls } from './terminal.ts';
 
 interface SendFlags {
   readonly to?: URL;

@@ -3,6 +3,7 @@
  * ends up in logs, and any value may be a secret that was given for the wrong option or argument.
  */
 import { Console } from 'node:console';
+import { withoutControls } from './terminal.ts';
 
 /** Writes one line for the user. Control characters are escaped, because it may quote what a file or a server says. */
 export function remark(sentence: string): void {
@@ -45,21 +46,4 @@ export function withoutValues(usageError: string): string {
       .replace(/^(error: )command-argument value '.*' is invalid/s, '$1the value is invalid')
       .replace(/^(error: unknown option '[^'=]*)=.*'/s, "$1'"),
   );
-}
-
-/** Characters that could move the cursor, change the terminal or reverse the text. */
-export const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-/**
- * Escapes control characters as JSON does, so that JSON keeps its meaning.
- *
- * @example withoutControls('"\u009b31m"') // '"\\u009b31m"'
- */
-export function withoutControls(text: string): string {
-  return text.replaceAll(controls, (found) => (found === '\n' ? found : escaped(found)));
-}
-
-export function escaped(found: string): string {
-  const units = Array.from({ length: found.length }, (_, index) => found.charCodeAt(index));
-  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }

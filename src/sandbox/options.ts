@@ -6,7 +6,7 @@ import type { Clock } from '../kit/clock.ts';
 import type { Scheme } from '../events/model.ts';
 import { checked, clockOption, hasMethods, parseStrictly } from '../errors/option-problems.ts';
 import { type SchemeName, resolveScheme } from '../signature/schemes.ts';
-import type { EmbeddingService } from './knowledge/embedding/openai-embedder.ts';
+import type { EmbeddingService } from './knowledge/embedding/embedder-for.ts';
 import { type AdversaryOptions, resolveAdversary } from './delivery/adversary.ts';
 import { type PromptGenerator, headedPrompt } from './api/prompts.ts';
 import { type Seed, parseSeed } from './seed.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { BatchedWrites, Database } from './database.ts';
-import { Documents, knowledgeTables } from './knowledge/documents.ts';
+import { Documents } from './knowledge/documents.ts';
 import { KnowledgeBases } from './knowledge/knowledge-bases.ts';
 import { type OrganizationSeed, demonstrationSeed } from './seed.ts';
 import { Tenants } from './tenants.ts';
@@ -23,7 +23,7 @@ import { Attempts } from './delivery/attempts.ts';
 import { DeliveryEngine } from './delivery/engine.ts';
 import { Outbox } from './delivery/outbox.ts';
 import { Failures } from './failures.ts';
-import { embedderFor } from './knowledge/embedding/openai-embedder.ts';
+import { embedderFor } from './knowledge/embedding/embedder-for.ts';
 import { Ingestion, ingestOperation } from './knowledge/ingestion.ts';
 import { ProcessingThread } from './knowledge/processing/processing-thread.ts';
 import { Search } from './knowledge/search.ts';
@@ -44,7 +44,6 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
   const database = new Database(options.database);
   const { logger, clock, websiteHosts, embeddings } = options;
   const tenants = new Tenants(database);
-  database.create(knowledgeTables);
   const documents = new Documents(database);
   const knowledgeBases = new KnowledgeBases(database);
   const search = new Search(database, (model) => embedderFor(model, embeddings));
@@ -100,7 +99,7 @@ interface SeededParts {
 }
 
 /** Fills a new database. Returns the key of the demonstration organization; undefined with a seed. */
-export function fill(
+function fill(
   database: Database,
   { seed, clock }: ResolvedSandboxOptions,
   parts: SeededParts,

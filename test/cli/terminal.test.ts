@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { withoutControls } from '../../src/cli/stderr.ts';
+import { withoutControls } from '../../src/cli/terminal.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { ringback } from './command.ts';
 

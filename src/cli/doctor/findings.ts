@@ -1,4 +1,4 @@
-import { controls } from '../stderr.ts';
+import { controls } from '../terminal.ts';
 
 /** The outcome of a check. Only `wrong` makes the command fail. */
 export type FindingStatus = 'ok' | 'warning' | 'wrong' | 'skipped';

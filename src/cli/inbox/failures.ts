@@ -3,8 +3,7 @@ import type { Account } from '../../operate/audit.ts';
 import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
 import { accountOf, takesAccount } from '../arguments.ts';
-import { type RaisedAlert, raisedAlerts } from '../../operate/alerts/alerts.ts';
-import { existingInbox, withInbox, withReceiver } from './existing-inbox.ts';
+import { withReceiver } from './existing-inbox.ts';
 import type { FailureGroup } from '../../operate/failures.ts';
 import { printAll, printResult } from './print.ts';
 import type { Column } from './table.ts';
@@ -62,23 +61,5 @@ function addChange(inbox: Command, name: 'mute' | 'unmute', description: string)
       const changed = await withReceiver(flags, (receiver) => receiver.failures[name](id, accountOf(flags)));
       await printResult({ id, changed });
       if (!changed) remark(`there is no such group, or it was ${name}d before`);
-    });
-}
-
-const alertColumns: readonly Column<RaisedAlert>[] = [
-  ['since', ({ since }) => since],
-  ['alert', ({ name }) => name],
-  ['subject', ({ subject }) => subject],
-  ['current state', ({ message }) => message],
-];
-
-export function addAlerts(inbox: Command): void {
-  inbox
-    .command('alerts')
-    .option(...databaseOption)
-    .description('print the raised alerts (in a pipe, as lines of JSON)')
-    .action(async (flags: { readonly database?: string }) => {
-      const alerts = await withInbox(await existingInbox(flags), (store) => raisedAlerts(store.alerts));
-      await printAll(alerts, { nothing: 'no alert is raised', columns: alertColumns });
     });
 }

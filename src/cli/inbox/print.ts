@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { once } from 'node:events';
 import { argument } from '../arguments.ts';
-import { onOutputFailure, remark, withoutControls } from '../stderr.ts';
+import { onOutputFailure, remark } from '../stderr.ts';
+import { withoutControls } from '../terminal.ts';
 import { type Column, tableLines } from './table.ts';
 
 /** The default limit: an inbox may have millions of items. */

@@ -1,6 +1,6 @@
 /** Tables for the lists of `ringback inbox` on a terminal. Programs get lines of JSON instead. */
 
-import { controls, escaped } from '../stderr.ts';
+import { controls, escaped } from '../terminal.ts';
 
 type Cell = string | number | Date | undefined;
 

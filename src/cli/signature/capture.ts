@@ -1,5 +1,5 @@
 import { ringbackError } from '../../errors/errors.ts';
-import { readInput } from '../environment.ts';
+import { readInput } from '../arguments.ts';
 import type { Headers } from '../../events/model.ts';
 import { lowerCase } from '../../signature/headers.ts';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { readInput } from '../environment.ts';
+import { readInput } from '../arguments.ts';
 import type { Scheme } from '../../events/model.ts';
 import type { SchemeName } from '../../signature/schemes.ts';
 import { sign } from '../../signature/sign-and-verify.ts';

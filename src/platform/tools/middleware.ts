@@ -171,7 +171,7 @@ export interface ToolMiddlewareOptions {
   readonly clock?: Clock | undefined;
 }
 
-export type ToolMiddlewareParts = Readonly<ReturnType<typeof resolveToolMiddleware>>;
+type ToolMiddlewareParts = Readonly<ReturnType<typeof resolveToolMiddleware>>;
 
 const optionsSchema = z.strictObject({
   headers: headersOption.refine(
@@ -205,7 +205,7 @@ const toolsSchema = z
   });
 
 /** @throws ConfigError that names the option; the values of headers are in no message */
-export function resolveToolMiddleware(tools: unknown, options: ToolMiddlewareOptions) {
+function resolveToolMiddleware(tools: unknown, options: ToolMiddlewareOptions) {
   const parsed = parseStrictly(z.object({ tools: toolsSchema }), { tools }, 'toolMiddleware');
   const { headers, ...rest } = parseStrictly(optionsSchema, options, 'toolMiddleware');
   return {

@@ -65,7 +65,7 @@ const refusals = {
   deadline: { status: 504, error: 'That is taking too long just now.' },
 } as const;
 
-export type ToolRefusalCode = keyof typeof refusals;
+type ToolRefusalCode = keyof typeof refusals;
 
 export class ToolRefusal extends Error {
   override readonly name = 'ToolRefusal';

@@ -142,7 +142,7 @@ const expected = {
   count: 'a whole number of 1 or more',
 };
 
-export const trafficSchema = z.strictObject({
+const trafficSchema = z.strictObject({
   callsPerMinute: z.number(expected.rate).positive(expected.rate).max(1_000_000, expected.rate),
   count: z.int(expected.count).min(1, expected.count).default(Number.MAX_SAFE_INTEGER),
   signal: z.instanceof(AbortSignal, { error: 'an AbortSignal' }).optional(),
@@ -163,7 +163,7 @@ const maxLag = 1_000;
 const maxAtOnce = 20_000;
 
 /** Plays calls at an even pace. Resolves to their number when all have ended. */
-export async function playTraffic({ begin, interval, count, signal, clock }: Traffic): Promise<number> {
+async function playTraffic({ begin, interval, count, signal, clock }: Traffic): Promise<number> {
   const playing = new Set<Promise<void>>();
   let played = 0;
   let nextAt = clock.elapsed();

@@ -122,7 +122,7 @@ function failureOf(error: unknown, { aborted, reason }: AbortSignal): string {
 }
 
 /** The fields of a custom tool that a call needs (platform document, CustomTool). */
-export interface CallableTool {
+interface CallableTool {
   readonly additional_tool_info: {
     readonly api: {
       readonly endpoint: string;
@@ -150,7 +150,7 @@ const withoutBody: ReadonlySet<string> = new Set(['GET', 'DELETE', 'HEAD']);
  * fixed parameters replace the model's arguments of the same name, since "the value is sent with every call"; and GET
  * and DELETE send everything in the query, where a list becomes a repeated parameter and an object is JSON.
  */
-export function toolRequestOf(tool: CallableTool, args: Readonly<Record<string, unknown>>): ToolRequest {
+function toolRequestOf(tool: CallableTool, args: Readonly<Record<string, unknown>>): ToolRequest {
   const { endpoint, headers = {}, parameters, ...api } = tool.additional_tool_info.api;
   const method = api.method.toUpperCase();
   const fixed = Object.entries(parameters?.fixed_params ?? {}).map(

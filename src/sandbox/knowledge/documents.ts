@@ -46,12 +46,13 @@ interface Row extends Omit<KnowledgeDocument, 'source' | 'problem'> {
 /** How often the process may crash while a document is processed. */
 const maxAttempts = 5;
 
-/** The documents of all knowledge bases, and the queue of those to process. The tables must exist. */
+/** The documents of all knowledge bases, and the queue of those to process. */
 export class Documents {
   readonly #connection: Connection;
 
-  constructor({ connection }: Database) {
-    this.#connection = connection;
+  constructor(database: Database) {
+    this.#connection = database.connection;
+    database.create(tables);
   }
 
   /** Stores and queues a submission, always as a new document (platform document, Documents). */
@@ -198,8 +199,7 @@ function documentOf({ source, problem, ...row }: Row): KnowledgeDocument {
   };
 }
 
-/** Created before any statement is prepared: those on knowledge bases and documents read both tables. */
-export const knowledgeTables = `
+const tables = `
   create table if not exists knowledge_bases (
     position integer primary key autoincrement,
     id text not null unique,

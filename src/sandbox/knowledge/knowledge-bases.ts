@@ -75,8 +75,9 @@ export class KnowledgeBases {
   }
 
   fieldsOf(id: string): KnowledgeBaseFields | undefined {
-    const [row] = this.#rows('id = @id', { id });
-    return row && knowledgeBaseOf(row);
+    const select = 'select body from knowledge_bases where id = ?';
+    const body = this.#connection.prepare<[string], string>(select).pluck().get(id);
+    return body === undefined ? undefined : (JSON.parse(body) as KnowledgeBaseFields);
   }
 
   list({ organizationId, userId }: Caller, after: number, size: number): Page<KnowledgeBase> {

@@ -7,6 +7,7 @@ import type { EventRecord } from '../event-record.ts';
 import type { Recording, RunEnd, Store, StoreCounts, StoreNotice } from '../store.ts';
 import { absoluteFile } from './connection/database-files.ts';
 import { Session } from './connection/session.ts';
+import { retentionOn } from './admin/sqlite-retention.ts';
 import * as parts from './store-parts.ts';
 import type { WrittenRows } from './connection/written-rows.ts';
 import { rehearse, settleWith } from './settle-with.ts';
@@ -49,7 +50,7 @@ export class SqliteStore implements Store {
     this.history = parts.historyOn(this.#session);
     this.alerts = parts.alertsOn(this.#session);
     this.failures = parts.failuresOn(this.#session);
-    this.retention = parts.retentionOn(this.#session);
+    this.retention = retentionOn(this.#session);
   }
 
   reportTo(report: (notice: StoreNotice) => void): void {

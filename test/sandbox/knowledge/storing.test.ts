@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { Database } from '../../../src/sandbox/database.ts';
 import { Failures } from '../../../src/sandbox/failures.ts';
-import { Documents, knowledgeTables } from '../../../src/sandbox/knowledge/documents.ts';
+import { Documents } from '../../../src/sandbox/knowledge/documents.ts';
 import { offlineEmbedder } from '../../../src/sandbox/knowledge/embedding/embedder.ts';
 import { newKnowledgeBaseSchema } from '../../../src/sandbox/knowledge/fields.ts';
 import { Ingestion, ingestOperation } from '../../../src/sandbox/knowledge/ingestion.ts';
@@ -19,7 +19,6 @@ const count = 1_000;
 async function storing() {
   const database = new Database(':memory:');
   onTestFinished(() => database.close());
-  database.create(knowledgeTables);
   const documents = new Documents(database);
   const knowledgeBases = new KnowledgeBases(database);
   const search = new Search(database, () => offlineEmbedder());

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { causeIn, codeOf } from '../../../kit/error-text.ts';
 import { jsonOrText, readBounded } from '../../../kit/http-bodies.ts';
-import { type Embedder, offlineEmbedder, toUnitLength } from './embedder.ts';
+import { type Embedder, toUnitLength } from './embedder.ts';
 
-export interface OpenaiEmbedderOptions {
+interface OpenaiEmbedderOptions {
   /** The address before `/embeddings`, such as `http://127.0.0.1:11434/v1`. */
   readonly url: string;
   readonly apiKey: string;
@@ -90,23 +90,4 @@ function notEmbeddings(): EmbeddingProblem {
     'The embedding service answered 200, but not with one vector for each text',
     200,
   );
-}
-
-/** An OpenAI-compatible service that makes embeddings. */
-export interface EmbeddingService {
-  /** The address before `/embeddings`, such as `http://127.0.0.1:11434/v1`. */
-  readonly url: string;
-  /** Sent as a bearer token. @default an empty one, for services that need none */
-  readonly apiKey?: string | undefined;
-}
-
-/**
- * The embedder for knowledge bases with a model.
- *
- * @param service called with the model's name; without one, the embedder is the same for every model
- */
-export function embedderFor(model: string, service: EmbeddingService | undefined): Embedder {
-  return service
-    ? openaiEmbedder({ url: service.url, apiKey: service.apiKey ?? '', model })
-    : offlineEmbedder();
 }

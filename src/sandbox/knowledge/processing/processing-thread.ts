@@ -4,7 +4,7 @@ import { codeOf } from '../../../kit/error-text.ts';
 import { threadFile } from '../../../kit/files.ts';
 import type { ChunkOptions } from '../chunking/chunk.ts';
 import { DocumentFailure, type DocumentProblem, UnreadableDocument } from '../document-problem.ts';
-import type { EmbeddingService } from '../embedding/openai-embedder.ts';
+import type { EmbeddingService } from '../embedding/embedder-for.ts';
 import type { Material } from '../reading/read-document.ts';
 
 /** How long reading a document may take, including the start of the thread, in milliseconds. */

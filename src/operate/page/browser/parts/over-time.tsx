@@ -1,9 +1,9 @@
 /** Plots over an hour, a day or 30 days, with links from one range to another. */
-import type { HandlerHistory, History } from '../../api/shapes.ts';
-import { minute, useHistory } from '../../api/use-history.ts';
-import { type PlotProps, type Series, Plot } from '../../parts/plot.tsx';
-import { Empty, Loaded } from '../../parts/standing.tsx';
-import { linkTo } from '../../router.ts';
+import type { HandlerHistory, History } from '../api/shapes.ts';
+import { minute, useHistory } from '../api/use-history.ts';
+import { type PlotProps, type Series, Plot } from './plot.tsx';
+import { Empty, Loaded } from './standing.tsx';
+import { linkTo } from '../router.ts';
 
 /** `span` is the step in words. */
 const ranges = {

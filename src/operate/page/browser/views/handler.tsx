@@ -5,7 +5,7 @@ import { useResource } from '../api/use-resource.ts';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { linkTo } from '../router.ts';
 import { HandlerTable } from './handlers.tsx';
-import { type Drawn, OverTime, attemptsPlot, durationPlot } from './overview/over-time.tsx';
+import { type Drawn, OverTime, attemptsPlot, durationPlot } from '../parts/over-time.tsx';
 
 interface HandlerProps {
   readonly name: string;

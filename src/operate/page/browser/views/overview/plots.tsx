@@ -1,6 +1,13 @@
 /** Plots of deliveries, attempts and waiting over time. */
 import type { HistoryPoint } from '../../api/shapes.ts';
-import { type Drawn, type DrawnPlot, OverTime, attemptsPlot, countPlot, durationPlot } from './over-time.tsx';
+import {
+  type Drawn,
+  type DrawnPlot,
+  OverTime,
+  attemptsPlot,
+  countPlot,
+  durationPlot,
+} from '../../parts/over-time.tsx';
 
 export function Plots({ range }: { readonly range: string | undefined }) {
   return <OverTime range={range} path={[]} plotsOf={plotsOf} />;
