@@ -1,8 +1,9 @@
-/** The CPU time of a delivery with (g) and (h), which bounds the ratio of their rates. */
+/** The CPU time of a delivery with (g) and (h), which bounds the ratio of their rates, and the profile of each. */
 import { servers } from '../compare/servers.ts';
 import type { Part } from '../peers/peers.ts';
 import { sum } from '../profile/cores.ts';
 import { type CoreColumn, coreTable, inAlternation } from '../profile/floor.ts';
+import { profileOf } from '../profile/profile.ts';
 
 const columns: readonly CoreColumn[] = [
   ['main thread', ({ main }) => main, 'ran'],
@@ -19,5 +20,7 @@ export async function measureFloor(): Promise<Part> {
     const measured = await inAlternation([h, g, e], { connections });
     lines.push(`## Where the time goes, ${connections} connections`, '', ...coreTable(measured, columns));
   }
+  for (const server of [h, g])
+    lines.push(...(await profileOf({ server, load: '32 connections', connections: 32 })));
   return { targets: [], lines };
 }

@@ -50,7 +50,8 @@ export async function profile(): Promise<void> {
 /** Profiles a server, and says which of its functions take the most time. */
 export function profileOf({ server, load, ...how }: Case): Promise<string[]> {
   return inFolder(async (folder) => {
-    const setting = { ...how, stores: server.stores, body: '0.4 KB', seconds: 8 } as const;
+    const { stores, backend } = server;
+    const setting = { ...how, stores, ...(backend && { backend }), body: '0.4 KB', seconds: 8 } as const;
     const plain = await measure({ ...setting, start: server.start });
     const profiled = await measure({ ...setting, start: profiling(server.start, folder) });
     progress(`${server.name}, ${load}: ${described(profiled)} profiled, ${described(plain)} without`);
