@@ -13,7 +13,7 @@ async function judgedRun(run: Run) {
   needPrograms();
   const folder = temporaryFolder();
   const historyFile = join(folder, 'history.jsonl');
-  await runCampaign({ seed: 1, folder, historyFile, duration: undefined, drain: 400_000, ...run });
+  await runCampaign({ seed: 1, folder, historyFile, duration: undefined, drain: 200_000, ...run });
   return judged(historyFile);
 }
 

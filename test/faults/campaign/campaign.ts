@@ -26,7 +26,7 @@ export interface CampaignOptions {
   readonly load: { readonly calls: number; readonly maxPause: number };
   /** Whether the sandbox delivers the events, disturbed by its adversary. */
   readonly isDisturbed: boolean;
-  /** How long the work that is left may take at the end, in milliseconds. */
+  /** How long the work that is left at the end may become no less, in milliseconds. */
   readonly drain: number;
 }
 
@@ -110,12 +110,18 @@ interface Undone {
   readonly count: number;
 }
 
-/** Waits until everything is done. What isn't in time goes into the history. */
+/**
+ * Waits until everything is done. If for too long no more of it is, what is left goes into the history. The bound is not
+ * on the whole time, which shows nothing: on a busy machine, thousands of events may be left by the faults.
+ */
 async function drained(cluster: Cluster, history: History, drain: number): Promise<void> {
-  const end = performance.now() + drain;
+  let least = Infinity;
+  let end = Infinity;
   for (;;) {
     const left = (await cluster.query<Undone>(undone)).filter(({ count }) => count > 0);
     if (left.length === 0) return;
+    const total = left.reduce((sum, { count }) => sum + count, 0);
+    if (total < least) [least, end] = [total, performance.now() + drain];
     if (performance.now() > end) {
       for (const one of left) history.write({ kind: 'undone', ...one });
       return;

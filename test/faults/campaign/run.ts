@@ -40,7 +40,7 @@ async function campaign(): Promise<string> {
     suspension: [15_000, 60_000],
     load: { calls: 12, maxPause: 400 },
     isDisturbed: values.disturbed,
-    drain: 600_000,
+    drain: 300_000,
   });
   return historyFile;
 }
