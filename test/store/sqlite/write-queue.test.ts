@@ -108,6 +108,20 @@ test('large bodies fill a group sooner', async () => {
   expect(queue.outcome.refused).toBe(59);
 });
 
+test('a body of any size is taken while no other waits', async () => {
+  const queue = slowQueue();
+  const bytes = 49 * 1024 * 1024;
+  queue.record(1, bytes);
+  queue.record(1, bytes);
+  expect(queue.outcome.refused).toBe(1);
+  await turn();
+  queue.commit(1);
+  queue.record(1, bytes);
+  await turn();
+  queue.commit(1);
+  expect(queue.outcome).toEqual({ written: 2, refused: 1 });
+});
+
 test('a few slow commits refuse nothing', async () => {
   const queue = slowQueue();
   await slowly(queue, 600, 3);

@@ -130,7 +130,8 @@ export abstract class WriteQueue {
     const { bytes = 0 } = write;
     if (this.#failure) return write.onFailed(errorOf(this.#failure));
     if (isAwaited) {
-      if (this.#isFull() || this.#bytes + bytes > maxBytes)
+      // Whatever its size, a body is taken when no other waits: `limits.body` may allow a larger one.
+      if (this.#isFull() || (this.#bytes > 0 && this.#bytes + bytes > maxBytes))
         return write.onFailed(new Error('the database is overloaded'));
       write.deadline = this.#clock.elapsed() + recordTimeout;
       this.#cancelWatch ??= this.#clock.after(recordTimeout, () => this.#watch());
