@@ -73,6 +73,23 @@ test('an inbox that a process has open under another name is refused, until that
   expect(await receiver.counts()).toMatchObject({ events: { new: 2 } });
 });
 
+test('an inbox whose -shm was deleted is refused, until the process that has it open has ended', async () => {
+  const database = temporaryDatabase();
+  const process = running(database);
+  await accepted(process);
+  rmSync(`${database}-shm`);
+  for (let start = 0; start < 2; start += 1)
+    await expect(started({ database })).rejects.toMatchObject({
+      code: 'database_unreadable',
+      message: expect.stringContaining('the -shm of that process was deleted') as string,
+    });
+  await accepted(process);
+  await process.stop();
+  const { receiver, logs } = await started({ database });
+  expect(await receiver.counts()).toMatchObject({ events: { new: 2 } });
+  expect(logs.of('wal_missing')).toEqual([]);
+});
+
 test('nor is anything written to it under another name after a crash', { tags: 'long' }, async () => {
   const database = await crashed();
   const link = `${database}-link`;

@@ -16,10 +16,11 @@ export interface FileIds {
   readonly wal: FileId;
 }
 
-/** Marks that identify the database and its WAL later. */
+/** Marks that identify the database, its WAL, and the index of the WAL (-shm) later. */
 export interface FileMarks {
   readonly database: string;
   readonly wal: string;
+  readonly index: string;
 }
 
 /**
@@ -29,13 +30,16 @@ export interface FileMarks {
 export class DatabaseFiles {
   readonly ids: FileIds;
   readonly #paths: readonly [database: string, wal: string];
+  readonly #index: string;
 
   /**
    * @param file The path as configured: it may be a link, which a restart would follow again
    * @param ids Default: the files that are at the paths now
    */
   constructor(database: Database.Database, file: string, ids?: FileIds) {
-    this.#paths = [file, `${fileOf(database)}-wal`];
+    const name = fileOf(database);
+    this.#paths = [file, `${name}-wal`];
+    this.#index = `${name}-shm`;
     this.ids = ids ?? { database: idOf(at(file)), wal: idOf(at(this.#paths[1])) };
   }
 
@@ -59,10 +63,13 @@ export class DatabaseFiles {
     return undefined;
   }
 
-  /** They include the time of creation, because the inode of a deleted file may be given to another one. */
+  /**
+   * They include the time of creation, because the inode of a deleted file may be given to another one. Not so that of
+   * the index, which matters only while a process has the file open, whose inode then isn't given away.
+   */
   marks(): FileMarks {
     const [database, wal] = this.#paths.map((path) => markOf(at(path)));
-    return { database: database ?? '', wal: wal ?? '' };
+    return { database: database ?? '', wal: wal ?? '', index: String(at(this.#index)?.ino ?? '') };
   }
 }
 
@@ -86,6 +93,18 @@ export function refuseOtherName(file: string): void {
   const cause = 'it has another name (a hard link), and its WAL is beside that one';
   const fix =
     'Let all processes use one name. If the other one is only a copy, such as a backup, make it a real one (cp) and remove the link.';
+  throw ringbackError('database_unreadable', { database: file, cause, fix });
+}
+
+/**
+ * Refuses a file whose index of the WAL was deleted while a process has it open. SQLite coordinates all writes by that
+ * file: with another one, this process and that one would overwrite each other's.
+ *
+ * @throws RingbackError `database_unreadable`
+ */
+export function refuseOtherIndex(file: string): never {
+  const cause = 'another process has it open, and the -shm of that process was deleted';
+  const fix = 'Stop all processes that have it open, then start again: nothing is lost.';
   throw ringbackError('database_unreadable', { database: file, cause, fix });
 }
 

@@ -4,7 +4,7 @@ import type { StoreNotice } from '../../store.ts';
 import { prepareLookThrough } from '../work/duplicates.ts';
 import { Processes } from '../work/processes.ts';
 import { openDatabase, toProblem } from './connection.ts';
-import { DatabaseFiles, type FileMarks, refuseOtherName } from './database-files.ts';
+import { DatabaseFiles, type FileMarks, refuseOtherIndex, refuseOtherName } from './database-files.ts';
 import { markDeadProcesses } from './mark-dead.ts';
 import { TransactionWatch } from './transaction-watch.ts';
 import { UserStatements } from './user-database.ts';
@@ -53,6 +53,7 @@ function preparedInbox(
   const isWalMissing = marks !== undefined && statements.notedWal.isMissing(marks);
   // Before this process enters: what it writes to the file would conflict with the WAL beside the other name.
   if (isWalMissing) refuseOtherName(file);
+  if (marks !== undefined && statements.notedWal.hasOtherIndex(marks)) refuseOtherIndex(file);
   return {
     database,
     files,

@@ -30,6 +30,15 @@ export function prepareNotedWal(database: Database.Database) {
       return of === present.database && wal !== present.wal;
     },
 
+    /**
+     * Whether a process has the noted WAL open with another index than the present one. Call it only after
+     * `markDeadProcesses`, which removes the note if no process has the file open.
+     */
+    hasOtherIndex(present: FileMarks): boolean {
+      const { database: of, wal, index } = noted() ?? present;
+      return of === present.database && wal === present.wal && index !== present.index;
+    },
+
     note: (present: FileMarks): void => void write.run(JSON.stringify(present)),
 
     /**
