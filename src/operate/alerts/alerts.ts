@@ -10,7 +10,7 @@ import { type Alert, type AlertName, type Notify, alertNames } from '../../recei
 import { type Thresholds, conditionsOf, unknownIn } from './conditions.ts';
 import { type Condition, type Facts, isAboutGroup, maxCounted } from './facts.ts';
 import { ClockWatch } from '../clock-watch.ts';
-import { sendAlert } from './notify.ts';
+import { Notifications } from './notifications.ts';
 import { arrivals } from './silence.ts';
 
 /** An alert that is raised. */
@@ -50,22 +50,20 @@ interface Finding {
 /** Checks once a minute for problems that need a person, and reports each once. */
 export class Alerts {
   readonly #parts: AlertsParts;
-  readonly #stop = new AbortController();
   readonly #clockWatch: ClockWatch;
-  readonly #sending = new Set<Promise<void>>();
+  readonly #notifications: Notifications;
   /** The conditions of the last check. */
   #found: readonly Condition[] = [];
   /** The last known finding of each raised alert. */
   #findings: ReadonlyMap<string, Finding> = new Map();
   /** When this process last reported each raised alert, on its monotonic clock. */
   readonly #sentAt = new Map<string, number>();
-  /** The ends of alerts whose notification failed. The store no longer has these alerts. */
-  readonly #unsentEnds = new Map<string, Alert>();
 
   /** @internal */
   constructor(parts: AlertsParts) {
     this.#parts = parts;
     this.#clockWatch = new ClockWatch(parts.clock);
+    this.#notifications = new Notifications(parts);
   }
 
   /**
@@ -89,7 +87,7 @@ export class Alerts {
       const facts = await this.#look();
       const found = conditionsOf(facts, this.#parts.thresholds);
       const raised = (await this.#parts.store.alerts.list()).filter(isKnown);
-      this.#sendEndsAgain([...raised, ...found]);
+      this.#notifications.sendEndsAgain(new Set([...raised, ...found].map(keyOf)));
       const foundBefore = this.#found;
       this.#found = found;
       this.#findings = this.#findingsOf(raised);
@@ -108,8 +106,7 @@ export class Alerts {
 
   /** @internal Aborts notifications in flight, and resolves when they have ended. */
   async stop(): Promise<void> {
-    this.#stop.abort(new Error('the receiver has stopped'));
-    await Promise.all(this.#sending);
+    await this.#notifications.stop();
   }
 
   async #look(): Promise<Facts> {
@@ -167,7 +164,7 @@ export class Alerts {
       state,
       found: message,
     });
-    this.#send({ ...alertOf({ name, subject, message, since }), state }, async () => {
+    this.#notifications.send({ ...alertOf({ name, subject, message, since }), state }, async () => {
       await store.alerts.markUnsent(name, subject);
     });
   }
@@ -201,33 +198,7 @@ export class Alerts {
     if (!ended.isNotified) return;
     const over = `It is over, after ${inWords(Math.max(0, clock.now() - since))}.`;
     const message = isAboutGroup(name) ? `${over} It was: ${alert.message}` : over;
-    this.#sendEnd(keyOf(alert), { ...alertOf(alert), message, state: 'over' });
-  }
-
-  #sendEnd(key: string, end: Alert): void {
-    this.#send(end, async () => void this.#unsentEnds.set(key, end));
-  }
-
-  /** Skips alerts that are raised again: a late notification would say that they are over. */
-  #sendEndsAgain(raised: readonly Condition[]): void {
-    const unsent = [...this.#unsentEnds];
-    this.#unsentEnds.clear();
-    const keys = new Set(raised.map(keyOf));
-    for (const [key, end] of unsent) if (!keys.has(key)) this.#sendEnd(key, end);
-  }
-
-  /** In the background, so that a slow receiver doesn't delay the checks. */
-  #send(alert: Alert, onFailed: () => Promise<void>): void {
-    const { notify, telemetry, clock } = this.#parts;
-    if (notify === undefined) return;
-    const sending = sendAlert(alert, notify, { now: clock.now(), stop: this.#stop.signal })
-      .catch(async (error: unknown) => {
-        telemetry.report('alert_failed', { alert: alert.name, cause: messageOf(error) });
-        await onFailed();
-      })
-      .catch(() => {})
-      .finally(() => this.#sending.delete(sending));
-    this.#sending.add(sending);
+    this.#notifications.sendEnd(keyOf(alert), { ...alertOf(alert), message, state: 'over' });
   }
 }
 
