@@ -84,9 +84,9 @@ export class Alerts {
    */
   async check(): Promise<void> {
     try {
-      const facts = await this.#look();
-      const found = conditionsOf(facts, this.#parts.thresholds);
       const raised = (await this.#parts.store.alerts.list()).filter(isKnown);
+      const facts = await this.#look(raised);
+      const found = conditionsOf(facts, this.#parts.thresholds);
       this.#notifications.sendEndsAgain(new Set([...raised, ...found].map(keyOf)));
       const foundBefore = this.#found;
       this.#found = found;
@@ -109,7 +109,7 @@ export class Alerts {
     await this.#notifications.stop();
   }
 
-  async #look(): Promise<Facts> {
+  async #look(raised: Facts['raised']): Promise<Facts> {
     const { store, clock, takeSuspicion, freeDisk } = this.#parts;
     const now = clock.now();
     const [deadRuns, backlog, minutes, hours, drift, free] = await Promise.all([
@@ -125,6 +125,7 @@ export class Alerts {
     const newDrift = drift.filter(({ firstSeenAt }) => firstSeenAt > now - day).length;
     return {
       now,
+      raised,
       isClockTrusted: this.#clockWatch.isTrusted(),
       deadRuns,
       backlog,

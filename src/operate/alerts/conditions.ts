@@ -1,7 +1,7 @@
 /** The conditions of alerts, and their thresholds. */
 import { inWords } from '../../kit/duration.ts';
 import type { AlertName } from '../../receiver/alert-options.ts';
-import { type Condition, type Facts, maxCounted } from './facts.ts';
+import { type Condition, type Facts, eased, maxCounted } from './facts.ts';
 import { failures } from './failures.ts';
 import { longestPause, sinceLastDelivery } from './silence.ts';
 
@@ -70,9 +70,11 @@ function handlersOf(deadRuns: Facts['deadRuns']): string {
   return `${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
 }
 
-function oldestWaiting({ backlog, now }: Facts, { oldestWaiting: from }: Thresholds): Maybe {
+function oldestWaiting(facts: Facts, { oldestWaiting: from }: Thresholds): Maybe {
+  const { backlog, now } = facts;
   const waited = backlog.oldest === undefined ? 0 : now - backlog.oldest;
-  if (from === false || backlog.waiting === 0 || waited < from) return undefined;
+  if (from === false || backlog.waiting === 0 || waited < from * eased(facts, 'oldest_waiting'))
+    return undefined;
   const message = `The oldest of ${backlog.waiting} waiting events and runs has waited for ${inWords(waited)}.`;
   return { name: 'oldest_waiting', subject: '', message };
 }

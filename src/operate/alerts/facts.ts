@@ -1,5 +1,5 @@
 /** What alerts are found in, and what is found. */
-import type { DeadRuns } from '../../store/alert-store.ts';
+import type { DeadRuns, KeptAlert } from '../../store/alert-store.ts';
 import type { Backlog, HistoryRow } from '../../store/history-store.ts';
 import type { NamedGroup } from '../../store/failure-store.ts';
 import type { AlertName } from '../../receiver/alert-options.ts';
@@ -7,6 +7,8 @@ import type { AlertName } from '../../receiver/alert-options.ts';
 /** What one check reads. */
 export interface Facts {
   readonly now: number;
+  /** The alerts that are raised. */
+  readonly raised: readonly Pick<KeptAlert, 'name' | 'subject'>[];
   /** False soon after the wall clock was set: then it isn't known how long ago the last delivery came. */
   readonly isClockTrusted: boolean;
   /** Of each handler, most first; together, counted up to `maxCounted`. */
@@ -35,6 +37,14 @@ export interface Condition {
 
 /** Dead letters aren't counted beyond this: a larger number changes nothing. */
 export const maxCounted = 1_000;
+
+/**
+ * The part of a threshold that an alert must reach: once it is raised, only half. Otherwise what varies around a
+ * threshold, as a handler that fails every other time, would be reported as over and raised again all night.
+ */
+export function eased({ raised }: Facts, name: AlertName, subject = ''): number {
+  return raised.some((alert) => alert.name === name && alert.subject === subject) ? 0.5 : 1;
+}
 
 /** Whether the subject of an alert is the id of a group of failures, which says nothing to a person. */
 export function isAboutGroup(name: AlertName): boolean {

@@ -3,7 +3,7 @@ import { groupPrefix } from '../../kit/activity.ts';
 import { inWords } from '../../kit/duration.ts';
 import type { HistoryRow } from '../../store/history-store.ts';
 import type { NamedGroup } from '../../store/failure-store.ts';
-import type { Condition, Facts } from './facts.ts';
+import { type Condition, type Facts, eased } from './facts.ts';
 
 /** The window in which attempts are counted, in milliseconds. */
 const window = 15 * 60_000;
@@ -29,8 +29,9 @@ interface Attempts {
  * Occasional failures are retried and wake nobody, nor do muted or mended ones: an alert ends soon after the mend, and
  * not only when the old failures leave the window.
  */
-export function failures({ minutes, groups, now }: Facts, from: number | false): readonly Condition[] {
+export function failures(facts: Facts, from: number | false): readonly Condition[] {
   if (from === false) return [];
+  const { minutes, groups, now } = facts;
   const rows = withoutMuted(minutes, groups);
   const counts = sums(rows, now - window);
   const isMended = (name: string, handler: string) => {
@@ -40,11 +41,14 @@ export function failures({ minutes, groups, now }: Facts, from: number | false):
   };
   return handlersIn(counts).flatMap((handler): readonly Condition[] => {
     const attempts = attemptsOf(handler, counts, groups);
-    if (attempts.failed >= from && attempts.failed > attempts.done)
+    const { failed, done } = attempts;
+    const ease = eased(facts, 'handler_failing', handler);
+    if (failed >= from * ease && failed > done * ease)
       return isMended(`${handlerPrefix}${handler}`, handler) ? [] : [handlerFailing(attempts)];
-    const fromHere = Math.max(from, (attempts.failed + attempts.done) * alikePart);
+    const fromHere = Math.max(from, (failed + done) * alikePart);
     return attempts.alike
-      .filter(({ id, count }) => count >= fromHere && !isMended(`${groupPrefix}${id}`, handler))
+      .filter(({ id, count }) => count >= fromHere * eased(facts, 'failures_alike', id))
+      .filter(({ id }) => !isMended(`${groupPrefix}${id}`, handler))
       .map((group) => failuresAlike(attempts, group));
   });
 }
