@@ -456,6 +456,17 @@ describe('alerts', () => {
     },
   );
 
+  test('do not take missing deliveries for less long once the last one is an hour ago', async () => {
+    const clock = new ManualClock(Math.floor(Date.now() / hour) * hour + 10 * minute);
+    const { send, look, states } = await watched({ noDeliveries: '30m' }, { clock });
+    await send('good-1');
+    await look(31 * minute);
+    expect(states()).toEqual(['no_deliveries raised']);
+    await look(29 * minute);
+    for (let count = 0; count < 3; count += 1) await look();
+    expect(states()).toEqual(['no_deliveries raised']);
+  });
+
   test('do not take a wall clock that was set for a time without deliveries', { tags: 'long' }, async () => {
     const { clock, send, look, states } = await watched({ noDeliveries: '30m' });
     await send('good-1');

@@ -120,6 +120,11 @@ export class Alerts {
       store.drift.list(),
       freeDisk(),
     ]);
+    const last = hours.at(-1)?.at;
+    const lastDeliveries =
+      last === undefined
+        ? []
+        : await store.history.list('minute', last, last + hour, wholeReceiver, arrivals);
     const names = new Set(minutes.map(({ name }) => name).filter((name) => name.startsWith(groupPrefix)));
     const groups = await store.failures.named([...names].map((name) => name.slice(groupPrefix.length)));
     const newDrift = drift.filter(({ firstSeenAt }) => firstSeenAt > now - day).length;
@@ -131,6 +136,7 @@ export class Alerts {
       backlog,
       minutes,
       hours,
+      lastDeliveries,
       groups,
       newDrift,
       isSecretSuspected: takeSuspicion(),

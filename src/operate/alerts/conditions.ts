@@ -31,11 +31,9 @@ export function conditionsOf(facts: Facts, thresholds: Thresholds): readonly Con
  * The alerts that this process can't judge: another process may know more, or the history doesn't reach back to the
  * last delivery or to a usual week before it.
  */
-export function unknownIn(
-  { isSecretSuspected, minutes, hours, now, isClockTrusted, freeDisk }: Facts,
-  { noDeliveries: from }: Thresholds,
-): readonly AlertName[] {
-  const quiet = sinceLastDelivery(minutes, hours, now);
+export function unknownIn(facts: Facts, { noDeliveries: from }: Thresholds): readonly AlertName[] {
+  const { isSecretSuspected, hours, now, isClockTrusted, freeDisk } = facts;
+  const quiet = sinceLastDelivery(facts, 'hour');
   const isUsualUnknown = from === 'unusual' && longestPause(hours, now) === undefined;
   const isSilent =
     from !== false && (!isClockTrusted || quiet === undefined || (isUsualUnknown && quiet >= hour));
@@ -86,12 +84,10 @@ function secretSuspected({ isSecretSuspected }: Facts): Maybe {
   return { name: 'secret_suspected', subject: '', message };
 }
 
-function noDeliveries(
-  { minutes, hours, now, isClockTrusted }: Facts,
-  { noDeliveries: from }: Thresholds,
-): Maybe {
+function noDeliveries(facts: Facts, { noDeliveries: from }: Thresholds): Maybe {
+  const { hours, now, isClockTrusted } = facts;
   if (!isClockTrusted) return undefined;
-  const quiet = sinceLastDelivery(minutes, hours, now);
+  const quiet = sinceLastDelivery(facts, from === 'unusual' ? 'hour' : 'minute');
   const usual = from === 'unusual' ? longestPause(hours, now) : undefined;
   const limit = from === 'unusual' ? unusualFrom(usual) : from;
   if (quiet === undefined || limit === undefined || limit === false || quiet < limit) return undefined;

@@ -18,6 +18,8 @@ export interface Facts {
   readonly minutes: readonly HistoryRow[];
   /** The deliveries of the last two weeks, by hour. */
   readonly hours: readonly HistoryRow[];
+  /** Those of the last hour that had any, by minute; none if that is longer ago than minutes are kept. */
+  readonly lastDeliveries: readonly HistoryRow[];
   /** The groups of failures of the last hour. */
   readonly groups: readonly NamedGroup[];
   /** How many differences from the platform's documents were first seen within the last day. */

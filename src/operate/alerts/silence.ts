@@ -1,5 +1,6 @@
 /** How long no delivery has arrived, and what is usual. */
 import type { HistoryRow } from '../../store/history-store.ts';
+import type { Facts } from './facts.ts';
 
 const minute = 60_000;
 const hour = 3_600_000;
@@ -9,16 +10,18 @@ const known = 7 * 24 * hour;
 /** The counts that show that the platform reaches this receiver. */
 export const arrivals: readonly string[] = ['accepted', 'duplicate'];
 
-/** How long ago the last delivery was accepted, in milliseconds; undefined if none is known. */
+/**
+ * How long no delivery has been accepted, in milliseconds; undefined if none is known. In whole clock hours to compare
+ * it with what is usual, which is known in these; else to the minute, so that it never becomes shorter again.
+ */
 export function sinceLastDelivery(
-  minutes: readonly HistoryRow[],
-  hours: readonly HistoryRow[],
-  now: number,
+  { hours, lastDeliveries, now }: Pick<Facts, 'hours' | 'lastDeliveries' | 'now'>,
+  unit: 'hour' | 'minute',
 ): number | undefined {
-  const last = timesOf(minutes).at(-1);
   const lastHour = timesOf(hours).at(-1);
-  if (last === undefined && lastHour === undefined) return undefined;
-  return Math.max(0, now - (last === undefined ? (lastHour ?? 0) + hour : last + minute));
+  if (lastHour === undefined) return undefined;
+  const lastMinute = unit === 'minute' ? timesOf(lastDeliveries).at(-1) : undefined;
+  return Math.max(0, now - (lastMinute === undefined ? lastHour + hour : lastMinute + minute));
 }
 
 /**
