@@ -44,3 +44,21 @@ test('a time in the zone of the viewer has UTC beside it, with the day if that i
   await goTo('/audit');
   expect(await times.allTextContents()).toEqual(['2 Mar, 01:31:00 (00:31 UTC)']);
 });
+
+test.each([
+  ['put forward', '2026-03-29T02:00:00Z', ['03:00', '03:10', '03:20', '03:30', '03:40', '03:50', '04:00']],
+  ['put back', '2026-10-25T01:50:00Z', ['02:50', '02:00', '02:10', '02:20', '02:30', '02:40', '02:50']],
+])('an hour in which clocks are %s has each of its round times', async (_, end, times) => {
+  const clock = new ManualClock(Date.parse(end) - 90_000);
+  const { receiver } = await started({ clock });
+  const body = bodyOf();
+  await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  await clock.timer(30_000);
+  clock.advance(30_003);
+  await expect.poll(async () => (await receiver.history.list()).length).toBe(1);
+  const { page, goTo } = await open(receiver, () => 'all', { timezoneId: 'Europe/Berlin' });
+  await page.clock.setFixedTime(Date.parse(end) + 10_000);
+  await goTo('/');
+  const labels = await page.locator('.plot').first().locator('.lines > svg text').allTextContents();
+  expect(labels.filter((label) => label.includes(':'))).toEqual(times);
+});

@@ -44,20 +44,37 @@ const timeSteps = [
   ...[1, 2, 5, 10].map((count) => count * day),
 ];
 
-/** Round times of the viewer's zone, at equal distances: about `most` of them. */
+/** Round times of the viewer's zone, in order and at nearly equal distances: about `most` of them. */
 export function timeTicks(since: number, until: number, most: number): readonly number[] {
   const step = timeSteps.find((length) => (until - since) / length <= most) ?? until - since;
+  return step < day ? roundTimes(since, until, step) : beginningsOfDays(since, until, step / day);
+}
+
+/** Where clocks are put forward or back, round times are missing or come twice: twice also here if there is room. */
+function roundTimes(since: number, until: number, step: number): readonly number[] {
+  const ticks: number[] = [];
+  // The times of all zones differ by quarters of an hour.
+  const part = step < 15 * minute ? minute : 15 * minute;
+  for (let time = Math.ceil(since / part) * part; time <= until; time += part) {
+    const date = new Date(time);
+    const isRound = ((date.getHours() * 60 + date.getMinutes()) * minute) % step === 0;
+    if (isRound && time - (ticks.at(-1) ?? 0) > step / 2) ticks.push(time);
+  }
+  return ticks;
+}
+
+/** By the calendar: a day of the viewer's zone may have 23 hours or 25. */
+function beginningsOfDays(since: number, until: number, days: number): readonly number[] {
   const from = new Date(since);
-  // By the calendar: a day of the viewer's zone may have 23 hours or 25.
   const tick = (index: number) =>
-    new Date(from.getFullYear(), from.getMonth(), from.getDate(), 0, (index * step) / minute).getTime();
+    new Date(from.getFullYear(), from.getMonth(), from.getDate() + index * days).getTime();
   const ticks: number[] = [];
   for (let index = 0; tick(index) <= until; index += 1) if (tick(index) >= since) ticks.push(tick(index));
   return ticks;
 }
 
-/** The time of day, or the day, where one begins. */
+/** The time of day, or the day, where one begins: in some zones, a day a year has no midnight. */
 export function timeLabel(time: number): string {
-  const date = new Date(time);
-  return date.getHours() + date.getMinutes() === 0 ? localDay(time) : minuteOfDay(time);
+  const isNewDay = new Date(time).getDate() !== new Date(time - 1).getDate();
+  return isNewDay ? localDay(time) : minuteOfDay(time);
 }
