@@ -224,6 +224,8 @@ describe('changing', () => {
 
   test('a bulk replay shows how far it has come, on the overview too, and is stopped', async () => {
     const { receiver, mend } = await operated();
+    // An event that doesn't match, after the three that do.
+    await deliver(receiver, bodyOf({ callId: 'call-2' }));
     const { page, goTo, complaints } = await open(receiver);
     mend();
     await goTo('/replay?callId=call-1');
@@ -241,10 +243,13 @@ describe('changing', () => {
     await page.getByText('1 of 3 runs so far (crm: 1)').waitFor();
     await page.reload();
     await page.getByText('1 of 3 runs so far (crm: 1)').waitFor();
-    // Only the tab in which it was begun knows what its dry run has counted.
+    const shareOn = async (shown: Page) => Number(await shown.getByRole('progressbar').getAttribute('value'));
+    expect(await shareOn(page)).toBeCloseTo(1 / 3);
+    // Only the tab in which it was begun knows what its dry run has counted: another one counts the events.
     const other = await open(receiver);
     await other.goTo('/');
-    await other.page.getByText('1 run so far (crm: 1)').waitFor();
+    await other.page.getByText('1 run so far (crm: 1), 25 % of the way through the events').waitFor();
+    expect(await shareOn(other.page)).toBe(0.25);
     await page.getByRole('button', { name: 'Stop…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
     await page.getByRole('status').getByText('Replay 1 was stopped.').waitFor();

@@ -34,10 +34,12 @@ function RunningAction({
   readonly entry: AuditEntry;
 }) {
   const name = `${names[action] ?? action} ${id}`;
-  const share = progress?.share ?? 0;
-  const percent = `${Math.floor(share * 100)} %`;
   const handlers = Object.entries(progress?.handlers ?? {});
-  const total = countedBefore(id);
+  const each =
+    handlers.length === 0
+      ? ''
+      : ` (${handlers.map(([handler, count]) => `${handler}: ${count}`).join(', ')})`;
+  const { share, ofRuns, ofEvents } = comeTo(runs, countedBefore(id), progress?.share ?? 0);
   return (
     <div class="running">
       <p>
@@ -49,17 +51,29 @@ function RunningAction({
           </>
         )}
       </p>
-      <progress max={1} value={share} aria-label={name}>
-        {percent}
-      </progress>
+      <progress max={1} value={share} aria-label={name} />
       <p>
-        {total === undefined ? counted(runs, 'run') : `${number(runs)} of ${counted(total, 'run')}`} so far
-        {handlers.length > 0 && ` (${handlers.map(([handler, count]) => `${handler}: ${count}`).join(', ')})`}
-        , {percent} of the way through the events
+        {ofRuns} so far<span dir="auto">{each}</span>
+        {ofEvents}
       </p>
       <Stop id={id} name={name} needs={action === 'dismiss' ? 'dismiss' : 'replay'} />
     </div>
   );
+}
+
+/**
+ * How far an action has come, as its bar and its text say: by the runs that its dry run has counted, or else by the
+ * events. Runs that have become dead letters since the dry run may make them more.
+ */
+function comeTo(runs: number, total: number | undefined, shareOfEvents: number) {
+  if (total !== undefined && runs <= total)
+    return { share: runs / total, ofRuns: `${number(runs)} of ${counted(total, 'run')}`, ofEvents: '' };
+  const percent = `${Math.floor(shareOfEvents * 100)} %`;
+  return {
+    share: shareOfEvents,
+    ofRuns: counted(runs, 'run'),
+    ofEvents: `, ${percent} of the way through the events`,
+  };
 }
 
 function Stop({
