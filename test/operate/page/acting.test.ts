@@ -143,7 +143,7 @@ describe('changing', () => {
     const { receiver } = await operated();
     const { page, goTo, complaints } = await open(receiver);
     await goTo('/failures');
-    await page.getByRole('img', { name: 'failed attempts in the last day' }).waitFor();
+    await page.getByRole('img', { name: /failed attempts? in the last day/ }).waitFor();
     await page.getByRole('button', { name: 'Mute…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Reason').fill('known');
