@@ -34,6 +34,23 @@ test('long texts move nothing out of sight, and a time is shown whole', async ()
   expect(width).toBeGreaterThan(250);
 });
 
+test('long words of a handler, as in its name, are broken', async () => {
+  const name = 'w'.repeat(300);
+  const { receiver, logs } = await started({}, (r) =>
+    r.on('*', { name, retry: { attempts: 1 } }, () => {
+      throw new Error('no');
+    }),
+  );
+  await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
+  await logs.until('run_dead');
+  const { page, goTo } = await open(receiver);
+  const root = 'document.documentElement';
+  for (const place of ['/failures', '/events/trace-1', `/handlers/${name}`]) {
+    await goTo(place);
+    expect([place, await page.evaluate(`${root}.scrollWidth - ${root}.clientWidth`)]).toEqual([place, 0]);
+  }
+});
+
 test('of a call with many events, the latest are listed, and older ones that have dead letters', async () => {
   const { receiver, logs } = await started({}, (r) =>
     r.on('*', { name: 'crm', retry: { attempts: 1 } }, ({ traceId }) => {
