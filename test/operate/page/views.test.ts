@@ -51,6 +51,15 @@ test('long words of a handler, as in its name, are broken', async () => {
   }
 });
 
+test('text that forces a direction does not turn round what is written after it', async () => {
+  const { receiver } = await started({}, (r) => r.on('*', { name: 'crm' }, () => {}));
+  await receiver.handlers.pause('crm', { by: 'ann\u202e\u2066', reason: 'שלום' });
+  const { page, goTo } = await open(receiver);
+  await goTo('/handlers');
+  const pause = page.getByText('Paused since').locator('..');
+  expect(await pause.textContent()).toMatch(/by ann\\u\{202e\}\\u\{2066\}: שלום$/);
+});
+
 test('of a call with many events, the latest are listed, and older ones that have dead letters', async () => {
   const { receiver, logs } = await started({}, (r) =>
     r.on('*', { name: 'crm', retry: { attempts: 1 } }, ({ traceId }) => {

@@ -64,10 +64,16 @@ export function utcTime(time: string | number): string {
 
 /** An id with its invisible characters escaped, as JavaScript writes them: ids that differ only in these must not look alike. */
 export function visible(id: string): string {
-  return id.replaceAll(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`,
-  );
+  return id.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
+}
+
+/** Text with the characters escaped that force a direction: one without its end would turn round what the page writes after it. */
+export function directed(text: string): string {
+  return text.replaceAll(/[\u202a-\u202e\u2066-\u2069]/gu, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }
 
 /** How long ago a time is. */

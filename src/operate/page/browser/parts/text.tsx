@@ -1,6 +1,6 @@
 /** Small pieces of text for many views. */
 import type { ComponentChildren } from 'preact';
-import { ago, localTime, utcBeside, utcTime, visible } from './format.ts';
+import { ago, directed, localTime, utcBeside, utcTime, visible } from './format.ts';
 
 /** A time in the viewer's zone, with UTC beside it; if `isLong`, with all of UTC, and how long ago it is. */
 export function Time({ at, isLong = false }: { readonly at: string | undefined; readonly isLong?: boolean }) {
@@ -34,7 +34,7 @@ export function Foreign({
     </code>
   ) : (
     <span dir="auto" class="foreign" title={text}>
-      {text}
+      {directed(text)}
     </span>
   );
 }

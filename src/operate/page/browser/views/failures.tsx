@@ -5,7 +5,7 @@ import type { FailureGroup, Failures } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from '../parts/change-button.tsx';
 import { FilterForm } from '../parts/filter-form.tsx';
-import { counted, number } from '../parts/format.ts';
+import { counted, directed, number } from '../parts/format.ts';
 import { Dismiss, type Filter, Replay } from '../parts/run-changes.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { Foreign, Time } from '../parts/text.tsx';
@@ -94,7 +94,7 @@ function Group({ group }: { readonly group: FailureGroup }) {
       </div>
       <p>
         <span class="cause" dir="auto">
-          {cause}{' '}
+          {directed(cause)}{' '}
         </span>
         <Foreign text={message} />
       </p>

@@ -3,7 +3,7 @@ import { change, pathOf } from '../api/client.ts';
 import type { HandlerState, Handlers } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from '../parts/change-button.tsx';
-import { counted, duration, number } from '../parts/format.ts';
+import { counted, directed, duration, number } from '../parts/format.ts';
 import { Dismiss } from '../parts/run-changes.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -102,12 +102,12 @@ function pauseOf({ pause }: HandlerState) {
       {pause.by !== undefined && (
         <>
           {' '}
-          <span class="faint">by</span> <span dir="auto">{pause.by}</span>
+          <span class="faint">by</span> <span dir="auto">{directed(pause.by)}</span>
         </>
       )}
       {pause.reason !== undefined && (
         <>
-          <span class="faint">:</span> <span dir="auto">{pause.reason}</span>
+          <span class="faint">:</span> <span dir="auto">{directed(pause.reason)}</span>
         </>
       )}
     </>
