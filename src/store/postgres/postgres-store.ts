@@ -1,7 +1,8 @@
 import type { PoolClient } from 'pg';
-import type { AsyncInboxDatabase, JoinTerms } from '../../dispatch/handler.ts';
+import type { AsyncInboxDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
-import { ClaimedWork, claimerOf, claimOf, isStored } from '../shared/claimed-work.ts';
+import { ClaimedWork } from '../shared/claimed-work.ts';
+import { joinArrivalOf } from '../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Recording, RunEnd, Store, StoreCounts } from '../store.ts';
@@ -40,15 +41,13 @@ export class PostgresStore implements Store<PoolClient> {
   readonly #session: Session;
   readonly #work: Work;
   readonly #claimed = new ClaimedWork();
-  readonly #clock: Clock;
 
   /** `mayBePart`: whether the schema may be the target of an unfinished move. */
   constructor(target: PostgresTarget, clock: Clock, { mayBePart = false } = {}) {
-    this.#clock = clock;
     this.#session = new Session(target, clock);
     this.name = this.#session.name;
-    this.#work = new Work(this.#session, clock, mayBePart);
-    this.calls = callsOn(this.#session, clock);
+    this.#work = new Work(this.#session, mayBePart);
+    this.calls = callsOn(this.#session);
     this.events = eventsOn(this.#session);
     this.quarantine = quarantineOn(this.#session);
     this.drift = driftOn(this.#session);
@@ -124,16 +123,10 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   requeue(run: ClaimedRun): Promise<Settled> {
-    const { join } = claimOf(run).terms;
-    if (join && run.callId !== undefined && !isStored(run)) return this.#arrive(run, run.callId, join);
+    const arrival = joinArrivalOf(run, this.#session.clock.now());
+    if (arrival)
+      return this.#claimed.detach(run, (isLast) => this.#work.settling.arrive({ ...arrival, isLast }));
     return this.#claimed.store(run, run.attempts, (isLast) => this.#work.settling.requeue(run, isLast));
-  }
-
-  #arrive(run: ClaimedRun, callId: string, join: JoinTerms): Promise<Settled> {
-    const { sequence, handler, eventName } = run;
-    const now = this.#clock.now();
-    const arrival = { process: claimerOf(run), sequence, callId, handler, eventName, ...join, now };
-    return this.#claimed.detach(run, (isLast) => this.#work.settling.arrive({ ...arrival, isLast }));
   }
 
   nextDue(handler: string, after?: number): Promise<number | undefined> {
@@ -173,7 +166,7 @@ export class PostgresStore implements Store<PoolClient> {
 
   async finish(event: ClaimedEvent): Promise<void> {
     this.#claimed.forget(event);
-    await this.#work.settling.finish(event);
+    await this.#work.settling.endClaim(event);
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {

@@ -1,5 +1,16 @@
-/** What a database returns with a claim. */
+/** What a database returns of events that it has recorded, and with a claim. */
 import type { ClaimedEvent, ClaimedRun } from '../claims.ts';
+import type { Sequence } from '../event-record.ts';
+
+/** The outcome of recording an event. */
+export interface Recorded {
+  /** Undefined for a duplicate. */
+  readonly sequence: Sequence | undefined;
+  /** The process that has claimed it by the same write, if one has. */
+  readonly claimedBy: number | undefined;
+}
+
+export const duplicate: Recorded = { sequence: undefined, claimedBy: undefined };
 
 /** An unsettled stored run of an earlier event of the same call. */
 export interface OpenRun {

@@ -1,10 +1,10 @@
 import type { JoinTerms } from '../../dispatch/handler.ts';
 import type { JoinLookBack, KeptJoin } from '../call-store.ts';
 import type { Sequence } from '../event-record.ts';
+import type { ClaimOnEvent } from './claimed-work.ts';
 
 /** A claimed event that a join waits for. */
-export interface JoinArrival extends JoinTerms {
-  readonly sequence: Sequence;
+export interface JoinArrival extends JoinTerms, ClaimOnEvent {
   readonly callId: string;
   readonly handler: string;
   readonly eventName: string;

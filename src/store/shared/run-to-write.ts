@@ -4,6 +4,7 @@ import type { Failure } from '../failure-store.ts';
 import type { Sequence } from '../event-record.ts';
 import type { RunEnd, RunState } from '../store.ts';
 import { type ClaimOnEvent, claimOf, claimOnEvent, claimerOf, isStored } from './claimed-work.ts';
+import type { JoinArrival } from './join-progress.ts';
 
 /** A run to write: which one, and under which claim. */
 export interface RunToWrite {
@@ -72,10 +73,26 @@ export function columnsOfEnd({ state, dueAt, failure }: RunEndRow, mustWait: boo
   };
 }
 
+/**
+ * SQL: a new reason, followed by the run's former reason, which tells a person what was wrong before. The former reason
+ * is cut, because it may have a former one itself, and so on.
+ */
+export function withFormerReason(reason: string): string {
+  return `${reason} || coalesce(' (its reason was: ' || substr(nullif(reason, ''), 1, 500) || ')', '')`;
+}
+
 /** The columns of a run that is requeued before it has begun. */
 export function columnsOfRequeue(mustWait: boolean): RunColumns {
   const kept = { reason: null, keepsReason: false, failure: null, isWaiting: true };
   return mustWait ? { ...kept, state: 'blocked', dueAt: null } : { ...kept, state: 'due', dueAt: 0 };
+}
+
+/** The arrival of a run's event, if the run is a join's and has no row: what is requeued is then not the run. */
+export function joinArrivalOf(run: ClaimedRun, now: number): Omit<JoinArrival, 'isLast'> | undefined {
+  const { handler, callId, eventName } = run;
+  const { join } = claimOf(run).terms;
+  if (!join || callId === undefined || isStored(run)) return undefined;
+  return { ...claimOnEvent(run), callId, handler, eventName, ...join, now };
 }
 
 /** The claim that `beginReading` checks: on a stored run, or, if the handler is undefined, on the event. */

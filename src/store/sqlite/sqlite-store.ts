@@ -1,9 +1,10 @@
-import type { InboxDatabase, JoinTerms, UserDatabase } from '../../dispatch/handler.ts';
+import type { InboxDatabase, UserDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
-import { claimToRead, runEndRow, runToWrite } from '../shared/run-to-write.ts';
-import { ClaimedWork, claimOf, claimerOf, endsOrdinarily, isStored } from '../shared/claimed-work.ts';
+import { claimToRead, joinArrivalOf, runEndRow, runToWrite } from '../shared/run-to-write.ts';
+import { ClaimedWork, endsOrdinarily } from '../shared/claimed-work.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
 import type { EventRecord } from '../event-record.ts';
+import type { Recorded } from '../shared/found-work.ts';
 import type { Recording, RunEnd, Store, StoreCounts, StoreNotice } from '../store.ts';
 import { absoluteFile } from './connection/database-files.ts';
 import { Session } from './connection/session.ts';
@@ -12,7 +13,7 @@ import * as parts from './store-parts.ts';
 import type { WrittenRows } from './connection/written-rows.ts';
 import { rehearse, settleWith } from './settle-with.ts';
 import { Liveness } from './work/liveness.ts';
-import { type RecordedRow, eventRow } from './work/record.ts';
+import { eventRow } from './work/record.ts';
 import type { ArgsOf, MethodOf, ResultOf } from './connection/statements.ts';
 
 /** The inbox in one SQLite file (or `:memory:`), which several processes on one machine may share. */
@@ -72,7 +73,7 @@ export class SqliteStore implements Store {
   record(record: EventRecord, mayClaim: boolean): Recording {
     const written = Promise.withResolvers<'new' | 'duplicate'>();
     const claimed = Promise.withResolvers<ClaimedEvent | undefined>();
-    const onWritten = ({ sequence, claimedBy }: RecordedRow) => {
+    const onWritten = ({ sequence, claimedBy }: Recorded) => {
       const isClaimed = sequence !== undefined && claimedBy !== undefined;
       // At once, not in a microtask: the watch for runs that go before the claim must begin in the order of the writes.
       claimed.resolve(isClaimed ? this.#claimed.recorded(record, sequence, claimedBy) : undefined);
@@ -126,27 +127,14 @@ export class SqliteStore implements Store {
   }
 
   requeue(run: ClaimedRun): Promise<Settled> {
-    const { join } = claimOf(run).terms;
     this.#session.clockJumps.requestCorrection();
-    if (join && run.callId !== undefined && !isStored(run)) return this.#arrive(run, run.callId, join);
+    const arrival = joinArrivalOf(run, this.#session.clock.now());
+    if (arrival)
+      return this.#claimed.detach(run, (isLast) =>
+        this.#session.write('joins', 'arrive', [{ ...arrival, isLast }]),
+      );
     return this.#claimed.store(run, run.attempts, (isLast) =>
       this.#session.write('settling', 'requeue', [runToWrite(run, isLast, this.#session.clock.now())]),
-    );
-  }
-
-  #arrive(run: ClaimedRun, callId: string, join: JoinTerms): Promise<Settled> {
-    const { sequence, handler, eventName } = run;
-    const arrival = {
-      process: claimerOf(run),
-      sequence,
-      callId,
-      handler,
-      eventName,
-      ...join,
-      now: this.#session.clock.now(),
-    };
-    return this.#claimed.detach(run, (isLast) =>
-      this.#session.write('joins', 'arrive', [{ ...arrival, isLast }]),
     );
   }
 

@@ -2,7 +2,7 @@ import type { DismissalStep, DismissalWrite, DismissedRun } from '../../event-st
 import { type RunTaken, runsThatBlocked } from '../../shared/changed-runs.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Transaction } from '../connection/transaction.ts';
-import { withFormerReason } from '../work/settle.ts';
+import { withFormerReason } from '../../shared/run-to-write.ts';
 import { addToEntry, advance } from './postgres-audit.ts';
 import { unblockNext } from '../work/unblock.ts';
 

@@ -1,5 +1,4 @@
 import type { PoolClient } from 'pg';
-import type { Clock } from '../../../kit/clock.ts';
 import { type CallEventRow, callRecordOf } from '../../../calls/timeline.ts';
 import {
   type EventFactsRow,
@@ -27,7 +26,7 @@ const callsAtOnce = 50;
 const eventsAtOnce = 20_000;
 
 /** Calls and joins in Postgres. A call is not stored, but computed from its events when somebody asks. */
-export function callsOn(session: Session, clock: Clock): CallStore {
+export function callsOn(session: Session): CallStore {
   return {
     eventsOf: (callId, transaction) =>
       eventsOf(transaction === undefined ? session : session.on(transaction as PoolClient), callId),
@@ -85,7 +84,7 @@ export function callsOn(session: Session, clock: Clock): CallStore {
         return { events: rows, isSettled: hasSeenAll || rows.length === 0 };
       }),
 
-    lookBack: (join) => lookBack(session, join, clock.now()),
+    lookBack: (join) => lookBack(session, join, session.clock.now()),
   };
 }
 

@@ -2,7 +2,7 @@ import type { JoinLookBack } from '../../call-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Settled } from '../../claims.ts';
 import {
-  type JoinArrival as SharedArrival,
+  type JoinArrival,
   type JoinRow,
   hasSeenAll,
   isLate,
@@ -14,11 +14,6 @@ import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { firstSequenceSince } from '../query/kept-events.ts';
 import { endClaim, holdsEvent } from './holding.ts';
-
-/** A claimed event that a join waits for, and the process that has claimed it. */
-export interface JoinArrival extends SharedArrival {
-  readonly process: number;
-}
 
 /** A join of a call, and what it waits for. */
 type JoinOfCall = Pick<JoinLookBack, 'handler' | 'events' | 'within' | 'runsAgain'> & {

@@ -1,4 +1,4 @@
-import { type Clock, inTime, pause } from '../../../kit/clock.ts';
+import { inTime, pause } from '../../../kit/clock.ts';
 import { heartbeatInterval } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
@@ -14,7 +14,6 @@ const clearedEvery = 30;
 
 export interface LivenessParts {
   readonly session: Session;
-  readonly clock: Clock;
   readonly processes: Processes;
   readonly owned: OwnedEvents;
   readonly queue: Pick<RecordQueue, 'alone'>;
@@ -67,9 +66,9 @@ export class Liveness {
   }
 
   async #heartbeat(): Promise<number | undefined> {
-    const { processes, owned, clock } = this.#parts;
+    const { processes, owned, session } = this.#parts;
     const last = await processes.heartbeat(owned.ended());
-    const now = clock.elapsed();
+    const now = session.clock.elapsed();
     if (this.#heartbeatAt !== undefined && now - this.#heartbeatAt > silentAfter)
       this.#judgesFrom = now + deadAfter * 1_000;
     this.#heartbeatAt = now;
@@ -81,7 +80,7 @@ export class Liveness {
    * no commit ends, all are silent, and the first one back would take over what the others work on.
    */
   get #mayJudge(): boolean {
-    return this.#parts.clock.elapsed() >= this.#judgesFrom;
+    return this.#parts.session.clock.elapsed() >= this.#judgesFrom;
   }
 
   async #enterAnew(): Promise<void> {
@@ -96,10 +95,10 @@ export class Liveness {
 
   /** Recovers, unless the claim in flight takes so long that the takeover would be delayed too much. */
   async #recover(): Promise<void> {
-    const { owned, queue, claimed, clock } = this.#parts;
+    const { owned, queue, claimed, session } = this.#parts;
     if (!owned.isUncertain) return;
     const late = () => new Error('a claim is in flight');
-    const mayRecover = await inTime(clock, heartbeatInterval, claimed(), late).then(
+    const mayRecover = await inTime(session.clock, heartbeatInterval, claimed(), late).then(
       () => true,
       () => false,
     );
@@ -119,7 +118,7 @@ export class Liveness {
 
   /** Writes heartbeats while `act` runs, which may wait for others longer than a process may be silent. */
   async #withHeartbeats<T>(act: () => Promise<T>): Promise<T> {
-    const { clock } = this.#parts;
+    const { clock } = this.#parts.session;
     const over = new AbortController();
     const result = act().finally(() => over.abort());
     const isOver = result.then(
@@ -144,6 +143,6 @@ export class Liveness {
     );
     const isAnother = dueAt !== this.#firstDueAt;
     this.#firstDueAt = dueAt;
-    return waits || (dueAt !== null && (isAnother || dueAt <= this.#parts.clock.now()));
+    return waits || (dueAt !== null && (isAnother || dueAt <= this.#parts.session.clock.now()));
   }
 }

@@ -3,7 +3,7 @@ import { isInvalidData } from '../connection/statement.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
 import { lockEventsOf } from './holding.ts';
-import type { Recorded } from './record.ts';
+import type { Recorded } from '../../shared/found-work.ts';
 import type { EndedEvents, Processes } from './processes.ts';
 
 /** How many events a heartbeat names at most: each query for owned events compares with all of them. */

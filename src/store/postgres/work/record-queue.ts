@@ -2,7 +2,8 @@ import { setImmediate } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { recordedInTime } from '../../timeouts.ts';
-import type { EventToRecord, Recorded } from './record.ts';
+import { type Recorded, duplicate } from '../../shared/found-work.ts';
+import type { EventToRecord } from './record.ts';
 
 /** How many events, and bytes, are recorded together at most: later ones wait for them. */
 const groupEvents = 256;
@@ -167,8 +168,7 @@ export class RecordQueue {
   async #write(group: readonly WaitingEvent[]): Promise<void> {
     try {
       const recorded = await this.#parts.record(group);
-      for (const [index, event] of group.entries())
-        event.onRecorded(recorded[index] ?? { sequence: undefined, claimedBy: undefined });
+      for (const [index, event] of group.entries()) event.onRecorded(recorded[index] ?? duplicate);
     } catch (error) {
       if (group.length > 1 && this.#parts.isInvalidData(error))
         for (const event of group) await this.#write([event]);

@@ -1,15 +1,8 @@
 import { type EventRecord, erasedIdentity, identityKey, reconciledIdentity } from '../../event-record.ts';
+import { type Recorded, duplicate } from '../../shared/found-work.ts';
 import { type ListType, type ListValue, listOf } from '../connection/lists.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { type Ranges, firstsAndLasts } from './ranges.ts';
-
-/** The outcome of recording an event. */
-export interface Recorded {
-  /** Undefined for a duplicate. */
-  readonly sequence: number | undefined;
-  /** The process that has claimed it, if any. */
-  readonly claimedBy: number | undefined;
-}
 
 /** An event to be recorded, and whether the process that records it may claim it. */
 export interface EventToRecord {
@@ -52,8 +45,6 @@ const recordIfMissing = `
   union all
   select false, recorded.* from asked, lateral ${recordEvents("case when may then 'reconciled' end")} as recorded
   where may`;
-
-const duplicate: Recorded = { sequence: undefined, claimedBy: undefined };
 
 /** The outcome of recording a group. Unless the process lives, no claims were ended. */
 export interface RecordedGroup {

@@ -5,6 +5,7 @@ import {
   type RunToWrite,
   columnsOfEnd,
   columnsOfRequeue,
+  withFormerReason,
 } from '../../shared/run-to-write.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { keepFailure } from './failures.ts';
@@ -129,14 +130,6 @@ async function writeRow(transaction: Transaction, row: RunToWrite, as: RunColumn
         failure,
       ]);
   return rows.length > 0;
-}
-
-/**
- * SQL: a new reason, followed by the run's former reason, which tells a person what was wrong before. The former reason
- * is cut, because it may have a former one itself, and so on.
- */
-export function withFormerReason(reason: string): string {
-  return `${reason} || coalesce(' (its reason was: ' || left(nullif(reason, ''), 500) || ')', '')`;
 }
 
 const insertRun = `

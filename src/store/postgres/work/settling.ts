@@ -1,5 +1,4 @@
 import type { PoolClient } from 'pg';
-import type { Clock } from '../../../kit/clock.ts';
 import type { ClaimedEvent, ClaimedRun, Settled } from '../../claims.ts';
 import type { Sequence } from '../../event-record.ts';
 import { claimToRead, runEndRow, runToWrite } from '../../shared/run-to-write.ts';
@@ -10,14 +9,14 @@ import type { UserTransaction } from '../connection/transaction.ts';
 import { withUserClient } from '../connection/user-database.ts';
 import type { ClaimEnds } from './claim-ends.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
-import { type JoinArrival, arrive } from './joins.ts';
+import type { JoinArrival } from '../../shared/join-progress.ts';
+import { arrive } from './joins.ts';
 import type { OwnedEvents } from './owned-events.ts';
 import { countAttempt, requeue, settle } from './settle.ts';
 import { unblockSome } from './unblock.ts';
 
 export interface SettlingParts {
   readonly session: Session;
-  readonly clock: Clock;
   readonly owned: OwnedEvents;
   readonly ends: ClaimEnds;
   /** Resolves when the claims and recordings in flight have been answered. */
@@ -36,8 +35,8 @@ export class Settling {
   }
 
   settle(run: ClaimedRun, end: RunEnd, isLast: boolean): Promise<Settled> {
-    if (endsOrdinarily(run, end, isLast)) return this.#endClaim(run);
-    const row = runEndRow(run, end, isLast, this.#parts.clock.now());
+    if (endsOrdinarily(run, end, isLast)) return this.endClaim(run);
+    const row = runEndRow(run, end, isLast, this.#parts.session.clock.now());
     const write = () => this.#writeAndWait(run, isLast, (transaction) => settle(transaction, row));
     return end.state.kind === 'due' ? this.#requeueOrder.add(run, { othersWait: true }, write) : write();
   }
@@ -48,7 +47,7 @@ export class Settling {
     isLast: boolean,
     effects: (client: PoolClient) => unknown,
   ): Promise<Settled> {
-    const row = runEndRow(run, end, isLast, this.#parts.clock.now());
+    const row = runEndRow(run, end, isLast, this.#parts.session.clock.now());
     return this.#writeAndWait(run, isLast, async (transaction) => {
       const settled = await settle(transaction, row);
       // If the claim is lost, the process that took the run over writes the effects.
@@ -59,14 +58,14 @@ export class Settling {
   }
 
   requeue(run: ClaimedRun, isLast: boolean): Promise<Settled> {
-    const row = runToWrite(run, isLast, this.#parts.clock.now());
+    const row = runToWrite(run, isLast, this.#parts.session.clock.now());
     return this.#requeueOrder.add(run, { othersWait: false }, () =>
       this.#writeAndWait(run, isLast, (transaction) => requeue(transaction, row)),
     );
   }
 
   countAttempt(run: ClaimedRun, isLast: boolean): Promise<number | undefined> {
-    const row = runToWrite(run, isLast, this.#parts.clock.now());
+    const row = runToWrite(run, isLast, this.#parts.session.clock.now());
     return this.#writeAndWait(run, isLast, (transaction) => countAttempt(transaction, row));
   }
 
@@ -74,11 +73,7 @@ export class Settling {
     return this.#writeAndWait(arrival, arrival.isLast, (transaction) => arrive(transaction, arrival));
   }
 
-  async finish(event: ClaimedEvent): Promise<void> {
-    await this.#endClaim(event);
-  }
-
-  #endClaim(claimed: ClaimedEvent | ClaimedRun): Promise<Settled> {
+  endClaim(claimed: ClaimedEvent | ClaimedRun): Promise<Settled> {
     return this.#parts.ends.end({ sequence: claimed.sequence, process: claimerOf(claimed) });
   }
 

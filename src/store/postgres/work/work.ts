@@ -58,9 +58,8 @@
  *   `RequeueOrder`      lets a run that is requeued see the earlier one that is requeued with it
  *   dispatch            `Placer`, `CallOrder` (../../shared) and the lanes
  */
-import type { Clock } from '../../../kit/clock.ts';
 import type { HandlerTerms, RunSelection } from '../../claims.ts';
-import type { FoundEvent, FoundRun } from '../../shared/found-work.ts';
+import type { FoundEvent, FoundRun, Recorded } from '../../shared/found-work.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { progressOf } from '../admin/move-target.ts';
 import { requireWhole } from '../../shared/move.ts';
@@ -75,7 +74,6 @@ import { claimEvents, claimRuns } from './claim.ts';
 import {
   type EventToRecord,
   type ReconciledKeys,
-  type Recorded,
   type RecordingProcess,
   probe,
   recordGroup,
@@ -106,7 +104,8 @@ export class Work {
   /** How many recordings have failed since the last recording or probe that succeeded. */
   #failedRecordings = 0;
 
-  constructor(session: Session, clock: Clock, mayBePart: boolean) {
+  constructor(session: Session, mayBePart: boolean) {
+    const { clock } = session;
     this.#session = session;
     this.#mayBePart = mayBePart;
     this.#processes = new Processes(session.heartbeats);
@@ -129,14 +128,12 @@ export class Work {
     });
     this.settling = new Settling({
       session,
-      clock,
       owned: this.#owned,
       ends: this.#ends,
       arrived: () => Promise.all([this.#claims.arrived(), this.#recordings.arrived()]),
     });
     this.liveness = new Liveness({
       session,
-      clock,
       processes: this.#processes,
       owned: this.#owned,
       queue: this.#queue,

@@ -3,7 +3,7 @@ import type { DismissalStep, DismissalWrite, DismissedRun } from '../../event-st
 import { type RunTaken, runsThatBlocked } from '../../shared/changed-runs.ts';
 import type { Sequence } from '../../event-record.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
-import { withFormerReason } from '../work/settle.ts';
+import { withFormerReason } from '../../shared/run-to-write.ts';
 import type { prepareAudit } from './audit.ts';
 import { prepareUnblockNext } from '../work/unblock.ts';
 
@@ -27,7 +27,7 @@ export function prepareDismissals(
     order by handler`);
   const settle = database.prepare(`
     update runs set state = 'done', due_at = null, settled_at = @now, failure = null,
-      reason = ${withFormerReason}
+      reason = ${withFormerReason('@reason')}
     where sequence = @sequence and handler = @handler`);
   const unblockNext = prepareUnblockNext(database);
 

@@ -23,23 +23,12 @@ interface Look {
   readonly missedHeartbeats: number;
 }
 
-/** The process that claims. */
-export interface Holder {
-  /** Its claims are written under this id. */
-  readonly id: number;
-  /**
-   * Enters the process again, under another id, if another process has removed it as dead because it was blocked too
-   * long: what it held under the former id is lost. Claims under an id without a row would never be taken over.
-   */
-  ensureEntered(): void;
-}
-
 /**
  * The processes that share one database file. Each has a row, whose id marks its claims. A process is dead if another
  * one has found the file open nowhere (`mark-dead.ts`), or if its heartbeats stop although it could have written.
  * Heartbeats are counted, not dated, so that no process is taken for dead because the wall clock jumps.
  */
-export class Processes implements Holder {
+export class Processes {
   readonly #looks = new Map<number, Look>();
   readonly #insert: Database.Statement;
   readonly #enterAgain: Database.Statement;
@@ -73,6 +62,10 @@ export class Processes implements Holder {
     return this.id;
   }
 
+  /**
+   * Enters this process again, under another id, if another process has removed it as dead because it was blocked too
+   * long: what it held under the former id is lost. Claims under an id without a row would never be taken over.
+   */
   ensureEntered(): void {
     if (this.#has.get(this.id) !== undefined) return;
     this.id = Number(this.#enterAgain.run(this.#handlers).lastInsertRowid);

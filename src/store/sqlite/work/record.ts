@@ -8,10 +8,11 @@ import {
 } from '../../event-record.ts';
 import { type EarlierIdentities, eraOf } from '../dedupe/eras.ts';
 import { byCall, isOpen } from './open-runs.ts';
-import type { Holder } from './processes.ts';
+import type { Processes } from './processes.ts';
 import { hasReconciled, prepareReconciling } from './reconciling.ts';
 import { prepareCallsOfOthers } from './claim.ts';
 import { keptOut } from '../../shared/altered-rows.ts';
+import { type Recorded, duplicate } from '../../shared/found-work.ts';
 
 /** An event as it is written. */
 export interface EventRow {
@@ -34,13 +35,6 @@ export interface EventRow {
   readonly mayClaim: boolean;
 }
 
-/** The outcome of the write. A duplicate has no sequence. */
-export interface RecordedRow {
-  readonly sequence: Sequence | undefined;
-  /** The process that has claimed it by the same write. */
-  readonly claimedBy: number | undefined;
-}
-
 export function eventRow(record: EventRecord, mayClaim: boolean): EventRow {
   const { agentId, ...facts } = record.facts;
   return {
@@ -61,10 +55,11 @@ export function eventRow(record: EventRecord, mayClaim: boolean): EventRow {
   };
 }
 
+/** The process that claims. */
+type Holder = Pick<Processes, 'id' | 'ensureEntered'>;
+
 /** What decides on whether events are claimed at once, as SQLite has it: 0 or 1. */
 type Found = Readonly<Record<'isAnyWaiting' | 'isAnyOpen' | 'isEntered' | 'hasOthers', number>>;
-
-const duplicate: RecordedRow = { sequence: undefined, claimedBy: undefined };
 
 /**
  * Writes events and their identities, inside the caller's transaction. The identities' primary key decides on
@@ -126,7 +121,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
     insertIdentity.run(eraOf(sequence), key, sequence);
   };
 
-  return (rows: readonly EventRow[]): RecordedRow[] => {
+  return (rows: readonly EventRow[]): Recorded[] => {
     // Many groups only end claims: they don't write the totals.
     if (rows.length === 0) return [];
     const totals = reserve.get(rows.length) as SequenceTotals & { readonly hasReconciled: number };
@@ -170,12 +165,12 @@ function prepareClaimsAtOnce(database: Database.Database, holder: Holder) {
   const insertWaiting = database.prepare('insert into waiting values (?)');
   const insertClaim = database.prepare('insert into claims values (?, ?)');
 
-  return (rows: readonly EventRow[], sequences: readonly (Sequence | undefined)[]): RecordedRow[] => {
+  return (rows: readonly EventRow[], sequences: readonly (Sequence | undefined)[]): Recorded[] => {
     const { isAnyWaiting, isAnyOpen, isEntered, hasOthers } = found.get({ id: holder.id }) as Found;
     // Once one event waits, every later one has a waiting event before it.
     let isClaimed = isAnyWaiting === 0;
     const ofOthers = hasOthers === 1 ? callsOfOthers(holder.id) : undefined;
-    const recorded: RecordedRow[] = [];
+    const recorded: Recorded[] = [];
     for (const [index, { mayClaim, callId }] of rows.entries()) {
       const sequence = sequences[index];
       if (sequence === undefined) {

@@ -6,6 +6,7 @@ import {
   type RunToWrite,
   columnsOfEnd,
   columnsOfRequeue,
+  withFormerReason,
 } from '../../shared/run-to-write.ts';
 import type { Settled } from '../../claims.ts';
 import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
@@ -30,7 +31,7 @@ export function prepareSettling(database: Database.Database) {
   const updateRun = database.prepare(`
     update runs set state = @state, attempts = @attempts, claimed_by = null,
       due_at = case when @isWaiting then min(coalesce(due_at, 0), @now) else @dueAt end,
-      reason = case when @isWaiting then reason when @keepsReason then ${withFormerReason} else @reason end,
+      reason = case when @isWaiting then reason when @keepsReason then ${withFormerReason('@reason')} else @reason end,
       failure = case when @isWaiting then failure else @failure end,
       settled_at = @now where sequence = @sequence and handler = @handler`);
   const addAttempt = database
@@ -173,10 +174,3 @@ function rangesOf(claims: readonly ClaimOnEvent[]): [ClaimOnEvent, ...ClaimOnEve
   }
   return ranges;
 }
-
-/**
- * SQL: the parameter `@reason`, followed by the run's former reason, which tells a person what was wrong before. The
- * former reason is cut, because it may have a former one itself, and so on.
- */
-export const withFormerReason =
-  "@reason || coalesce(' (its reason was: ' || substr(nullif(reason, ''), 1, 500) || ')', '')";

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers';
 import type Database from 'better-sqlite3';
 import type { Statements } from '../connection/statements.ts';
-import type { EventRow, RecordedRow } from '../work/record.ts';
+import type { EventRow } from '../work/record.ts';
+import type { Recorded } from '../../shared/found-work.ts';
 import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
 import type { LockedWork } from './write-lock.ts';
 import { failedGroup, prepareWriteGroup } from './write-group.ts';
@@ -28,7 +29,7 @@ export class MemoryWriter implements Writer {
     this.#write = prepareWriteGroup(database, statements);
   }
 
-  addEvent(write: PendingWrite<EventRow, RecordedRow>): void {
+  addEvent(write: PendingWrite<EventRow, Recorded>): void {
     this.#batch().events.push(write);
   }
 

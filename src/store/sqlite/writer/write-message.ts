@@ -3,7 +3,8 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Sequence } from '../../event-record.ts';
 import type { FileIds } from '../connection/database-files.ts';
 import type { Part } from '../connection/statements.ts';
-import type { EventRow, RecordedRow } from '../work/record.ts';
+import type { EventRow } from '../work/record.ts';
+import type { Recorded } from '../../shared/found-work.ts';
 import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
 import type { LockedWork } from './write-lock.ts';
 
@@ -57,7 +58,7 @@ export type FromWriter = WrittenMessage | ReplacedMessage | 'ready' | 'answered'
 export interface WrittenMessage {
   /** How many writes of each kind were made. */
   readonly made: Readonly<Record<keyof Writes, number>>;
-  /** A `RecordedRow` for an event, whether it still held for the end of a claim, what it returned for an operation. */
+  /** A `Recorded` for an event, whether it still held for the end of a claim, what it returned for an operation. */
   readonly results: readonly unknown[];
   /** The writes that failed, by their index in `results`. */
   readonly failures: readonly (readonly [index: number, failure: WriteFailure])[];
@@ -111,7 +112,7 @@ export interface Writer {
   readonly isOverloaded: boolean;
 
   /** Writes an event, for which its sender waits. */
-  addEvent(write: PendingWrite<EventRow, RecordedRow>): void;
+  addEvent(write: PendingWrite<EventRow, Recorded>): void;
   /** Ends the claim on an event. The result says whether it still held. */
   addEnd(write: PendingWrite<ClaimOnEvent, boolean>): void;
   /** Makes any other write. */
@@ -129,7 +130,7 @@ export interface Writer {
 
 /** Writes that are made together, by kind. */
 export interface Batch {
-  readonly events: PendingWrite<EventRow, RecordedRow>[];
+  readonly events: PendingWrite<EventRow, Recorded>[];
   readonly ends: PendingWrite<ClaimOnEvent, boolean>[];
   readonly operations: PendingOperation[];
   count: number;

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers';
 import { type Clock, runtimeTimer } from '../../../kit/clock.ts';
 import { recordTimeout } from '../../timeouts.ts';
-import type { EventRow, RecordedRow } from '../work/record.ts';
+import type { EventRow } from '../work/record.ts';
+import type { Recorded } from '../../shared/found-work.ts';
 import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
 import { groupBytes, groupWrites } from './write-group.ts';
 import {
@@ -74,7 +75,7 @@ export abstract class WriteQueue {
     return this.#isFull();
   }
 
-  addEvent(write: PendingWrite<EventRow, RecordedRow>): void {
+  addEvent(write: PendingWrite<EventRow, Recorded>): void {
     this.#add(write, this.#unsent.events, { isAwaited: true });
     // An event that comes alone is sent at once, with the end of the previous event's claim if that is unsent. If many
     // come, it waits for the others of the same turn of the event loop, which would otherwise have to wait for its
