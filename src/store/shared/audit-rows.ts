@@ -1,5 +1,5 @@
 import type { AuditPage, AuditRow } from '../audit-store.ts';
-import { cursorAfter } from './cursor.ts';
+import { nextCursor } from './cursor.ts';
 
 /** An entry of the audit list, as both databases return it. */
 export interface StoredEntry extends Omit<AuditRow, 'by' | 'reason' | 'finishedAt' | 'progress'> {
@@ -38,8 +38,8 @@ export function auditRow({ begunAfter, upTo, reached, stoppedAt, handlers, ...ro
 }
 
 export function auditPageOf(entries: readonly AuditRow[], limit: number): AuditPage {
-  const last = entries.length === limit ? entries.at(-1) : undefined;
-  return { entries, cursor: last && cursorAfter('audit', last.id) };
+  const ids = entries.map(({ id }) => id);
+  return { entries, cursor: nextCursor('audit', ids, limit) };
 }
 
 /** The number of changed runs of each handler. */

@@ -13,6 +13,12 @@ export function cursorAfter(list: List, last: number): string {
   return Buffer.from(`${list} ${last}`).toString('base64url');
 }
 
+/** The cursor of the page after one with these entries; undefined unless that page is full. */
+export function nextCursor(list: List, entries: readonly number[], limit: number): string | undefined {
+  const last = entries.length === limit ? entries.at(-1) : undefined;
+  return last === undefined ? undefined : cursorAfter(list, last);
+}
+
 /**
  * The number of the entry after which a page begins; undefined for the first page.
  *

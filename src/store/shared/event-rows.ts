@@ -10,9 +10,10 @@ import type {
 } from '../event-store.ts';
 import type { FailureGroup, KeptFailure } from '../failure-store.ts';
 import type { Sequence } from '../event-record.ts';
+import type { CrashCounts } from '../claims.ts';
 import type { FoundRun } from './found-work.ts';
 import { storedJson } from './altered-rows.ts';
-import { cursorAfter, numberIn } from './cursor.ts';
+import { nextCursor, numberIn } from './cursor.ts';
 
 export interface StoredEventRow {
   readonly sequence: number;
@@ -43,18 +44,11 @@ export interface ClaimedRunRow extends ClaimedEventRow {
   readonly was_due_at: number;
 }
 
-export interface KeptEventRow {
-  readonly sequence: number;
-  readonly trace_id: string;
-  /** Null: it was delivered. */
-  readonly source: EventSource | null;
-  readonly event_name: string;
-  readonly call_id: string | null;
+export interface KeptEventRow extends Omit<StoredEventRow, 'headers' | 'body'> {
   readonly organization_id: string | null;
   readonly agent_id: string | null;
   readonly state: EventState;
   readonly occurred_at: number;
-  readonly received_at: number;
   /** Null, like the two below: no duplicate has been counted. */
   readonly duplicates: number | null;
   readonly first_duplicate_at: number | null;
@@ -96,11 +90,14 @@ export function storedEventOf(row: StoredEventRow): StoredEvent {
   };
 }
 
+/** The same, as it was claimed. */
+export function claimedEventOf(row: ClaimedEventRow): StoredEvent & CrashCounts {
+  return { ...storedEventOf(row), crashCount: row.crash_count, readingCrashes: row.reading_crashes };
+}
+
 export function foundRunOf(row: ClaimedRunRow): Omit<FoundRun, 'claimedBy'> {
   return {
-    ...storedEventOf(row),
-    crashCount: row.crash_count,
-    readingCrashes: row.reading_crashes,
+    ...claimedEventOf(row),
     handler: row.handler,
     attempts: row.attempts,
     replay: replayOf(row),
@@ -208,7 +205,7 @@ export interface Found {
 }
 
 /** Selects a page of a list, latest events first. */
-export interface PageRange {
+interface PageRange {
   readonly limit: number;
   /** The cursor of the previous page. */
   readonly cursor?: string | undefined;
@@ -232,8 +229,7 @@ export async function findPage(
     sequences.push(...found.sequences);
     to = found.reached - 1;
   }
-  const end = sequences.length === limit ? sequences.at(-1) : undefined;
-  return { sequences, cursor: end === undefined ? undefined : cursorAfter('events', end) };
+  return { sequences, cursor: nextCursor('events', sequences, limit) };
 }
 
 /** The part of a range that one look goes through: its first `size` sequences in the direction of the search. */

@@ -11,7 +11,7 @@ import type { HistoryRow, HistoryStore } from '../history-store.ts';
 import type { QuarantineEntry, QuarantineStore } from '../quarantine-store.ts';
 import { type ListedCall, callPageOf, namesAmong } from '../shared/call-rows.ts';
 import { claimerOf } from '../shared/claimed-work.ts';
-import { cursorAfter, numberIn } from '../shared/cursor.ts';
+import { nextCursor, numberIn } from '../shared/cursor.ts';
 import { findPage } from '../shared/event-rows.ts';
 import { quarantineRow } from './admin/keep-delivery.ts';
 import type { Session } from './connection/session.ts';
@@ -105,8 +105,8 @@ export const quarantineOn = (session: Session): QuarantineStore => ({
       deliveries.push(...found.deliveries);
       if (deliveries.length >= limit) break;
     }
-    const last = deliveries.length === limit ? deliveries.at(-1) : undefined;
-    return { deliveries, cursor: last && cursorAfter('quarantine', last.id) };
+    const ids = deliveries.map(({ id }) => id);
+    return { deliveries, cursor: nextCursor('quarantine', ids, limit) };
   },
   get: (id) => session.read(({ quarantine }) => quarantine.get(id)),
   unauthenticated: () => session.read(({ quarantine }) => quarantine.unauthenticated()),

@@ -6,7 +6,7 @@ import type {
   Quarantined,
 } from '../../quarantine-store.ts';
 import { storedJson } from '../../shared/altered-rows.ts';
-import { cursorAfter, numberIn } from '../../shared/cursor.ts';
+import { nextCursor, numberIn } from '../../shared/cursor.ts';
 import { recordedInTime } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { recordGroup } from '../work/record.ts';
@@ -65,8 +65,8 @@ export function quarantineOn(session: Session): QuarantineStore {
           limit,
         ],
       );
-      const last = rows.length === limit ? rows.at(-1) : undefined;
-      return { deliveries: rows.map(entryOf), cursor: last && cursorAfter('quarantine', last.id) };
+      const ids = rows.map(({ id }) => id);
+      return { deliveries: rows.map(entryOf), cursor: nextCursor('quarantine', ids, limit) };
     },
 
     async get(id) {
@@ -74,12 +74,7 @@ export function quarantineOn(session: Session): QuarantineStore {
         `select ${columns}, headers, body from ringback.quarantine where id = $1`,
         [id],
       );
-      return (
-        row && {
-          ...entryOf(row),
-          headers: storedJson(row.headers, 'quarantine.headers', id),
-        }
-      );
+      return row && { ...entryOf(row), headers: storedJson(row.headers, 'quarantine.headers', id) };
     },
 
     async unauthenticated() {

@@ -3,8 +3,8 @@ import type { FoundEvent, FoundRun, OpenRun } from '../../shared/found-work.ts';
 import {
   type ClaimedEventRow,
   type ClaimedRunRow,
+  claimedEventOf,
   foundRunOf,
-  storedEventOf,
 } from '../../shared/event-rows.ts';
 import type { Session } from '../connection/session.ts';
 
@@ -130,10 +130,10 @@ const runsClaimed = `
   from claimed join (${sources}) using (sequence) left join ringback.audit p on p.id = claimed.replay
   order by claimed.was_due_at, claimed.sequence`;
 
-export async function nextDue(session: Session, handler: string, after: number | undefined) {
+export async function nextDue(session: Session, handler: string, after = Number.MIN_SAFE_INTEGER) {
   const [row] = await session.query<{ due_at: number }>(
     `select due_at from ringback.runs where handler = $1 and state = 'due' and due_at > $2 order by due_at limit 1`,
-    [handler, after ?? Number.MIN_SAFE_INTEGER],
+    [handler, after],
   );
   return row?.due_at;
 }
@@ -144,10 +144,8 @@ function foundEvent(row: FoundEventRow, claimedBy: number): FoundEvent {
     hasBegun: !unbegun,
   }));
   return {
-    ...storedEventOf(row),
+    ...claimedEventOf(row),
     claimedBy,
-    crashCount: row.crash_count,
-    readingCrashes: row.reading_crashes,
     storedHandlers: row.stored_handlers,
     openRuns,
   };

@@ -17,8 +17,8 @@ import type { Processes } from './processes.ts';
 import {
   type ClaimedEventRow,
   type ClaimedRunRow,
+  claimedEventOf,
   foundRunOf,
-  storedEventOf,
 } from '../../shared/event-rows.ts';
 import { keptOut } from '../../shared/altered-rows.ts';
 import type { Sequence } from '../../event-record.ts';
@@ -96,10 +96,8 @@ export function prepareClaims(database: Database.Database, processes: Processes)
         endWait.run(row.sequence);
         if (claimEvent.run(row.sequence, processes.id).changes === 0) throw keptOut('claims');
         return {
-          ...storedEventOf(row),
+          ...claimedEventOf(row),
           claimedBy: processes.id,
-          crashCount: row.crash_count,
-          readingCrashes: row.reading_crashes,
           storedHandlers: storedHandlers.all(row.sequence) as string[],
           openRuns: row.call_id === null ? [] : openRunsBefore(row.call_id, row.sequence),
         };
@@ -138,9 +136,8 @@ export function prepareClaims(database: Database.Database, processes: Processes)
     /** Whether anything is claimed by this process. */
     hasAny: () => anyClaim.get({ id: processes.id }) !== undefined,
 
-    nextDue(handler: string, after?: number): number | undefined {
-      return nextDue.get(handler, after ?? Number.MIN_SAFE_INTEGER) as number | undefined;
-    },
+    nextDue: (handler: string, after = Number.MIN_SAFE_INTEGER) =>
+      nextDue.get(handler, after) as number | undefined,
   };
 }
 
@@ -203,7 +200,7 @@ const maxRead = 4_096;
  * Reads the waiting events themselves, if a run comes after the first one: an index of them by call would make an event
  * of a backlog half as expensive again for the writer.
  */
-export function prepareBehindWaiting(database: Database.Database): () => (run: EventOfCall) => boolean {
+function prepareBehindWaiting(database: Database.Database): () => (run: EventOfCall) => boolean {
   const first = database.prepare('select min(sequence) from waiting').pluck();
   const earliest = database.prepare(`
     select sequence, call_id as callId from waiting cross join events using (sequence)
