@@ -86,7 +86,7 @@ function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Prom
         session.files.check();
         // The disk has failed: tried again until it works or the receiver stops, as every write about a run is.
         if (isRefused) throw new Locked('the disk has failed');
-        const transaction = () => inTransaction(inbox.database, () => operation(inbox), { syncs: false });
+        const transaction = () => inTransaction(inbox.database, () => operation(inbox));
         // The lock is borrowed already: within `locked`, the writer also learns of a disk that fails.
         resolve(session.locked(transaction));
       } catch (error) {
@@ -121,22 +121,18 @@ function runScoped(inbox: OpenInbox, effects: (database: UserDatabase) => unknow
 }
 
 /** The error when another process holds the lock, so that the transaction has not begun. */
-export class Locked extends Error {}
+class Locked extends Error {}
 
 /** Checks the type first, because users' effects may throw anything, even a proxy that throws when inspected. */
-export function isLockedOut(thrown: unknown): thrown is Locked {
+function isLockedOut(thrown: unknown): thrown is Locked {
   return types.isNativeError(thrown) && thrown instanceof Locked;
 }
 
 /**
- * Runs a transaction. IMMEDIATE, because a transaction that begins with a read may be refused at its first write, if
- * another process writes. `syncs`: whether the commit is on disk when this returns.
+ * Runs a transaction, whose commit is not on disk when this returns. IMMEDIATE, because a transaction that begins with
+ * a read may be refused at its first write, if another process writes.
  */
-export function inTransaction<T>(
-  database: Database.Database,
-  operation: () => T,
-  { syncs }: { readonly syncs: boolean },
-): T {
+function inTransaction<T>(database: Database.Database, operation: () => T): T {
   // Inside a transaction that a user left open, nothing would be on disk when it is acknowledged.
   if (database.inTransaction) throw ringbackError('transaction_left_open');
   let hasBegun = false;
@@ -145,7 +141,7 @@ export function inTransaction<T>(
     return operation();
   };
   // Reset right after the transaction: all other writes through this connection must be on disk when they return.
-  if (!syncs) setPragma(database, 'synchronous = NORMAL');
+  setPragma(database, 'synchronous = NORMAL');
   try {
     return database.transaction(begun).immediate();
   } catch (error) {
@@ -153,6 +149,6 @@ export function inTransaction<T>(
     // user's effects write to: they must not be tried again for ever.
     throw !hasBegun && isLocked(error) ? new Locked('locked', { cause: error }) : error;
   } finally {
-    if (!syncs) setPragma(database, 'synchronous = FULL');
+    setPragma(database, 'synchronous = FULL');
   }
 }

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
 import type { JoinArrival } from '../../../src/store/shared/join-progress.ts';
-import type { ClaimOnEvent } from '../../../src/store/shared/claimed-work.ts';
 import { prepareJoins } from '../../../src/store/sqlite/work/joins.ts';
 import { callKey } from '../../../src/store/event-record.ts';
 import { presentTime } from '../parts.ts';
@@ -20,7 +19,7 @@ function opened() {
     holdsRun: () => true,
     endClaim: () => {},
   });
-  const arrival = (sequence: number, eventName: string): JoinArrival & ClaimOnEvent => ({
+  const arrival = (sequence: number, eventName: string): JoinArrival => ({
     process: 1,
     sequence,
     callId,

@@ -1,11 +1,17 @@
 import type { Pool, PoolClient } from 'pg';
-import { type PoolLimits, poolOptions } from './target.ts';
+import type { PoolLimits } from './target.ts';
 import { driver } from './statement.ts';
 
 /** Makes a pool of the store's own connections. */
-export function makePool(connectionString: string | undefined, limits: PoolLimits): Pool {
+export function makePool(connectionString: string | undefined, { max, timeout }: PoolLimits): Pool {
   const { Pool } = driver();
-  const pool = new Pool(poolOptions(connectionString ?? '', limits));
+  const pool = new Pool({
+    connectionString,
+    max,
+    connectionTimeoutMillis: timeout,
+    application_name: 'ringback',
+    keepAlive: true,
+  });
   // Without a listener, the loss of an idle connection would end the process; the pool replaces it.
   pool.on('error', () => {});
   return pool;

@@ -35,16 +35,6 @@ export const heartbeatConnections: PoolLimits = { max: 2, timeout: 10_000 };
 /** For everything else. */
 export const workConnections: PoolLimits = { max: 8, timeout: 30_000 };
 
-export function poolOptions(connectionString: string, { max, timeout }: PoolLimits) {
-  return {
-    connectionString,
-    max,
-    connectionTimeoutMillis: timeout,
-    application_name: 'ringback',
-    keepAlive: true,
-  };
-}
-
 export function isSchemaName(text: unknown): text is string {
   return typeof text === 'string' && schemaName.test(text);
 }

@@ -141,7 +141,7 @@ export class OwnedEvents {
       return row?.recoveries;
     });
     if (recoveries === undefined) return;
-    this.#processes.noteRecovery(recoveries);
+    this.#processes.recoveries = recoveries;
     this.#refused.clear();
     this.#isUncertain = false;
   }

@@ -31,7 +31,8 @@ export interface EndedEvents {
 export class Processes {
   readonly #session: Session;
   #id: number | undefined;
-  #recoveries = 0;
+  /** How often this process has recovered events that it owned without knowing it. */
+  recoveries = 0;
   #heartbeats = 0;
 
   constructor(session: Session) {
@@ -42,15 +43,6 @@ export class Processes {
   get id(): number {
     if (this.#id === undefined) throw new Error('The store is not open.');
     return this.#id;
-  }
-
-  /** How often this process has recovered events that it owned without knowing it. */
-  get recoveries(): number {
-    return this.#recoveries;
-  }
-
-  noteRecovery(recoveries: number): void {
-    this.#recoveries = recoveries;
   }
 
   get idIfEntered(): number | undefined {
@@ -71,7 +63,7 @@ export class Processes {
     );
     this.#session.incarnation = incarnation ?? undefined;
     this.#id = id;
-    this.#recoveries = 0;
+    this.recoveries = 0;
     this.#heartbeats = 0;
   }
 

@@ -160,21 +160,15 @@ export class FileGuard {
   }
 
   /**
-   * Looks at the files, and returns the problem if they are lost.
+   * Looks at the files.
    *
-   * @throws RingbackError `database_unreadable` when this process may not look, which may pass
+   * @throws RingbackError `database_replaced` if they are lost; `database_unreadable` when this process may not look,
+   * which may pass
    */
-  look(): RingbackError | undefined {
-    if (this.problem) return this.problem;
-    const found = this.#files()?.changed();
-    if (found !== undefined) this.lose(found);
-    return this.problem;
-  }
-
-  /** @throws RingbackError `database_replaced` if the files are lost; as `look` does */
   check(): void {
-    const problem = this.look();
-    if (problem) throw problem;
+    const found = this.problem ? undefined : this.#files()?.changed();
+    if (found !== undefined) this.lose(found);
+    if (this.problem) throw this.problem;
   }
 
   /** Call when the files were found to be lost. */

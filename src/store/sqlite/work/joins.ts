@@ -136,7 +136,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, holdsRun
 
   return {
     /** Opens the join for the call, or makes it due if no event is missing, or runs it again for a late event. */
-    arrive(arrival: JoinArrival & ClaimOnEvent): Settled {
+    arrive(arrival: JoinArrival): Settled {
       if (!holdsEvent(arrival)) return 'lost';
       count(arrival, arrival, arrival.now);
       if (arrival.isLast) endClaim(arrival);
