@@ -7,10 +7,15 @@ const registrations = {
   fallback: 'fallback(handler) expects a function',
 } as const;
 
+/** What to do, as a further sentence. */
+function also(fix: string | undefined): string {
+  return fix === undefined ? '' : ` ${fix}`;
+}
+
 /** Each entry turns details into a message. */
 export const problems = {
   option_invalid: (d: { option: string; expected: string; found: string; fix?: string }) =>
-    `The option ${d.option} should be ${d.expected}, but is ${d.found}.${d.fix === undefined ? '' : ` ${d.fix}`}`,
+    `The option ${d.option} should be ${d.expected}, but is ${d.found}.${also(d.fix)}`,
   cursor_invalid: (d: { list: string; found: string }) =>
     `The option cursor in ${d.list} should be the cursor of another page, but is ${d.found}.`,
   option_unknown: (d: { option: string; where: string; meant: string | undefined; known: string }) =>
@@ -43,8 +48,7 @@ export const problems = {
     `that starts with whsec_ and has something after it, but it ${d.found}. ` +
     (d.fix ?? 'Copy the whole secret that the platform returned when signing was enabled.'),
   secrets_unavailable: (d: { cause: string; fix: string | undefined }) =>
-    `The secrets function should return a secret or a list of secrets, but it failed: ${d.cause.replace(/\.$/, '')}.` +
-    (d.fix === undefined ? '' : ` ${d.fix}`),
+    `The secrets function should return a secret or a list of secrets, but it failed: ${d.cause.replace(/\.$/, '')}.${also(d.fix)}`,
   handler_duplicate: (d: { name: string }) =>
     `A handler named "${d.name}" is already registered, and each handler needs a name of its own, because runs are ` +
     'stored under it. Give one of the two another name: on(names, { name: "…" }, handler).',
@@ -52,7 +56,7 @@ export const problems = {
     `The handler "${d.name}" was registered after start(), when stored events may already have been ` +
     'dispatched without it. Register every handler before start().',
   handler_invalid: (d: { method: keyof typeof registrations; found: string; fix?: string }) =>
-    `${registrations[d.method]}, but found ${d.found}.${d.fix === undefined ? '' : ` ${d.fix}`}`,
+    `${registrations[d.method]}, but found ${d.found}.${also(d.fix)}`,
   event_name_unknown: (d: { method: 'on' | 'onCall'; eventName: string; meant: string }) =>
     `With strictNames, ${d.method} expects the names of known events, or names that are not similar to one, but found ` +
     `${JSON.stringify(d.eventName)}. Did you mean ${JSON.stringify(d.meant)}? If that really is the event's name, leave ` +
@@ -90,7 +94,7 @@ export const problems = {
   }) =>
     `The handler "${d.name}" should be registered before ${d.before}, but it is not.` +
     (d.meant === undefined
-      ? ` The handlers are: ${d.known || 'none'}.${d.fix === undefined ? '' : ` ${d.fix}`}`
+      ? ` The handlers are: ${d.known || 'none'}.${also(d.fix)}`
       : ` Did you mean "${d.meant}"?`),
   handler_registered: (d: { name: string; isHere: boolean }) =>
     `The handler "${d.name}" should be removed before its open runs are dismissed, but it is registered ` +

@@ -136,11 +136,13 @@ const second = 1_000;
 const minute = 60_000;
 const day = 86_400_000;
 
+const countOrFalse = orFalse('a whole number of 1 or more', (value) => count.safeParse(value).data);
+
 /** The options of alerts, with their defaults. */
 export const alertsSchema = z.strictObject({
   notify: notify.optional(),
-  deadLetters: orFalse('a whole number of 1 or more', (value) => count.safeParse(value).data).default(1),
-  failedAttempts: orFalse('a whole number of 1 or more', (value) => count.safeParse(value).data).default(10),
+  deadLetters: countOrFalse.default(1),
+  failedAttempts: countOrFalse.default(10),
   oldestWaiting: sensibleFrom(second, orFalse(durationWords, parseDuration)).default(15 * minute),
   noDeliveries: sensibleFrom(
     second,

@@ -131,12 +131,17 @@ export class Lifecycle {
   async #endWork(): Promise<void> {
     this.#isDatabaseReplaced = true;
     this.#enter(this.#state);
-    const { dispatcher, drift, duplicates, history, alerts, retention, health, events, reconciliation } =
-      this.parts;
+    const { dispatcher, health, events, reconciliation } = this.parts;
     health.stop();
     reconciliation.stop();
     await dispatcher.stop(0);
     await events.bulk.close();
+    await this.#stopKeeping();
+  }
+
+  /** Writes the counts that are left, and ends alerts and cleaning. */
+  async #stopKeeping(): Promise<void> {
+    const { drift, duplicates, history, alerts, retention } = this.parts;
     await drift.stop();
     await duplicates.stop();
     await history.stop();
@@ -160,23 +165,18 @@ export class Lifecycle {
 
   async #drain(timeout: number): Promise<void> {
     this.#enter('stopping');
-    const { telemetry, intake, dispatcher, drift, duplicates, retention, health, changes, history, alerts } =
-      this.parts;
+    const { telemetry, intake, dispatcher, health, changes, reconciliation } = this.parts;
     telemetry.report('receiver_stopping');
     health.stop();
     changes.close();
-    this.parts.reconciliation.stop();
+    reconciliation.stop();
     // Dispatcher and intake drain at the same time. One after the other, a sender that stalls after half a body could
     // double the time.
     const dispatched = dispatcher.stop(timeout);
     const cancel = this.#abandonAfter(timeout);
     await intake.drained(timeout);
     await dispatched;
-    await drift.stop();
-    await duplicates.stop();
-    await history.stop();
-    await alerts.stop();
-    await retention.stop();
+    await this.#stopKeeping();
     await this.#close();
     cancel();
     intake.flushLog();

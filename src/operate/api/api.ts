@@ -7,7 +7,7 @@ import { type Authorize, type Permission, askedPermission, requireAuthorize } fr
 import { readJson } from './json-body.ts';
 import { type Changes, changesPath } from './changes.ts';
 import { openApiDocument } from './openapi.ts';
-import { requireOwnLook, requireOwnOrigin } from './origin.ts';
+import { requireOwnOrigin } from './origin.ts';
 import { ApiProblem, forbidden, headers, problemOf, refusal } from './problem.ts';
 import { type Operations, type Route, actionsOf } from './route.ts';
 import { routes } from './routes.ts';
@@ -77,9 +77,13 @@ async function resultOf(
   const needed = actionsOf(route);
   if (needed.length > 0 && !needed.some((action) => permission.actions.includes(action)))
     throw forbidden(needed.join(' or '));
-  if (route.method !== 'GET') requireOwnOrigin(request);
+  if (route.method !== 'GET') requireOwnOrigin(request, 'A change');
   const query = checkedQuery(route, new URL(request.url).searchParams);
-  if (query['body'] === true) requireOwnLook(request, permission);
+  if (query['body'] === true) {
+    if (!permission.actions.includes('bodies')) throw forbidden('bodies');
+    // A page of another site can't read the answer, but could put its visitor on the audit list.
+    requireOwnOrigin(request, 'A look at a body');
+  }
   const body = route.body ? checked(route, route.body, await readJson(request), 'body') : {};
   const { signal } = request;
   const act = () => route.act(operations, { id, query, body, signal, ...permission });

@@ -1,6 +1,5 @@
 /** Keeps pages of other sites from using what a browser knows of its user: a session, or the network it is in. */
-import type { Permission } from './access.ts';
-import { ApiProblem, forbidden } from './problem.ts';
+import { ApiProblem } from './problem.ts';
 
 /**
  * The header that changes, and looks at bodies, must have: a page of another site can't send it without a CORS preflight.
@@ -8,23 +7,12 @@ import { ApiProblem, forbidden } from './problem.ts';
 export const changeHeader = 'x-ringback-request';
 
 /** The header alone keeps other sites out; the check of the origin helps if a proxy adds it to all requests. */
-export function requireOwnOrigin(request: Request): void {
+export function requireOwnOrigin(request: Request, what: 'A change' | 'A look at a body'): void {
   if (request.headers.has(changeHeader) && !isFromAnotherSite(request)) return;
   throw new ApiProblem(
     403,
     'origin_refused',
-    `A change needs the header ${changeHeader}, with any value, and must not come from another site.`,
-  );
-}
-
-/** Guards the audit list: a page of another site can't read the answer, but could put its visitor on the list. */
-export function requireOwnLook(request: Request, { actions }: Permission): void {
-  if (!actions.includes('bodies')) throw forbidden('bodies');
-  if (request.headers.has(changeHeader) && !isFromAnotherSite(request)) return;
-  throw new ApiProblem(
-    403,
-    'origin_refused',
-    `A look at a body needs the header ${changeHeader}, with any value, and must not come from another site.`,
+    `${what} needs the header ${changeHeader}, with any value, and must not come from another site.`,
   );
 }
 

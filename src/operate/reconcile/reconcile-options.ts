@@ -61,13 +61,15 @@ export interface Reconciled {
   readonly failures: readonly { readonly callId: string; readonly error: unknown }[];
 }
 
+const reader = <Name extends 'calls' | 'analyses'>(name: Name) =>
+  z.custom<ReconcileOptions[Name]>(
+    (value) => hasMethods(value, ['get']),
+    `an object with the method get, such as platform.${name}`,
+  );
+
 const schema = z.strictObject({
-  calls: checked('an object with the method get, such as platform.calls', (value) =>
-    hasMethods(value, ['get']) ? (value as ReconcileOptions['calls']) : undefined,
-  ),
-  analyses: checked('an object with the method get, such as platform.analyses', (value) =>
-    hasMethods(value, ['get']) ? (value as ReconcileOptions['analyses']) : undefined,
-  ),
+  calls: reader('calls'),
+  analyses: reader('analyses'),
   ids: z.custom<ReconcileOptions['ids']>(
     (value) => typeof value === 'function',
     'a function that returns the ids of calls',
