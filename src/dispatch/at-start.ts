@@ -37,7 +37,7 @@ function reportDifference(
   if (handlers.length + elsewhere.length > 0) telemetry.report('handlers_differ', { handlers, elsewhere });
 }
 
-export interface LookBackParts {
+interface LookBackParts {
   readonly store: Store;
   readonly telemetry: Telemetry;
   readonly clock: Clock;

@@ -18,7 +18,7 @@ const maxUnplacedBytes = 32 * 1024 * 1024;
  */
 const maxClaimed = 500;
 
-export interface ClaimerParts {
+interface ClaimerParts {
   readonly store: Pick<Store, 'claimEvents' | 'claimRuns' | 'nextDue'>;
   readonly clock: Clock;
   readonly registry: Registry;

@@ -20,7 +20,7 @@ export interface CommitParts {
 }
 
 /** The result of an attempt's commit. */
-export type Committed = 'nothing' | 'committed' | { readonly failed: unknown };
+type Committed = 'nothing' | 'committed' | { readonly failed: unknown };
 
 /** The database of the commit whose function is running: others that run meanwhile must not use its transaction. */
 const lent = new AsyncLocalStorage<UserDatabase>();

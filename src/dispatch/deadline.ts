@@ -38,7 +38,7 @@ export class EarlyEnd {
 }
 
 /** What may end an attempt early. */
-export interface Limits {
+interface Limits {
   /** Milliseconds. */
   readonly timeout: number;
   /** Aborted when a stop interrupts active runs. */

@@ -17,7 +17,7 @@ import type { Registry } from './registry.ts';
 import { type Attempted, type Run, mayBePoison } from './run.ts';
 import { Settler } from './settler.ts';
 
-export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' | 'store'> {
+interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' | 'store'> {
   readonly store: Store;
   readonly registry: Registry;
   /** Observes each new event after its answer and before its handlers, which may change the event. */

@@ -7,7 +7,7 @@ import type { HandlerLanes } from './lanes.ts';
 import type { Loop } from './in-flight.ts';
 import type { Run } from './run.ts';
 
-export interface HeartbeatParts {
+interface HeartbeatParts {
   readonly store: Store;
   readonly registry: { readonly lanes: readonly HandlerLanes[] };
   readonly telemetry: Telemetry;

@@ -16,7 +16,7 @@ import { type Conclusion, type Run, mayBePoison, unreadable } from './run.ts';
 import type { Settler } from './settler.ts';
 import { reportUnread } from './run-log.ts';
 
-export interface PlacerParts {
+interface PlacerParts {
   readonly store: Pick<Store, 'runsOf' | 'mayRun'>;
   readonly registry: Registry;
   readonly telemetry: Telemetry;

@@ -11,7 +11,7 @@ const minUse = 100;
 /** The time that slots reserved at once may span, in milliseconds: other processes need some, too. */
 const maxReservedAtOnce = 1_000;
 
-export interface RatesParts {
+interface RatesParts {
   readonly reserve: (slots: StartSlots) => Promise<number>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;

@@ -17,7 +17,7 @@ import { type Conclusion, type Run, failureOf } from './run.ts';
 /** Stands in for a handler if an event can't be read and therefore not routed. */
 const unreadEvent: HandlerTerms = { name: '(unreadable event)', order: 'none', join: undefined };
 
-export interface SettlerParts {
+interface SettlerParts {
   readonly store: Store;
   readonly telemetry: Telemetry;
   readonly clock: Clock;

@@ -8,7 +8,7 @@ export const unreadables = ['empty', 'not_utf8', 'not_json', 'not_an_object', 't
 export type Unreadable = (typeof unreadables)[number];
 
 /** The JSON object that a body holds, or the reason why there is none. */
-export type Decoded =
+type Decoded =
   | { readonly ok: true; readonly value: Record<string, unknown> }
   | { readonly ok: false; readonly reason: Unreadable };
 

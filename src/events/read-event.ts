@@ -19,7 +19,7 @@ import { envelopeFieldNames, payloadSchemas } from './schemas.ts';
 type Fields = Record<string, unknown>;
 
 /** An event, and whether its body and its header disagree about the trace id (the body, being signed, wins). */
-export interface ReadEvent {
+interface ReadEvent {
   readonly ok: true;
   readonly event: CallEvent;
   readonly traceIdDiffers: boolean;
@@ -29,7 +29,7 @@ export interface ReadEvent {
 export type Reading = ReadEvent | { readonly ok: false; readonly reason: Unreadable };
 
 /** The raw bytes of a delivery, and what else is known about it. */
-export interface Bytes {
+interface Bytes {
   /** Their digest identifies an event that has no trace id. */
   readonly body: Uint8Array;
   readonly headers: Headers;

@@ -106,7 +106,7 @@ const callMetadata = lenientObject({
  * The payload of `CallHandler.CallTransferred`, the same whether the transfer came flat, as its documented sample did,
  * or in the envelope. Source: "Call transfer event body".
  */
-export const callTransferredPayload = lenientObject({
+const callTransferredPayload = lenientObject({
   ...callFields,
   status: optional(openEnum('pending', 'initiated', 'success', 'failed')).describe('State of the transfer.'),
   transfer_to: required().describe('Destination: a SIP address, a phone number or an internal extension.'),

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import { recordedInTime } from '../store/timeouts.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
-export interface AcceptedSchemesParts {
+interface AcceptedSchemesParts {
   /** The one that was set as an option, or all known ones. */
   readonly schemes: readonly PreparedScheme[];
   /** Whether a scheme was set as an option, so that none is detected or pinned. */

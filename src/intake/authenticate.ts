@@ -13,7 +13,7 @@ import { type SignatureReason, type Verification, verifySignature } from '../sig
 import type { AcceptedSchemes } from './accepted-schemes.ts';
 
 /** What signatures are checked against. */
-export interface AuthenticateParts {
+interface AuthenticateParts {
   /** Undefined for an unsigned subscription: `admit` has already checked the headers of its deliveries. */
   readonly secrets: SecretSource | undefined;
   readonly schemes: AcceptedSchemes;
@@ -22,7 +22,7 @@ export interface AuthenticateParts {
 }
 
 /** How a delivery was authenticated. Both fields are undefined for an unsigned subscription. */
-export interface Authenticity {
+interface Authenticity {
   /** Fingerprint of the secret, for the log. */
   readonly secret: string | undefined;
   /** The scheme in which it verified. */

@@ -12,7 +12,7 @@ export interface InflightLimits {
   readonly body: number;
 }
 
-export interface InflightParts {
+interface InflightParts {
   readonly limits: InflightLimits;
   readonly clock: Clock;
   /** Names the sender of a delivery. Called only when bytes of its body count, which is rare. */

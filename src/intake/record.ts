@@ -18,7 +18,7 @@ export interface Recorded {
 }
 
 /** An authentic delivery. */
-export interface Received {
+interface Received {
   readonly bytes: Uint8Array;
   readonly headers: Headers;
   /** Milliseconds since 1970. */
@@ -27,7 +27,7 @@ export interface Received {
   readonly isIdSigned: boolean;
 }
 
-export interface RecorderParts {
+interface RecorderParts {
   /** Records an event, and runs its handlers if it is new. */
   readonly dispatcher: { recordAndRun(record: EventRecord, event: CallEvent): Promise<'new' | 'duplicate'> };
   /** Observes each duplicate of an event. */

@@ -21,7 +21,7 @@ const headBytes = 4 * 1024;
 /** The shortest time between two log lines about dropped deliveries, in milliseconds. */
 const dropsReportPeriod = 60_000;
 
-export interface UnauthenticatedParts {
+interface UnauthenticatedParts {
   readonly quarantine: Pick<Store['quarantine'], 'keep'>;
   readonly keptHeaders: KeptHeaders;
   readonly telemetry: Telemetry;

@@ -51,7 +51,7 @@ export interface AuditEntries {
   readonly cursor: string | undefined;
 }
 
-export interface AuditParts {
+interface AuditParts {
   readonly store: AuditStore;
   readonly clock: Clock;
   /** Called when something has been done, or has failed. */

@@ -20,7 +20,7 @@ export interface CallQuery {
   readonly cursor?: string | undefined;
 }
 
-export interface CallsParts {
+interface CallsParts {
   readonly store: CallStore;
   readonly events: Pick<EventStore, 'list'>;
   /** @throws RingbackError `receiver_not_started` */

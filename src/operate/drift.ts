@@ -17,7 +17,7 @@ export interface DriftFinding {
   readonly count: number;
 }
 
-export interface DriftParts {
+interface DriftParts {
   readonly store: DriftStore;
   readonly telemetry: Telemetry;
   readonly clock: Clock;

@@ -50,7 +50,7 @@ export interface EventQuery extends EventFilter {
   readonly cursor?: string | undefined;
 }
 
-export interface InboxEventsParts extends ReplayParts {
+interface InboxEventsParts extends ReplayParts {
   readonly entries: AuditStore;
   readonly failures: Pick<FailureStore, 'named'>;
   readonly audit: Audit;

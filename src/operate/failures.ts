@@ -20,7 +20,7 @@ export interface FailureGroup extends Omit<KeptGroup, 'firstSeenAt' | 'lastSeenA
   readonly lastDay: readonly number[];
 }
 
-export interface FailuresParts {
+interface FailuresParts {
   readonly store: FailureStore;
   readonly history: HistoryStore;
   readonly audit: Audit;

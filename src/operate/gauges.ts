@@ -11,9 +11,9 @@ interface Asked {
 }
 
 /** What the inbox holds at one moment. */
-export type InboxReading = Awaited<ReturnType<typeof readInbox>>;
+type InboxReading = Awaited<ReturnType<typeof readInbox>>;
 
-export interface InboxGauge {
+interface InboxGauge {
   readonly name: string;
   readonly help: string;
   readonly unit?: 's';

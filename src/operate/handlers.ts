@@ -59,7 +59,7 @@ export interface HandlerStates {
   readonly processes: readonly ProcessState[];
 }
 
-export interface InboxHandlersParts {
+interface InboxHandlersParts {
   readonly store: HandlerStore;
   readonly audit: Audit;
   readonly telemetry: Telemetry;

@@ -25,7 +25,7 @@ export interface HistoryQuery {
   readonly step?: Duration | undefined;
 }
 
-export interface HistoryParts {
+interface HistoryParts {
   readonly store: HistoryStore;
   readonly activity: Activity;
   readonly clock: Clock;

@@ -26,7 +26,7 @@ export interface JoinRun extends StoredRun {
   readonly traceId: string;
 }
 
-export interface JoinsParts {
+interface JoinsParts {
   readonly store: Pick<CallStore, 'joinsOf' | 'eventsOf'>;
   readonly events: Pick<EventStore, 'list'>;
 }

@@ -5,14 +5,14 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 import { ClockWatch } from './clock-watch.ts';
 
 /** How long data is kept, in milliseconds. */
-export interface RetentionPeriods {
+interface RetentionPeriods {
   readonly done: number;
   readonly dead: number;
   readonly quarantine: number;
   readonly traceIds: number;
 }
 
-export interface RetentionParts {
+interface RetentionParts {
   readonly store: RetentionStore;
   readonly telemetry: Telemetry;
   readonly clock: Clock;

@@ -37,7 +37,7 @@ import type { Store, StoreNotice } from '../store/store.ts';
 import { Telemetry } from './telemetry.ts';
 
 /** What the parts need from the receiver's lifecycle. */
-export interface LifecycleHooks {
+interface LifecycleHooks {
   /** @throws RingbackError unless the inbox is open */
   readonly requireStarted: (method: string) => void;
   /** Ends all work: the store can't be written any more. */

@@ -16,7 +16,7 @@ import { arrivals } from './silence.ts';
 /** An alert that is raised. */
 export interface RaisedAlert extends Omit<Alert, 'state'> {}
 
-export interface AlertsParts {
+interface AlertsParts {
   readonly store: Pick<Store, 'alerts' | 'history' | 'drift' | 'failures'>;
   readonly telemetry: Telemetry;
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import type { Sequence } from '../../store/event-record.ts';
 import { type RunCounts, addRuns, noRuns } from '../../store/shared/changed-runs.ts';
 import { type BulkResult, type BulkWork, bulkStateOf } from './bulk-work.ts';
 
-export interface BulkActionsParts {
+interface BulkActionsParts {
   readonly store: EventStore;
   readonly entries: AuditStore;
   readonly clock: Clock;

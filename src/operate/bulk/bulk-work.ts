@@ -15,7 +15,7 @@ export interface BulkWork {
 }
 
 /** A step of a bulk action. The store selects the same runs for a preview as for a write. */
-export interface BulkStep {
+interface BulkStep {
   readonly preview: () => Promise<readonly DismissedRun[]>;
   /**
    * Changes the runs in one transaction. Resolves to undefined, with nothing written, if the action was stopped or

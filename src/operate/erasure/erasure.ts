@@ -29,7 +29,7 @@ export interface Erased {
   readonly compacted: boolean;
 }
 
-export interface ErasureParts {
+interface ErasureParts {
   readonly store: RetentionStore;
   readonly events: Pick<EventStore, 'list'>;
   readonly pauses: Pick<HandlerStore, 'paused' | 'erasePause'>;

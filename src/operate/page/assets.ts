@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { ownFile } from '../../kit/files.ts';
 
 /** A file of the page. */
-export interface Asset {
+interface Asset {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly type: string;
 }

@@ -66,7 +66,7 @@ export interface Reverified {
   readonly remaining: number;
 }
 
-export interface QuarantineParts extends ReleaseParts {
+interface QuarantineParts extends ReleaseParts {
   /** Shows whether an event has arrived after a delivery in quarantine. */
   readonly events: Pick<EventStore, 'list'>;
   readonly audit: Audit;

@@ -30,7 +30,7 @@ export interface Authenticator {
 }
 
 /** The schemes that the intake accepts. */
-export interface AcceptedSchemes {
+interface AcceptedSchemes {
   /** The pinned scheme; undefined if no event has pinned one, or if the option `signature` sets one. */
   readonly pinned: string | undefined;
   /** The scheme that the option `signature` sets. */

@@ -22,10 +22,7 @@ interface Candidate {
   readonly identity: string;
 }
 
-export interface SchemeChangeParts extends Pick<
-  ReleaseParts,
-  'store' | 'decoder' | 'authenticator' | 'schemes'
-> {
+interface SchemeChangeParts extends Pick<ReleaseParts, 'store' | 'decoder' | 'authenticator' | 'schemes'> {
   readonly events: Pick<EventStore, 'list'>;
   readonly release: Release;
 }

@@ -22,7 +22,7 @@ export function timeBefore(
   return eventName === eventNames.callStarted ? startTime : endTime;
 }
 
-export interface RebuiltEvent {
+interface RebuiltEvent {
   readonly event: CallEvent;
   readonly record: EventRecord;
 }

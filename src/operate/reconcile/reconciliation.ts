@@ -27,7 +27,7 @@ import {
   readReconcileOptions,
 } from './reconcile-options.ts';
 
-export interface ReconciliationParts {
+interface ReconciliationParts {
   readonly calls: Pick<CallStore, 'eventsOf'>;
   /** Records an event, and dispatches it if it is new. */
   readonly record: (record: EventRecord, event: CallEvent) => Promise<'new' | 'duplicate'>;

@@ -10,7 +10,7 @@ interface RunBeingStored extends OpenRun {
 }
 
 /** The runs that go before a claim. More may be added until `close` is called. */
-export interface RunsBefore {
+interface RunsBefore {
   readonly runs: readonly OpenRun[];
   readonly close: () => void;
 }
@@ -22,7 +22,7 @@ interface Watched {
 }
 
 /** The claim on a run: under its event's claim, or under a row of its own. */
-export interface RunClaim extends Claimed {
+interface RunClaim extends Claimed {
   readonly terms: HandlerTerms;
   readonly before: RunsBefore;
   /** The claim on its event; undefined if the run has a row and is claimed by itself. */

@@ -2,7 +2,7 @@
 export type Contents = Readonly<Record<string, number>>;
 
 /** How a store counts the contents of an inbox. */
-export interface Counting {
+interface Counting {
   /** The name of a table in a statement. */
   readonly table: (name: string) => string;
   /** What to count of the identities. */

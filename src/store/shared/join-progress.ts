@@ -30,7 +30,7 @@ export interface KeptJoinRow extends Pick<JoinRow, 'seen' | 'progress'> {
 }
 
 /** Which of a join's events are missing among a call's events up to a sequence. */
-export interface Progress {
+interface Progress {
   /** What the join waited for at that look. Another version of the app may wait for other events. */
   readonly events: readonly string[];
   readonly missing: readonly string[];

@@ -19,7 +19,7 @@ export interface OutcomeSource {
 }
 
 /** The outcome of a COMMIT that failed or was not answered. */
-export type CommitOutcome = 'committed' | 'aborted';
+type CommitOutcome = 'committed' | 'aborted';
 
 /**
  * Asks for the outcome of a transaction until the database answers. Rejects with `cause` if it can't be known any more:

@@ -12,7 +12,7 @@ const silentAfter = 2 * heartbeatInterval;
 /** After how many looks for work `ended` is cleared: about once a minute. */
 const clearedEvery = 30;
 
-export interface LivenessParts {
+interface LivenessParts {
   readonly session: Session;
   readonly processes: Processes;
   readonly owned: OwnedEvents;

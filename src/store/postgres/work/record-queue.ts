@@ -30,7 +30,7 @@ interface WaitingEvent extends EventToRecord {
 }
 
 /** What the queue needs from the store. */
-export interface RecordQueueParts {
+interface RecordQueueParts {
   readonly clock: Clock;
   /** Records deliveries together, or one reconciled event. */
   readonly record: (events: readonly EventToRecord[]) => Promise<readonly Recorded[]>;

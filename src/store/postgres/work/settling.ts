@@ -15,7 +15,7 @@ import type { OwnedEvents } from './owned-events.ts';
 import { countAttempt, requeue, settle } from './settle.ts';
 import { unblockSome } from './unblock.ts';
 
-export interface SettlingParts {
+interface SettlingParts {
   readonly session: Session;
   readonly owned: OwnedEvents;
   readonly ends: ClaimEnds;

@@ -9,7 +9,7 @@ import type { ForgetCall, Removable, Remove } from './removal.ts';
 /** How many events one step removes at most: deliveries wait for it. */
 const atOnce = 200;
 
-export interface ErasureParts {
+interface ErasureParts {
   readonly remove: Remove;
   readonly forgetCall: ForgetCall;
   /** Notes that the files must be scrubbed. */

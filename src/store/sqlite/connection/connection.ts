@@ -159,7 +159,7 @@ export function isDiskFailure(error: unknown): boolean {
 }
 
 /** Whether the file, or the folder of its WAL, can only be read. */
-export function isReadOnly(error: unknown): boolean {
+function isReadOnly(error: unknown): boolean {
   return isOfKind(error, 'SQLITE_READONLY');
 }
 

@@ -10,7 +10,7 @@ import { schemaVersion } from './migrations/migrate.ts';
 import { statementsOf } from './open-inbox.ts';
 
 /** What an examination found, without changing the file. */
-export interface Examination {
+interface Examination {
   readonly schema: number;
   /** Undefined unless the schema is that of this version. */
   readonly counts: StoreCounts | undefined;
@@ -58,7 +58,7 @@ function schemaOf(database: Database.Database): number {
 }
 
 /** Why a file holds no inbox, and what to do about it unless its path and its permissions should be checked. */
-export interface NoInbox {
+interface NoInbox {
   readonly cause: string;
   readonly fix?: string | undefined;
 }

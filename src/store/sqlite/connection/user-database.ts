@@ -25,7 +25,7 @@ export function scopedDatabase(connection: UserConnection): {
 }
 
 /** The connection that users share with the inbox. */
-export interface UserConnection {
+interface UserConnection {
   readonly database: Database.Database;
   readonly userStatements: UserStatements;
   readonly transactionWatch: TransactionWatch;
@@ -35,7 +35,7 @@ export interface UserConnection {
 const usersTimeout = 1_000;
 
 /** Access to users' own tables outside of `ctx.commit`. */
-export interface UserAccess {
+interface UserAccess {
   /** Returns the connection, or throws if it may not be used. */
   readonly opened: () => UserConnection;
   /** Runs work that may write, with the write lock. */

@@ -157,7 +157,7 @@ export class FilteredIdentities implements EarlierIdentities {
  */
 const filterBits = 12 * 2 ** 16;
 
-export const filterBytes = filterBits / 8;
+const filterBytes = filterBits / 8;
 
 /** The indices of a key's bits in a filter. */
 type KeyBits = readonly [number, number, number, number];

@@ -13,7 +13,7 @@ export interface SeenJumps {
 }
 
 /** The due times of the inbox: see `prepareDueTimes`. */
-export interface DueTimes {
+interface DueTimes {
   corrected(): number;
   /** Queues the correction before it returns. `onWritten` gets its result before any later write is answered. */
   correct(seen: SeenJumps, onWritten: (agreed: number) => void): Promise<unknown>;

@@ -4,7 +4,7 @@ import type { SeenJumps, prepareDueTimes } from './clock-jumps.ts';
 import type { prepareNotedWal } from './noted-wal.ts';
 import type { Processes } from './processes.ts';
 
-export interface MembershipParts {
+interface MembershipParts {
   readonly processes: Processes;
   readonly notedWal: Pick<ReturnType<typeof prepareNotedWal>, 'note' | 'forget'>;
   readonly claims: Pick<ReturnType<typeof prepareClaims>, 'releaseAll'>;

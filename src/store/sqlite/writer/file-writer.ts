@@ -17,7 +17,7 @@ const resourceLimits = { maxYoungGenerationSizeMb: 3 };
 
 const hasEnded: WriteFailure = { message: 'the writer thread has ended', code: undefined };
 
-export interface WriterNotices {
+interface WriterNotices {
   /** The database or its WAL has been deleted or replaced; `found` ends a sentence. */
   readonly onReplaced: (found: string) => void;
   /** The thread has ended unexpectedly. */

@@ -73,7 +73,7 @@ export interface WriteFailure {
 }
 
 /** The database or its WAL was moved, deleted or replaced: nothing can be written any more. */
-export interface ReplacedMessage {
+interface ReplacedMessage {
   /** What was found, as the end of a sentence. */
   readonly replaced: string;
 }
