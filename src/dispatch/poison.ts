@@ -30,7 +30,7 @@ interface WaitingReading {
 export class PoisonRuns {
   readonly #clock: Clock;
   readonly #loop: Loop;
-  /** The lanes, in the order in which their runs may begin: the later a run of theirs was alone, the later they come. */
+  /** The lanes, in the order in which their runs may begin: those of which a run was alone most recently come last. */
   turns: readonly HandlerLanes[];
   /** What is alone: a run, or a reading. */
   alone: object | undefined;

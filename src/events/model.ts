@@ -86,7 +86,7 @@ export interface CallEvent<Name extends string = string, Payload = Record<string
   /** `reconciled`: its delivery was lost, and the event was rebuilt. Its payload then has only the ids. */
   readonly source: EventSource;
   /**
-   * For example `CallHandler.CallEnded`; `unknown` if neither body nor header names it, nor its fields are a
+   * For example `CallHandler.CallEnded`; `unknown` if neither body nor header names it and its fields are not a
    * transfer's.
    */
   readonly eventName: Name;

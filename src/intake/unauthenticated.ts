@@ -28,7 +28,7 @@ interface UnauthenticatedParts {
   readonly clock: Clock;
 }
 
-/** Keeps unauthenticated deliveries in quarantine: as many as the limits let it, because anybody can send them. */
+/** Keeps unauthenticated deliveries in quarantine: as many as the limits allow, because anybody can send them. */
 export class UnauthenticatedDeliveries {
   readonly #parts: UnauthenticatedParts;
   readonly #count: Allowance;

@@ -152,7 +152,7 @@ export class History {
     const points: Point[] = [];
     for (const [start, own] of Map.groupBy(rows, ({ at }) => startOf(at))) {
       points.push(pointFrom(start, own));
-      // Two days have ten thousands of counts, and deliveries are answered meanwhile.
+      // Two days have tens of thousands of counts, and deliveries are answered meanwhile.
       if (points.length % pointsAtOnce === 0) await turn();
     }
     return points;

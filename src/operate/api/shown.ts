@@ -1,4 +1,4 @@
-/** What an answer leaves out: what callers have said, and what tells of it. */
+/** What an answer leaves out: what callers said, and what reveals it. */
 import type { CallRecord } from '../../calls/timeline.ts';
 import type { Audit } from '../audit.ts';
 import type { Asked } from './route.ts';
@@ -22,8 +22,8 @@ export function base64Of(bytes: Uint8Array): string {
 }
 
 /**
- * A call as a request may see it. Why it was transferred, how its caller felt, and why its analysis ended as it did are
- * told from what was said: they need the permission for bodies.
+ * A call as a request may see it. Why it was transferred, how its caller felt, and why its analysis ended as it did
+ * follow from what was said, so they need the permission for bodies.
  */
 export function shownCall(call: CallRecord, { actions }: Pick<Asked, 'actions'>): CallRecord {
   if (actions.includes('bodies')) return call;

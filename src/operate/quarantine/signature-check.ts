@@ -18,9 +18,9 @@ export const signatureStatuses = [
 
 /**
  * `'verifies'`: it would be released if it can be read. `'verifies_otherwise'`: in another scheme than the expected
- * one. `'out_of_tolerance'`: it is signed right, but was too old when it arrived, or from the future. `'authentic'`: it
- * is in quarantine only because it can't be read. `'cut'`: only the head of its body is kept. `'secrets_not_set'`: this
- * process has no secrets to check it with.
+ * one. `'out_of_tolerance'`: it is signed correctly, but was too old when it arrived, or from the future.
+ * `'authentic'`: it is in quarantine only because it can't be read. `'cut'`: only the head of its body is kept.
+ * `'secrets_not_set'`: this process has no secrets to check it with.
  */
 export type SignatureStatus = (typeof signatureStatuses)[number];
 

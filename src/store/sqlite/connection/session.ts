@@ -39,7 +39,7 @@ export class Session {
   #stayAtExit = () => {};
   #inbox: OpenInbox | undefined;
   #isClosed = false;
-  /** Undefined before the start and after the end, and while its thread has ended unexpectedly. */
+  /** Undefined before the start and after the end, and from an unexpected end of its thread to the next write. */
   writer: Writer | undefined;
   /** Whether nothing is repeated any more because another process has locked the database. */
   isAbandoned = false;
