@@ -14,7 +14,7 @@ export interface ActivityObserver {
 }
 
 /** What was counted: by the receiver as a whole, and by each handler alone. */
-export interface Counted {
+interface Counted {
   readonly counts: Counts;
   readonly handlers: ReadonlyMap<string, Counts>;
 }

@@ -34,11 +34,7 @@ export function addressMatcher(list: readonly string[]): ((address: string) => b
  * (`0x7f.1`) normalized. Undefined if it is not a host.
  */
 export function hostName(host: string): string | undefined {
-  try {
-    return new URL(`http://${host}`).hostname.replace(/\.$/, '');
-  } catch {
-    return undefined;
-  }
+  return URL.parse(`http://${host}`)?.hostname.replace(/\.$/, '');
 }
 
 /** Whether the name of a host is an IP literal. */
@@ -46,12 +42,13 @@ export function isAddressLiteral(name: string): boolean {
   return isIP(withoutBrackets(name)) !== 0;
 }
 
-const isLoopbackAddress = addressMatcher(['loopback']);
+/** Whether an address, without brackets, is one of loopback. */
+export const isLoopbackAddress = addressMatcher(['loopback']) ?? (() => false);
 
 /** Whether the host of a URL is this machine: `localhost`, a name under it (RFC 6761), or a loopback address. */
 export function isLoopbackHost(name: string): boolean {
   const isLocalName = name === 'localhost' || name.endsWith('.localhost');
-  return isLocalName || isLoopbackAddress?.(withoutBrackets(name)) === true;
+  return isLocalName || isLoopbackAddress(withoutBrackets(name));
 }
 
 /** In a URL, an IPv6 address has brackets. */

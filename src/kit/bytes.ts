@@ -1,4 +1,4 @@
-import { createHash, hash, timingSafeEqual, webcrypto } from 'node:crypto';
+import { hash, timingSafeEqual, webcrypto } from 'node:crypto';
 
 const units = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 } as const;
 
@@ -31,7 +31,7 @@ export function equalInConstantTime(left: Uint8Array, right: Uint8Array): boolea
  * would reveal the length.
  */
 export function textDigest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }
 
 /** Up to this many bytes, hashing at once is cheaper than using another thread. */

@@ -74,10 +74,6 @@ export class Pool<T extends object> {
     };
   }
 
-  get size(): number {
-    return this.#slots.length - this.#free.length;
-  }
-
   get items(): readonly T[] {
     return this.#slots.filter((item) => item !== undefined);
   }

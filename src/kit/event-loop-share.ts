@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers';
 import type { Clock } from './clock.ts';
 
 /** How a piece of work shares the event loop. */
-export interface ShareOptions {
+interface ShareOptions {
   /** How long it may take in one turn of the event loop, in milliseconds. */
   readonly ofTurn: number;
   /** How long a part of it may wait, in milliseconds; then it runs even beyond the share. */

@@ -1,8 +1,6 @@
-/** What the inbox and the sandbox's database share: the driver, and marks that identify their files. */
-
-/*
- * The marks in the header of our database files (SQLite's `application_id`), so that neither is taken for the other,
- * nor for another program's.
+/**
+ * What the inbox and the sandbox's database share: the driver, and the marks in the header of their files (SQLite's
+ * `application_id`), so that neither is taken for the other, nor for another program's.
  */
 
 /** "RBin": the file is an inbox. */

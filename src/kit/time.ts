@@ -39,7 +39,8 @@ const shortCount = /^\d{1,13}$/;
 const decimalForm = /^(\d{1,19})(?:\.(\d+))?$/;
 
 /**
- * The instant of a timestamp, in nanoseconds since 1970. Undefined if it isn't a time between 1970 and 2200.
+ * The instant of a timestamp, as two numbers: each delivery has several times, and a bigint of nanoseconds costs more
+ * than everything else about a time. Undefined if it isn't a time between 1970 and 2200.
  *
  * - ISO 8601 with date and time of day: `T`, `t` or a space between them, any number of fraction digits (those
  *   beyond nine are cut off), any offset (`Z`, `+02:00`, `+0200`, `-03`; none means UTC).
@@ -51,17 +52,8 @@ const decimalForm = /^(\d{1,19})(?:\.(\d+))?$/;
  * Strings are read exactly. Numbers above 2^53, as in nanoseconds, have lost their last digits already when
  * JSON was parsed; such a time is right to a microsecond.
  *
- * @example parseTimestamp('2026-01-01T00:00:00.123456789+01:00') // 1767222000123456789n
- * @example parseTimestamp(1767225600) === parseTimestamp('1767225600000') // true
- */
-export function parseTimestamp(value: unknown): bigint | undefined {
-  const instant = parseInstant(value);
-  return instant && nanosecondsOf(instant);
-}
-
-/**
- * Like `parseTimestamp`, but returns two numbers: each delivery has several times, and a bigint of nanoseconds costs
- * more than everything else about a time.
+ * @example parseInstant('2026-01-01T00:00:00.123456789+01:00') // { milliseconds: 1767222000123, nanoseconds: 456789 }
+ * @example parseInstant(1767225600), parseInstant('1767225600000') // both { milliseconds: 1767225600000, nanoseconds: 0 }
  */
 export function parseInstant(value: unknown): Instant | undefined {
   if (typeof value === 'number') return parseCount(value) ?? parseDecimal(String(value));

@@ -12,7 +12,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** The value if it is an object, else an empty object. */
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  return isObject(value) ? value : {};
 }
 
 /** The value at a path; undefined if there is none. */

@@ -5,7 +5,7 @@ import { systemClock } from '../kit/clock.ts';
 import { configError } from '../errors/errors.ts';
 import { lowerCased } from '../kit/header-fields.ts';
 import { describe, parseStrictly } from '../errors/option-problems.ts';
-import { isObject } from '../kit/values.ts';
+import { defined, isObject } from '../kit/values.ts';
 import type { Scheme } from '../events/model.ts';
 import type { SchemeName } from '../signature/schemes.ts';
 import type { Secrets } from '../signature/secrets.ts';
@@ -143,8 +143,5 @@ function withCallId(body: Readonly<Record<string, unknown>>, callId: string): Re
 }
 
 function present(headers: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const entries = Object.entries(headers).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  );
-  return Object.fromEntries(entries);
+  return defined(headers) as Record<string, string>;
 }

@@ -62,12 +62,10 @@ export function manualClock(start: Date | number = systemClock.now()): ManualClo
 /** Numbers are not rounded: only stored times are whole milliseconds. */
 function millisecondsOf(duration: Duration): number {
   const milliseconds = parseDuration(duration);
-  if (milliseconds !== undefined && typeof duration === 'number') return duration;
-  if (milliseconds !== undefined) return milliseconds;
-  const expected = "milliseconds or a duration such as '90s'";
+  if (milliseconds !== undefined) return typeof duration === 'number' ? duration : milliseconds;
   throw configError('option_invalid', {
     option: 'advance(duration)',
-    expected,
+    expected: "milliseconds or a duration such as '90s'",
     found: JSON.stringify(duration),
   });
 }
