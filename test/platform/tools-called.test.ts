@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createPlatform, defineTool, toolMiddleware } from '../../src/platform/index.ts';
-import { createSandbox } from '../../src/sandbox/index.ts';
-import { runTool } from '../../src/sandbox/custom-tools/tool-caller.ts';
+import { type SandboxOptions, createSandbox } from '../../src/sandbox/index.ts';
+import { manualClock } from '../../src/testing/index.ts';
 import { listening } from '../support/servers.ts';
 
 const headers = { 'X-Tool-Key': 'the key of the tools' };
@@ -23,15 +23,34 @@ const order = defineTool({
   run: (args, { additional }) => ({ args, additional }),
 });
 
-/** A tool that is registered with this endpoint, as the platform stores it. */
+const agent = 'agent_demonstration';
+/** The run of a call without an answer. */
+const none = { status: undefined, body: undefined };
+const fixedParams = { branch: { description: 'Which shop', value: 'north' } };
+
+/** How the tool is registered with this endpoint. */
 function registered(endpoint: string, method: (typeof methods)[number] = 'POST') {
-  const fixedParams = { branch: { description: 'Which shop', value: 'north' } };
   return order.registration({ endpoint, method, headers, fixedParams });
+}
+
+async function started(options: SandboxOptions = {}) {
+  const sandbox = createSandbox(options);
+  await sandbox.start();
+  onTestFinished(() => sandbox.stop());
+  const { customTools } = createPlatform({ baseUrl: sandbox.url, apiKey: sandbox.apiKey });
+  return { sandbox, customTools };
+}
+
+/** Registers a tool, and calls it as the platform does when a model asks for it. */
+async function called(tool: ReturnType<typeof registered>, args: Readonly<Record<string, unknown>> = {}) {
+  const { sandbox, customTools } = await started();
+  await customTools.create(agent, tool);
+  return sandbox.callTool(agent, tool.tool_id, args);
 }
 
 test.each(methods)('what is registered with %s is called, and answers', async (method) => {
   const url = `http://127.0.0.1:${await listening(toolMiddleware([order], { headers }))}/tools/order?shop=7`;
-  const run = await runTool(registered(url, method), {
+  const run = await called(registered(url, method), {
     article: 'lamp',
     count: 2,
     extras: ['bulb', 'plug'],
@@ -50,20 +69,15 @@ test.each(methods)('what is registered with %s is called, and answers', async (m
 });
 
 test('one definition is registered at the platform, called by it, and answers', async () => {
-  const sandbox = createSandbox({});
-  await sandbox.start();
-  onTestFinished(() => sandbox.stop());
-  const platform = createPlatform({ baseUrl: sandbox.url, apiKey: sandbox.apiKey });
+  const { sandbox, customTools } = await started();
   const endpoint = `http://127.0.0.1:${await listening(toolMiddleware([order], { headers }))}/tools/order`;
-  const created = await platform.customTools.create('agent_demonstration', registered(endpoint));
+  const created = await customTools.create(agent, registered(endpoint));
   expect(created).toMatchObject({ ...registered(endpoint), created_at: expect.any(String) });
-  expect(
-    await sandbox.callTool('agent_demonstration', 'order', { article: 'lamp', count: '2' }),
-  ).toMatchObject({
+  expect(await sandbox.callTool(agent, 'order', { article: 'lamp', count: '2' })).toMatchObject({
     status: 200,
     body: { args: { article: 'lamp', count: 2, extras: [] }, additional: { branch: 'north' } },
   });
-  expect(await sandbox.callTool('agent_demonstration', 'order', {})).toMatchObject({
+  expect(await sandbox.callTool(agent, 'order', {})).toMatchObject({
     status: 200,
     body: { error: "This can't be done yet: article (What) is missing." },
   });
@@ -79,17 +93,12 @@ test('a fixed parameter goes before what the model says, and headers of the tool
       response.end('not JSON');
     });
   })}/a`;
-  const tool = {
-    additional_tool_info: {
-      api: {
-        endpoint: url,
-        method: 'post',
-        headers: { 'Content-Type': 'application/vnd.tool+json' },
-        parameters: { fixed_params: { branch: { value: 'north' } } },
-      },
-    },
-  };
-  expect(await runTool(tool, { branch: 'south', article: 'lamp' })).toMatchObject({
+  const tool = order.registration({
+    endpoint: url,
+    headers: { 'Content-Type': 'application/vnd.tool+json' },
+    fixedParams,
+  });
+  expect(await called(tool, { branch: 'south', article: 'lamp' })).toMatchObject({
     status: 200,
     body: 'not JSON',
   });
@@ -105,31 +114,35 @@ test('a redirect is not followed: the headers are credentials', async () => {
   const url = `http://127.0.0.1:${await listening((_request, response) => {
     response.writeHead(307, { location: `http://127.0.0.1:${target}/` }).end();
   })}`;
-  expect(await runTool(registered(url), {})).toMatchObject({ status: 307 });
+  expect(await called(registered(url))).toMatchObject({ status: 307 });
   expect(calls).toBe(0);
 });
 
 test('without an answer the failure says why', async () => {
-  const silent = `http://127.0.0.1:${await listening(() => {})}`;
   const endless = `http://127.0.0.1:${await listening((_request, response) => {
     const more = () => response.write('x'.repeat(65_536), more);
     more();
   })}`;
   const closed = await listening((_request, response) => void response.socket?.destroy());
-  const none = { status: undefined, body: undefined };
-  expect(await runTool(registered(silent), {}, { timeoutMs: 20 })).toMatchObject({
-    ...none,
-    failure: 'timeout',
-  });
-  expect(await runTool(registered(silent), {}, { signal: AbortSignal.abort() })).toMatchObject({
-    ...none,
-    failure: 'aborted',
-  });
-  expect(await runTool(registered(endless), {})).toMatchObject({ ...none, failure: 'too_large' });
-  expect(await runTool(registered(`http://127.0.0.1:${closed}`), {})).toMatchObject({
+  expect(await called(registered(endless))).toMatchObject({ ...none, failure: 'too_large' });
+  expect(await called(registered(`http://127.0.0.1:${closed}`))).toMatchObject({
     ...none,
     failure: 'UND_ERR_SOCKET',
   });
-  const broken = { additional_tool_info: { api: { endpoint: 'nowhere', method: 'POST' } } };
-  expect(await runTool(broken, {})).toMatchObject({ ...none, failure: expect.any(String) });
+});
+
+test('an endpoint that does not answer fails after ten seconds, or when the sandbox stops', async () => {
+  let calls = 0;
+  const silent = `http://127.0.0.1:${await listening(() => void (calls += 1))}`;
+  const clock = manualClock();
+  const { sandbox, customTools } = await started({ clock });
+  await customTools.create(agent, registered(silent));
+  const late = sandbox.callTool(agent, 'order');
+  await expect.poll(() => calls).toBe(1);
+  clock.advance(10_000);
+  expect(await late).toMatchObject({ ...none, failure: 'timeout', latencyMs: 10_000 });
+  const aborted = sandbox.callTool(agent, 'order');
+  await expect.poll(() => calls).toBe(2);
+  await sandbox.stop();
+  expect(await aborted).toMatchObject({ ...none, failure: 'aborted' });
 });

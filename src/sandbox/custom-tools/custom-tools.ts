@@ -69,7 +69,7 @@ export const customToolSchema = z.looseObject(
 
 type CustomToolFields = z.output<typeof customToolSchema>;
 
-interface CustomTool extends CustomToolFields {
+export interface CustomTool extends CustomToolFields {
   readonly tool_id: string;
   /** ISO 8601 with milliseconds and `Z`. */
   readonly created_at: string;
