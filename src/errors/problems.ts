@@ -14,7 +14,7 @@ function also(fix: string | undefined): string {
 
 /** Each entry turns details into a message. */
 export const problems = {
-  option_invalid: (d: { option: string; expected: string; found: string; fix?: string }) =>
+  option_invalid: (d: { option: string; expected: string; found: string; fix?: string | undefined }) =>
     `The option ${d.option} should be ${d.expected}, but is ${d.found}.${also(d.fix)}`,
   cursor_invalid: (d: { list: string; found: string }) =>
     `The option cursor in ${d.list} should be the cursor of another page, but is ${d.found}.`,

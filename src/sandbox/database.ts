@@ -9,6 +9,7 @@ export type Connection = BetterSqlite.Database;
 
 /** The version of the tables; a file with a later version is refused. */
 const tablesVersion = 1;
+
 /** The sandbox's state: one SQLite file, or memory. Each part brings its own tables. */
 export class Database {
   readonly connection: Connection;

@@ -39,13 +39,12 @@ export class Failures {
   }
 
   /** Makes the next `count` requests of an operation, or of a whole group, fail. 0 cancels an earlier call. */
-  expect(operation: string, count: number, how: unknown = {}): void {
+  failNext(operation: string, count: number, how: unknown = {}): void {
     this.#requireKnown(operation);
     if (!Number.isSafeInteger(count) || count < 0) {
-      const expected = 'a whole number of 0 or more';
       throw configError('option_invalid', {
         option: 'count in sandbox.fail',
-        expected,
+        expected: 'a whole number of 0 or more',
         found: String(count),
       });
     }
@@ -72,7 +71,7 @@ export class Failures {
       option: 'operation in sandbox.fail',
       expected: `one of ${this.#known.join(', ')}`,
       found: JSON.stringify(operation),
-      ...(meant !== undefined && { fix: `Did you mean ${meant}?` }),
+      fix: meant && `Did you mean ${meant}?`,
     });
   }
 }

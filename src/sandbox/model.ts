@@ -18,7 +18,7 @@ export interface Agent {
 export type Scope = 'ORGANIZATION' | 'WORKSPACE' | 'AGENT';
 
 /** How failed attempts are retried; the only policy that the platform has shown. */
-export interface RetryPolicy {
+interface RetryPolicy {
   readonly retryStrategy: 'FIXED_DELAY';
   /** Attempts after the first. */
   readonly maxRetryAttempts: number;

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import { z } from 'zod';
-import { addressMatcher, hostName } from '../kit/addresses.ts';
+import { hostName, isLoopbackAddress } from '../kit/addresses.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Scheme } from '../events/model.ts';
 import { checked, clockOption, hasMethods, parseStrictly } from '../errors/option-problems.ts';
 import { type SchemeName, resolveScheme } from '../signature/schemes.ts';
-import type { EmbeddingService } from './knowledge/embedding/embedder-for.ts';
+import type { EmbeddingService } from './knowledge/embedding/openai-embedder.ts';
 import { type AdversaryOptions, resolveAdversary } from './delivery/adversary.ts';
 import { type PromptGenerator, headedPrompt } from './api/prompts.ts';
 import { type Seed, parseSeed } from './seed.ts';
@@ -54,8 +54,6 @@ export interface SandboxOptions {
   /** The source of time, for tests. @default the machine's */
   clock?: Clock | undefined;
 }
-
-const isLoopback = addressMatcher(['loopback']);
 
 const optionsSchema = z.strictObject({
   port: z.int('a port: a whole number from 0 to 65535').min(0, 'a port').max(65_535, 'a port').default(0),
@@ -134,5 +132,5 @@ function readHostName(value: unknown): string | undefined {
 
 function readHost(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
-  return value === 'localhost' || isLoopback?.(value) === true ? value : undefined;
+  return value === 'localhost' || isLoopbackAddress(value) ? value : undefined;
 }

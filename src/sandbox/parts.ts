@@ -72,7 +72,7 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
   const ingestion = new Ingestion({
     documents,
     search,
-    thread: new ProcessingThread({ service: embeddings }, clock),
+    thread: new ProcessingThread(embeddings, clock),
     fieldsOf: (id) => knowledgeBases.fieldsOf(id),
     getPage: (url, signal) => requestAllowed(url, websiteHosts, signal),
     failures,
@@ -80,7 +80,7 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
     logger,
     stopping,
   });
-  const control: ControlParts = { calls, attempts, engine, subscriptions, failures, toolCaller };
+  const control: ControlParts = { calls, attempts, outbox, subscriptions, failures, toolCaller };
   const server = new ApiServer([...operations, ...controlRoutes(control)], {
     tenants,
     failures,
@@ -89,7 +89,7 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
     stopping,
   });
   const apiKey = fill(database, options, { tenants, knowledgeBases, documents });
-  return { database, calls, attempts, engine, ingestion, failures, toolCaller, server, apiKey };
+  return { database, calls, attempts, outbox, engine, ingestion, failures, toolCaller, server, apiKey };
 }
 
 interface SeededParts {

@@ -43,10 +43,10 @@ export class Sandbox {
       stopping: this.#stopping.signal,
       requireStarted: this.#requireStarted,
     });
-    const { calls, attempts, engine, apiKey, database } = this.#parts;
+    const { calls, attempts, outbox, engine, apiKey, database } = this.#parts;
     this.calls = calls;
     this.attempts = attempts;
-    this.deliveries = { givenUp: () => engine.givenUp(), settled: () => engine.settled() };
+    this.deliveries = { givenUp: () => outbox.givenUp(), settled: () => engine.settled() };
     this.apiKey = apiKey;
     this.isNew = database.isNew;
   }
@@ -99,7 +99,7 @@ export class Sandbox {
    * @example sandbox.fail('knowledge-bases', 3, { status: 429, retryAfter: 2 });
    */
   fail(operation: string, count: number, how: FailureOptions = {}): void {
-    this.#parts.failures.expect(operation, count, how);
+    this.#parts.failures.failNext(operation, count, how);
   }
 
   /**

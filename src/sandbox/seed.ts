@@ -59,7 +59,7 @@ export const seedSchema = z.strictObject({
  */
 export type Seed = z.input<typeof seedSchema>;
 
-export type ParsedSeed = z.output<typeof seedSchema>;
+type ParsedSeed = z.output<typeof seedSchema>;
 
 export type OrganizationSeed = ParsedSeed['organizations'][number];
 

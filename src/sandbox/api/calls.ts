@@ -4,7 +4,7 @@ import type { PlayedCalls } from '../calls/played-calls.ts';
 import { isoTime } from '../model.ts';
 import { type ApiAnswer, ApiError, type ApiRequest, type Route, routesOf } from './route.ts';
 
-export interface CallParts {
+interface CallParts {
   readonly calls: PlayedCalls;
   readonly clock: Clock;
 }

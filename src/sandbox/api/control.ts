@@ -4,7 +4,7 @@ import type { CallPlan } from '../calls/call-plan.ts';
 import type { CallSimulator } from '../calls/simulator.ts';
 import type { ToolCaller } from '../custom-tools/tool-caller.ts';
 import type { Attempts } from '../delivery/attempts.ts';
-import type { DeliveryEngine } from '../delivery/engine.ts';
+import type { Outbox } from '../delivery/outbox.ts';
 import type { Failures } from '../failures.ts';
 import type { Caller } from '../model.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';
@@ -14,7 +14,7 @@ import { type ApiAnswer, ApiError, type ApiRequest, type Route, routesOf } from 
 export interface ControlParts {
   readonly calls: CallSimulator;
   readonly attempts: Attempts;
-  readonly engine: DeliveryEngine;
+  readonly outbox: Outbox;
   readonly subscriptions: Subscriptions;
   readonly failures: Failures;
   readonly toolCaller: ToolCaller;
@@ -42,7 +42,7 @@ export function controlRoutes(parts: ControlParts): readonly Route[] {
     route('calls', 'POST', '/sandbox/calls', (request) => playCall(request, parts)),
     route('attempts', 'GET', '/sandbox/attempts', (request) => listAttempts(request, parts)),
     route('deliveries', 'GET', '/sandbox/deliveries', (request) => listGivenUp(request, parts)),
-    route('failures', 'POST', '/sandbox/failures', (request) => expectFailures(request, parts)),
+    route('failures', 'POST', '/sandbox/failures', (request) => failNext(request, parts)),
     route('tools/call', 'POST', '/sandbox/tools/call', (request) => callTool(request, parts)),
   ];
 }
@@ -58,13 +58,13 @@ function listAttempts({ query, caller }: ApiRequest, { attempts, subscriptions }
   return { status: 200, body: { attempts: attempts.list(wanted).filter(ownedBy(caller, subscriptions)) } };
 }
 
-function listGivenUp({ caller }: ApiRequest, { engine, subscriptions }: ControlParts): ApiAnswer {
-  return { status: 200, body: { givenUp: engine.givenUp().filter(ownedBy(caller, subscriptions)) } };
+function listGivenUp({ caller }: ApiRequest, { outbox, subscriptions }: ControlParts): ApiAnswer {
+  return { status: 200, body: { givenUp: outbox.givenUp().filter(ownedBy(caller, subscriptions)) } };
 }
 
-async function expectFailures({ body }: ApiRequest, { failures }: ControlParts): Promise<ApiAnswer> {
+async function failNext({ body }: ApiRequest, { failures }: ControlParts): Promise<ApiAnswer> {
   const wanted = validated(failureSchema, body, 'body');
-  await orInvalid(() => failures.expect(wanted.operation, wanted.count, wanted.how));
+  await orInvalid(() => failures.failNext(wanted.operation, wanted.count, wanted.how));
   return { status: 200, body: wanted };
 }
 

@@ -5,7 +5,7 @@ import type { Tenants } from '../tenants.ts';
 import { pageIn, tokenAfter, validated } from './request.ts';
 import { ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from './route.ts';
 
-export interface CustomToolParts {
+interface CustomToolParts {
   readonly customTools: CustomTools;
   readonly tenants: Tenants;
   readonly clock: Clock;

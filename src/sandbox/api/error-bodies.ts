@@ -9,7 +9,7 @@ export interface RequestProblem {
   readonly issues: readonly Issue[];
 }
 
-export interface ErrorContext {
+interface ErrorContext {
   readonly path: string;
   /** In milliseconds since 1970. */
   readonly now: number;

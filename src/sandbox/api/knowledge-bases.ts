@@ -8,7 +8,7 @@ import type { Tenants } from '../tenants.ts';
 import { pageIn, tokenAfter, validated } from './request.ts';
 import { ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from './route.ts';
 
-export interface KnowledgeBaseParts {
+interface KnowledgeBaseParts {
   readonly knowledgeBases: KnowledgeBases;
   readonly search: Search;
   readonly tenants: Tenants;

@@ -10,7 +10,7 @@ import { type ApiAnswer, ApiError, type ApiRequest, type Route, routesOf } from 
 import type { Upload } from './upload.ts';
 import { addressSchema } from './websites.ts';
 
-export interface DocumentParts {
+interface DocumentParts {
   readonly knowledgeBases: KnowledgeBases;
   readonly documents: Documents;
   readonly search: Search;

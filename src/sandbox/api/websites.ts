@@ -5,7 +5,7 @@ import { WebsiteProblem } from '../websites/website.ts';
 import { validated } from './request.ts';
 import { type ApiAnswer, type Route, routesOf } from './route.ts';
 
-export interface WebsiteParts {
+interface WebsiteParts {
   /** The query parameter for the website's address, which isn't in the platform's document. */
   readonly websiteParameter: string;
   readonly websiteHosts: readonly string[];

@@ -20,7 +20,7 @@ export interface CallSimulatorParts {
   readonly callSeed: string;
   readonly tenants: Pick<Tenants, 'firstOrganization' | 'agents' | 'findAgent'>;
   readonly played: PlayedCalls;
-  readonly engine: Pick<DeliveryEngine, 'expect' | 'settledCall'>;
+  readonly engine: Pick<DeliveryEngine, 'schedule' | 'settledCall'>;
   /** @throws RingbackError unless the sandbox runs */
   readonly requireStarted: (method: string) => void;
   readonly stopping: AbortSignal;
@@ -97,7 +97,7 @@ export class CallSimulator {
     const call = composeCall(parsed, { seed: callSeed, number, agent, clock, speed });
     played.add(number, call);
     for (const event of call.events) {
-      engine.expect({ event: sandboxEventOf(call, event), happensAt: event.happensAt });
+      engine.schedule({ event: sandboxEventOf(call, event), happensAt: event.happensAt });
     }
     return call;
   }
@@ -123,8 +123,7 @@ export class CallSimulator {
 type Method = 'calls.play' | 'calls.begin';
 
 function planInvalid(method: Method, option: keyof CallPlan, expected: string, found: string, fix?: string) {
-  const details = { option: `${option} in ${method}`, expected, found };
-  return configError('option_invalid', { ...details, ...(fix !== undefined && { fix }) });
+  return configError('option_invalid', { option: `${option} in ${method}`, expected, found, fix });
 }
 
 /** Options of `calls.traffic`. */

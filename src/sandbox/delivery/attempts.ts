@@ -2,6 +2,7 @@ import type { Statement } from 'better-sqlite3';
 import { z } from 'zod';
 import { ringbackError } from '../../errors/errors.ts';
 import { parseStrictly } from '../../errors/option-problems.ts';
+import { defined } from '../../kit/values.ts';
 import type { BatchedWrites, Database } from '../database.ts';
 import type { Attempt } from '../model.ts';
 
@@ -63,16 +64,15 @@ export class Attempts {
     if (!this.#database.connection.open)
       throw ringbackError('sandbox_not_running', { method: 'attempts.list()' });
     this.#writes.flush();
-    const given = Object.entries({ call_id: callId, trace_id: traceId, subscription_id: subscriptionId });
-    const filters = given.filter((filter): filter is [string, string] => filter[1] !== undefined);
-    const where =
-      filters.length === 0
-        ? ''
-        : `where ${filters.map(([name]) => `${name} = cast(? as text)`).join(' and ')}`;
-    const select = this.#database.connection
-      .prepare<string[], string>(`select attempt from attempts ${where} order by id`)
-      .pluck();
-    return select.all(...filters.map(([, value]) => value)).map(attemptOf);
+    const given = defined({ call_id: callId, trace_id: traceId, subscription_id: subscriptionId });
+    const conditions = Object.keys(given).map((column) => ` and ${column} = cast(@${column} as text)`);
+    return this.#database.connection
+      .prepare<[typeof given], string>(
+        `select attempt from attempts where true${conditions.join('')} order by id`,
+      )
+      .pluck()
+      .all(given)
+      .map(attemptOf);
   }
 
   /**

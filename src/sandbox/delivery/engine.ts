@@ -10,12 +10,12 @@ import type { Adversary } from './adversary.ts';
 import { makeAttempt } from './make-attempt.ts';
 import type { Attempts } from './attempts.ts';
 import { InFlight } from './in-flight.ts';
-import type { ComingEvent, GivenUpDelivery, Outbox, PendingDelivery } from './outbox.ts';
+import type { ComingEvent, Outbox, PendingDelivery } from './outbox.ts';
 import { Sender } from './sender.ts';
 import { underOwnTraceId } from '../calls/event-bodies.ts';
 import { type UndeliverableReason, undeliverable } from './request.ts';
 
-export interface DeliveryEngineParts {
+interface DeliveryEngineParts {
   readonly clock: Clock;
   /** How many of the platform's milliseconds pass in a real one. Receivers answer in real time. */
   readonly speed: number;
@@ -60,14 +60,9 @@ export class DeliveryEngine {
   }
 
   /** Schedules an event. It is delivered to each subscription that asks for it when it happens. */
-  expect(coming: ComingEvent): void {
-    this.#parts.outbox.expect(coming);
+  schedule(coming: ComingEvent): void {
+    this.#parts.outbox.add(coming);
     this.#await(coming);
-  }
-
-  /** The deliveries that will not be retried, in the order in which their events happened. */
-  givenUp(): readonly GivenUpDelivery[] {
-    return this.#parts.outbox.givenUp();
   }
 
   /** Resolves when no more events are planned and every delivery is made or given up, or when the sandbox stops. */
@@ -121,13 +116,8 @@ export class DeliveryEngine {
     const number = delivery.attempts + 1;
     const isDelayed = adversary?.decide(traceId, number) === 'delayed';
     const delay = isDelayed ? adversary.delay(traceId, number) / speed : 0;
-    this.#at(delivery.dueAt + delay, () => void this.#attemptWithinLimit(delivery));
-  }
-
-  async #attemptWithinLimit(delivery: PendingDelivery): Promise<void> {
-    await this.#limitOf(delivery).run(async () => {
-      if (!this.#isStopping) await this.#follow(delivery);
-    });
+    const limit = this.#limitOf(delivery);
+    this.#at(delivery.dueAt + delay, () => void limit.run(() => this.#follow(delivery)));
   }
 
   async #attempt(delivery: PendingDelivery): Promise<void> {
@@ -178,6 +168,7 @@ export class DeliveryEngine {
 
   /** Makes an attempt. Never rejects: after an unexpected error, the delivery is given up and its slot freed. */
   async #follow(delivery: PendingDelivery): Promise<void> {
+    if (this.#isStopping) return;
     const attempt = this.#attempt(delivery).catch((error: unknown) => {
       this.#parts.logger.error({ event: 'delivery_failed', cause: messageOf(error) }, 'a delivery failed');
       this.#settle(delivery, 'given_up');

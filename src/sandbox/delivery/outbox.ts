@@ -97,7 +97,7 @@ export class Outbox {
       where trace_id = @traceId and subscription_id = @subscriptionId`);
   }
 
-  expect({ event, happensAt }: ComingEvent): void {
+  add({ event, happensAt }: ComingEvent): void {
     this.#writes.add(() => this.#insertEvent.run({ ...event, happensAt }));
   }
 

@@ -18,7 +18,7 @@ interface SendResult {
  * the timeout passed (`timeout`), the answer was not HTTP (`not_http`), or the request can't be sent (`unsendable`).
  * After `cut`, `timeout` and `not_http` the receiver may have the event nevertheless.
  */
-export type Failure = 'refused' | 'unreachable' | 'cut' | 'tls' | 'timeout' | 'not_http' | 'unsendable';
+type Failure = 'refused' | 'unreachable' | 'cut' | 'tls' | 'timeout' | 'not_http' | 'unsendable';
 
 interface SendOptions {
   /** Until the answer's end, in real milliseconds. */

@@ -3,12 +3,12 @@ import { type Connection, type Database, type Page, pageOf } from '../database.t
 import type { DocumentProblem } from './document-problem.ts';
 import type { ProcessedDocument } from './processing/processing-thread.ts';
 
-export type DocumentSource =
+type DocumentSource =
   | { readonly kind: 'file'; readonly contentType: string | undefined }
   | { readonly kind: 'website'; readonly urls: readonly string[] };
 
 /** `completed`, when searches find it, is from the platform's document. The others are the sandbox's choice. */
-export type DocumentStatus = 'queued' | 'processing' | 'completed' | 'failed';
+type DocumentStatus = 'queued' | 'processing' | 'completed' | 'failed';
 
 /** A document without its content. Times are in milliseconds since 1970. */
 export interface KnowledgeDocument {
@@ -200,14 +200,6 @@ function documentOf({ source, problem, ...row }: Row): KnowledgeDocument {
 }
 
 const tables = `
-  create table if not exists knowledge_bases (
-    position integer primary key autoincrement,
-    id text not null unique,
-    organization_id text not null,
-    user_id text,
-    body text not null
-  ) strict;
-  create index if not exists knowledge_bases_of_organization on knowledge_bases (organization_id, position);
   create table if not exists documents (
     position integer primary key autoincrement,
     id text not null unique,

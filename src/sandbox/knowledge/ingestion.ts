@@ -12,7 +12,7 @@ import { documentTypeOf } from './reading/document-types.ts';
 import type { Material } from './reading/read-document.ts';
 import { type Search, otherEmbedder } from './search.ts';
 
-export interface IngestionParts {
+interface IngestionParts {
   readonly documents: Documents;
   readonly search: Search;
   readonly thread: ProcessingThread;

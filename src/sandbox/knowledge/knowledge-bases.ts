@@ -4,7 +4,7 @@ import { type Caller, isoTime } from '../model.ts';
 import type { KnowledgeBaseFields, KnowledgeBaseSeed } from './fields.ts';
 
 /** The stored fields of a knowledge base; the others follow from its documents. */
-export interface StoredKnowledgeBase extends KnowledgeBaseFields {
+interface StoredKnowledgeBase extends KnowledgeBaseFields {
   readonly id: string;
   readonly organization_id: string;
   readonly user_id: string | null;
@@ -18,6 +18,17 @@ export interface KnowledgeBase extends StoredKnowledgeBase {
   readonly document_count: number;
   readonly status: 'processing' | 'completed' | 'failed' | null;
 }
+
+const tables = `
+  create table if not exists knowledge_bases (
+    position integer primary key autoincrement,
+    id text not null unique,
+    organization_id text not null,
+    user_id text,
+    body text not null
+  ) strict;
+  create index if not exists knowledge_bases_of_organization on knowledge_bases (organization_id, position);
+`;
 
 /** A knowledge base belongs to one organization and one user (platform document, Tenancy). */
 const owned = 'organization_id = @organizationId and (user_id is null or user_id = @userId)';
@@ -41,8 +52,9 @@ interface Row {
 export class KnowledgeBases {
   readonly #connection: Connection;
 
-  constructor({ connection }: Database) {
-    this.#connection = connection;
+  constructor(database: Database) {
+    database.create(tables);
+    this.#connection = database.connection;
   }
 
   /** Adds a knowledge base of a seed; `now` is its time if the seed has none, in milliseconds since 1970. */

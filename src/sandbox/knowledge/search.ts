@@ -2,7 +2,7 @@ import type { Statement } from 'better-sqlite3';
 import type { Database } from '../database.ts';
 import type { Embedder } from './embedding/embedder.ts';
 import { EmbeddingProblem } from './embedding/openai-embedder.ts';
-import { KnowledgeBaseIndex, type StoredChunk } from './index/knowledge-base-index.ts';
+import { KnowledgeBaseIndex, type StoredChunk, type StoredDocument } from './index/knowledge-base-index.ts';
 import type { KnowledgeDocument } from './documents.ts';
 import type { ProcessedDocument } from './processing/processing-thread.ts';
 
@@ -14,23 +14,12 @@ export interface Found {
   readonly score: number;
 }
 
-interface DocumentRow {
-  readonly position: number;
-  readonly frequencies: Buffer;
-}
-
 /** Used for documents and questions alike. */
 export const otherEmbedder =
   'The knowledge base holds embeddings of another model or service: use that one, or create a new knowledge base';
 
 /** How many chunks are read in one step. */
 const chunksAtOnce = 200;
-
-interface FoundRow {
-  readonly documentId: string;
-  readonly documentName: string;
-  readonly text: string;
-}
 
 /**
  * Finds chunks by their vectors. The vectors of a knowledge base are read at its first search, and follow its documents
@@ -39,16 +28,16 @@ interface FoundRow {
 export class Search {
   readonly #embedderFor: (model: string) => Embedder;
   readonly #indexes = new Map<string, KnowledgeBaseIndex>();
-  readonly #nextDocument: Statement<[string, number], DocumentRow>;
+  readonly #nextDocument: Statement<[string, number], StoredDocument>;
   readonly #nextChunks: Statement<[number, number], StoredChunk>;
   readonly #frequenciesOf: Statement<[number], Buffer | null>;
   readonly #vectorLength: Statement<[string], number>;
   readonly #chunkIds: Statement<[number], number>;
-  readonly #chunk: Statement<[number, string], FoundRow>;
+  readonly #chunk: Statement<[number, string], Omit<Found, 'score'>>;
 
-  /** @param embedder returns the embedder of an `embedding_model` */
-  constructor({ connection }: Database, embedder: (model: string) => Embedder) {
-    this.#embedderFor = embedder;
+  /** @param embedderFor returns the embedder for an `embedding_model` */
+  constructor({ connection }: Database, embedderFor: (model: string) => Embedder) {
+    this.#embedderFor = embedderFor;
     this.#nextDocument = connection.prepare(`
       select position, frequencies from documents
       where knowledge_base_id = ? and position > ? and status = 'completed' order by position limit 1`);

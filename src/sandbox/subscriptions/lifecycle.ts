@@ -1,6 +1,7 @@
 /** The states of a subscription and their transitions (platform document, States and transitions). */
 import { z } from 'zod';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { headerName } from '../../kit/header-fields.ts';
 import type { Caller, Scope, Subscription } from '../model.ts';
 
 /** How long one attempt of a delivery may take, in milliseconds (platform document, Limits). */
@@ -75,7 +76,7 @@ const id = z.string('Should be an id');
 
 /** Only names and values that are valid in HTTP: any other would break every delivery. */
 const headers = z.record(
-  z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'Should be the name of a header'),
+  z.string().regex(headerName, 'Should be the name of a header'),
   z.string('Should be text').regex(/^[\t -~]*$/, 'Should be visible ASCII text'),
   'Should be an object of header names and values',
 );

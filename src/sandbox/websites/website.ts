@@ -1,10 +1,10 @@
 import { lookup } from 'node:dns';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { type LookupFunction, isIP } from 'node:net';
+import type { LookupFunction } from 'node:net';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { addressMatcher } from '../../kit/addresses.ts';
+import { isAddressLiteral, isLoopbackAddress, isLoopbackHost } from '../../kit/addresses.ts';
 import { readBounded } from '../../kit/http-bodies.ts';
 
 /** Why a website can't be read: it is neither on loopback nor on an allowed host, or it doesn't answer. */
@@ -57,8 +57,6 @@ async function textIn(answer: IncomingMessage): Promise<string | undefined> {
   }
 }
 
-const isLoopback = addressMatcher(['loopback']) ?? (() => false);
-
 /**
  * Sends a GET to an address on loopback or on one of the hosts, and resolves once the answer begins, even a redirect.
  * Any other address is refused: a client could otherwise explore the sandbox's network. It connects to the very address
@@ -73,7 +71,7 @@ export async function requestAllowed(
 ): Promise<IncomingMessage> {
   const isNamed = hosts.includes(url.hostname);
   // An IP address is never looked up, so `lookupLoopback` wouldn't check it.
-  if (!isNamed && isIP(hostOf(url)) !== 0 && !isLoopback(hostOf(url)))
+  if (!isNamed && isAddressLiteral(url.hostname) && !isLoopbackHost(url.hostname))
     throw new WebsiteProblem('not_allowed');
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const { request } = url.protocol === 'https:' ? https : http;
@@ -101,16 +99,12 @@ const lookupLoopback: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     const [first] = addresses ?? [];
     if (error || !first) callback(error ?? new WebsiteProblem('unreachable'), []);
-    else if (!addresses.every(({ address }) => isLoopback(address))) {
+    else if (!addresses.every(({ address }) => isLoopbackAddress(address))) {
       callback(new WebsiteProblem('not_allowed'), []);
     } else if (options.all) callback(null, addresses);
     else callback(null, first.address, first.family);
   });
 };
-
-function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, '');
-}
 
 const maxRedirects = 3;
 

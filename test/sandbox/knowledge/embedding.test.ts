@@ -87,7 +87,7 @@ async function service(answer: Answer) {
   const url = `http://127.0.0.1:${port}/v1/`;
   return {
     requests,
-    embedder: openaiEmbedder({ url, apiKey: 'key_secret', model: 'text-embedding-3-small' }),
+    embedder: openaiEmbedder({ url, apiKey: 'key_secret' }, 'text-embedding-3-small'),
   };
 }
 
@@ -155,11 +155,11 @@ test.each<[string, Answer]>([
 
 test('a service that is not there, cuts the connection, or can get no such key is a problem without a status', async () => {
   const model = 'text-embedding-3-small';
-  const absent = openaiEmbedder({ url: 'http://127.0.0.1:1', apiKey: 'key_secret', model });
+  const absent = openaiEmbedder({ url: 'http://127.0.0.1:1', apiKey: 'key_secret' }, model);
   expect(await problemOf(absent)).toMatchObject({ status: undefined });
   const { embedder } = await service((response) => response.destroy());
   expect(await problemOf(embedder)).toMatchObject({ status: undefined });
-  const unsendable = openaiEmbedder({ url: 'http://127.0.0.1:1', apiKey: 'key_secret\n\nx', model });
+  const unsendable = openaiEmbedder({ url: 'http://127.0.0.1:1', apiKey: 'key_secret\n\nx' }, model);
   expect(await problemOf(unsendable)).toMatchObject({ status: undefined });
 });
 

@@ -13,7 +13,7 @@ function read(type: DocumentType, content: Uint8Array | string): Promise<string>
   return textOf(thread, { bytes, type });
 }
 
-const thread = new ProcessingThread({ service: undefined }, clockWithoutDeadlines);
+const thread = new ProcessingThread(undefined, clockWithoutDeadlines);
 afterAll(() => thread.end());
 
 /** What was read of a document, of all chunks together: they neither leave anything out nor repeat it. */
@@ -307,7 +307,7 @@ test(
 
 test('reading is aborted after a minute', async () => {
   const clock = new ManualClock();
-  const other = new ProcessingThread({ service: undefined }, clock);
+  const other = new ProcessingThread(undefined, clock);
   const reading = textOf(other, { bytes: new Uint8Array(pdfOf(['Line'])), type: 'pdf' });
   await clock.timer(60_000);
   clock.advance(60_000);

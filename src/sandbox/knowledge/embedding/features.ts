@@ -13,7 +13,7 @@ const minWithGrams = 4;
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
 /** A feature of a text: a word, two words in a row, or three to five letters in a row. */
-export interface Feature {
+interface Feature {
   count: number;
   readonly weight: number;
 }

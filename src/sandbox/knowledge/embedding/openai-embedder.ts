@@ -3,11 +3,12 @@ import { causeIn, codeOf } from '../../../kit/error-text.ts';
 import { jsonOrText, readBounded } from '../../../kit/http-bodies.ts';
 import { type Embedder, toUnitLength } from './embedder.ts';
 
-interface OpenaiEmbedderOptions {
+/** An OpenAI-compatible service that makes embeddings. */
+export interface EmbeddingService {
   /** The address before `/embeddings`, such as `http://127.0.0.1:11434/v1`. */
   readonly url: string;
-  readonly apiKey: string;
-  readonly model: string;
+  /** Sent as a bearer token. @default an empty one, for services that need none */
+  readonly apiKey?: string | undefined;
 }
 
 /** Why a service embedded nothing. Contains neither the key nor parts of the texts or the answer. */
@@ -31,13 +32,13 @@ const answerSchema = z.object({
   data: z.array(z.object({ index: z.int(), embedding: z.array(z.number()).min(1) })),
 });
 
-/** Embeds with a model of an OpenAI-compatible service, without retries and redirects. */
-export function openaiEmbedder(options: OpenaiEmbedderOptions): Embedder {
+/** Embeds with a model of a service, without retries and redirects. */
+export function openaiEmbedder(service: EmbeddingService, model: string): Embedder {
   return {
     async embed(texts, { signal }) {
       const vectors: Float32Array[] = [];
       for (let start = 0; start < texts.length; start += batchSize) {
-        vectors.push(...(await embedBatch(texts.slice(start, start + batchSize), options, signal)));
+        vectors.push(...(await embedBatch(texts.slice(start, start + batchSize), service, model, signal)));
       }
       if (vectors.some(({ length }) => length !== vectors[0]?.length)) throw notEmbeddings();
       return vectors;
@@ -47,7 +48,8 @@ export function openaiEmbedder(options: OpenaiEmbedderOptions): Embedder {
 
 async function embedBatch(
   texts: readonly string[],
-  { url, apiKey, model }: OpenaiEmbedderOptions,
+  { url, apiKey = '' }: EmbeddingService,
+  model: string,
   signal: AbortSignal | undefined,
 ): Promise<readonly Float32Array[]> {
   const request: RequestInit = {

@@ -8,10 +8,15 @@ export interface StoredChunk {
   readonly vector: Buffer;
 }
 
+export interface StoredDocument {
+  readonly position: number;
+  readonly frequencies: Buffer;
+}
+
 /** Reads the stored data of a knowledge base's completed documents. */
 export interface StoredDocuments {
   /** The first document after a position. */
-  readonly next: (after: number) => { readonly position: number; readonly frequencies: Buffer } | undefined;
+  readonly next: (after: number) => StoredDocument | undefined;
   /** The next chunks of a document, in order of their ids after `after`; none at the end. */
   readonly chunks: (position: number, after: number) => readonly StoredChunk[];
 }

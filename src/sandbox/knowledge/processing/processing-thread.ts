@@ -4,7 +4,7 @@ import { codeOf } from '../../../kit/error-text.ts';
 import { threadFile } from '../../../kit/files.ts';
 import type { ChunkOptions } from '../chunking/chunk.ts';
 import { DocumentFailure, type DocumentProblem, UnreadableDocument } from '../document-problem.ts';
-import type { EmbeddingService } from '../embedding/embedder-for.ts';
+import type { EmbeddingService } from '../embedding/openai-embedder.ts';
 import type { Material } from '../reading/read-document.ts';
 
 /** How long reading a document may take, including the start of the thread, in milliseconds. */
@@ -16,10 +16,6 @@ const maxMemory = 1024 * 1024 * 1024;
 const memoryInterval = 50;
 
 const resourceLimits = { maxOldGenerationSizeMb: maxMemory / 1024 ** 2, maxYoungGenerationSizeMb: 64 };
-
-export interface ThreadData {
-  readonly service: EmbeddingService | undefined;
-}
 
 export interface ProcessingJob {
   readonly materials: readonly Material[];
@@ -46,13 +42,13 @@ export type ProcessingMessage =
  * memory. The thread is started for the first document, and terminated after a failed one.
  */
 export class ProcessingThread {
-  readonly #data: ThreadData;
+  readonly #service: EmbeddingService | undefined;
   readonly #clock: Clock;
   #worker: Worker | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(data: ThreadData, clock: Clock) {
-    this.#data = data;
+  constructor(service: EmbeddingService | undefined, clock: Clock) {
+    this.#service = service;
     this.#clock = clock;
   }
 
@@ -116,7 +112,7 @@ export class ProcessingThread {
 
   #start(): Worker {
     const worker = new Worker(threadFile('processing-worker', import.meta.url), {
-      workerData: this.#data,
+      workerData: this.#service,
       resourceLimits,
     });
     // A thread that dies between two documents is replaced for the next one.

@@ -6,12 +6,12 @@ import { chunksOf } from '../chunking/chunk.ts';
 import { tokenizer } from '../chunking/tokenizer.ts';
 import { DocumentFailure, UnreadableDocument, maxCharacters } from '../document-problem.ts';
 import { embedderFor } from '../embedding/embedder-for.ts';
-import { EmbeddingProblem } from '../embedding/openai-embedder.ts';
+import { EmbeddingProblem, type EmbeddingService } from '../embedding/openai-embedder.ts';
 import { Frequencies } from '../embedding/features.ts';
 import { type Material, readDocument } from '../reading/read-document.ts';
-import type { ProcessedDocument, ProcessingJob, ProcessingMessage, ThreadData } from './processing-thread.ts';
+import type { ProcessedDocument, ProcessingJob, ProcessingMessage } from './processing-thread.ts';
 
-const { service } = workerData as ThreadData;
+const service = workerData as EmbeddingService | undefined;
 // An error that a library throws outside of a call is due to the document, too.
 process.on('uncaughtException', (error) =>
   send(failureOf(new UnreadableDocument('broken', { cause: error }))),

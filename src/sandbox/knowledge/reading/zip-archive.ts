@@ -7,7 +7,7 @@ import { codeOf } from '../../../kit/error-text.ts';
 import { UnreadableDocument } from '../document-problem.ts';
 
 /** An unpacked file of an archive. */
-export interface ArchivedFile {
+interface ArchivedFile {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
