@@ -118,7 +118,7 @@ function readApiKey(value: unknown, isGiven: boolean): string {
     option: 'apiKey in createPlatform',
     expected: "the platform's API key, visible ASCII characters without blanks",
     found: whatIsWrongWith(value),
-    ...(isGiven && value === undefined && { fix: 'Is its environment variable set?' }),
+    fix: isGiven && value === undefined ? 'Is its environment variable set?' : undefined,
   });
 }
 

@@ -10,8 +10,8 @@ import { isLoopbackHost } from '../../kit/addresses.ts';
  */
 export function readBaseUrl(value: unknown): URL {
   const url = parse(value);
-  const found = url === undefined ? kindOf(value) : whatIsWrongWith(url);
-  if (url !== undefined && found === undefined) return url;
+  const found = url ? whatIsWrongWith(url) : kindOf(value);
+  if (url && found === undefined) return url;
   throw configError('option_invalid', {
     option: 'baseUrl in createPlatform',
     expected: 'the https address of the platform (plain http on loopback only)',
@@ -26,9 +26,9 @@ export function addressOf(baseUrl: URL, path: string, query: Readonly<Record<str
   return address;
 }
 
-function parse(value: unknown): URL | undefined {
+function parse(value: unknown): URL | null {
   const text = value instanceof URL ? value.href : value;
-  return typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined;
+  return typeof text === 'string' ? URL.parse(text) : null;
 }
 
 function kindOf(value: unknown): string {

@@ -68,7 +68,7 @@ export function inShape<Shape extends z.ZodType>(
   shape: Shape,
   body: unknown,
   request: AskedFor,
-  status?: number,
+  status: number,
 ): z.output<Shape> {
   const result = shape.safeParse(body);
   if (result.success) return result.data;
@@ -78,7 +78,7 @@ export function inShape<Shape extends z.ZodType>(
 /** A success in another shape than the document's. The error says what was expected where, and quotes no value. */
 function unexpectedAnswer(
   request: AskedFor,
-  status: number | undefined,
+  status: number,
   issues: readonly z.core.$ZodIssue[],
 ): PlatformError {
   const { operation } = request;

@@ -2,6 +2,7 @@ import { chmodSync, lstatSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { requireNodeApi } from '../../errors/errors.ts';
 import type { Clock } from '../../kit/clock.ts';
+import { codeOf } from '../../kit/error-text.ts';
 import { wait } from '../requests/retry.ts';
 
 /** How long to wait, in milliseconds. After this long, a suspended process holds the lock: a dead one holds none. */
@@ -56,14 +57,14 @@ export class FileLock {
       this.#database.exec('begin exclusive');
       return undefined;
     } catch (error) {
-      if (error instanceof Error && (error as { code?: unknown }).code === 'SQLITE_BUSY') return error;
+      if (error instanceof Error && codeOf(error) === 'SQLITE_BUSY') return error;
       throw error;
     }
   }
 }
 
 function heldTooLong(path: string, cause: Error): Error {
-  return new Error(`another process has held its lock ${path} for ${timeout / 1000} s`, { cause });
+  return new Error(`another process has held its lock ${path} for ${timeout / 1_000} s`, { cause });
 }
 
 /** Refuses a link, behind which the lock would be another file, and a file with content, which isn't ours. */

@@ -38,13 +38,13 @@ export const secretOptionsSchema = z.strictObject({
   secretFile: z.string('the path of a file').min(1, 'the path of a file').optional(),
 });
 
-export interface Issuance<Result> {
+interface Issuance<Result> {
   readonly result: Result;
   readonly status: number;
   readonly secret: IssuedSecret | undefined;
 }
 
-export interface Issuing<Result> {
+interface Issuing<Result> {
   /** Undefined for a creation: the id is in the answer. */
   readonly subscriptionId: string | undefined;
   /** Called before `onSecret`, which may wait for another operation on the same subscription. */

@@ -8,7 +8,7 @@ interface SecretLine {
   readonly comment: string;
 }
 
-export interface SecretLines {
+interface SecretLines {
   /** Lines without a secret, which stay at the top. */
   readonly remarks: readonly string[];
   readonly secrets: readonly SecretLine[];

@@ -37,10 +37,8 @@ export function warningsOf(
 }
 
 function urlWarnings(text: string): readonly SubscriptionWarning[] {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || url.hostname === '') {
-    return [unreadable];
-  }
+  const url = URL.parse(text);
+  if (!url || url.hostname === '') return [unreadable];
   const warnings: SubscriptionWarning[] = [];
   if (url.protocol !== 'https:') {
     warnings.push({

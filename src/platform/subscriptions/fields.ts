@@ -84,23 +84,23 @@ export const subscriptionFields = {
 
 /** The fields that are unset when they are left out. */
 export const optionalFields = {
-  description: subscriptionFields.description.optional(),
-  headers: subscriptionFields.headers.optional(),
-  agent_ids: subscriptionFields.agent_ids.optional(),
-  workspace_ids: subscriptionFields.workspace_ids.optional(),
-};
+  description: true,
+  headers: true,
+  agent_ids: true,
+  workspace_ids: true,
+} as const;
 
-export const wholeSchema = z.strictObject({ ...subscriptionFields, ...optionalFields });
+const allFields = z.strictObject(subscriptionFields);
 
-export const newSchema = z.strictObject({
-  ...subscriptionFields,
-  ...optionalFields,
+export const wholeSchema = allFields.partial(optionalFields);
+
+export const newSchema = wholeSchema.extend({
   active: subscriptionFields.active.default(true),
   enable_signed_webhooks: subscriptionFields.enable_signed_webhooks.default(true),
   events: subscriptionFields.events.default([]),
 });
 
-const patchSchema = z.strictObject(subscriptionFields).partial();
+const patchSchema = allFields.partial();
 
 /** The argument of `ensure`. Without defaults, so that fields that are not given keep their values. */
 export const wantedSchema = patchSchema.extend({

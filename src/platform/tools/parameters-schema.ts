@@ -143,6 +143,5 @@ function optionAt(path: readonly (string | number)[]): string {
 }
 
 function unsayable(option: string, expected: string, found: string, fix?: string): RingbackError {
-  const details = { option: `${option} in defineTool`, expected, found };
-  return configError('option_invalid', fix === undefined ? details : { ...details, fix });
+  return configError('option_invalid', { option: `${option} in defineTool`, expected, found, fix });
 }

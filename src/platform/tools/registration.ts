@@ -112,7 +112,8 @@ export function registrationOf(tool: Described, options: RegistrationOptions): T
 
 /** Refuses plain HTTP except on loopback: the headers are credentials and could be read on the way. */
 function readEndpoint(value: unknown): string | undefined {
-  if (typeof value !== 'string' || !URL.canParse(value)) return undefined;
-  const { protocol, hostname } = new URL(value);
-  return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname)) ? value : undefined;
+  if (typeof value !== 'string') return undefined;
+  const url = URL.parse(value);
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackHost(url.hostname));
+  return isSafe ? value : undefined;
 }
