@@ -40,7 +40,7 @@ export const aSchemeName =
 
 export const schemeName = argument(aSchemeName, readSchemeName, schemeNames);
 
-function readSchemeName(value: unknown): SchemeName | undefined {
+export function readSchemeName(value: unknown): SchemeName | undefined {
   return schemeNames.find((name) => name === value);
 }
 

@@ -25,6 +25,12 @@ export function secretsOf({ RINGBACK_SECRETS: list, RINGBACK_SECRETS_FILE: file 
   return () => readSecretFile(file);
 }
 
+/** The same, as they are now. */
+export function currentSecrets(environment: Environment): readonly string[] {
+  const secrets = secretsOf(environment);
+  return typeof secrets === 'function' ? secrets() : secrets;
+}
+
 export function hasSecrets(environment: Environment): boolean {
   return environment.RINGBACK_SECRETS !== undefined || environment.RINGBACK_SECRETS_FILE !== undefined;
 }

@@ -14,7 +14,7 @@ import { fixture, fixtureNames, readFixture, unknownFixture } from '../testing/f
 import { expected, readEnvironment, readUrl, refuseCredentials } from './environment.ts';
 import { argument, headerOption, schemeName } from './arguments.ts';
 import { asUsage, exitCodes } from './failure.ts';
-import { hasSecrets, secretsOf } from './secrets.ts';
+import { currentSecrets, hasSecrets } from './secrets.ts';
 import { remark } from './stderr.ts';
 import { withoutControls } from './terminal.ts';
 
@@ -120,8 +120,7 @@ function firstSecret(): string {
       fix: 'Set it, RINGBACK_SECRETS or RINGBACK_SECRETS_FILE to the secret that the receiver has.',
     });
   }
-  const secrets = secretsOf(environment);
-  return (typeof secrets === 'function' ? secrets() : secrets)[0] ?? '';
+  return currentSecrets(environment)[0] ?? '';
 }
 
 function describe({ headers, body }: SignedDelivery): string {

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { messageOf } from '../../kit/error-text.ts';
 import { fingerprint, prepareSecrets } from '../../signature/secrets.ts';
 import type { Environment } from '../environment.ts';
-import { hasSecrets, secretsOf } from '../secrets.ts';
+import { currentSecrets, hasSecrets } from '../secrets.ts';
 import { type Finding, finding, ok, warning, wrong } from './findings.ts';
 
 const needed = [22, 14] as const;
@@ -27,8 +27,7 @@ export function checkSecrets(environment: Environment): Finding {
     return warning('secret', `neither RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE is set: ${hint}`);
   }
   try {
-    const given = secretsOf(environment);
-    const secrets = typeof given === 'function' ? given() : given;
+    const secrets = currentSecrets(environment);
     prepareSecrets(secrets);
     return finding('secret', ...judged(secrets, environment.RINGBACK_SECRETS_FILE));
   } catch (error) {

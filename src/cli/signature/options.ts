@@ -3,9 +3,9 @@ import { configError } from '../../errors/errors.ts';
 import type { Scheme } from '../../events/model.ts';
 import { jsonIn } from '../../kit/http-bodies.ts';
 import type { SchemeName } from '../../signature/schemes.ts';
-import { aSchemeName, argument, schemeNames } from '../arguments.ts';
+import { aSchemeName, argument, readSchemeName, schemeNames } from '../arguments.ts';
 import { type Environment, readEnvironment } from '../environment.ts';
-import { hasSecrets, secretsOf } from '../secrets.ts';
+import { currentSecrets, hasSecrets } from '../secrets.ts';
 
 export const flagsOfOptions = {
   scheme: '--scheme',
@@ -32,8 +32,7 @@ export function schemeOption(description: string): Option {
 
 /** The secrets of a file, or of the environment. @throws ConfigError when there are none, or the file can't be read */
 export function secretsFrom(file: string | undefined): readonly string[] {
-  const secrets = secretsOf(file === undefined ? environmentWithSecrets() : { RINGBACK_SECRETS_FILE: file });
-  return typeof secrets === 'function' ? secrets() : secrets;
+  return currentSecrets(file === undefined ? environmentWithSecrets() : { RINGBACK_SECRETS_FILE: file });
 }
 
 function environmentWithSecrets(): Environment {
@@ -44,7 +43,7 @@ function environmentWithSecrets(): Environment {
 
 /** The name of a known scheme, or a scheme in full, which is checked when it is used. */
 function readScheme(value: unknown): SchemeName | Scheme | undefined {
-  const name = schemeNames.find((known) => known === value);
+  const name = readSchemeName(value);
   if (name !== undefined || typeof value !== 'string') return name;
   const scheme = jsonIn(value);
   return typeof scheme === 'object' && scheme !== null ? (scheme as Scheme) : undefined;
