@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Handler } from '../../dispatch/handler.ts';
+import type { Registry } from '../../dispatch/registry.ts';
 import { readBytes } from '../../events/read-event.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { requireKnown } from '../../operate/handlers.ts';
@@ -55,38 +56,24 @@ export async function backtest(
     lifecycle,
     parts: { registry, decoder },
   } = internalsOf(receiver);
-  requireKnown(
-    handler,
-    registry.all.map(({ name }) => name),
-    'it is backtested',
-  );
+  const registered = registry.all.map(({ name }) => name);
+  requireKnown(handler, registered, 'it is backtested');
   await lifecycle.openInbox();
   try {
     const past = await Past.read(store, filter.since, filter.until);
     const chosen = registry.all.filter(({ name }) => handler === undefined || name === handler);
     const tallies = new Map(chosen.map((one) => [one.name, new Tally(one)]));
-    const trials = new Backtest({ store, decoder, logger, past, tallies, onRun });
-    const upTo = await store.events.lastSequence();
-    let [events, unreadable] = [0, 0];
-    for (let after = 0; after < upTo;) {
-      const stretch = await store.events.stretch(filter, after, upTo);
-      after = stretch.reached;
-      for (const event of stretch.events) {
-        events += 1;
-        const reading = await readBytes(decoder, event);
-        if (reading.ok) await trials.run(event, registry.route(reading.event));
-        else unreadable += 1;
-      }
-    }
-    const registered = new Set(registry.all.map(({ name }) => name));
-    const gone = handler === undefined ? past.handlers.filter((name) => !registered.has(name)) : [];
-    return { events, unreadable, handlers: [...tallies.values()].map((tally) => tally.report()), gone };
+    const trials = new Backtest({ store, decoder, logger, registry, past, tallies, onRun });
+    const counts = await trials.runAll(filter);
+    const gone = handler === undefined ? past.handlers.filter((name) => !registered.includes(name)) : [];
+    return { ...counts, handlers: [...tallies.values()].map((tally) => tally.report()), gone };
   } finally {
     await receiver.stop();
   }
 }
 
 interface BacktestParts extends TrialParts {
+  readonly registry: Pick<Registry, 'route'>;
   readonly past: Past;
   readonly tallies: ReadonlyMap<string, Tally>;
   readonly onRun: (handler: string, traceId: string) => void;
@@ -100,7 +87,24 @@ class Backtest {
     this.#parts = parts;
   }
 
-  async run(event: StoredEvent, handlers: readonly Handler[]): Promise<void> {
+  async runAll(filter: BacktestRequest['filter']): Promise<Pick<BacktestReport, 'events' | 'unreadable'>> {
+    const { store, decoder, registry } = this.#parts;
+    const upTo = await store.events.lastSequence();
+    let [events, unreadable] = [0, 0];
+    for (let after = 0; after < upTo;) {
+      const stretch = await store.events.stretch(filter, after, upTo);
+      after = stretch.reached;
+      for (const event of stretch.events) {
+        events += 1;
+        const reading = await readBytes(decoder, event);
+        if (reading.ok) await this.#run(event, registry.route(reading.event));
+        else unreadable += 1;
+      }
+    }
+    return { events, unreadable };
+  }
+
+  async #run(event: StoredEvent, handlers: readonly Handler[]): Promise<void> {
     const { past, tallies, onRun } = this.#parts;
     const { traceId } = event;
     for (const handler of handlers) {

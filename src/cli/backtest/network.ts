@@ -3,6 +3,7 @@ import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import { ringbackError } from '../../errors/errors.ts';
+import { fieldsOf } from '../../kit/values.ts';
 
 type Callback = (error: Error) => void;
 
@@ -60,21 +61,15 @@ function callbackIn(given: readonly unknown[]): Callback | undefined {
 /** `connect` takes options, a path, or a port with a host; a list of these comes from `net.connect`. */
 function destinationOf([first, second]: readonly unknown[]): string {
   if (Array.isArray(first)) return destinationOf(first);
-  const { path, host, port } = typeof first === 'object' && first !== null ? (first as Destination) : {};
+  const { path, host, port } = fieldsOf(first);
   if (typeof path === 'string') return path;
   if (typeof first === 'string' && Number.isNaN(Number(first))) return first;
   const [name, number] = typeof first === 'object' ? [host, port] : [second, first];
   return `${typeof name === 'string' ? name : 'localhost'}:${String(number)}`;
 }
 
-interface Destination {
-  readonly path?: unknown;
-  readonly host?: unknown;
-  readonly port?: unknown;
-}
-
 /** Only the host of an address: the rest may hold ids or a credential. */
 function hostOf(input: string | URL | Request): string {
-  const address = input instanceof Request ? input.url : String(input);
-  return URL.canParse(address) ? `a request to ${new URL(address).host}` : 'a request';
+  const url = URL.parse(input instanceof Request ? input.url : String(input));
+  return url ? `a request to ${url.host}` : 'a request';
 }

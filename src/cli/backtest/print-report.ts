@@ -1,6 +1,6 @@
 import { remark } from '../stderr.ts';
-import { printAll } from '../inbox/print.ts';
-import { type Column, tableLines } from '../inbox/table.ts';
+import { printAll, tableOf } from '../inbox/print.ts';
+import type { Column } from '../inbox/table.ts';
 import type { BacktestReport } from './backtest.ts';
 import type { ErrorGroup, HandlerReport, RowCounts } from './tally.ts';
 
@@ -62,7 +62,7 @@ export async function printReport({ events, unreadable, handlers, gone }: Backte
 
 function printTable<Item>(items: readonly Item[], columns: readonly Column<Item>[]): void {
   if (items.length === 0) return;
-  process.stdout.write(`\n${tableLines(items, columns, process.stdout.columns).join('\n')}\n`);
+  process.stdout.write(`\n${tableOf(items, columns).join('\n')}\n`);
 }
 
 function inWords(counts: Readonly<Record<string, number>>): string | undefined {

@@ -52,7 +52,7 @@ type Page<Key extends string, Item> = Readonly<Record<Key, readonly Item[]>> & {
   readonly cursor?: string | undefined;
 };
 
-export interface List<Item> {
+interface List<Item> {
   readonly nothing: string;
   readonly columns: readonly Column<Item>[];
 }
@@ -100,7 +100,7 @@ async function printLines(items: readonly unknown[]): Promise<void> {
 function tablePrinter<Item>(columns: readonly Column<Item>[]): (items: readonly Item[]) => Promise<void> {
   let isFirst = true;
   return async (items) => {
-    const lines = tableLines(items, columns, process.stdout.columns);
+    const lines = tableOf(items, columns);
     for (const line of items.length === 0 ? [] : lines.slice(isFirst ? 0 : 1))
       if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain');
     isFirst = false;
