@@ -4,7 +4,7 @@ import type { Command } from 'commander';
  * Adds a command to its parent. `exitWith` sets the exit code of a command that fails without an error; `args` are the
  * arguments after the command's own name.
  */
-export type Add = (
+type Add = (
   parent: Command,
   exitWith: (code: number) => void,
   args: readonly string[],

@@ -3,6 +3,7 @@ import { argument } from './arguments.ts';
 import { examine } from './doctor/examine.ts';
 import { isWell, jsonOf, linesOf } from './doctor/findings.ts';
 import {
+  type DatabaseFlag,
   databaseOf,
   databaseOption,
   expected,
@@ -14,8 +15,7 @@ import {
 import { asUsage, exitCodes } from './failure.ts';
 import { withoutSecrets } from './stderr.ts';
 
-interface DoctorFlags {
-  readonly database?: string;
+interface DoctorFlags extends DatabaseFlag {
   readonly url?: URL;
   readonly platform?: URL;
   readonly body?: number;

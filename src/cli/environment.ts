@@ -57,8 +57,13 @@ export const databaseOption = [
   'the inbox, a file or a postgres:// URL (RINGBACK_DATABASE; default: ./ringback.db)',
 ] as const;
 
+/** The flag of that option. */
+export interface DatabaseFlag {
+  readonly database?: string;
+}
+
 /** @throws ConfigError `option_invalid`, which doesn't quote a URL: it may have a password */
-export function databaseOf({ database }: { readonly database?: string }, environment: Environment): string {
+export function databaseOf({ database }: DatabaseFlag, environment: Environment): string {
   const found = database ?? environment.RINGBACK_DATABASE ?? './ringback.db';
   return readDatabase(found, database === undefined ? 'RINGBACK_DATABASE' : '--database');
 }
@@ -94,7 +99,7 @@ export function readTrustProxy(value: unknown): string | undefined {
 }
 
 export function readUrl(value: unknown): URL | undefined {
-  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+  const url = typeof value === 'string' ? URL.parse(value) : null;
   return url && ['http:', 'https:'].includes(url.protocol) ? url : undefined;
 }
 

@@ -54,7 +54,7 @@ export const flushTimeout = 1_000;
 
 const warning = 40;
 
-export interface OutputParts {
+interface OutputParts {
   /** Writes as many of the bytes as can be written now, and returns how many. Throws if none can be written. */
   readonly write: (bytes: Uint8Array) => number;
   readonly clock: Clock;

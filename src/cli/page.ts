@@ -6,15 +6,14 @@ import { type Action, actions } from '../operate/api/access.ts';
 import { internalsOf } from '../receiver/receiver.ts';
 import { accountOf, argument, takesBy } from './arguments.ts';
 import { loadApp } from './app/app-file.ts';
-import { databaseOption, expected, readEnvironment, readPort } from './environment.ts';
+import { type DatabaseFlag, databaseOption, expected, readEnvironment, readPort } from './environment.ts';
 import { asUsage } from './failure.ts';
 import { existingInbox } from './inbox/existing-inbox.ts';
 import { loadSecrets, lookingReceiver } from './app/receiver-beside.ts';
 import { stopSignal } from './signals.ts';
 import { keepConsoleOffStdout, remark } from './stderr.ts';
 
-interface PageFlags {
-  readonly database?: string;
+interface PageFlags extends DatabaseFlag {
   readonly app?: string;
   readonly port?: number;
   readonly by?: string;

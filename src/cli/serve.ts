@@ -7,6 +7,7 @@ import { type App, loadApp } from './app/app-file.ts';
 import { receiverOptions } from './app/app-options.ts';
 import { argument } from './arguments.ts';
 import {
+  type DatabaseFlag,
   type Environment,
   databaseOption,
   expected,
@@ -23,9 +24,8 @@ import { metricsOf } from './serve/metrics.ts';
 import { stopSignal } from './signals.ts';
 import { remark } from './stderr.ts';
 
-export interface ServeFlags {
+interface ServeFlags extends DatabaseFlag {
   readonly app?: string;
-  readonly database?: string;
   readonly host?: string;
   readonly port?: number;
   readonly path?: string;

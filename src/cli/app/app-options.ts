@@ -1,7 +1,7 @@
 import { ConfigError, RingbackError, configError } from '../../errors/errors.ts';
 import { defined, isObject, isThenable } from '../../kit/values.ts';
 import { type AppOptions, type ReceiverOptions, resolveOptions } from '../../receiver/options.ts';
-import { type Environment, databaseOf } from '../environment.ts';
+import { type DatabaseFlag, type Environment, databaseOf } from '../environment.ts';
 import { hasSecrets, secretsOf } from '../secrets.ts';
 
 /**
@@ -23,10 +23,9 @@ export function readAppOptions(exported: unknown, file: string): AppOptions {
   if (exported === undefined) return {};
   const where = `the options of ${file}`;
   if (!isPlain(exported)) {
-    const expected = "an object with options of createReceiver, such as { tolerance: '10m' }";
     throw configError('option_invalid', {
       option: `export options in ${file}`,
-      expected,
+      expected: "an object with options of createReceiver, such as { tolerance: '10m' }",
       found: kindOf(exported),
     });
   }
@@ -54,16 +53,13 @@ function isPlain(value: unknown): value is Record<string, unknown> {
 }
 
 function kindOf(value: unknown): string {
-  if (value === null || Array.isArray(value)) return value === null ? 'null' : 'a list';
-  return isThenable(value) ? 'a promise (await it first)' : `of type ${classOf(value)}`;
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (isThenable(value)) return 'a promise (await it first)';
+  return `of type ${isObject(value) ? value.constructor.name : typeof value}`;
 }
 
-function classOf(value: unknown): string {
-  return isObject(value) ? value.constructor.name : typeof value;
-}
-
-export interface ReceiverFlags {
-  readonly database?: string;
+interface ReceiverFlags extends DatabaseFlag {
   readonly trustProxy?: string;
   readonly insecureHttp?: true;
 }

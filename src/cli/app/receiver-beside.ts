@@ -3,7 +3,7 @@ import type { AppOptions } from '../../receiver/options.ts';
 import { type Receiver, createReceiver, internalsOf } from '../../receiver/receiver.ts';
 import type { Store } from '../../store/store.ts';
 import { receiverOptions } from './app-options.ts';
-import { type Environment, readEnvironment } from '../environment.ts';
+import { type DatabaseFlag, type Environment, readEnvironment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
 import { existingInbox } from '../inbox/existing-inbox.ts';
 import { keepConsoleOffStdout } from '../stderr.ts';
@@ -18,7 +18,7 @@ const keepAll = { done: '3650d', dead: '3650d', quarantine: '3650d', traceIds: '
 export function receiverBeside(
   database: string | Store,
   environment: Environment,
-  app: AppOptions = {},
+  app: AppOptions,
 ): Receiver {
   return createReceiver({
     ...asUsage(() => receiverOptions({}, environment, app)),
@@ -55,8 +55,7 @@ export const appOption = [
   'the app file of serve, if it exports options (RINGBACK_APP)',
 ] as const;
 
-export interface BesideServeFlags {
-  readonly database?: string;
+export interface BesideServeFlags extends DatabaseFlag {
   readonly app?: string;
 }
 

@@ -31,7 +31,7 @@ export async function checkSubscription(
 function judged(all: readonly Subscription[], url: URL, hasSecrets: boolean): readonly Finding[] {
   // Active ones first: beside one, a paused subscription does no harm.
   const [here, ...others] = all
-    .filter((subscription) => hrefOf(subscription.url) === url.href)
+    .filter((subscription) => URL.parse(subscription.url)?.href === url.href)
     .toSorted((left, right) => Number(right.active) - Number(left.active));
   if (here === undefined) {
     const hint = 'create one, or correct its url.';
@@ -81,8 +81,4 @@ function signing({ signing_enabled: isSigned }: Subscription, hasSecrets: boolea
   return hasSecrets
     ? wrong('signed', `the subscription is not signed, and the receiver refuses unsigned deliveries: ${hint}`)
     : warning('signed', `the subscription is not signed, so only its headers identify the sender: ${hint}`);
-}
-
-function hrefOf(url: string): string | undefined {
-  return URL.canParse(url) ? new URL(url).href : undefined;
 }

@@ -1,7 +1,7 @@
 import { controls } from '../terminal.ts';
 
 /** The outcome of a check. Only `wrong` makes the command fail. */
-export type FindingStatus = 'ok' | 'warning' | 'wrong' | 'skipped';
+type FindingStatus = 'ok' | 'warning' | 'wrong' | 'skipped';
 
 export interface Finding {
   readonly check: string;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type RaisedAlert, raisedAlerts } from '../../operate/alerts/alerts.ts';
-import { databaseOption } from '../environment.ts';
+import { type DatabaseFlag, databaseOption } from '../environment.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { printAll } from './print.ts';
 import type { Column } from './table.ts';
@@ -17,7 +17,7 @@ export function addAlerts(inbox: Command): void {
     .command('alerts')
     .option(...databaseOption)
     .description('print the raised alerts (in a pipe, as lines of JSON)')
-    .action(async (flags: { readonly database?: string }) => {
+    .action(async (flags: DatabaseFlag) => {
       const alerts = await withInbox(await existingInbox(flags), (store) => raisedAlerts(store.alerts));
       await printAll(alerts, { nothing: 'no alert is raised', columns });
     });

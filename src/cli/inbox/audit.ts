@@ -1,15 +1,14 @@
 import type { Command } from 'commander';
 import type { Account, AuditEntry } from '../../operate/audit.ts';
 import { accountOf, entryIdArgument, takesAccount } from '../arguments.ts';
-import { databaseOption } from '../environment.ts';
+import { type DatabaseFlag, databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
 import { withReceiver } from './existing-inbox.ts';
 import { takesTimes } from './filter.ts';
 import { printPages, printResult, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
 
-interface AuditFlags {
-  readonly database?: string;
+interface AuditFlags extends DatabaseFlag {
   readonly since?: number;
   readonly until?: number;
   readonly limit?: number;
@@ -46,7 +45,7 @@ export function addStop(inbox: Command): void {
     .option(...databaseOption)
     .description('stop a replay or a dismissal in progress; what it has changed stays changed')
     .addArgument(entryIdArgument())
-    .action(async (id: number, flags: { readonly database?: string } & Account) => {
+    .action(async (id: number, flags: DatabaseFlag & Account) => {
       const stopped = await withReceiver(flags, (receiver) => receiver.events.stop(id, accountOf(flags)));
       await printResult({ id, stopped });
       if (!stopped) remark('it was not in progress');

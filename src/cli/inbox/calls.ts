@@ -4,15 +4,13 @@ import { ringbackError } from '../../errors/errors.ts';
 import { type CallQuery, callStatuses } from '../../operate/calls.ts';
 import { databaseName } from '../../receiver/database.ts';
 import { oneOf } from '../arguments.ts';
-import { databaseOption } from '../environment.ts';
+import { type DatabaseFlag, databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
 import { withReceiver } from './existing-inbox.ts';
 import { printPages, printWhole, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
 
-interface CallsFlags extends Omit<CallQuery, 'cursor'> {
-  readonly database?: string;
-}
+interface CallsFlags extends Omit<CallQuery, 'cursor'>, DatabaseFlag {}
 
 const columns: readonly Column<CallRecord>[] = [
   ['first seen', ({ events }) => events[0]?.receivedAt],
@@ -49,7 +47,7 @@ export function addCall(inbox: Command): void {
     .option(...databaseOption)
     .description('print one call as JSON: its record, its events, and what joins wait for in it')
     .argument('<call-id>', 'its id')
-    .action(async (callId: string, flags: { readonly database?: string }) => {
+    .action(async (callId: string, flags: DatabaseFlag) => {
       const call = await withReceiver(flags, async ({ calls }, database) => {
         const found = await calls.get(callId);
         if (found) return { ...found, joins: await calls.joins(callId) };

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { EventFilter } from '../../operate/events.ts';
 import { accountOf, takesBy } from '../arguments.ts';
-import { databaseOption } from '../environment.ts';
+import { type DatabaseFlag, databaseOption } from '../environment.ts';
 import { withReceiver } from './existing-inbox.ts';
 import { remark } from '../stderr.ts';
 import { filterOf, takesFilter } from './filter.ts';
@@ -10,8 +10,7 @@ import { resultUnlessStopped } from './stoppable.ts';
 import { exitCodes } from '../failure.ts';
 import { stopSignal } from '../signals.ts';
 
-interface DismissFlags extends EventFilter {
-  readonly database?: string;
+interface DismissFlags extends EventFilter, DatabaseFlag {
   readonly by?: string;
   readonly reason: string;
   readonly yes?: true;

@@ -2,15 +2,14 @@ import { type Command, Option } from 'commander';
 import type { Account } from '../../operate/audit.ts';
 import { mentionsOfPhoneNumber } from '../../operate/erasure/person-mentions.ts';
 import { accountOf, argument, takesAccount } from '../arguments.ts';
-import { databaseOption } from '../environment.ts';
+import { type DatabaseFlag, databaseOption } from '../environment.ts';
 import { withReceiver } from './existing-inbox.ts';
 import { remark } from '../stderr.ts';
 import { printResult } from './print.ts';
 
-interface EraseFlags extends Account {
+interface EraseFlags extends Account, DatabaseFlag {
   readonly callId?: string;
   readonly phoneNumber?: string;
-  readonly database?: string;
   readonly yes?: true;
 }
 

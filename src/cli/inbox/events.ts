@@ -6,7 +6,7 @@ import type { EventFilter, InboxEvents } from '../../operate/events.ts';
 import type { InboxEvent } from '../../operate/inbox-event.ts';
 import { databaseName } from '../../receiver/database.ts';
 import { accountOf, takesBy } from '../arguments.ts';
-import { databaseOption } from '../environment.ts';
+import { type DatabaseFlag, databaseOption } from '../environment.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { existingInbox, withInbox, withReceiver } from './existing-inbox.ts';
 import {
@@ -51,7 +51,7 @@ export function addCounts(inbox: Command): void {
     .description(
       'print how many events, stored runs and deliveries in quarantine there are, by state (in a pipe, as a line of JSON)',
     )
-    .action(async (flags: { readonly database?: string }) => {
+    .action(async (flags: DatabaseFlag) => {
       const counts = await withInbox(await existingInbox(flags), (store) => store.counts());
       const rows = Object.entries<Readonly<Record<string, number>>>({ ...counts }).flatMap(([what, states]) =>
         Object.entries(states).map(([state, count]) => ({ what, state, count })),
@@ -60,8 +60,7 @@ export function addCounts(inbox: Command): void {
     });
 }
 
-interface EventsFlags extends EventFilter {
-  readonly database?: string;
+interface EventsFlags extends EventFilter, DatabaseFlag {
   readonly limit?: number;
 }
 
@@ -90,7 +89,7 @@ export function addEvent(inbox: Command): void {
     .option(...databaseOption)
     .description('print one event as JSON: what was delivered, which is personal data, and its stored runs')
     .argument('<trace-id>', 'its trace id')
-    .action(async (traceId: string, flags: { readonly database?: string } & Account) => {
+    .action(async (traceId: string, flags: DatabaseFlag & Account) => {
       const event = await withReceiver(flags, async ({ events, audit }, database) => {
         const found = await events.get(traceId);
         if (!found) throw ringbackError('event_unknown', { traceId, database: databaseName(database) });
@@ -114,7 +113,7 @@ export function addDrift(inbox: Command): void {
     .description(
       'print how events differ from their documentation, latest first (in a pipe, as lines of JSON)',
     )
-    .action(async (flags: { readonly database?: string }) => {
+    .action(async (flags: DatabaseFlag) => {
       await withReceiver(flags, async ({ drift }) => {
         await printAll(await drift.list(), { nothing: 'no differences are known', columns: driftColumns });
       });

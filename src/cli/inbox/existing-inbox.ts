@@ -8,7 +8,7 @@ import { holdsInbox } from '../../store/postgres/connection/examination.ts';
 import { readTarget } from '../../store/postgres/connection/target.ts';
 import { whyNoInbox } from '../../store/sqlite/connection/examination.ts';
 import type { Store } from '../../store/store.ts';
-import { type Environment, databaseOf, readEnvironment } from '../environment.ts';
+import { type DatabaseFlag, type Environment, databaseOf, readEnvironment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
 
 /**
@@ -18,7 +18,7 @@ import { asUsage } from '../failure.ts';
  * @throws RingbackError `database_unreadable`, `database_unreachable`, `database_full`, `inbox_missing`
  */
 export async function existingInbox(
-  flags: { readonly database?: string },
+  flags: DatabaseFlag,
   environment: Environment = asUsage(readEnvironment),
 ): Promise<string> {
   const database = asUsage(() => databaseOf(flags, environment));
@@ -79,7 +79,7 @@ const unlimited = Number.MAX_SAFE_INTEGER;
  * nothing and removes nothing.
  */
 export async function withReceiver<T>(
-  flags: { readonly database?: string },
+  flags: DatabaseFlag,
   work: (receiver: Receiver, database: string) => Promise<T>,
 ): Promise<T> {
   const database = await existingInbox(flags);

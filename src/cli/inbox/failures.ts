@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Account } from '../../operate/audit.ts';
-import { databaseOption } from '../environment.ts';
+import { type DatabaseFlag, databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
 import { accountOf, takesAccount } from '../arguments.ts';
 import { withReceiver } from './existing-inbox.ts';
@@ -8,8 +8,7 @@ import type { FailureGroup } from '../../operate/failures.ts';
 import { printAll, printResult } from './print.ts';
 import type { Column } from './table.ts';
 
-interface FailuresFlags {
-  readonly database?: string;
+interface FailuresFlags extends DatabaseFlag {
   readonly handler?: string;
 }
 
@@ -57,7 +56,7 @@ function addChange(inbox: Command, name: 'mute' | 'unmute', description: string)
     .option(...databaseOption)
     .description(description)
     .argument('<id>', 'the id of the group, as `ringback inbox failures` prints it')
-    .action(async (id: string, flags: { readonly database?: string } & Account) => {
+    .action(async (id: string, flags: DatabaseFlag & Account) => {
       const changed = await withReceiver(flags, (receiver) => receiver.failures[name](id, accountOf(flags)));
       await printResult({ id, changed });
       if (!changed) remark(`there is no such group, or it was ${name}d before`);

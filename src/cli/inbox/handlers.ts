@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { databaseOption } from '../environment.ts';
+import { type DatabaseFlag, databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
 import type { Account } from '../../operate/audit.ts';
 import type { HandlerState, HandlerStates } from '../../operate/handlers.ts';
@@ -8,11 +8,7 @@ import { withReceiver } from './existing-inbox.ts';
 import { printParts, printResult, tableOf } from './print.ts';
 import type { Column } from './table.ts';
 
-interface Flags {
-  readonly database?: string;
-}
-
-interface ChangeFlags extends Flags, Account {}
+type ChangeFlags = DatabaseFlag & Account;
 
 const handlerColumns: readonly Column<HandlerState>[] = [
   ['handler', ({ name }) => name],
@@ -38,7 +34,7 @@ export function addHandlers(inbox: Command): void {
     .description(
       'print the handlers, what waits for each, which are paused, and the other live processes (in a pipe, as a line of JSON)',
     )
-    .action(async (flags: Flags) => {
+    .action(async (flags: DatabaseFlag) => {
       const { handlers, processes } = await withReceiver(flags, (receiver) => receiver.handlers.list());
       // This command is a process of the inbox, too, but runs nothing.
       const others = processes.filter(({ isThis }) => !isThis);

@@ -2,14 +2,13 @@ import type { Command } from 'commander';
 import { type HistoryQuery, historyQuerySchema } from '../../operate/history.ts';
 import type { HandlerHistoryPoint, HistoryPoint } from '../../operate/history-points.ts';
 import { oneOf } from '../arguments.ts';
-import { databaseOption } from '../environment.ts';
+import { type DatabaseFlag, databaseOption } from '../environment.ts';
 import { withReceiver } from './existing-inbox.ts';
 import { takesTimes } from './filter.ts';
 import { printAll } from './print.ts';
 import type { Column } from './table.ts';
 
-interface HistoryFlags extends HistoryQuery {
-  readonly database?: string;
+interface HistoryFlags extends HistoryQuery, DatabaseFlag {
   readonly handler?: string;
 }
 

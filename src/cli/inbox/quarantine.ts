@@ -16,16 +16,14 @@ import {
   loadSecrets,
   lookingReceiver,
 } from '../app/receiver-beside.ts';
-import { databaseOption } from '../environment.ts';
+import { type DatabaseFlag, databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
 import type { Account } from '../../operate/audit.ts';
 import { withOpened, withReceiver } from './existing-inbox.ts';
 import { printPages, printResult, printWhole, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
 
-interface QuarantineFlags extends Omit<QuarantineQuery, 'cursor'> {
-  readonly database?: string;
-}
+interface QuarantineFlags extends Omit<QuarantineQuery, 'cursor'>, DatabaseFlag {}
 
 const kinds = ['not_authentic', 'unreadable'] as const;
 
@@ -102,7 +100,7 @@ export function addDiscard(inbox: Command): void {
     .option(...databaseOption)
     .description('remove a delivery from quarantine permanently')
     .addArgument(deliveryIdArgument())
-    .action(async (id: number, flags: Account & { readonly database?: string }) => {
+    .action(async (id: number, flags: Account & DatabaseFlag) => {
       const wasThere = await withReceiver(flags, (receiver) =>
         receiver.quarantine.discard(id, accountOf(flags)),
       );

@@ -7,7 +7,7 @@ import type { EventStore, ReplayedRuns } from '../../store/event-store.ts';
 import type { Store } from '../../store/store.ts';
 import { accountOf, argument, takesBy } from '../arguments.ts';
 import { loadApp } from '../app/app-file.ts';
-import { databaseOption, readEnvironment } from '../environment.ts';
+import { type DatabaseFlag, databaseOption, readEnvironment } from '../environment.ts';
 import { asUsage, exitCodes } from '../failure.ts';
 import { keepConsoleOffStdout, remark } from '../stderr.ts';
 import { stopSignal } from '../signals.ts';
@@ -17,8 +17,7 @@ import { printResult } from './print.ts';
 import { receiverBeside } from '../app/receiver-beside.ts';
 import { resultUnlessStopped } from './stoppable.ts';
 
-interface ReplayFlags extends EventFilter {
-  readonly database?: string;
+interface ReplayFlags extends EventFilter, DatabaseFlag {
   readonly app?: string;
   readonly only?: string;
   readonly rate?: number;

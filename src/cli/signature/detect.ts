@@ -3,18 +3,17 @@ import { ringbackError } from '../../errors/errors.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { type Detection, detectScheme } from '../../signature/detect.ts';
 import { readDeliveryId } from '../arguments.ts';
-import { databaseOption } from '../environment.ts';
+import { type DatabaseFlag, databaseOption } from '../environment.ts';
 import { asUsage, exitCodes } from '../failure.ts';
 import { existingInbox, withInbox } from '../inbox/existing-inbox.ts';
 import { type Capture, readCapture } from './capture.ts';
 import { diagnose, sentAtOf } from './diagnosis.ts';
 import { secretFileOption, secretsFrom } from './options.ts';
 
-interface DetectFlags {
+interface DetectFlags extends DatabaseFlag {
   readonly secretFile?: string;
   readonly request?: readonly string[];
   readonly quarantine?: readonly number[];
-  readonly database?: string;
 }
 
 export function addDetect(signature: Command, exitWith: (code: number) => void): void {

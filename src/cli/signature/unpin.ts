@@ -4,11 +4,10 @@ import { unpinScheme } from '../../operate/quarantine/scheme-change.ts';
 import { databaseName } from '../../receiver/database.ts';
 import { internalsOf } from '../../receiver/receiver.ts';
 import { accountOf, takesAccount } from '../arguments.ts';
-import { databaseOption } from '../environment.ts';
+import { type DatabaseFlag, databaseOption } from '../environment.ts';
 import { withReceiver } from '../inbox/existing-inbox.ts';
 
-interface UnpinFlags extends Account {
-  readonly database?: string;
+interface UnpinFlags extends Account, DatabaseFlag {
   readonly yes?: true;
 }
 
