@@ -214,7 +214,7 @@ const optionsSchema = z.strictObject({
     .strictObject({
       required: z.boolean('true or false').default(true),
       trustProxy: trustProxy.optional(),
-      hosts: z.array(host, 'a list of host names').optional(),
+      hosts: z.array(host, 'a list of host names').min(1, 'a list of at least one host name').optional(),
     })
     .prefault({}),
   database: database.default('./ringback.db'),

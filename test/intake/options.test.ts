@@ -46,6 +46,7 @@ describe('a wrong option gives a sentence', () => {
     ],
     [{ https: { required: 'no' } }, /https\.required should be true or false, but is "no"/],
     [{ https: { hosts: 'example.com' } }, /https\.hosts should be a list of host names/],
+    [{ https: { hosts: [] } }, /hosts should be a list of at least one host name, but is an empty list/],
     [{ https: { hosts: [5] } }, /https\.hosts\.0 should be a host name, .* but is 5/],
     [{ https: { hosts: ['https://example.com'] } }, /hosts\.0 should be a host name, without scheme, port/],
     [{ https: { hosts: ['example.com:443'] } }, /hosts\.0 should be a host name, without scheme, port/],
