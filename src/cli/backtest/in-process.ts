@@ -23,7 +23,7 @@ export async function inProcess(
     // The killed process may still be creating a file.
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   };
-  const takeBack = beforeEnd(clear);
+  const removeListeners = beforeEnd(clear);
   try {
     child = start({ ...request, folder }, isNetworkAllowed);
     const closed = once(child, 'close');
@@ -34,7 +34,7 @@ export async function inProcess(
     if (end === undefined) ended.catch(() => {});
     return end;
   } finally {
-    takeBack();
+    removeListeners();
     clear();
   }
 }

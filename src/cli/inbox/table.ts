@@ -45,13 +45,10 @@ function belowLines(row: readonly string[], widths: readonly number[], width: nu
   const line = widthOf(widths) <= width ? padded(row, widths) : row.join(gap);
   const characters = charactersOf(line);
   const lines: string[] = [];
-  for (let start = 0; start < characters.length; start += width)
-    lines.push(
-      `${indent}${characters
-        .slice(start, start + width)
-        .join('')
-        .trimEnd()}`,
-    );
+  for (let start = 0; start < characters.length; start += width) {
+    const part = characters.slice(start, start + width).join('');
+    lines.push(indent + part.trimEnd());
+  }
   return lines;
 }
 
