@@ -270,7 +270,7 @@ export const problems = {
     `bytes of the body, but: ${d.cause}. Save the request exactly as it was sent.`,
   body_unreadable: (d: { file: string; cause: string }) =>
     `The file ${d.file} should hold the body to sign, but: ${d.cause}. Check the path and its permissions.`,
-  condition_not_met: (d: { waited: number; state: string; fix?: string }) =>
+  condition_not_met: (d: { waited: number; state: string; fix?: string | undefined }) =>
     `The event should have been handled within ${d.waited} ms, but ${d.state.replace(/\.$/, '')}. ` +
     (d.fix ?? "Check what the handler waits for, or allow more time, for example with { within: '10s' }."),
   update_unsafe: (d: { cause: string; fix: string }) =>

@@ -61,17 +61,22 @@ export async function handled(
     if (event?.state === 'done') return event;
     const remaining = deadline - systemClock.elapsed();
     if (remaining <= 0) {
-      const state = event
-        ? {
-            state: inWords(event, await receiver.events.matchingHandlers(traceId)),
-            ...(clock === undefined ? moveClock(receiver, event) : letEnd(receiver, event)),
-          }
-        : { state: await withoutEvent(receiver, traceId), fix: compareIds };
-      throw ringbackError('condition_not_met', { waited: within, ...state });
+      const unmet = event ? await unsettled(receiver, event, clock) : await withoutEvent(receiver, traceId);
+      throw ringbackError('condition_not_met', { waited: within, ...unmet });
     }
     if (clock && event) await moveOn(receiver, clock, event);
     await hintWithin(Math.min(remaining, lookAgain));
   }
+}
+
+/** What the event waits for, and what to do about it. */
+async function unsettled(
+  receiver: Pick<Receiver, 'events'>,
+  event: WholeInboxEvent,
+  clock: ManualClock | undefined,
+) {
+  const state = inWords(event, await receiver.events.matchingHandlers(event.traceId));
+  return { state, fix: clock ? letEnd(receiver, event) : moveClock(receiver, event) };
 }
 
 /** What the event waits for. A run has no row in its first attempt: it is a matching handler without a row. */
@@ -86,30 +91,30 @@ function inWords({ state, runs }: WholeInboxEvent, matching: readonly string[]):
 }
 
 /** The fix if the receiver has a manual clock that stands still while something waits for its time. */
-function moveClock(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInboxEvent) {
+function moveClock(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInboxEvent): string | undefined {
   const waitsForTurn = !isWorking(receiver) && turnOf(receiver) !== undefined;
   const waits = waitsForTurn || (state === 'open' && !runs.some((run) => run.state === 'running'));
-  if (!waits || readManualClock(internalsIn(receiver)?.clock) === undefined) return {};
-  return { fix: 'Advance its clock with clock.advance(), or let handled do it: handled(…, { clock }).' };
+  const hasManualClock = readManualClock(internalsIn(receiver)?.clock) !== undefined;
+  return waits && hasManualClock
+    ? 'Advance its clock with clock.advance(), or let handled do it: handled(…, { clock }).'
+    : undefined;
 }
 
 /** The fix if `clock` is not advanced because a handler of another event runs, whose deadline would pass. */
-function letEnd(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInboxEvent) {
+function letEnd(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInboxEvent): string | undefined {
   const isHeldUp = state === 'open' && !runs.some((run) => run.state === 'running') && isWorking(receiver);
-  if (!isHeldUp) return {};
-  return {
-    fix: 'A handler of another event has not ended, and the clock does not advance until it has: let it end, or advance the clock with clock.advance().',
-  };
+  return isHeldUp
+    ? 'A handler of another event has not ended, and the clock does not advance until it has: let it end, or advance the clock with clock.advance().'
+    : undefined;
 }
 
-const compareIds = "Compare it with traceId in deliver's answer.";
-
 /** Names the trace ids that came instead: a wrong one is the likeliest mistake, and a test has few. */
-async function withoutEvent({ events }: Pick<Receiver, 'events'>, traceId: string): Promise<string> {
+async function withoutEvent({ events }: Pick<Receiver, 'events'>, traceId: string) {
   const { events: arrived } = await events.list({ limit: 3 });
   const others = arrived.map((event) => JSON.stringify(event.traceId)).join(', ');
   const instead = others === '' ? '' : `; the latest that have arrived are ${others}`;
-  return `no event with the trace id ${JSON.stringify(traceId)} has arrived${instead}`;
+  const state = `no event with the trace id ${JSON.stringify(traceId)} has arrived${instead}`;
+  return { state, fix: "Compare it with traceId in deliver's answer." };
 }
 
 /** A run in words. The reason may contain the messages of the handler's error: only the author of the test reads it. */
