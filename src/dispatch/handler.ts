@@ -28,6 +28,9 @@ export type Outcome =
       readonly location?: string | undefined;
     };
 
+/** How an attempt ended that failed. */
+export type FailedOutcome = Exclude<Outcome, { readonly kind: 'done' }>;
+
 /** How a handler's failed runs are retried. Times in milliseconds. */
 export interface RetryPolicy extends Backoff {
   /** How many attempts a run may have. */

@@ -9,7 +9,7 @@ import type { CallStore } from '../store/call-store.ts';
 import { Commit, type CommitParts } from './commit.ts';
 import { EarlyEnd, reportIfBlocking, untilEnd } from './deadline.ts';
 import type { JoinedCall, Outcome, RunContext } from './handler.ts';
-import { interrupted, isDecision, missedDeadline, outcomeOf, reasonIn } from './outcomes.ts';
+import { interrupted, isDecision, missedDeadline, outcomeOf } from './outcomes.ts';
 import { type Attempt, type Ended, type Run, conclude } from './run.ts';
 import { reportAfterCommit, reportFailedCommit } from './run-log.ts';
 
@@ -46,10 +46,10 @@ export async function invoke(parts: InvocationParts, attempt: Attempt, subject: 
     return { run, conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: true };
   }
   const failure = committed === 'nothing' ? undefined : outcomeOf(committed.failed, backoff);
-  const real = outcome.kind === 'done' ? (failure ?? outcome) : outcome;
+  if (outcome.kind === 'done') return { run, conclusion: conclude(run, failure ?? outcome, clock.now()) };
   // If the handler fails for another reason, its outcome hides that the commit, which it didn't await, failed too.
-  if (failure && reasonIn(failure) !== reasonIn(real)) reportFailedCommit(telemetry, run, failure);
-  return { run, conclusion: conclude(run, real, clock.now()) };
+  if (failure && failure.reason !== outcome.reason) reportFailedCommit(telemetry, run, failure);
+  return { run, conclusion: conclude(run, outcome, clock.now()) };
 }
 
 /** Resolves when the user's function has ended. Rejects with what it threw, or if the attempt ends early. */

@@ -3,7 +3,7 @@ import { RingbackError, configError } from '../errors/errors.ts';
 import { describe } from '../errors/option-problems.ts';
 import { locationThrownAt } from '../kit/error-location.ts';
 import { classOf, reasonOf } from '../kit/error-text.ts';
-import type { Outcome } from './handler.ts';
+import type { FailedOutcome } from './handler.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 
 const discardMark: unique symbol = Symbol.for('ringback.Discard') as never;
@@ -81,7 +81,7 @@ function delayOf({ delay }: RetryLater): number | undefined {
 }
 
 /** The outcome of an attempt that a stop interrupted. */
-export const interrupted: Outcome = {
+export const interrupted: FailedOutcome = {
   kind: 'retry',
   delay: 0,
   counts: false,
@@ -90,7 +90,7 @@ export const interrupted: Outcome = {
 };
 
 /** The outcome of an attempt that missed its deadline. `delay` is until the next one. Both in milliseconds. */
-export function missedDeadline(timeout: number, delay: number): Outcome {
+export function missedDeadline(timeout: number, delay: number): FailedOutcome {
   return failed('deadline', `not finished within ${timeout} ms`, delay);
 }
 
@@ -98,7 +98,7 @@ export function missedDeadline(timeout: number, delay: number): Outcome {
  * The outcome of an attempt that threw. Never throws: a thrown object may itself throw when a property is read, and the
  * run must be settled nevertheless.
  */
-export function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
+export function outcomeOf(thrown: unknown, backoff: () => number): FailedOutcome {
   const reason = reasonOf(thrown);
   try {
     const location = locationThrownAt(thrown);
@@ -110,16 +110,11 @@ export function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
   }
 }
 
-/** Why an attempt failed; undefined if it didn't. */
-export function reasonIn(outcome: Outcome): string | undefined {
-  return outcome.kind === 'done' ? undefined : outcome.reason;
-}
-
 /** One word that is safe to log. */
 export function causeOf(thrown: unknown): string {
   return thrown instanceof RingbackError ? thrown.code : classOf(thrown);
 }
 
-function failed(cause: string, reason: string, delay: number, location?: string): Outcome {
+function failed(cause: string, reason: string, delay: number, location?: string): FailedOutcome {
   return { kind: 'retry', delay, counts: true, reason, cause, location };
 }

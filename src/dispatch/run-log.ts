@@ -1,6 +1,6 @@
 import type { ClaimedEvent } from '../store/claims.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import type { Outcome } from './handler.ts';
+import type { FailedOutcome } from './handler.ts';
 import type { Conclusion, Run } from './run.ts';
 
 /** Writes the log line of an event that became a dead letter before it could be routed. */
@@ -14,10 +14,11 @@ export function reportUnread(
 }
 
 /** Logs a commit that wrote nothing, if the outcome of its run doesn't show that: its effects would be silently lost. */
-export function reportFailedCommit(telemetry: Telemetry, { claimed }: Run, failure: Outcome): void {
-  if (failure.kind === 'done') return;
-  const { traceId, handler } = claimed;
-  const { cause, location } = failure;
+export function reportFailedCommit(
+  telemetry: Telemetry,
+  { claimed: { traceId, handler } }: Run,
+  { cause, location }: FailedOutcome,
+): void {
   telemetry.report('commit_failed', { traceId, handler, cause, location });
 }
 
@@ -25,7 +26,7 @@ export function reportFailedCommit(telemetry: Telemetry, { claimed }: Run, failu
 export function reportAfterCommit(
   telemetry: Telemetry,
   { claimed: { traceId, handler } }: Run,
-  { cause, location }: Exclude<Outcome, { kind: 'done' }>,
+  { cause, location }: FailedOutcome,
 ): void {
   telemetry.report('run_failed_after_commit', { traceId, handler, cause, location });
 }
