@@ -203,15 +203,16 @@ export function claimOf({ claim }: ClaimedRun): RunClaim {
   return claim as RunClaim;
 }
 
-/** The id of the process as it claimed an event or a run: all writes about the claim are made under it. */
-export function claimerOf(claimed: ClaimedEvent | ClaimedRun): number {
-  return claimOnEvent(claimed).process;
-}
-
 /** A process's claim on an event. */
 export interface ClaimOnEvent {
+  /** The id of the process as it claimed: all writes about the claim are made under it. */
   readonly process: number;
   readonly sequence: Sequence;
+}
+
+/** A process's claim on a stored run. */
+export interface ClaimOnRun extends ClaimOnEvent {
+  readonly handler: string;
 }
 
 /** The claim on an event, or on the event of a run. */

@@ -1,17 +1,12 @@
 import type { Order } from '../../dispatch/handler.ts';
 import type { ClaimedEvent, ClaimedRun } from '../claims.ts';
 import type { Failure } from '../failure-store.ts';
-import type { Sequence } from '../event-record.ts';
 import type { RunEnd, RunState } from '../store.ts';
-import { type ClaimOnEvent, claimOf, claimOnEvent, claimerOf, isStored } from './claimed-work.ts';
+import { type ClaimOnEvent, type ClaimOnRun, claimOf, claimOnEvent, isStored } from './claimed-work.ts';
 import type { JoinArrival } from './join-progress.ts';
 
 /** A run to write: which one, and under which claim. */
-export interface RunToWrite {
-  /** The process that has claimed it. */
-  readonly process: number;
-  readonly sequence: Sequence;
-  readonly handler: string;
+export interface RunToWrite extends ClaimOnRun {
   readonly callId: string | null;
   readonly order: Order;
   readonly isJoin: boolean;
@@ -35,11 +30,10 @@ export interface RunEndRow extends RunToWrite {
 }
 
 export function runToWrite(run: ClaimedRun, isLast: boolean, now: number): RunToWrite {
-  const { sequence, handler, callId = null, attempts } = run;
+  const { handler, callId = null, attempts } = run;
   const { order, join } = claimOf(run).terms;
-  const isJoin = join !== undefined;
-  const own = { process: claimerOf(run), isStored: isStored(run), isLast };
-  return { sequence, handler, callId, order, isJoin, attempts, now, ...own };
+  const own = { isJoin: join !== undefined, isStored: isStored(run), isLast };
+  return { ...claimOnEvent(run), handler, callId, order, attempts, now, ...own };
 }
 
 /** `dueAt` keeps the length of the wait that was decided, because the wall clock may have been set since. */

@@ -10,7 +10,7 @@ import type { HandlerStore } from '../handler-store.ts';
 import type { HistoryRow, HistoryStore } from '../history-store.ts';
 import type { QuarantineEntry, QuarantineStore } from '../quarantine-store.ts';
 import { type ListedCall, callPageOf, namesAmong } from '../shared/call-rows.ts';
-import { claimerOf } from '../shared/claimed-work.ts';
+import { claimOnEvent } from '../shared/claimed-work.ts';
 import { nextCursor, numberIn } from '../shared/cursor.ts';
 import { findPage } from '../shared/event-rows.ts';
 import { quarantineRow } from './admin/keep-delivery.ts';
@@ -137,9 +137,9 @@ export const callsOn = (session: Session): CallStore => ({
   },
 
   async noteSeen(run, events) {
-    const { sequence, handler, callId = '' } = run;
+    const { handler, callId = '' } = run;
     const rows = await session.read(({ callEvents }) => callEvents.eventsOf(callId));
-    const join = { process: claimerOf(run), sequence, handler, callId };
+    const join = { ...claimOnEvent(run), handler, callId };
     const hasSeenAll = await session.write('joins', 'noteSeen', [join, namesAmong(rows, events)]);
     if (hasSeenAll === undefined) return undefined;
     // If the events have been erased meanwhile, there is nothing left to see.

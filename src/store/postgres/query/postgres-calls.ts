@@ -17,7 +17,7 @@ import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { holdsRun } from '../work/holding.ts';
 import { lookBack, noteSeen } from '../work/joins.ts';
-import { claimerOf } from '../../shared/claimed-work.ts';
+import { claimOnEvent } from '../../shared/claimed-work.ts';
 import { firstSequenceSince, lastSequence } from './kept-events.ts';
 
 /** How many calls one look computes at most: their events are in memory together. */
@@ -73,8 +73,8 @@ export function callsOn(session: Session): CallStore {
 
     noteSeen: (run, events) =>
       session.write(async (transaction) => {
-        const { sequence, handler, callId = '' } = run;
-        if (!(await holdsRun(transaction, { process: claimerOf(run), sequence, handler }))) return undefined;
+        const { handler, callId = '' } = run;
+        if (!(await holdsRun(transaction, { ...claimOnEvent(run), handler }))) return undefined;
         let rows: readonly CallEventRow[] = [];
         const hasSeenAll = await noteSeen(transaction, { handler, callId }, async () => {
           rows = await eventsOf(transaction, callId);

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers';
-import type { Sequence } from '../../event-record.ts';
+import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
 import type { Settled } from '../../claims.ts';
 import type { Session } from '../connection/session.ts';
 import { isInvalidData } from '../connection/statement.ts';
@@ -10,10 +10,7 @@ import type { OwnedEvents } from './owned-events.ts';
 import type { Processes } from './processes.ts';
 import { type Ranges, rangesOf } from './ranges.ts';
 
-interface WaitingEnd {
-  readonly sequence: Sequence;
-  /** The process that has claimed it. */
-  readonly process: number;
+interface WaitingEnd extends ClaimOnEvent {
   readonly onEnded: (settled: Settled) => void;
   readonly onFailed: (error: unknown) => void;
 }
@@ -39,7 +36,7 @@ export class ClaimEnds {
     this.#owned = owned;
   }
 
-  end({ sequence, process }: { readonly sequence: Sequence; readonly process: number }): Promise<Settled> {
+  end({ sequence, process }: ClaimOnEvent): Promise<Settled> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ sequence, process, onEnded: resolve, onFailed: reject });
       this.#schedule();

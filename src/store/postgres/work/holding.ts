@@ -1,15 +1,12 @@
 /** Claims on events and runs: whether they hold, and how they end. */
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { type Ranges, firstsAndLasts } from './ranges.ts';
-import type { RunToWrite } from '../../shared/run-to-write.ts';
-
-/** By what the claim on an event is found. */
-type ClaimKey = Pick<RunToWrite, 'process' | 'sequence'>;
+import type { ClaimOnEvent, ClaimOnRun } from '../../shared/claimed-work.ts';
 
 /** Whether the process holds a claim on the event, of either form. */
 export async function holdsEvent(
   transaction: Transaction,
-  { process, sequence }: ClaimKey,
+  { process, sequence }: ClaimOnEvent,
 ): Promise<boolean> {
   const { holds } = await oneRow<{ holds: boolean }>(
     transaction,
@@ -24,7 +21,7 @@ export async function holdsEvent(
 /** Whether the process holds the claim on a stored run. */
 export async function holdsRun(
   transaction: Transaction,
-  { process, sequence, handler }: Pick<RunToWrite, 'process' | 'sequence' | 'handler'>,
+  { process, sequence, handler }: ClaimOnRun,
 ): Promise<boolean> {
   const { holds } = await oneRow<{ holds: boolean }>(
     transaction,
@@ -35,7 +32,7 @@ export async function holdsRun(
   return holds;
 }
 
-export async function endClaim(transaction: Transaction, { process, sequence }: ClaimKey): Promise<void> {
+export async function endClaim(transaction: Transaction, { process, sequence }: ClaimOnEvent): Promise<void> {
   await transaction.query(
     `with ended as (delete from ringback.claims where sequence = $1 and process = $2 returning 1)
      insert into ringback.ended (process, first, last)

@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import type { ClaimedEvent, ClaimedRun, Settled } from '../../claims.ts';
 import type { Sequence } from '../../event-record.ts';
 import { claimToRead, runEndRow, runToWrite } from '../../shared/run-to-write.ts';
-import { claimerOf, endsOrdinarily } from '../../shared/claimed-work.ts';
+import { claimOnEvent, endsOrdinarily } from '../../shared/claimed-work.ts';
 import type { RunEnd } from '../../store.ts';
 import type { Session } from '../connection/session.ts';
 import type { UserTransaction } from '../connection/transaction.ts';
@@ -74,7 +74,7 @@ export class Settling {
   }
 
   endClaim(claimed: ClaimedEvent | ClaimedRun): Promise<Settled> {
-    return this.#parts.ends.end({ sequence: claimed.sequence, process: claimerOf(claimed) });
+    return this.#parts.ends.end(claimOnEvent(claimed));
   }
 
   beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
@@ -94,9 +94,10 @@ export class Settling {
   }
 
   async endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void> {
+    const { sequence, process } = claimOnEvent(claimed);
     await this.#parts.session.query(
       'update ringback.crash_counts set being_read = false where sequence = $1 and tried_by = $2',
-      [claimed.sequence, claimerOf(claimed)],
+      [sequence, process],
     );
   }
 

@@ -12,8 +12,7 @@ import {
   progressOf,
 } from '../../shared/join-progress.ts';
 import { fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
-import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
-import type { ClaimOnRun } from './settle.ts';
+import type { ClaimOnEvent, ClaimOnRun } from '../../shared/claimed-work.ts';
 import { byCall, isOpen, isUnbegun } from './open-runs.ts';
 import { asText } from '../connection/parameters.ts';
 

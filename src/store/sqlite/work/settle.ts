@@ -9,15 +9,10 @@ import {
   withFormerReason,
 } from '../../shared/run-to-write.ts';
 import type { Settled } from '../../claims.ts';
-import type { ClaimOnEvent } from '../../shared/claimed-work.ts';
+import type { ClaimOnEvent, ClaimOnRun } from '../../shared/claimed-work.ts';
 import { prepareFailures } from './failures.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import { prepareUnblockNext } from './unblock.ts';
-
-/** A process's claim on a stored run. */
-export interface ClaimOnRun extends ClaimOnEvent {
-  readonly handler: string;
-}
 
 /** The functions by which an attempt begins and ends. All run inside the caller's transaction. */
 export function prepareSettling(database: Database.Database) {
