@@ -90,6 +90,21 @@ createReceiver({ secrets: 'whsec_a' }).on('CallHandler.CallEnded', (event) => ev
     expect(errors).toEqual([expect.stringContaining("wrong.cts(3,93): error TS2551: Property 'callId'")]);
   });
 
+  it('effects on Postgres are asynchronous without the types of its driver, too', async () => {
+    const untyped = await packProject();
+    addPackages(untyped, 'pg');
+    const commits = `
+import { createReceiver } from 'ringback';
+import { postgres } from 'ringback/postgres';
+const receiver = createReceiver({ secrets: 'whsec_a', database: postgres({ connectionString: 'postgres://a/b' }) });
+await receiver.database.transaction((tx) => tx.query('create table ended (id text)'));
+receiver.on('*', (event, ctx) => ctx.commit((tx) => tx.query('insert into ended values ($1)', [event.callId])));`;
+    const errors = types.errors(untyped, { 'commits.mts': commits }, nodeNext);
+    untyped.remove();
+    // In the package's own declarations the compiler misses the types, unless skipLibCheck is set.
+    expect(errors.filter((error) => !error.startsWith('node_modules/'))).toEqual([]);
+  });
+
   it('a receiver of an ES module is one in CommonJS', () => {
     const files = {
       'receiver.mts': `

@@ -12,7 +12,12 @@ import { defaultSchema, isSchemaName, readTarget, wrongTarget } from './connecti
 import { PostgresStore } from './postgres-store.ts';
 
 /** What `ctx.commit` passes to its function on Postgres: a connection of the package `pg`, inside the transaction. */
-export type PostgresTransaction = PoolClient;
+export type PostgresTransaction = unknown extends PoolClient ? UntypedClient : PoolClient;
+
+/** Without `@types/pg`, `PoolClient` is `any`, and the compiler would take the database for a synchronous one. */
+interface UntypedClient {
+  query(text: string, values?: readonly unknown[]): Promise<{ rows: unknown[] }>;
+}
 
 /** Where the inbox is: exactly one of `connectionString` and `pool`. */
 export interface PostgresOptions {
