@@ -68,6 +68,9 @@ interface Malformed {
 function whatIsWrongWith(text: string): Malformed | undefined {
   const secret = text.trim();
   if (secret === '') return { found: 'is empty' };
+  // Not every reader of env files takes the quotes off.
+  if (/^["'`]/.test(secret))
+    return { found: 'begins with a quotation mark', fix: 'Remove the quotation marks.' };
   if (!secret.startsWith(prefix)) return { found: `does not start with ${prefix}` };
   if (secret === prefix) return { found: `has nothing after ${prefix}` };
   // The line break of a file or a shell would become part of the key, and no delivery would ever verify.

@@ -19,6 +19,7 @@ describe('prepareSecrets', () => {
     [' whsec_bWFkZS11cA', 'has a blank or a line break around it'],
     [' made-up-and-unprefixed', 'does not start with whsec_'],
     ['WHSEC_bWFkZS11cA', 'does not start with whsec_'],
+    ['"whsec_bWFkZS11cA"', 'begins with a quotation mark'],
     ['whsec_', 'has nothing after whsec_'],
     ['whsec_\n', 'has nothing after whsec_'],
     ['whsec_bWFkZS11cA\n', 'has a blank or a line break around it'],
@@ -38,6 +39,7 @@ describe('prepareSecrets', () => {
   test.each([
     ['whsec_bWFkZS11cA\n', 'Remove that, for example with trim().'],
     ['whsec_bWFkZS11cA,whsec_dHdv', 'Pass several secrets as a list'],
+    ["'whsec_bWFkZS11cA'", 'Remove the quotation marks.'],
     ['whsec_', 'Copy the whole secret'],
   ])('says what to do about %j', (secret, fix) => {
     expect(() => prepareSecrets(secret)).toThrow(fix);
