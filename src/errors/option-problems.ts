@@ -117,8 +117,8 @@ function unwrap(schema: unknown): unknown {
 export function describe(value: unknown): string {
   // A secret that was given for another option must not get into the message, which ends up in logs.
   if (typeof value === 'string' && value.includes('whsec_')) return 'a signing secret';
-  if (typeof value === 'string' && /^[\w+.-]+:\/\/[^/]*@/.test(value))
-    return 'a URL with a user name or password';
+  const scheme = typeof value === 'string' ? /^([\w+.-]+):\/\/[^/]*@/.exec(value)?.[1] : undefined;
+  if (scheme !== undefined) return `a URL that begins with ${scheme}:// and has a user name or password`;
   if (typeof value === 'string' && /^postgres(ql)?:|\bpassword=/i.test(value))
     return 'text that may hold a password';
   if (typeof value === 'string') return quote(value);

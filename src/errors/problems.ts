@@ -161,7 +161,7 @@ export const problems = {
     `ctx.commit expects a function that writes the effects, but found ${d.found}, so nothing was committed. ` +
     'Pass one: await ctx.commit((db) => { … }).',
   commit_asynchronous: () =>
-    'ctx.commit expects a synchronous function, but this one returned a promise, so nothing was committed. ' +
+    'On SQLite, ctx.commit expects a synchronous function, but this one returned a promise, so nothing was committed. ' +
     'Await what you need first, then write everything inside ctx.commit without await.',
   commit_too_late: () =>
     'ctx.commit should be called during the attempt, while this process holds the run, but the attempt has ended or ' +
