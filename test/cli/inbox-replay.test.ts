@@ -16,7 +16,10 @@ describe('ringback inbox replay', () => {
   it('replays with --yes', async () => {
     const cwd = await inboxWithTrouble();
     const asked = await ringback(['inbox', 'replay', ...deadOnes], { env, cwd });
-    expect(asked).toMatchObject({ code: 0, stderr: 'ringback: nothing was run: add --yes\n' });
+    expect(asked).toMatchObject({
+      code: 0,
+      stderr: 'ringback: Nothing was run. To run these again, add --yes.\n',
+    });
     expect(JSON.parse(asked.stdout)).toMatchObject({ runs: 1, handlers: { journal: 1 } });
     expect(await linesOf(cwd, 'events', '--state', 'dead')).toHaveLength(1);
     const meant = [...deadOnes, '--yes', '--by', 'somebody', '--reason', 'mended'];

@@ -27,7 +27,7 @@ interface ReplayFlags extends EventFilter, DatabaseFlag {
   readonly wait?: true;
 }
 
-const unmeant = 'nothing was run: add --yes';
+const unmeant = 'Nothing was run. To run these again, add --yes.';
 const unmatched = 'no run matches';
 const stopped =
   'stopped before all were requeued: those that were will run, and the same command requeues the rest';
