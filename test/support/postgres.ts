@@ -68,12 +68,9 @@ export async function testDatabase(): Promise<SharedPostgres & { readonly schema
 export async function behindProxy(
   connectionString: string,
 ): Promise<{ readonly proxy: TcpProxy; readonly connectionString: string }> {
-  const proxy = await TcpProxy.start();
-  onTestFinished(() => proxy.close());
-  const url = new URL(connectionString);
-  proxy.target = Number(url.port);
-  url.port = String(proxy.port);
-  return { proxy, connectionString: url.href };
+  const inFront = await TcpProxy.inFrontOf(connectionString);
+  onTestFinished(() => inFront.proxy.close());
+  return inFront;
 }
 
 /** A server for the running test alone, until it ends. Skips the test if the programs are missing. */

@@ -7,6 +7,9 @@ interface Pair {
   readonly server: Socket;
 }
 
+/** The messages that begin a statement: Parse and Query. */
+const beginsStatement = new Set<number | undefined>(['P', 'Q'].map((letter) => letter.charCodeAt(0)));
+
 /** A proxy in front of a database, for disturbing its connections or moving the database. */
 export class TcpProxy {
   readonly port: number;
@@ -15,7 +18,9 @@ export class TcpProxy {
   #target = 0;
   #cutsAtCommit = 0;
   #isSilent = false;
+  #isHolding = false;
   #attempts = 0;
+  #statements = 0;
 
   private constructor(server: Server) {
     this.#server = server;
@@ -30,6 +35,17 @@ export class TcpProxy {
     return new TcpProxy(server);
   }
 
+  /** A proxy in front of a server, and how to connect through it. */
+  static async inFrontOf(
+    connectionString: string,
+  ): Promise<{ readonly proxy: TcpProxy; readonly connectionString: string }> {
+    const proxy = await TcpProxy.start();
+    const url = new URL(connectionString);
+    proxy.target = Number(url.port);
+    url.port = String(proxy.port);
+    return { proxy, connectionString: url.href };
+  }
+
   /** Sends new connections to this port, and ends the present ones. */
   set target(port: number) {
     this.#target = port;
@@ -39,6 +55,11 @@ export class TcpProxy {
   /** How many connections were ever tried. */
   get attempts(): number {
     return this.#attempts;
+  }
+
+  /** How many statements were sent, roughly: how often a message began one. */
+  get statements(): number {
+    return this.#statements;
   }
 
   get connections(): number {
@@ -89,6 +110,16 @@ export class TcpProxy {
     };
   }
 
+  /** Passes no answer on, as a database that is slow, until the returned function is called. */
+  holdAnswers(): () => void {
+    this.#isHolding = true;
+    for (const { server } of this.#pairs) server.pause();
+    return () => {
+      this.#isHolding = false;
+      for (const { server } of this.#pairs) server.resume();
+    };
+  }
+
   /** Lets nothing through for a while. */
   freeze(ms: number): void {
     const frozen = [...this.#pairs];
@@ -124,6 +155,9 @@ export class TcpProxy {
         this.#pairs.delete(pair);
       });
     }
+    client.on('data', (chunk: Buffer) => {
+      if (beginsStatement.has(chunk[0])) this.#statements += 1;
+    });
     client.pipe(server);
     server.on('data', (chunk: Buffer) => {
       if (this.#cutsAtCommit > 0 && chunk.includes('COMMIT\0')) {
@@ -132,5 +166,6 @@ export class TcpProxy {
         server.destroy();
       } else client.write(chunk);
     });
+    if (this.#isHolding) server.pause();
   }
 }

@@ -3,12 +3,13 @@ import type {
   QuarantineEntry,
   QuarantineRecord,
   QuarantineStore,
-  Quarantined,
 } from '../../quarantine-store.ts';
+import { Semaphore } from '../../../kit/limiters.ts';
 import { storedJson } from '../../shared/altered-rows.ts';
 import { nextCursor, numberIn } from '../../shared/cursor.ts';
 import { recordedInTime } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
+import { intakeConnections } from '../connection/target.ts';
 import { recordGroup } from '../work/record.ts';
 import { keepDelivery, removeQuarantined } from './keep-delivery.ts';
 
@@ -25,27 +26,27 @@ const columns = `id, kind, reason, digest, trace_id as "traceId", received_at as
 
 /** The quarantine in Postgres. */
 export function quarantineOn(session: Session): QuarantineStore {
-  let keeping: Promise<unknown> = Promise.resolve();
+  const unauthenticated = new Semaphore(1);
+  const unreadable = new Semaphore(intakeConnections.max);
 
   /**
-   * Keeps unauthenticated deliveries one at a time, so that a flood of them leaves connections to others. One whose
-   * turn comes after its sender was answered is not kept.
+   * Keeps deliveries a few at a time, so that a flood of them leaves connections to others. One whose turn comes after
+   * its sender was answered is not kept: while the database is slow, they would fill the memory.
    */
-  const keepOneByOne = (record: QuarantineRecord): Promise<Quarantined> => {
+  const keepInTurn = (record: QuarantineRecord, turns: Semaphore, connections: Session) => {
     let waiting: QuarantineRecord | undefined = record;
-    const kept = keeping.then(() => {
+    const kept = turns.run(async () => {
       if (!waiting) throw new Error('too many deliveries wait for the quarantine');
-      return keepDelivery(session, waiting);
+      return keepDelivery(connections, waiting);
     });
-    keeping = kept.catch(() => {});
     return recordedInTime(session.clock, kept).finally(() => (waiting = undefined));
   };
 
   return {
     keep: (record) =>
       record.kind === 'not_authentic'
-        ? keepOneByOne(record)
-        : recordedInTime(session.clock, keepDelivery(session.intake, record)),
+        ? keepInTurn(record, unauthenticated, session)
+        : keepInTurn(record, unreadable, session.intake),
 
     async list(filter) {
       const { kind, reason, traceId, since, until, limit, cursor } = filter;
