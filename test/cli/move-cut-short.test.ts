@@ -1,4 +1,5 @@
 // @module-tag long
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { KeptTable } from '../../src/store/shared/kept-tables.ts';
 import { type Movable, move } from '../../src/store/shared/move.ts';
@@ -88,6 +89,23 @@ async function endTransactions({ url, schema }: CommandsDatabase): Promise<void>
   );
 }
 
+/** Lets the database refuse every process that enters the inbox. */
+async function refusingProcesses(target: string): Promise<void> {
+  if (!target.startsWith('postgres')) {
+    const database = new Database(target);
+    database.exec("create trigger alone before insert on processes begin select raise(abort, 'alone'); end");
+    return void database.close();
+  }
+  const url = new URL(target);
+  const schema = `"${url.searchParams.get('schema')}"`;
+  await withClient(target.replace(/\?.*/, ''), (client) =>
+    client.query(
+      `create function ${schema}.alone() returns trigger language plpgsql as 'begin raise ''alone''; end';
+       create trigger alone before insert on ${schema}.processes execute function ${schema}.alone()`,
+    ),
+  );
+}
+
 /** Fills an inbox with events that wait. */
 async function waitingIn(database: string): Promise<void> {
   const { receiver } = await started({ database }, () => {});
@@ -125,6 +143,13 @@ describe.each(['SQLite', 'Postgres'])('a move to %s that was cut short', (kind) 
     await move(from, to);
     const { receiver } = await started({ database: target });
     expect(await deliver(receiver, known)).toMatchObject({ json: { status: 'duplicate' } });
+  });
+
+  it('is not disturbed by a receiver that is refused: it does not enter', async () => {
+    const { from, target, to } = await places();
+    await cutShort(from, to, 'bodies');
+    await refusingProcesses(target);
+    await expect(started({ database: target })).rejects.toMatchObject({ code: 'move_unfinished' });
   });
 
   it('does not continue after a retry failed on the source', async () => {
@@ -179,6 +204,21 @@ it('a move from a Postgres that restarts reports it as unreachable, and continue
   await expect(move(from, restarting)).rejects.toMatchObject({ code: 'database_unreachable' });
   await expect(move(from, movable(target))).resolves.toMatchObject({ newEvents: 3 });
   expect(await handledOn(target)).toEqual(['one', 'three', 'two']);
+});
+
+it('refuses receivers on the source while it is moved, and says what to wait for', async () => {
+  const source = await commandsDatabase();
+  await waitingIn(source.url);
+  const to = movable(temporaryDatabase());
+  const refused = overtake(to, 'waiting', () =>
+    expect(started({ database: source.url })).rejects.toMatchObject({
+      code: 'database_unreachable',
+      message: expect.stringMatching(
+        /ringback inbox move\. Stop that process, or wait until it has finished/,
+      ) as string,
+    }),
+  );
+  await expect(move(movable(source.url), refused)).resolves.toMatchObject({ newEvents: 3 });
 });
 
 it('a move that has ended says so, though the connection to its source was lost before it was closed', async () => {

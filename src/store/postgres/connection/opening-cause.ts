@@ -1,5 +1,6 @@
 import { RingbackError, ringbackError } from '../../../errors/errors.ts';
 import { codeOf, messageOf } from '../../../kit/error-text.ts';
+import { isLockTimeout } from './statement.ts';
 
 /** Why a database can't be used, by the code of the error. The driver's own message may name the user. */
 const causes: Readonly<Record<string, string>> = {
@@ -29,6 +30,11 @@ function isChanged(error: unknown): boolean {
 /** The error that says why an inbox can't be opened. */
 export function toProblem(error: unknown, database: string): RingbackError {
   if (error instanceof RingbackError) return error;
+  if (isLockTimeout(error)) {
+    const cause = 'another process has locked a table of the inbox, such as ringback inbox move';
+    const fix = 'Stop that process, or wait until it has finished, then try again.';
+    return ringbackError('database_unreachable', { database, cause, fix });
+  }
   if (!isChanged(error))
     return ringbackError('database_unreachable', { database, cause: openingCause(error) });
   const cause = `it differs from the inbox of this version (${messageOf(error)})`;

@@ -12,6 +12,9 @@ export const deadAfter = (4 * heartbeatInterval) / 1_000;
 /** How long a heartbeat may take, in milliseconds, before it is sent again: its connection may be lost without notice. */
 export const heartbeatTimeout = 2_000;
 
+/** How long a process may wait to enter, in milliseconds, while somebody has locked the table, such as a move. */
+const enterTimeout = 5_000;
+
 /** SQL: the last sequence given to an event. */
 const lastSequence = "coalesce(pg_sequence_last_value('ringback.sequences'::regclass), 0)";
 
@@ -55,12 +58,15 @@ export class Processes {
    */
   async enter(handlers?: readonly string[]): Promise<void> {
     await this.#session.query('insert into ringback.incarnation default values on conflict do nothing');
-    const { id, incarnation } = await oneRow<{ id: number; incarnation: string | null }>(
-      this.#session,
-      `insert into ringback.processes (host, pid, handlers, ended_up_to) values ($1, $2, $3, ${lastSequence})
-       returning id, (select i.id from ringback.incarnation i) as incarnation`,
-      [hostname(), process.pid, handlers === undefined ? null : JSON.stringify(handlers)],
-    );
+    const { id, incarnation } = await this.#session.write(async (transaction) => {
+      await transaction.query(`set local lock_timeout = ${enterTimeout}`);
+      return oneRow<{ id: number; incarnation: string | null }>(
+        transaction,
+        `insert into ringback.processes (host, pid, handlers, ended_up_to) values ($1, $2, $3, ${lastSequence})
+         returning id, (select i.id from ringback.incarnation i) as incarnation`,
+        [hostname(), process.pid, handlers === undefined ? null : JSON.stringify(handlers)],
+      );
+    });
     this.#session.incarnation = incarnation ?? undefined;
     this.#id = id;
     this.recoveries = 0;

@@ -145,12 +145,18 @@ export class Work {
     try {
       await requireSuitable(this.#session);
       await migrate(this.#session);
+      // Before entering, so that a move is not refused because of a receiver that is refused itself.
+      await this.#requireWhole();
       await this.#processes.enter();
-      // Only after entering: a move writes nothing while the inbox has a process.
-      if (!this.#mayBePart) requireWhole(this.#session.name, await progressOf(this.#session));
+      // And after it, because from then on a move writes nothing.
+      await this.#requireWhole();
     } catch (error) {
       throw toProblem(error, this.#session.name);
     }
+  }
+
+  async #requireWhole(): Promise<void> {
+    if (!this.#mayBePart) requireWhole(this.#session.name, await progressOf(this.#session));
   }
 
   async close(): Promise<void> {

@@ -67,14 +67,20 @@ export class Session {
     database.pragma('busy_timeout = 0');
     const writer = this.#startWriter(inbox);
     await writer.ready();
+    // Before entering, so that a move is not refused because of a receiver that is refused itself.
+    this.#requireWhole(database);
     await this.#enter().catch((error: unknown) => {
       throw toProblem(error, this.#file);
     });
-    // Only after entering: a move writes nothing while the inbox has a process.
-    if (!this.#mayBePart) requireWhole(this.#file, progressOf(database));
+    // And after it, because from then on a move writes nothing.
+    this.#requireWhole(database);
     if (inbox.isWalMissing) this.#report({ kind: 'wal_missing' });
     this.clockJumps.begin();
     this.#stayAtExit = beforeExit(() => this.#endUnclosed());
+  }
+
+  #requireWhole(database: OpenInbox['database']): void {
+    if (!this.#mayBePart) requireWhole(this.#file, progressOf(database));
   }
 
   async close(): Promise<void> {
