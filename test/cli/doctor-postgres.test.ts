@@ -69,6 +69,25 @@ describe('doctor, on an inbox in Postgres', () => {
     });
   });
 
+  it('counts the connections that the limits of the user and the database leave', async () => {
+    const { url, run } = await ownDatabase();
+    const database = new URL(url).pathname.slice(1);
+    await run(
+      `create role limited login connection limit 5; grant create on database ${database} to limited`,
+    );
+    const limited = Object.assign(new URL(url), { username: 'limited' }).href;
+    const connections = async (of: string) => (await found(of))['connections'];
+    expect(await connections(limited)).toMatch(
+      /^warning: 4 more are possible \(the user's connection limit\)/,
+    );
+    await run(`alter role limited connection limit -1; alter database ${database} connection limit 9`);
+    expect(await connections(limited)).toMatch(
+      /^warning: 7 more are possible \(the database's connection limit\)/,
+    );
+    // The limits don't apply to a superuser.
+    expect(await connections(url)).toMatch(/^ok: \d+ more are possible \(max_connections\)/);
+  });
+
   it('says which permissions are missing', { tags: 'long' }, async () => {
     const { url, run } = await ownDatabase();
     await run('create role app login');

@@ -154,8 +154,15 @@ function secondsAhead(milliseconds: number | null): string {
     : `${(milliseconds / 1_000).toFixed(1)} s`;
 }
 
-function connectionsFinding({ server: { connectionsLeft: left } }: PostgresExamination): Finding {
-  const found = `${Math.max(0, left)} more are possible (max_connections), and a process opens up to ${connectionsOfProcess}`;
+function connectionsFinding({ server: { connectionsLeft } }: PostgresExamination): Finding {
+  const { server, database, role } = connectionsLeft;
+  const limits = [
+    { left: server, name: 'max_connections' },
+    { left: database ?? Infinity, name: "the database's connection limit" },
+    { left: role ?? Infinity, name: "the user's connection limit" },
+  ] as const;
+  const { left, name } = limits.reduce((least, other) => (other.left < least.left ? other : least));
+  const found = `${Math.max(0, left)} more are possible (${name}), and a process opens up to ${connectionsOfProcess}`;
   return left < connectionsOfProcess
     ? warning('connections', `${found}: raise it, or put a pooler in between.`)
     : ok('connections', found);

@@ -47,7 +47,12 @@ interface Server {
   readonly oldestTransaction: number | null;
   /** Whether the user sees the transactions of other users. */
   readonly seesAll: boolean;
-  readonly connectionsLeft: number;
+  /** How many more connections each of these allows this user; null if it has no limit. */
+  readonly connectionsLeft: {
+    readonly server: number;
+    readonly database: number | null;
+    readonly role: number | null;
+  };
 }
 
 /** The oldest version that Ringback runs on. */
@@ -124,9 +129,19 @@ const askServer = `
       where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend')
       as "oldestTransaction",
     pg_has_role(current_user, 'pg_read_all_stats', 'usage') as "seesAll",
-    current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
-      - coalesce(current_setting('reserved_connections', true)::integer, 0)
-      - (select count(*)::integer from pg_stat_activity where backend_type = 'client backend')
+    (with clients as (
+        -- Of other users' connections, not everybody sees the type.
+        select datname, usename from pg_stat_activity
+        where coalesce(backend_type, 'client backend') = 'client backend' and datid is not null and usesysid is not null)
+      select json_build_object(
+        'server', current_setting('max_connections')::integer
+          - current_setting('superuser_reserved_connections')::integer
+          - coalesce(current_setting('reserved_connections', true)::integer, 0) - (select count(*) from clients),
+        'database', (select d.datconnlimit - (select count(*) from clients c where c.datname = d.datname)
+          from pg_database d where d.datname = current_database() and d.datconnlimit >= 0 and not r.rolsuper),
+        'role', case when r.rolconnlimit >= 0 and not r.rolsuper
+          then r.rolconnlimit - (select count(*) from clients c where c.usename = r.rolname) end)
+      from pg_roles r where r.rolname = session_user)
       as "connectionsLeft"`;
 
 const askProcesses = `
