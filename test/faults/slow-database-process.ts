@@ -28,10 +28,10 @@ const acknowledged: string[] = [];
 const answers = new Set<string>();
 let sent = 0;
 
-async function deliverLarge(): Promise<number> {
+async function deliverOne(transcript: string): Promise<number> {
   sent += 1;
   const traceId = `trace-${sent}`;
-  const body = bodyOf({ traceId, payload: { transcript: '' } }).replace('""', `"${said}"`);
+  const body = bodyOf({ traceId, payload: { transcript: '' } }).replace('""', `"${transcript}"`);
   const { status, headers } = await deliver(receiver, body);
   if (status === 200) acknowledged.push(traceId);
   answers.add(`${status}, retry-after: ${headers.get('retry-after')}`);
@@ -47,13 +47,13 @@ function usedBytes(): number {
 /** Delivers so many at once, and lets time pass until all are answered. */
 async function wave(): Promise<void> {
   const over = new AbortController();
-  void Promise.all(Array.from({ length: atOnce }, deliverLarge)).finally(() => over.abort());
+  void Promise.all(Array.from({ length: atOnce }, () => deliverOne(said))).finally(() => over.abort());
   for (; !over.signal.aborted; await turn()) clock.advance(10);
 }
 
-/** Delivers until one is taken: the database answers first what came before. */
+/** Delivers small ones until one is taken: large ones would take the time that the database needs for the flood. */
 async function untilTaken(): Promise<void> {
-  while ((await deliverLarge()) !== 200) await turn();
+  while ((await deliverOne('')) !== 200) await turn();
 }
 
 await untilTaken();
