@@ -78,7 +78,8 @@ describe('parseInstant', () => {
       fc.property(unambiguous, (instant) => {
         expect(nanosecondsIn(String(instant))).toBe(instant);
         const fromNumber = nanosecondsIn(Number(instant)) ?? 0n;
-        expect(Math.abs(Number(fromNumber - instant))).toBeLessThan(1000);
+        // From 2^62 on, every 1,024th whole number is a double, and the shortest text of one may name another.
+        expect(Math.abs(Number(fromNumber - instant))).toBeLessThanOrEqual(1024);
       }),
     );
   });
