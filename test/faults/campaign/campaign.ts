@@ -101,9 +101,10 @@ async function makeFaults(
 /** What keeps the inbox from being done, by name. */
 const undone = `
   select 'waiting events' as what, count(*)::integer as count from ${schema}.waiting
-  union all select 'claimed events', count(*) from ${schema}.claims
-  union all select 'owned events', count(*) from ${schema}.owned
-  union all select 'runs that are ' || state, count(*) from ${schema}.runs where state <> 'done' group by state`;
+  union all select 'claimed events', count(*)::integer from ${schema}.claims
+  union all select 'owned events', count(*)::integer from ${schema}.owned
+  union all select 'runs that are ' || state, count(*)::integer from ${schema}.runs
+    where state <> 'done' group by state`;
 
 interface Undone {
   readonly what: string;
