@@ -90,6 +90,18 @@ test('an inbox whose -shm was deleted is refused, until the process that has it 
   expect(logs.of('wal_missing')).toEqual([]);
 });
 
+test('nor is it accepted when another process has just stopped', async () => {
+  const database = temporaryDatabase();
+  const process = running(database);
+  await accepted(process);
+  const { receiver } = await started({ database });
+  rmSync(`${database}-shm`);
+  await receiver.stop();
+  await expect(started({ database })).rejects.toMatchObject({ code: 'database_unreadable' });
+  await accepted(process);
+  await process.stop();
+});
+
 test('nor is anything written to it under another name after a crash', { tags: 'long' }, async () => {
   const database = await crashed();
   const link = `${database}-link`;

@@ -104,7 +104,8 @@ export function refuseOtherName(file: string): void {
  */
 export function refuseOtherIndex(file: string): never {
   const cause = 'another process has it open, and the -shm of that process was deleted';
-  const fix = 'Stop all processes that have it open, then start again: nothing is lost.';
+  const fix =
+    'Stop all processes that have it open, also those that only read it, then start again: nothing is lost.';
   throw ringbackError('database_unreadable', { database: file, cause, fix });
 }
 

@@ -214,7 +214,7 @@ export class Session {
    */
   #endUnclosed(): void {
     try {
-      this.#inbox?.statements.notedWal.forget();
+      this.#inbox?.statements.notedWal.leave();
     } catch {
       // The database is locked, so the driver can't remove the WAL either.
     }

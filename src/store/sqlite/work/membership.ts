@@ -6,7 +6,7 @@ import type { Processes } from './processes.ts';
 
 interface MembershipParts {
   readonly processes: Processes;
-  readonly notedWal: Pick<ReturnType<typeof prepareNotedWal>, 'note' | 'forget'>;
+  readonly notedWal: Pick<ReturnType<typeof prepareNotedWal>, 'note' | 'leave'>;
   readonly claims: Pick<ReturnType<typeof prepareClaims>, 'releaseAll'>;
   readonly dueTimes: ReturnType<typeof prepareDueTimes>;
 }
@@ -35,7 +35,7 @@ export function prepareMembership({ processes, notedWal, claims, dueTimes }: Mem
       dueTimes.correct(jumps);
       dueTimes.note(now);
       claims.releaseAll(processes.id, { died: false });
-      notedWal.forget();
+      notedWal.leave();
       processes.remove(processes.id);
     },
 
