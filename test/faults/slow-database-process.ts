@@ -59,13 +59,19 @@ async function untilTaken(): Promise<void> {
 await untilTaken();
 answers.clear();
 const [bytesBefore, statementsBefore] = [usedBytes(), proxy.statements];
+const begunAt = performance.now();
 const release = proxy.holdAnswers();
 let bytes = 0;
 for (let count = 0; count < waves; count += 1) {
   await wave();
   bytes = Math.max(bytes, usedBytes() - bytesBefore);
 }
-const during = { answers: [...answers], bytes, statements: proxy.statements - statementsBefore };
+const during = {
+  answers: [...answers],
+  bytes,
+  statements: proxy.statements - statementsBefore,
+  seconds: (performance.now() - begunAt) / 1_000,
+};
 release();
 await untilTaken();
 process.stdout.write(`${JSON.stringify({ ...during, acknowledged })}\n`);

@@ -16,7 +16,10 @@ export type PostgresTransaction = unknown extends PoolClient ? UntypedClient : P
 
 /** Without `@types/pg`, `PoolClient` is `any`, and the compiler would take the database for a synchronous one. */
 interface UntypedClient {
-  query(text: string, values?: readonly unknown[]): Promise<{ rows: unknown[] }>;
+  query(
+    query: string | object,
+    values?: readonly unknown[],
+  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>;
 }
 
 /** Where the inbox is: exactly one of `connectionString` and `pool`. */

@@ -11,6 +11,7 @@ import { recordedInTime } from '../../timeouts.ts';
 import type { Session } from '../connection/session.ts';
 import { intakeConnections } from '../connection/target.ts';
 import { recordGroup } from '../work/record.ts';
+import { maxWaitingBytes } from '../work/record-queue.ts';
 import { keepDelivery, removeQuarantined } from './keep-delivery.ts';
 
 interface EntryRow extends Omit<QuarantineEntry, 'traceId'> {
@@ -28,18 +29,27 @@ const columns = `id, kind, reason, digest, trace_id as "traceId", received_at as
 export function quarantineOn(session: Session): QuarantineStore {
   const unauthenticated = new Semaphore(1);
   const unreadable = new Semaphore(intakeConnections.max);
+  const tooMany = () => new Error('too many deliveries wait for the quarantine');
+  let waitingBytes = 0;
 
   /**
-   * Keeps deliveries a few at a time, so that a flood of them leaves connections to others. One whose turn comes after
-   * its sender was answered is not kept: while the database is slow, they would fill the memory.
+   * Keeps deliveries a few at a time, so that a flood of them leaves connections to others. While the database is slow,
+   * those that wait must not fill the memory: one is not kept if it finds too many, nor if its turn comes after its
+   * sender was answered.
    */
-  const keepInTurn = (record: QuarantineRecord, turns: Semaphore, connections: Session) => {
+  const keepInTurn = async (record: QuarantineRecord, turns: Semaphore, connections: Session) => {
+    const bytes = record.body.byteLength;
+    if (waitingBytes > 0 && waitingBytes + bytes > maxWaitingBytes) throw tooMany();
+    waitingBytes += bytes;
     let waiting: QuarantineRecord | undefined = record;
     const kept = turns.run(async () => {
-      if (!waiting) throw new Error('too many deliveries wait for the quarantine');
+      if (!waiting) throw tooMany();
       return keepDelivery(connections, waiting);
     });
-    return recordedInTime(session.clock, kept).finally(() => (waiting = undefined));
+    return recordedInTime(session.clock, kept).finally(() => {
+      waiting = undefined;
+      waitingBytes -= bytes;
+    });
   };
 
   return {

@@ -18,9 +18,9 @@ const maxLookedAt = 4 * groupEvents;
  * take 0.2 ms, recorded 1.1 of them.
  */
 const maxGroups = 2;
-/** How many events may wait, so that they don't fill the memory when the database is slow. */
+/** How many events, and bytes, may wait, so that they don't fill the memory when the database is slow. */
 const maxEvents = 16_384;
-const maxBytes = 48 * 1024 * 1024;
+export const maxWaitingBytes = 48 * 1024 * 1024;
 
 interface WaitingEvent extends EventToRecord {
   readonly bytes: number;
@@ -68,7 +68,7 @@ export class RecordQueue {
   }
 
   get isOverloaded(): boolean {
-    return this.#count >= maxEvents || this.#bytes >= maxBytes;
+    return this.#count >= maxEvents || this.#bytes >= maxWaitingBytes;
   }
 
   add(record: EventRecord, mayClaim: boolean): QueuedRecording {
