@@ -8,7 +8,7 @@ import { type Condition, type Facts, eased } from './facts.ts';
 /** The window in which attempts are counted, in milliseconds. */
 const window = 15 * 60_000;
 
-/** How long without a failure counts as mended, in milliseconds. */
+/** How long without a failure nothing is raised, in milliseconds; what is raised needs twice as long. */
 const mendedWindow = 3 * 60_000;
 
 /** The share of their handler's attempts from which similar failures get an alert of their own. */
@@ -34,21 +34,23 @@ export function failures(facts: Facts, from: number | false): readonly Condition
   const { minutes, groups, now } = facts;
   const rows = withoutMuted(minutes, groups);
   const counts = sums(rows, now - window);
-  const isMended = (name: string, handler: string) => {
+  const isMended = (name: string, handler: string, ease: number) => {
     const failedAt = latest(rows, name);
     // An attempt must have succeeded since: the mere absence of attempts mends nothing.
-    return failedAt < now - mendedWindow && latest(rows, `done:${handler}`) > failedAt;
+    return failedAt < now - mendedWindow / ease && latest(rows, `done:${handler}`) > failedAt;
   };
   return handlersIn(counts).flatMap((handler): readonly Condition[] => {
     const attempts = attemptsOf(handler, counts, groups);
     const { failed, done } = attempts;
     const ease = eased(facts, 'handler_failing', handler);
     if (failed >= from * ease && failed > done * ease)
-      return isMended(`${handlerPrefix}${handler}`, handler) ? [] : [handlerFailing(attempts)];
+      return isMended(`${handlerPrefix}${handler}`, handler, ease) ? [] : [handlerFailing(attempts)];
     const fromHere = Math.max(from, (failed + done) * alikePart);
     return attempts.alike
-      .filter(({ id, count }) => count >= fromHere * eased(facts, 'failures_alike', id))
-      .filter(({ id }) => !isMended(`${groupPrefix}${id}`, handler))
+      .filter(({ id, count }) => {
+        const easeHere = eased(facts, 'failures_alike', id);
+        return count >= fromHere * easeHere && !isMended(`${groupPrefix}${id}`, handler, easeHere);
+      })
       .map((group) => failuresAlike(attempts, group));
   });
 }

@@ -57,7 +57,8 @@ function roundTimes(since: number, until: number, step: number): readonly number
   const part = step < 15 * minute ? minute : 15 * minute;
   for (let time = Math.ceil(since / part) * part; time <= until; time += part) {
     const date = new Date(time);
-    const isRound = ((date.getHours() * 60 + date.getMinutes()) * minute) % step === 0;
+    // In some zones, a day a year has no midnight.
+    const isRound = ((date.getHours() * 60 + date.getMinutes()) * minute) % step === 0 || beginsDay(time);
     if (isRound && time - (ticks.at(-1) ?? 0) > step / 2) ticks.push(time);
   }
   return ticks;
@@ -73,8 +74,11 @@ function beginningsOfDays(since: number, until: number, days: number): readonly 
   return ticks;
 }
 
-/** The time of day, or the day, where one begins: in some zones, a day a year has no midnight. */
+/** The time of day, or the day, where one begins. */
 export function timeLabel(time: number): string {
-  const isNewDay = new Date(time).getDate() !== new Date(time - 1).getDate();
-  return isNewDay ? localDay(time) : minuteOfDay(time);
+  return beginsDay(time) ? localDay(time) : minuteOfDay(time);
+}
+
+function beginsDay(time: number): boolean {
+  return new Date(time).getDate() !== new Date(time - 1).getDate();
 }

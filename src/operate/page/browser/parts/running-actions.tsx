@@ -5,7 +5,7 @@ import { change } from '../api/client.ts';
 import type { AuditEntry, Running, Stopped } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from './change-button.tsx';
-import { counted, number } from './format.ts';
+import { counted, directed, number } from './format.ts';
 import { bulkNames, countedBefore } from './run-changes.tsx';
 import { Foreign, Terms, Time } from './text.tsx';
 
@@ -53,7 +53,7 @@ function RunningAction({
       </p>
       <progress max={1} value={share} aria-label={name} />
       <p>
-        {ofRuns} so far<span dir="auto">{each}</span>
+        {ofRuns} so far<span dir="auto">{directed(each)}</span>
         {ofEvents}
       </p>
       <Stop id={id} name={name} needs={action === 'dismiss' ? 'dismiss' : 'replay'} />

@@ -4,7 +4,7 @@ import { useAccess } from '../api/access.ts';
 import { type Refusal, refusalOf } from '../api/client.ts';
 import type { ChangedRuns } from '../api/shapes.ts';
 import { type Field, FilterFields, isNumeric } from '../parts/filter-form.tsx';
-import { counted, duration, number } from '../parts/format.ts';
+import { counted, directed, duration, number } from '../parts/format.ts';
 import { type ReplayOptions, Replay, previewReplay } from '../parts/run-changes.tsx';
 import { RunningActions } from '../parts/running-actions.tsx';
 import { Empty, Refused } from '../parts/standing.tsx';
@@ -132,7 +132,7 @@ function Outcome({
       <ul>
         {Object.entries(found.handlers).map(([name, count]) => (
           <li key={name}>
-            <span dir="auto">{name}</span>: {number(count)}
+            <span dir="auto">{directed(name)}</span>: {number(count)}
           </li>
         ))}
       </ul>

@@ -3,6 +3,7 @@ import type { Alerts } from '../../api/shapes.ts';
 import { useResource } from '../../api/use-resource.ts';
 import { Time } from '../../parts/text.tsx';
 import { linkTo } from '../../router.ts';
+import { directed } from '../../parts/format.ts';
 
 type Alert = Alerts['alerts'][number];
 
@@ -28,7 +29,7 @@ export function AlertList() {
       <ul class="alerts">
         {data.alerts.map((alert) => (
           <li key={`${alert.name} ${alert.subject ?? ''}`}>
-            <strong dir="auto">{alert.message}</strong>{' '}
+            <strong dir="auto">{directed(alert.message)}</strong>{' '}
             <span class="faint">
               since <Time at={alert.since} />
             </span>
