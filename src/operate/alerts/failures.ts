@@ -8,7 +8,7 @@ import { type Condition, type Facts, eased } from './facts.ts';
 /** The window in which attempts are counted, in milliseconds. */
 const window = 15 * 60_000;
 
-/** How long without a failure nothing is raised, in milliseconds; what is raised needs twice as long. */
+/** How long without a failure counts as mended, in milliseconds; a raised alert ends after twice as long. */
 const mendedWindow = 3 * 60_000;
 
 /** The share of their handler's attempts from which similar failures get an alert of their own. */

@@ -12,8 +12,7 @@ export const arrivals: readonly string[] = ['accepted', 'duplicate'];
 
 /**
  * How long no delivery has been accepted, in milliseconds; undefined if none is known. In whole clock hours to compare
- * it with what is usual, which is known in these; else to the minute, so that it becomes
- * shorter only once, by less than an hour, when the history's minutes are no longer kept.
+ * it with what is usual, which is known in these; else to the minute, until the history's minutes are no longer kept.
  */
 export function sinceLastDelivery(
   { hours, lastDeliveries, now }: Pick<Facts, 'hours' | 'lastDeliveries' | 'now'>,

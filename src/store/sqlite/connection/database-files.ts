@@ -105,7 +105,7 @@ export function refuseOtherName(file: string): void {
 export function refuseOtherIndex(file: string): never {
   const cause = 'another process has it open, and the -shm of that process was deleted';
   const fix =
-    'Stop all processes that have it open, also those that only read it, then start again: nothing is lost.';
+    'Stop every process that has it open, including any that only reads it, then start again: nothing is lost.';
   throw ringbackError('database_unreadable', { database: file, cause, fix });
 }
 
