@@ -110,7 +110,7 @@ export class Alerts {
   }
 
   async #look(raised: Facts['raised']): Promise<Facts> {
-    const { store, clock, takeSuspicion, freeDisk } = this.#parts;
+    const { store, clock, takeSuspicion, freeDisk, thresholds } = this.#parts;
     const now = clock.now();
     const [deadRuns, backlog, minutes, hours, drift, free] = await Promise.all([
       store.alerts.deadRuns(maxCounted),
@@ -122,7 +122,7 @@ export class Alerts {
     ]);
     const last = hours.at(-1)?.at;
     const lastDeliveries =
-      last === undefined
+      last === undefined || typeof thresholds.noDeliveries !== 'number'
         ? []
         : await store.history.list('minute', last, last + hour, wholeReceiver, arrivals);
     const names = new Set(minutes.map(({ name }) => name).filter((name) => name.startsWith(groupPrefix)));

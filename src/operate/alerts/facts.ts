@@ -18,7 +18,7 @@ export interface Facts {
   readonly minutes: readonly HistoryRow[];
   /** The deliveries of the last two weeks, by hour. */
   readonly hours: readonly HistoryRow[];
-  /** Those of the last hour that had any, by minute; none if that is longer ago than minutes are kept. */
+  /** For a threshold in milliseconds, those of the last hour that had any, by minute, if these are still kept. */
   readonly lastDeliveries: readonly HistoryRow[];
   /** The groups of failures of the last hour. */
   readonly groups: readonly NamedGroup[];
