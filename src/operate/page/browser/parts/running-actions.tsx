@@ -5,9 +5,9 @@ import { change } from '../api/client.ts';
 import type { AuditEntry, Running, Stopped } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from './change-button.tsx';
-import { counted, directed, number } from './format.ts';
+import { counted, number } from './format.ts';
 import { bulkNames, countedBefore } from './run-changes.tsx';
-import { Foreign, Terms, Time } from './text.tsx';
+import { Foreign, ForeignWords, Terms, Time } from './text.tsx';
 
 const names: Readonly<Record<string, string>> = bulkNames;
 
@@ -53,7 +53,8 @@ function RunningAction({
       </p>
       <progress max={1} value={share} aria-label={name} />
       <p>
-        {ofRuns} so far<span dir="auto">{directed(each)}</span>
+        {ofRuns} so far
+        <ForeignWords text={each} />
         {ofEvents}
       </p>
       <Stop id={id} name={name} needs={action === 'dismiss' ? 'dismiss' : 'replay'} />

@@ -39,6 +39,11 @@ export function Foreign({
   );
 }
 
+/** The same within a sentence, where it is never cut short. */
+export function ForeignWords({ text }: { readonly text: string }) {
+  return <span dir="auto">{directed(text)}</span>;
+}
+
 /** The target of an audit entry: the conditions of a filter, which the API writes as JSON, or a name. */
 export function Terms({ text }: { readonly text: string }) {
   return <Foreign text={conditionsIn(text) ?? text} />;

@@ -3,11 +3,11 @@ import { change, pathOf } from '../api/client.ts';
 import type { HandlerState, Handlers } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from '../parts/change-button.tsx';
-import { counted, directed, duration, number } from '../parts/format.ts';
+import { counted, duration, number } from '../parts/format.ts';
 import { Dismiss } from '../parts/run-changes.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { Foreign, State, Time } from '../parts/text.tsx';
+import { Foreign, ForeignWords, State, Time } from '../parts/text.tsx';
 import { linkTo } from '../router.ts';
 
 export function HandlersView() {
@@ -102,12 +102,12 @@ function pauseOf({ pause }: HandlerState) {
       {pause.by !== undefined && (
         <>
           {' '}
-          <span class="faint">by</span> <span dir="auto">{directed(pause.by)}</span>
+          <span class="faint">by</span> <ForeignWords text={pause.by} />
         </>
       )}
       {pause.reason !== undefined && (
         <>
-          <span class="faint">:</span> <span dir="auto">{directed(pause.reason)}</span>
+          <span class="faint">:</span> <ForeignWords text={pause.reason} />
         </>
       )}
     </>

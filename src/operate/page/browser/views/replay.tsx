@@ -4,10 +4,11 @@ import { useAccess } from '../api/access.ts';
 import { type Refusal, refusalOf } from '../api/client.ts';
 import type { ChangedRuns } from '../api/shapes.ts';
 import { type Field, FilterFields, isNumeric } from '../parts/filter-form.tsx';
-import { counted, directed, duration, number } from '../parts/format.ts';
+import { counted, duration, number } from '../parts/format.ts';
 import { type ReplayOptions, Replay, previewReplay } from '../parts/run-changes.tsx';
 import { RunningActions } from '../parts/running-actions.tsx';
 import { Empty, Refused } from '../parts/standing.tsx';
+import { ForeignWords } from '../parts/text.tsx';
 import { type Route, keepInAddress } from '../router.ts';
 import { useEventFields, useHandlerNames } from './event-fields.ts';
 
@@ -132,7 +133,7 @@ function Outcome({
       <ul>
         {Object.entries(found.handlers).map(([name, count]) => (
           <li key={name}>
-            <span dir="auto">{directed(name)}</span>: {number(count)}
+            <ForeignWords text={name} />: {number(count)}
           </li>
         ))}
       </ul>
