@@ -62,14 +62,20 @@ test(
   },
 );
 
-test('unreadable deliveries whose senders were answered do not wait for a slow database', async () => {
+/** A receiver whose database answers through a proxy, and whose clock stands still. */
+async function startedBehindProxy() {
   const { connectionString: direct, schema } = await testDatabase();
   const { proxy, connectionString } = await behindProxy(direct);
-  const clock = new ManualClock();
+  const [clock, logs] = [new ManualClock(), new Logs()];
   const database = postgres({ connectionString, schema });
-  const receiver = createReceiver({ secrets: secret, database, clock, logger: new Logs().logger });
+  const receiver = createReceiver({ secrets: secret, database, clock, logger: logs.logger });
   onTestFinished(() => receiver.stop({ drain: 0 }));
   await receiver.start();
+  return { receiver, proxy, clock, logs };
+}
+
+test('unreadable deliveries whose senders were answered do not wait for a slow database', async () => {
+  const { receiver, proxy, clock } = await startedBehindProxy();
   expect((await deliver(receiver, 'no JSON')).json.status).toBe('quarantined');
   const release = proxy.holdAnswers();
   const count = 10;
@@ -86,18 +92,7 @@ test('unreadable deliveries whose senders were answered do not wait for a slow d
 });
 
 test('unreadable deliveries that would fill the memory get 503 at once', { tags: 'long' }, async () => {
-  const { connectionString: direct, schema } = await testDatabase();
-  const { proxy, connectionString } = await behindProxy(direct);
-  const logs = new Logs();
-  const database = postgres({ connectionString, schema });
-  const receiver = createReceiver({
-    secrets: secret,
-    database,
-    clock: new ManualClock(),
-    logger: logs.logger,
-  });
-  onTestFinished(() => receiver.stop({ drain: 0 }));
-  await receiver.start();
+  const { receiver, proxy, logs } = await startedBehindProxy();
   const release = proxy.holdAnswers();
   const body = 'x'.repeat(4 * 1024 * 1024);
   const answers = Array.from({ length: 14 }, () => deliver(receiver, body));
