@@ -4,8 +4,10 @@ import Database from 'better-sqlite3';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { bodyOf, deliver } from '../support/deliveries.ts';
+import { ownPostgres, withClient } from '../support/postgres.ts';
 import { started } from '../support/receiver.ts';
 import { ManualClock } from '../support/clock.ts';
+import { codeBlocks } from '../docs/documents.ts';
 import { storeIn } from '../support/inbox.ts';
 import { dueAt, eventOf, presentTime, record, recordEnded } from '../store/parts.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -16,6 +18,10 @@ import { type CommandsDatabase, commandsDatabase } from './postgres-support.ts';
 
 const moving = (from: string, to: string, ...more: readonly string[]) =>
   ringback(['inbox', 'move', '--from', from, '--to', to, ...more], { env });
+
+/** The grants to `app_user` in a document. */
+const grantsIn = (path: string) =>
+  codeBlocks(path, 'sql').flatMap((code) => code.match(/^grant .* ringback to app_user;$/gm) ?? []);
 
 /** Moves an inbox, expects success, and resolves to what was moved. */
 async function moved(from: string, to: string): Promise<Record<string, number>> {
@@ -263,6 +269,28 @@ describe('ringback inbox move', () => {
       stderr: expect.stringContaining('nothing listens there'),
     });
   });
+
+  it(
+    'refuses a user who may not continue the numbering of the target, before it copies anything',
+    { tags: 'long' },
+    async () => {
+      const file = temporaryDatabase();
+      await makeTrouble(file, []);
+      const { url } = await ownPostgres();
+      const onTarget = await started({ database: url });
+      await onTarget.receiver.stop();
+      await withClient(url, async (client) => {
+        await client.query('create role app_user login');
+        for (const grant of grantsIn('docs/postgres.md')) await client.query(grant);
+        const app = Object.assign(new URL(url), { username: 'app_user' }).href;
+        const { code, stderr } = await moving(file, app, '--yes');
+        expect([code, stderr]).toEqual([1, expect.stringContaining('Grant update on all sequences')]);
+        expect(await client.query('select from ringback.events')).toMatchObject({ rowCount: 0 });
+        for (const grant of grantsIn('docs/moving.md')) await client.query(grant);
+        expect(await moved(file, app)).toMatchObject({ events: 2 });
+      });
+    },
+  );
 
   it.each([
     ['the same database', ['./inbox.db', 'inbox.db']],

@@ -5,7 +5,7 @@ import { isOfConnection, toProblem } from '../connection/opening-cause.ts';
 import { type PostgresTarget, targetName } from '../connection/target.ts';
 import { Session } from '../connection/session.ts';
 import { codeOf } from '../../../kit/error-text.ts';
-import type { Transaction } from '../connection/transaction.ts';
+import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { PostgresStore } from '../postgres-store.ts';
 import { sourceOn } from './move-source.ts';
 import { targetOn } from './move-target.ts';
@@ -44,6 +44,7 @@ export class PostgresMove implements Movable {
     return this.#alone(
       async (session) => {
         await session.write(refuseUse);
+        await this.#requireNumbering(session);
         return work(targetOn(session, refuseUse));
       },
       { mayBePart: true },
@@ -66,6 +67,20 @@ export class PostgresMove implements Movable {
   }
 
   /**
+   * Refuses a user who may not continue the numbering, which the last step does: it would fail after hours of copying.
+   * What a receiver needs doesn't include that permission.
+   */
+  async #requireNumbering(session: Session): Promise<void> {
+    const { mayNumber } = await oneRow<{ mayNumber: boolean }>(session, askNumbering);
+    if (mayNumber) return;
+    const cause =
+      "the user may not set the inbox's sequences, which a move needs in addition to what a receiver does";
+    const fix =
+      'Grant update on all sequences in the schema to it, or move as the user who created the schema (docs/moving.md).';
+    throw ringbackError('database_unreachable', { database: this.name, cause, fix });
+  }
+
+  /**
    * Refuses if a receiver works on the inbox. None can start until the transaction ends: it couldn't enter its process.
    */
   async #refuseUse(transaction: Transaction, mode: 'share' | 'share row exclusive'): Promise<void> {
@@ -74,6 +89,11 @@ export class PostgresMove implements Movable {
     if (processes.length > 0) throw ringbackError('inbox_in_use', { database: this.name });
   }
 }
+
+const askNumbering = `
+  select bool_and(has_sequence_privilege(name, 'UPDATE')) as "mayNumber"
+  from (values ('ringback.sequences'), (pg_get_serial_sequence('ringback.quarantine', 'id')),
+    (pg_get_serial_sequence('ringback.audit', 'id'))) as s (name)`;
 
 /** Whether the driver threw the error. All of its errors have codes, except some of lost connections. */
 function isOfDatabase(error: unknown): boolean {
