@@ -1057,6 +1057,18 @@ describe('mounted', () => {
     expect(await ask('POST', '/events/dismiss', { filter, reason: 'x' })).toMatchObject({ status: 200 });
   });
 
+  test('a stop during a replay is answered with where the replay continues, not as a failure', async () => {
+    const { receiver, logs, ask } = await inbox();
+    const replay = ask('POST', '/events/replay', { filter: { since: '2020-01-01' }, rate: 0.01 });
+    await expect.poll(() => receiver.audit.running()).toHaveLength(1);
+    await receiver.stop();
+    expect(await replay).toMatchObject({
+      status: 503,
+      json: { error: { code: 'bulk_action_left', message: expect.stringContaining('It continues when') } },
+    });
+    expect(logs.of('api_failed')).toEqual([]);
+  });
+
   test('whoever may begin it may stop it, and nobody else', async () => {
     let allowed: 'look' | 'replay' | 'dismiss' = 'look';
     const { database, ask } = await inbox(() => [allowed]);

@@ -29,6 +29,8 @@ export function forbidden(action: string): ApiProblem {
 /** The statuses of errors that aren't 400. */
 const statuses: Readonly<Record<string, number>> = {
   receiver_not_started: 503,
+  // It continues at the next start, as the message says.
+  bulk_action_left: 503,
   database_unreachable: 503,
   database_unreadable: 503,
   database_full: 503,
