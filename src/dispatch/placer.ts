@@ -175,7 +175,9 @@ export class Placer {
     if (this.#isStopped) return;
     const { registry, store, telemetry, loop, settler } = this.#parts;
     const matching = registry.route(event);
-    if (matching.length === 0) reportUnhandled(telemetry, event);
+    // Joins take incomplete events, which no typed handler gets.
+    if (matching.length === 0 || (event.issues.length > 0 && matching.every(({ join }) => join)))
+      reportUnhandled(telemetry, event);
     const runs = store.runsOf(claimed, matching);
     if (runs.length === 0) return loop.inFlight.follow(settler.finish(claimed));
     for (const [index, run] of runs.entries()) {
@@ -199,8 +201,8 @@ export class Placer {
 }
 
 /**
- * Logs that no handler takes an event. A handler may be registered for its name nevertheless: if the payload has
- * issues, the line lists them, since they are the reason.
+ * Logs that no handler takes an event, except joins. A handler may be registered for its name nevertheless: if the
+ * payload has issues, the line lists them, since they are the reason.
  */
 function reportUnhandled(telemetry: Telemetry, { traceId, eventName, issues }: CallEvent): void {
   if (issues.length === 0) telemetry.report('event_unhandled', { traceId, eventName });

@@ -241,6 +241,31 @@ describe('an event goes', () => {
     },
   );
 
+  test('only to a join when it misses what its name promises, without a fallback: what it misses is said', async () => {
+    const seen: unknown[] = [];
+    const { receiver, logs } = await started({}, (r) =>
+      r
+        .on('CallHandler.CallTransferred', () => seen.push('typed'))
+        .onCall({ name: 'join', events: ['CallHandler.CallTransferred'], within: '1h' }, ({ complete }) =>
+          seen.push(complete),
+        ),
+    );
+    await deliver(receiver, bodyOf({ traceId: 'trace-1', eventName: 'CallHandler.CallTransferred' }));
+    await logs.until('run_done');
+    expect(seen).toEqual([true]);
+    const issues = ['payload.transfer_to'];
+    expect(logs.of('event_incomplete')).toMatchObject([{ traceId: 'trace-1', issues }]);
+    // A complete event that only a join takes is no problem.
+    const payload = { transfer_to: '1234' };
+    await deliver(
+      receiver,
+      bodyOf({ traceId: 'trace-2', eventName: 'CallHandler.CallTransferred', payload }),
+    );
+    await logs.until('run_done', 3);
+    expect(logs.of('event_incomplete')).toHaveLength(1);
+    expect(logs.of('event_unhandled')).toEqual([]);
+  });
+
   test('nowhere without a match and a fallback: it is kept, marked done, and logged', async () => {
     const { receiver, logs } = await started({}, (r) => r.on('Another.Event', () => {}));
     await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
