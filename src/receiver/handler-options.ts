@@ -11,7 +11,7 @@ import { type ShortDuration, shortDurationsIn } from './short-durations.ts';
 /** Options of one handler: `receiver.on(names, options, handler)`. */
 export interface HandlerOptions {
   /**
-   * The name under which its runs are stored, at most 512 bytes, and not `.` or `..`; keep it across releases.
+   * The name under which its runs are stored, at most 512 bytes; keep it across releases.
    * @default its event names, joined by `,`
    */
   name?: string | undefined;
