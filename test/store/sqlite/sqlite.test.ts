@@ -269,3 +269,23 @@ async function startedBefore() {
     receiver: (options: ReceiverOptions = {}) => made({ ...options, database }).receiver,
   };
 }
+
+test('while a reader prevents the checkpoint, erased data is not rewritten into the WAL with each try', async () => {
+  const database = temporaryDatabase();
+  const store = new SqliteStore(database, new ManualClock());
+  await store.open();
+  onTestFinished(() => store.close());
+  await store.retention.eraseEvents([], 0);
+  const reader = new Database(database);
+  reader.exec('begin');
+  reader.prepare('select count(*) from events').get();
+  const { size } = statSync(`${database}-wal`);
+  for (const _ of ['the first try', 'the next']) {
+    const left = { checkpointed: false, compacted: false };
+    expect(await store.retention.compact?.({ onlyIfNeeded: true })).toEqual(left);
+    expect(statSync(`${database}-wal`).size).toBe(size);
+  }
+  reader.close();
+  const done = { checkpointed: true, compacted: true };
+  expect(await store.retention.compact?.({ onlyIfNeeded: true })).toEqual(done);
+});

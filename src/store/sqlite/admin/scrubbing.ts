@@ -23,8 +23,10 @@ export function prepareScrubbing(database: Database.Database) {
       return { isWanted: wanted.get() !== undefined, size };
     },
 
-    scrub({ compact }: { readonly compact: boolean }): Scrubbed {
+    /** `isRetry`: rewrites only if no reader is in the way, because every rewriting goes into the WAL as a whole. */
+    scrub({ compact, isRetry }: { readonly compact: boolean; readonly isRetry: boolean }): Scrubbed {
       const asked = wanted.get();
+      if (isRetry && !succeeds(() => checkpoint(database))) return { checkpointed: false, compacted: false };
       const compacted = compact && succeeds(() => void database.exec('vacuum'));
       const checkpointed = succeeds(() => checkpoint(database));
       // If another process has erased something since, the number has changed, and another scrubbing is needed.

@@ -42,7 +42,7 @@ export const retentionOn = (session: Session): RetentionStore => ({
     const deadline = onlyIfNeeded ? -Infinity : clock.elapsed() + scrubTimeout;
     let compacted = false;
     for (;;) {
-      const options = { compact: compact && !compacted };
+      const options = { compact: compact && !compacted, isRetry: onlyIfNeeded };
       const scrubbed: Scrubbed = await session.write('scrubbing', 'scrub', [options], alone);
       compacted ||= scrubbed.compacted;
       const isDone = scrubbed.checkpointed && compacted === compact;
