@@ -101,6 +101,35 @@ describe('ctx.commit', () => {
     expect(await ordersIn(database, receiver)).toEqual(['call-1']);
   });
 
+  test.each([
+    ['commit', 'has committed it: what it wrote before that is kept'],
+    ['rollback', 'ended it, so the run does not count as done'],
+  ])('says that its effects have ended the transaction with %s', async (word, said) => {
+    const errors: unknown[] = [];
+    const { receiver, logs } = await started({ retry: { base: 0 } }, (r) => {
+      r.database.exec('create table orders (call_id text)');
+      for (const name of ['alone', 'sibling'])
+        r.on(`Of.${name}`, { name }, async (event, { attempt, commit }) => {
+          const effects = commit((db) => {
+            db.prepare('insert into orders values (?)').run(event.callId);
+            if (attempt === 1) db.exec(word);
+          });
+          await effects.catch((error: unknown) => errors.push(error));
+        });
+      r.on('Of.sibling', { name: 'other' }, () => {});
+    });
+    await deliver(receiver, bodyOf({ eventName: 'Of.alone', callId: 'call-1' }));
+    await deliver(receiver, bodyOf({ eventName: 'Of.sibling', callId: 'call-2' }));
+    const event = word === 'commit' ? 'run_lost' : 'run_retry';
+    const ended = { cause: 'transaction_ended' };
+    expect(await logs.until(event, 2)).toMatchObject([ended, ended]);
+    await expect.poll(async () => (await receiver.counts()).events.done).toBe(2);
+    const error = { code: 'transaction_ended', message: expect.stringContaining(said) };
+    expect(errors).toMatchObject([error, error]);
+    const written = receiver.database.prepare('select call_id from orders order by 1').all();
+    expect(written).toEqual([{ call_id: 'call-1' }, { call_id: 'call-2' }]);
+  });
+
   test('refuses asynchronous effects and a second commit, and says so', async () => {
     const errors: unknown[] = [];
     const { receiver, logs } = await started({}, (r) =>

@@ -3,7 +3,7 @@ import { ringbackError } from '../../errors/errors.ts';
 import { isThenable } from '../../kit/values.ts';
 import { type ClaimedRun, type Settled, Unconfirmed } from '../claims.ts';
 import { type ClaimedWork, claimOnEvent, endsOrdinarily } from '../shared/claimed-work.ts';
-import { runEndRow } from '../shared/run-to-write.ts';
+import { runEndRow, runToWrite } from '../shared/run-to-write.ts';
 import type { RunEnd } from '../store.ts';
 import type { OpenInbox } from './connection/open-inbox.ts';
 import type { Session } from './connection/session.ts';
@@ -36,8 +36,12 @@ export async function settleWith(
   const writeBoth = (inbox: OpenInbox, isLast: boolean): Settled => {
     const result = write(inbox.statements, isLast);
     // If the claim is lost, the process that took the run over writes the effects.
-    if (result === 'settled') runScoped(inbox, effects);
-    return result;
+    if (result === 'lost') return result;
+    runScoped(inbox, effects);
+    if (inbox.database.inTransaction) return result;
+    const { settling } = inbox.statements;
+    const isCommitted = !settling.isUnsettled(runToWrite(run, isLast, session.clock.now()));
+    throw ringbackError('transaction_ended', { isCommitted });
   };
   const settled = await claimed.detach(run, (isLast) =>
     withLock(session, (inbox) => writeBoth(inbox, isLast)),

@@ -20,6 +20,7 @@ export function prepareSettling(database: Database.Database) {
   const claimOnRun = database.prepare(
     'select 1 from runs where sequence = ? and handler = ? and claimed_by = ?',
   );
+  const anyRun = database.prepare('select 1 from runs where sequence = ? and handler = ?');
   const insertRun = database.prepare(`
     insert into runs (sequence, handler, call_id, state, attempts, due_at, reason, settled_at, failure)
     values (@sequence, @handler, @callId, @state, @attempts, @dueAt, @reason, @now, @failure) on conflict do nothing`);
@@ -92,6 +93,10 @@ export function prepareSettling(database: Database.Database) {
   return {
     holdsEvent,
     holdsRun,
+
+    /** Whether a run that this process held has not been settled. */
+    isUnsettled: (run: RunToWrite): boolean =>
+      holds(run) && (run.isStored || anyRun.get(run.sequence, run.handler) === undefined),
 
     beginReading({ process, sequence, handler }: ClaimToRead): boolean {
       const event = { process, sequence };
