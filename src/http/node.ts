@@ -35,10 +35,16 @@ export async function answer(
   });
   // The sender went away, or the app has answered already.
   if (response.headersSent || hasGone(response)) return;
-  response.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // Without writeHead, node:http adds the length itself and sends head and body in one piece.
-  response.end(body);
+  try {
+    response.statusCode = status;
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    // Without writeHead, node:http adds the length itself and sends head and body in one piece.
+    response.end(body);
+  } catch {
+    // The app's middleware may have replaced these methods. Nobody would handle the rejection, so it would end the
+    // process; without an answer, the platform sends the delivery again.
+    response.destroy();
+  }
   closeAfterLingering(request);
 }
 

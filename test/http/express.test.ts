@@ -119,6 +119,21 @@ describe.each(versions)('%s', (_, express) => {
     expect(fix).toContain(found);
   });
 
+  test('behind what makes the answer fail, the delivery is stored, and the process goes on', async () => {
+    const { receiver } = await started(loopback);
+    const app = express();
+    app.use((_request, response, next) => {
+      response.end = () => {
+        throw new Error('no end');
+      };
+      next();
+    });
+    app.use(receiver.middleware());
+    // An unhandled rejection, which would end a process, makes the test fail.
+    await expect(post(await urlOf(app))).rejects.toThrow('fetch failed');
+    expect((await receiver.events.list()).events).toHaveLength(1);
+  });
+
   test.each([10, 2_000, 60_000, 70_000])(
     'behind what reads along, a body of %i bytes and some is read whole',
     { tags: 'long' },
