@@ -50,7 +50,6 @@ describe('the stream of changes', () => {
     const { receiver, open } = await served();
     const { response, state } = await open();
     expect(response.headers.get('content-type')).toBe('text/event-stream');
-    expect(response.headers.get('cache-control')).toBe('no-store');
     await expect.poll(() => state.text).toContain(': ');
     await deliverOne(receiver, 'a secret id');
     await expect
@@ -113,6 +112,13 @@ describe('the stream of changes', () => {
     collect();
     expect((process.memoryUsage().heapUsed - before) / entries).toBeLessThan(32);
     changes.close();
+  });
+
+  test('asks what is in front neither to keep, nor to compress, nor to buffer it', async () => {
+    const { open } = await served();
+    const { headers } = (await open()).response;
+    expect(headers.get('cache-control')).toBe('no-store, no-transform');
+    expect(headers.get('x-accel-buffering')).toBe('no');
   });
 
   test('needs the action look, and authorize is called again after some minutes', async () => {

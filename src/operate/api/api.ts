@@ -166,8 +166,13 @@ function stream(changes: Changes, { signal }: Request, { actions }: Permission):
   // A client that left while `authorize` decided would take up a place: not every server cancels a body that nobody
   // reads.
   signal.throwIfAborted();
-  // A proxy that buffers answers would never pass the stream on.
-  const own = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
+  // What buffers answers, such as a proxy, or compresses them, such as a middleware of the app, would never pass the
+  // stream on.
+  const own = {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-store, no-transform',
+    'x-accel-buffering': 'no',
+  };
   return new Response(changes.open(), { headers: { ...headers, ...own } });
 }
 
