@@ -753,6 +753,31 @@ describe('mounted', () => {
     expect(asked.map((about) => about === request)).toEqual([true, true]);
   });
 
+  test.each<[string, (request: Request) => Promise<unknown>]>([
+    ['at once', (request) => request.text()],
+    [
+      'piece by piece',
+      async ({ body }) => {
+        for await (const _ of body ?? []);
+      },
+    ],
+  ])('a Request whose body was read %s is reported, and a dry run changes nothing', async (_, read) => {
+    const { receiver } = await inbox();
+    const body = '{"dryRun":true}';
+    const request = new Request('http://localhost/quarantine/reverify', {
+      method: 'POST',
+      headers: change,
+      body,
+    });
+    await read(request);
+    const answer = await receiver.api({ authorize: () => 'all' }).fetch(request);
+    expect([answer.status, await answer.json()]).toEqual([
+      500,
+      { error: { code: 'body_already_parsed', message: expect.stringContaining('read a clone') } },
+    ]);
+    expect((await receiver.audit.list()).entries).toEqual([]);
+  });
+
   test('a body that the app consumed without keeping it is reported to an authorized caller', async () => {
     const { receiver } = await inbox();
     const authorize: Authorize = ({ headers }) => (headers.has('cookie') ? 'all' : undefined);

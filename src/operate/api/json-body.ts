@@ -31,11 +31,14 @@ function readBefore(): ApiProblem {
   return new ApiProblem(
     500,
     'body_already_parsed',
-    'The app has read the body before the API could: make it set `body` of the node:http request to what it has read.',
+    'The app has read the body before the API could: make it set `body` of the node:http request to what it has read, or ' +
+      'read a clone of the Request.',
   );
 }
 
 async function textOf(request: Request): Promise<string> {
+  // A body that was iterated to its end would be read as an empty one, and a dry run would then change something.
+  if (request.bodyUsed) throw readBefore();
   try {
     const bytes = await readBounded(request.body, maxBytes);
     if (bytes) return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
