@@ -41,7 +41,9 @@ export function pageHandler(parts: ApiParts): ApiHandler {
         return text(403, 'You may not use this page: authorize has not admitted this request.');
       return await fileAt(request, path, source);
     } catch (error) {
-      onFailed(error);
+      // An abort by a browser that has left is no failure.
+      const { aborted, reason } = request.signal;
+      if (!(aborted && error === reason)) onFailed(error);
       return text(500, 'The page could not be served. The log of the receiver says why.');
     }
   };

@@ -81,6 +81,17 @@ describe('who gets it', () => {
     expect(logs.of('api_failed')).toMatchObject([{ cause }]);
   });
 
+  test('a browser that leaves while authorize decides is not logged as a failure', async () => {
+    const leaving = new AbortController();
+    const { ask, logs } = await mountedPage(async ({ signal }) => {
+      leaving.abort();
+      signal.throwIfAborted();
+      return undefined;
+    });
+    await ask('/', { signal: leaving.signal });
+    expect(logs.of('api_failed')).toEqual([]);
+  });
+
   test('without authorize there is no page', () => {
     const { receiver } = made();
     expect(() => receiver.page({} as never)).toThrow(ConfigError);
