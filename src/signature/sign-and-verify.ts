@@ -152,7 +152,8 @@ function writeTimestamp(timestamp: Date | number | string, header: string): stri
   return new Date(milliseconds).toISOString();
 }
 
-function millisecondsOf(timestamp: Date | number | string): number {
+/** @throws ConfigError `option_invalid` for what is no time */
+export function millisecondsOf(timestamp: Date | number | string): number {
   const milliseconds =
     typeof timestamp === 'string' ? (parseInstant(timestamp)?.milliseconds ?? NaN) : Number(timestamp);
   // NaN, or outside the range of Date, in which case it could not be written as text.

@@ -9,7 +9,7 @@ import { defined, isObject } from '../kit/values.ts';
 import type { Scheme } from '../events/model.ts';
 import type { SchemeName } from '../signature/schemes.ts';
 import type { Secrets } from '../signature/secrets.ts';
-import { type SignOptions, sign } from '../signature/sign-and-verify.ts';
+import { type SignOptions, millisecondsOf, sign } from '../signature/sign-and-verify.ts';
 import { type Fixture, fixture, readFixture } from './fixtures.ts';
 
 /** The secret that `buildDelivery` signs with and `testReceiver` expects. Made up: it protects nothing. */
@@ -60,7 +60,7 @@ const optionsSchema = z
 /**
  * Creates a signed delivery, as the platform would send it now.
  *
- * @throws RingbackError `fixture_unknown`; ConfigError for an invalid source, secret or scheme
+ * @throws RingbackError `fixture_unknown`; ConfigError for an invalid source, secret, scheme or timestamp
  * @example
  * const delivery = buildDelivery('call-ended', { callId: 'call_42', traceId: 'trace-1' });
  * await request(app).post('/webhooks').set(delivery.headers).send(delivery.body.toString());
@@ -78,7 +78,8 @@ export function buildDelivery(source: DeliverySource, options: DeliveryOptions =
   };
   const all = {
     ...headers,
-    'x-webhook-timestamp': typeof timestamp === 'string' ? timestamp : new Date(timestamp).toISOString(),
+    'x-webhook-timestamp':
+      typeof timestamp === 'string' ? timestamp : new Date(millisecondsOf(timestamp)).toISOString(),
     ...sign(body, signature),
     ...lowerCased(options.headers ?? {}),
   };

@@ -61,6 +61,13 @@ describe('a delivery built from', () => {
     );
   });
 
+  it.each(['t-v1-hex-whole', 'v1-hex-whole'] as const)('refuses what is no time, also for %s', (scheme) => {
+    for (const timestamp of [NaN, 1e18, new Date('tomorrow')])
+      expect(() => buildDelivery('call-ended', { scheme, timestamp })).toThrow(
+        'The option timestamp should be a Date, milliseconds since 1970 or a text that is a time, but is not a time.',
+      );
+  });
+
   it('an object is sent as JSON, with the headers that its fields name', () => {
     const delivery = buildDelivery({ traceId: 'trace-1', eventName: 'A.B', payload: {} });
     expect(bodyOf(delivery)).toEqual({ traceId: 'trace-1', eventName: 'A.B', payload: {} });
