@@ -66,6 +66,11 @@ describe('serve ends with a sentence and 2 when', () => {
       /^The option RINGBACK_PAGE_TOKEN should be .*, but is 7 characters\. Make one with/,
     ],
     [
+      'what guards the page ends with a line break',
+      { ...env, RINGBACK_PAGE: 'true', RINGBACK_PAGE_TOKEN: `${'x'.repeat(16)}\n` },
+      /^The option RINGBACK_PAGE_TOKEN should be .*, but is text with a line break .*, which nobody can type\./,
+    ],
+    [
       'the proxies are none',
       { ...env, RINGBACK_TRUST_PROXY: 'a, b' },
       /^The option RINGBACK_TRUST_PROXY should be a number of hops/,

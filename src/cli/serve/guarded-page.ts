@@ -18,11 +18,17 @@ const shortest = 16;
 
 /** The token for operators. @throws ConfigError `option_invalid`, which doesn't quote it */
 export function pageToken({ RINGBACK_PAGE_TOKEN: token }: Environment): string {
-  if (token !== undefined && token.length >= shortest) return token;
+  const hasControl = /\p{Cc}/u.test(token ?? '');
+  if (token !== undefined && token.length >= shortest && !hasControl) return token;
   throw configError('option_invalid', {
     option: 'RINGBACK_PAGE_TOKEN',
     expected: `at least ${shortest} characters that nobody can guess, because --page is set`,
-    found: token === undefined ? 'not set' : `${token.length} characters`,
+    found:
+      token === undefined
+        ? 'not set'
+        : hasControl
+          ? 'text with a line break or another control character, which nobody can type'
+          : `${token.length} characters`,
     fix: 'Make one with: openssl rand -hex 16',
   });
 }
