@@ -4,7 +4,7 @@
  * so that a command whose reader has left never ends.
  */
 import { writeSync } from 'node:fs';
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 import { type Clock, block, systemClock } from '../kit/clock.ts';
 import { Telemetry } from '../receiver/telemetry.ts';
 import type { Environment } from './environment.ts';
@@ -15,9 +15,11 @@ import { beforeEnd } from './signals.ts';
  * second if it ends by SIGKILL, by another signal without a listener, or by a crash of Node itself.
  */
 export function openLog(level: string): Logger {
-  // A terminal gets each line at once, in order with the app's own output. If stdout.write was replaced, the
-  // replacement gets the lines. Accessing process.stdout also makes a pipe non-blocking.
-  if (process.stdout.isTTY || Object.hasOwn(process.stdout, 'write')) return pino({ level });
+  // If stdout.write was replaced, the replacement gets the lines. Accessing process.stdout also makes a pipe
+  // non-blocking.
+  if (Object.hasOwn(process.stdout, 'write')) return pino({ level });
+  // A terminal gets each line at once, in order with the app's own output.
+  if (process.stdout.isTTY) return pino({ level }, terminalOutput());
   const output = new LogOutput({
     write: (bytes) => writeSync(1, bytes),
     clock: systemClock,
@@ -27,6 +29,16 @@ export function openLog(level: string): Logger {
   const logger = pino({ level }, output);
   beforeEnd(() => output.end());
   return logger;
+}
+
+/**
+ * Drops the lines once the terminal has closed, for example under a process that a shell has left behind: the error
+ * would end the process, and sonic-boom would then repeat the write for ever, so that it neither answers nor ends.
+ */
+function terminalOutput(): DestinationStream {
+  const output = pino.destination(1);
+  output.on('error', () => Object.assign(output, { write: () => true, flushSync: () => {} }));
+  return output;
 }
 
 /** The log on stderr of a command whose result goes to stdout, where programs read it. */

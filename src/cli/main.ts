@@ -16,6 +16,8 @@ if (!hasNeededNodeApi()) {
 const { run } = await import('./program.ts');
 const { onOutputFailure } = await import('./stderr.ts');
 process.stdout.on('error', onOutputFailure);
+// A remark that nobody reads any more must not end a command: without a listener, it would end the process.
+process.stderr.on('error', () => {});
 const exitCode = await run(process.argv.slice(2));
 // Waits until a pipe has taken all output, which would otherwise be lost.
 await new Promise((resolve) => process.stdout.write('', resolve));

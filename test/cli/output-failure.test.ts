@@ -1,8 +1,10 @@
 // @module-tag long
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
-import { main } from './command.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import { Running, folder, main, secret } from './command.ts';
 import { inboxWithTrouble } from './inbox-support.ts';
 
 /** A device that is always full; Linux has it. */
@@ -26,4 +28,33 @@ describe.runIf(existsSync(fullDevice))('output to a full disk', () => {
       );
     },
   );
+});
+
+/** Stands in for a terminal that takes no more lines: what writes to one doesn't see the difference. */
+const asTerminal = ['--import', 'data:text/javascript,process.stdout.isTTY=true'];
+
+it.runIf(existsSync(fullDevice))(
+  'a terminal that has closed keeps serve neither from answering nor from ending',
+  async () => {
+    const port = await freePort();
+    const terminal = openSync(fullDevice, 'w');
+    const child = spawn(process.execPath, [...asTerminal, main, 'serve', '--port', String(port)], {
+      cwd: folder(),
+      env: { ...process.env, RINGBACK_SECRETS: secret },
+      stdio: ['ignore', terminal, 'ignore'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    closeSync(terminal);
+    const ready = () => fetch(`http://127.0.0.1:${port}/readyz`).then(({ status }) => status);
+    await expect.poll(() => ready().catch(() => undefined), { timeout: 10_000 }).toBe(200);
+    child.kill();
+    expect(await once(child, 'exit')).toEqual([expect.any(Number), null]);
+  },
+);
+
+it('a reader of stderr that has left does not make a command fail', async () => {
+  const command = new Running(['inbox', 'events', '--event-name', 'None'], { cwd: await inboxWithTrouble() });
+  // Long before the command remarks that no event matches.
+  command.child.stderr?.destroy();
+  expect(await command.ended()).toMatchObject({ code: 0, stdout: '' });
 });
