@@ -9,12 +9,15 @@ import { type Clock, block, systemClock } from '../kit/clock.ts';
 import { Telemetry } from '../receiver/telemetry.ts';
 import type { Environment } from './environment.ts';
 import { beforeEnd } from './signals.ts';
+import { onOutputFailure } from './stderr.ts';
 
 /**
  * The log of the command, on stdout. All lines are written before the process ends, except those of the last tenth of a
  * second if it ends by SIGKILL, by another signal without a listener, or by a crash of Node itself.
  */
 export function openLog(level: string): Logger {
+  // What the app prints may get lost as lines do: it is not the result of the command, which would then have failed.
+  process.stdout.off('error', onOutputFailure).on('error', () => {});
   // If stdout.write was replaced, the replacement gets the lines. Accessing process.stdout also makes a pipe
   // non-blocking.
   if (Object.hasOwn(process.stdout, 'write')) return pino({ level });

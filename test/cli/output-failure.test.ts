@@ -33,24 +33,29 @@ describe.runIf(existsSync(fullDevice))('output to a full disk', () => {
 /** Stands in for a terminal that takes no more lines: what writes to one doesn't see the difference. */
 const asTerminal = ['--import', 'data:text/javascript,process.stdout.isTTY=true'];
 
-it.runIf(existsSync(fullDevice))(
-  'a terminal that has closed keeps serve neither from answering nor from ending',
-  async () => {
-    const port = await freePort();
-    const terminal = openSync(fullDevice, 'w');
-    const child = spawn(process.execPath, [...asTerminal, main, 'serve', '--port', String(port)], {
-      cwd: folder(),
+it.runIf(existsSync(fullDevice)).each([
+  ['a terminal that has closed', asTerminal],
+  ['a full disk', []],
+])('%s takes no line of serve or its app, which goes on', async (_, node) => {
+  const port = await freePort();
+  const cwd = folder({ 'app.mjs': "export default () => console.log('registered');" });
+  const full = openSync(fullDevice, 'w');
+  const child = spawn(
+    process.execPath,
+    [...node, main, 'serve', '--app', 'app.mjs', '--port', String(port)],
+    {
+      cwd,
       env: { ...process.env, RINGBACK_SECRETS: secret },
-      stdio: ['ignore', terminal, 'ignore'],
-    });
-    onTestFinished(() => void child.kill('SIGKILL'));
-    closeSync(terminal);
-    const ready = () => fetch(`http://127.0.0.1:${port}/readyz`).then(({ status }) => status);
-    await expect.poll(() => ready().catch(() => undefined), { timeout: 10_000 }).toBe(200);
-    child.kill();
-    expect(await once(child, 'exit')).toEqual([expect.any(Number), null]);
-  },
-);
+      stdio: ['ignore', full, 'ignore'],
+    },
+  );
+  onTestFinished(() => void child.kill('SIGKILL'));
+  closeSync(full);
+  const ready = () => fetch(`http://127.0.0.1:${port}/readyz`).then(({ status }) => status);
+  await expect.poll(() => ready().catch(() => undefined), { timeout: 10_000 }).toBe(200);
+  child.kill();
+  expect(await once(child, 'exit')).toEqual([0, null]);
+});
 
 it('a reader of stderr that has left does not make a command fail', async () => {
   const command = new Running(['inbox', 'events', '--event-name', 'None'], { cwd: await inboxWithTrouble() });
