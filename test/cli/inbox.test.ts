@@ -50,6 +50,14 @@ describe('ringback inbox', () => {
     });
   });
 
+  it.each([['inbox', 'event', 't-well'], ['page']])('refuses an empty --by: %s', async (...args) => {
+    const { code, stderr } = await ringback([...args, '--by', ' '], { env: {} });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: "ringback: option '--by <who>' has an invalid value. It should be text that is not empty.\n",
+    });
+  });
+
   it('keeps who has looked at what was delivered: the user of the system, or whom --by names', async () => {
     const cwd = await inboxWithTrouble();
     const [kept] = (await linesOf(cwd, 'quarantine')) as { id: number }[];

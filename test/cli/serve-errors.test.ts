@@ -94,6 +94,12 @@ describe('serve ends with a sentence and 2 when', () => {
     expect(await sentenceOf([], variables, { expected: 2 })).toMatch(sentence);
   });
 
+  it('the host is an empty argument, which would mean every address of the machine', async () => {
+    expect(await sentenceOf(['--host', ''], env, { expected: 2 })).toMatch(
+      /^option '--host <host>' has an invalid value\. It should be text that is not empty\.$/,
+    );
+  });
+
   it('the secrets file has a malformed secret', async () => {
     const cwd = folder({ secrets: `${secret}\nhunter22\n` });
     const sentence = await sentenceOf([], { RINGBACK_SECRETS_FILE: 'secrets' }, { cwd, expected: 2 });
