@@ -4,6 +4,7 @@ import { retentionOn } from '../../../src/store/postgres/admin/postgres-retentio
 import type { Session } from '../../../src/store/postgres/connection/session.ts';
 import { requeue } from '../../../src/store/postgres/query/replays.ts';
 import { seenOf } from '../conformance/duplicates.ts';
+import { reconciledOf } from '../conformance/reconciling.ts';
 import {
   claimDue,
   claimedOf,
@@ -98,6 +99,26 @@ describe('erasing in Postgres', () => {
       await removeEvents(transaction, [sequence], until);
     });
     await counting;
+    expect(await remainsOf(session)).toEqual(nothing);
+  });
+
+  test('an event that is reconciled while its call is erased is not rebuilt', async () => {
+    const { store, session, clock } = await openedPostgres();
+    const callId = 'call-1';
+    const { sequence } = only(
+      await claimedOf(store, eventOf('a', { callId, eventName: 'CallHandler.CallStarted' })),
+    );
+    const { erased, reconciled } = await session.write(async (transaction) => {
+      await lockEvents(transaction, [sequence]);
+      const erasing = store.retention.eraseCall(callId, until);
+      await waitsForLock(session);
+      const reconciling = record(store, reconciledOf(callId));
+      await Promise.race([reconciling, clock.timer(50)]);
+      return { erased: erasing, reconciled: reconciling };
+    });
+    expect(await erased).toMatchObject({ events: 1, hasMore: false });
+    clock.advance(50);
+    expect(await reconciled).toBe('duplicate');
     expect(await remainsOf(session)).toEqual(nothing);
   });
 

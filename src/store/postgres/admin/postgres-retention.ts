@@ -20,6 +20,10 @@ export const retentionOn = (session: Session): RetentionStore => ({
   eraseCall: (callId, traceIdsUntil, last) =>
     session.write(async (transaction) => {
       await lockReplaysAndRemovals(transaction);
+      // As a delivery does: an event reconciled at this moment would see neither the call's key nor what is removed.
+      await transaction.query(
+        "select pg_advisory_xact_lock_shared(hashtextextended('ringback.reconciling', 0))",
+      );
       const events = await transaction.query<{ sequence: Sequence }>(
         `select sequence from ringback.events where call_id = $1 and sequence is distinct from $2
          order by sequence limit ${atOnce}`,
