@@ -109,6 +109,18 @@ describe('ctx.commit on Postgres', () => {
     expect(await inbox.orders()).toEqual(['call-1']);
   });
 
+  test('may wait between its statements for longer than the inbox does', async () => {
+    const limits: unknown[] = [];
+    const inbox = await startedWith((context) =>
+      context.commit(async (tx) => {
+        limits.push(...(await tx.query('show idle_in_transaction_session_timeout')).rows);
+      }),
+    );
+    await inbox.deliverCall();
+    await inbox.logs.until('run_done');
+    expect(limits).toEqual([{ idle_in_transaction_session_timeout: '0' }]);
+  });
+
   test(
     'fails with the reason for which the database has ended the connection, though nothing was asked of it then',
     { tags: 'long' },

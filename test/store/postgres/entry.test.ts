@@ -61,14 +61,16 @@ test("a transaction has the timeouts of the user's connection", async () => {
   onTestFinished(() => pool.end());
   pool.on(
     'connect',
-    (client) => void client.query("set statement_timeout = '31s'; set lock_timeout = '32s'"),
+    (client) =>
+      void client.query(`set statement_timeout = '31s'; set lock_timeout = '32s';
+        set idle_in_transaction_session_timeout = '33s'`),
   );
   const session = new Session({ connectionString: undefined, pool, schema }, systemClock);
   onTestFinished(() => session.close());
-  const timeouts =
-    "select current_setting('statement_timeout') || ' ' || current_setting('lock_timeout') as both";
+  const timeouts = `select current_setting('statement_timeout') || ' ' || current_setting('lock_timeout') || ' '
+    || current_setting('idle_in_transaction_session_timeout') as all`;
   const { rows } = await inboxDatabase(session).transaction((tx) => tx.query(timeouts));
-  expect(rows).toEqual([{ both: '31s 32s' }]);
+  expect(rows).toEqual([{ all: '31s 32s 33s' }]);
 });
 
 test("the user's own pool is used, and stays open when the receiver stops", { tags: 'long' }, async () => {

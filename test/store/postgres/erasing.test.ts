@@ -1,5 +1,9 @@
-import { describe, expect, test } from 'vitest';
-import { lockEvents, removeEvents } from '../../../src/store/postgres/admin/removal.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  lockEvents,
+  lockReplaysAndRemovals,
+  removeEvents,
+} from '../../../src/store/postgres/admin/removal.ts';
 import { retentionOn } from '../../../src/store/postgres/admin/postgres-retention.ts';
 import type { Session } from '../../../src/store/postgres/connection/session.ts';
 import { requeue } from '../../../src/store/postgres/query/replays.ts';
@@ -175,6 +179,29 @@ describe('erasing in Postgres', () => {
     },
   );
 });
+
+test(
+  'a process that is lost in the middle of a removal keeps others from removing for seconds only',
+  { tags: 'long' },
+  async () => {
+    const { store, session } = await openedPostgres();
+    const { sequence } = only(await claimedOf(store, eventOf('a', { callId: 'call-1' })));
+    const held = Promise.withResolvers<void>();
+    const resumed = Promise.withResolvers<void>();
+    onTestFinished(() => resumed.resolve());
+    const removal = session.write(async (transaction) => {
+      await lockReplaysAndRemovals(transaction);
+      await lockEvents(transaction, [sequence]);
+      held.resolve();
+      await resumed.promise;
+    });
+    const outcome = removal.catch((error: unknown) => error);
+    await held.promise;
+    expect(await store.retention.eraseCall('call-1', until)).toMatchObject({ events: 1 });
+    resumed.resolve();
+    expect(await outcome).toMatchObject({ code: 'database_unreachable' });
+  },
+);
 
 describe('retention in Postgres', () => {
   test('cleans in several processes at once, and removes each event once', { tags: 'long' }, async () => {

@@ -26,10 +26,11 @@ export class PostgresMove implements Movable {
     return this.#alone(async (session) => {
       const done: { result?: T } = {};
       try {
-        await session.write(async (transaction) => {
+        const moved = async (transaction: Transaction) => {
           await this.#refuseUse(transaction, 'share');
           done.result = await work(sourceOn(transaction, this.name));
-        });
+        };
+        await session.write(moved, { mayIdle: true });
       } catch (error) {
         // Nothing was written here: if the connection is lost after the last page, only the lock is lost.
         if (!('result' in done)) throw error;

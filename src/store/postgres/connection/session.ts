@@ -16,6 +16,7 @@ import {
   type UserTransaction,
   type Transaction,
   TransactionAttempt,
+  type TransactionTerms,
 } from './transaction.ts';
 import { type Backend, Unanswered } from './unanswered.ts';
 
@@ -111,9 +112,12 @@ export class Session implements Connections {
    * A transaction: committed when `work` resolves, and rolled back if it rejects. One that the database ends because of
    * others, such as in a deadlock, is tried again, unless its connection was given to the user.
    */
-  async write<T>(work: (transaction: UserTransaction) => Promise<T>): Promise<T> {
+  async write<T>(
+    work: (transaction: UserTransaction) => Promise<T>,
+    terms: TransactionTerms = {},
+  ): Promise<T> {
     for (let conflicts = 1; ; conflicts += 1) {
-      const attempt = new TransactionAttempt(this);
+      const attempt = new TransactionAttempt(this, terms);
       try {
         return await attempt.run(work);
       } catch (error) {

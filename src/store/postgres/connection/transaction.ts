@@ -9,6 +9,18 @@ import type { Backend } from './unanswered.ts';
 /** How long ROLLBACK may wait for a statement that still runs, in milliseconds, before its backend is terminated. */
 export const rollbackTimeout = 1_000;
 
+/**
+ * How long a transaction of the store's own may be idle between two statements, in milliseconds: longer than a process
+ * may be without a heartbeat. Otherwise, a process that is suspended, or whose machine is lost, would keep its locks until
+ * its connection is found to be lost, which may take hours; its takeover ends only transactions about its claims.
+ */
+const idleTimeout = 10_000;
+
+export interface TransactionTerms {
+  /** Whether it may wait for something else than the database for longer, such as for the user's function. */
+  readonly mayIdle?: boolean;
+}
+
 /** A transaction, or connections outside of one, where each statement is its own transaction. */
 export interface Transaction {
   /** `timeout`: in milliseconds, if the statement must not take as long as others of its connection. */
@@ -60,10 +72,12 @@ interface Ended<T> {
 /** One try of a transaction. It is committed when `work` resolves, and rolled back if it rejects. */
 export class TransactionAttempt {
   readonly #connections: Connections;
+  readonly #mayIdle: boolean;
   #isGivenToUser = false;
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, { mayIdle = false }: TransactionTerms) {
     this.#connections = connections;
+    this.#mayIdle = mayIdle;
   }
 
   get isGivenToUser(): boolean {
@@ -117,11 +131,12 @@ export class TransactionAttempt {
    */
   async #begin(client: PoolClient): Promise<Begun> {
     const { incarnation } = this.#connections;
+    const limit = this.#mayIdle ? '' : `; set local idle_in_transaction_session_timeout = ${idleTimeout}`;
     const results = await this.#connections.send(
       client,
-      'begin isolation level read committed; select pg_current_xact_id()::text as id, pg_backend_pid() as backend',
+      `begin isolation level read committed${limit}; select pg_current_xact_id()::text as id, pg_backend_pid() as backend`,
     );
-    const [, { rows }] = results as [unknown, { readonly rows: [Pick<Begun, 'id' | 'backend'>] }];
+    const { rows } = (results as unknown[]).at(-1) as { readonly rows: [Pick<Begun, 'id' | 'backend'>] };
     return { ...rows[0], incarnation };
   }
 

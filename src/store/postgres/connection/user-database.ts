@@ -60,15 +60,18 @@ const setTimeouts = `
 export function inboxDatabase(session: Session): AsyncInboxDatabase<PoolClient> {
   return {
     transaction: <Result>(work: (transaction: PoolClient) => Result | PromiseLike<Result>) =>
-      session.write(async (transaction) => {
-        const key = `ringback:${session.statements.schema}:users`;
-        const { lock, statement } = await oneRow<Timeouts>(transaction, timeouts);
-        // Without a timeout: another process may be making an index.
-        await endTimeouts(transaction);
-        await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [key], 0);
-        // The user's statements have those of the connection.
-        await transaction.query(setTimeouts, [lock, statement]);
-        return withUserClient(transaction, work);
-      }),
+      session.write(
+        async (transaction) => {
+          const key = `ringback:${session.statements.schema}:users`;
+          const { lock, statement } = await oneRow<Timeouts>(transaction, timeouts);
+          // Without a timeout: another process may be making an index.
+          await endTimeouts(transaction);
+          await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [key], 0);
+          // The user's statements have those of the connection.
+          await transaction.query(setTimeouts, [lock, statement]);
+          return withUserClient(transaction, work);
+        },
+        { mayIdle: true },
+      ),
   };
 }

@@ -5,7 +5,7 @@ import { claimToRead, runEndRow, runToWrite } from '../../shared/run-to-write.ts
 import { claimOnEvent, endsOrdinarily } from '../../shared/claimed-work.ts';
 import type { RunEnd } from '../../store.ts';
 import type { Session } from '../connection/session.ts';
-import type { UserTransaction } from '../connection/transaction.ts';
+import type { TransactionTerms, UserTransaction } from '../connection/transaction.ts';
 import { withUserClient } from '../connection/user-database.ts';
 import type { ClaimEnds } from './claim-ends.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
@@ -48,13 +48,14 @@ export class Settling {
     effects: (client: PoolClient) => unknown,
   ): Promise<Settled> {
     const row = runEndRow(run, end, isLast, this.#parts.session.clock.now());
-    return this.#writeAndWait(run, isLast, async (transaction) => {
+    const write = async (transaction: UserTransaction): Promise<Settled> => {
       const settled = await settle(transaction, row);
       // If the claim is lost, the process that took the run over writes the effects.
       if (settled === 'lost') return settled;
       await withUserClient(transaction, effects);
       return settled;
-    });
+    };
+    return this.#writeAndWait(run, isLast, write, { mayIdle: true });
   }
 
   requeue(run: ClaimedRun, isLast: boolean): Promise<Settled> {
@@ -114,8 +115,9 @@ export class Settling {
     { sequence }: { readonly sequence: Sequence },
     isLast: boolean,
     write: (transaction: UserTransaction) => Promise<T>,
+    terms?: TransactionTerms,
   ): Promise<T> {
-    const result = await this.#parts.session.write(write);
+    const result = await this.#parts.session.write(write, terms);
     if (isLast) this.#parts.owned.delete(sequence);
     await this.#parts.arrived();
     return result;
