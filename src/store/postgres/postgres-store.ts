@@ -157,7 +157,12 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   settleWith(run: ClaimedRun, end: RunEnd, effects: (client: PoolClient) => unknown): Promise<Settled> {
-    return this.#claimed.detach(run, (isLast) => this.#work.settling.settleWith(run, end, isLast, effects));
+    const { settling } = this.#work;
+    return this.#claimed.detachWithEffects(
+      run,
+      (isLast) => settling.settleWith(run, end, isLast, effects),
+      () => settling.endClaim(run),
+    );
   }
 
   async unblock(handler: string): Promise<void> {

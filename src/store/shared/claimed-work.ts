@@ -1,5 +1,11 @@
 import { RenewedMap } from '../../kit/churn.ts';
-import type { ClaimedEvent, ClaimedRun, HandlerTerms, Settled } from '../claims.ts';
+import {
+  type ClaimedEvent,
+  type ClaimedRun,
+  type HandlerTerms,
+  type Settled,
+  Unconfirmed,
+} from '../claims.ts';
 import type { Claimed, FoundEvent, FoundRun, OpenRun } from './found-work.ts';
 import type { EventRecord, Sequence } from '../event-record.ts';
 import type { RunEnd } from '../store.ts';
@@ -129,6 +135,31 @@ export class ClaimedWork {
     } finally {
       detached.resolve();
     }
+  }
+
+  /**
+   * The same for a write with asynchronous effects, which may take as long as the handler's deadline allows. While other
+   * runs are attached, they don't wait for it: it leaves the claim to `endClaim`, which is called if they have ended by
+   * then. If the process dies before that, the next one finds that all runs are stored, and ends the claim.
+   */
+  async detachWithEffects(
+    run: ClaimedRun,
+    write: (isLast: boolean) => Promise<Settled>,
+    endClaim: () => Promise<unknown>,
+  ): Promise<Settled> {
+    const { event, isAttached } = claimOf(run);
+    if (!event || event.attached === Number(isAttached)) return this.detach(run, write);
+    const settled = await write(false);
+    const detach = () =>
+      this.detach(run, async (isLast) => {
+        if (isLast) await endClaim();
+      });
+    try {
+      await detach();
+    } catch (error) {
+      throw settled === 'settled' ? new Unconfirmed(error, detach) : error;
+    }
+    return settled;
   }
 
   /** Detaches a run by storing it as open. Until that has succeeded, later claims of the call see it in `CallOrder`. */

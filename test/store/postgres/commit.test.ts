@@ -5,9 +5,10 @@ import { patientClock } from '../../support/patient-clock.ts';
 import { workConnections } from '../../../src/store/postgres/connection/target.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { bodyOf, deliver } from '../../support/deliveries.ts';
+import { Gate } from '../../support/gate.ts';
 import { Logs } from '../../support/logs.ts';
 import { testDatabase } from '../../support/postgres.ts';
-import { createReceiver, type RunContext } from '../../support/public.ts';
+import { createReceiver, type Receiver, type RunContext } from '../../support/public.ts';
 import { deliverUntilTaken } from '../../support/receiver.ts';
 import { secret } from '../../support/deliveries.ts';
 
@@ -164,6 +165,57 @@ describe('ctx.commit on Postgres', () => {
     expect(new Set(await inbox.orders()).size).toBe(20);
   });
 
+  describe('beside other handlers of its event', () => {
+    /** A handler that commits slowly, another that commits at once, and one that only returns. */
+    const startedWithSiblings = async () => {
+      const gate = new Gate();
+      const inbox = await startedWith(
+        async (context, callId) =>
+          context.commit(async (tx) => {
+            await inbox.writeOrder(tx, callId);
+            await gate.pass();
+          }),
+        '1m',
+        (receiver) =>
+          receiver
+            .on('*', { name: 'returning' }, () => gate.reached)
+            .on('*', { name: 'committing' }, async (_event, context) => {
+              await gate.reached;
+              await context.commit((tx) => inbox.writeOrder(tx, 'at once'));
+            }),
+      );
+      return { ...inbox, gate };
+    };
+    const eventsOf = async ({ receiver }: Pick<Awaited<ReturnType<typeof startedWith>>, 'receiver'>) =>
+      (await receiver.counts()).events;
+
+    test('delays none of them if it takes long, and the event is done with the last one', async () => {
+      const inbox = await startedWithSiblings();
+      await inbox.deliverCall();
+      await inbox.logs.until('run_done', 2);
+      expect(await inbox.orders()).toEqual(['at once']);
+      expect(await eventsOf(inbox)).toEqual({ new: 1, open: 0, done: 0 });
+      inbox.gate.open();
+      await inbox.logs.until('run_done', 3);
+      expect((await inbox.orders()).toSorted()).toEqual(['at once', 'call-1']);
+      expect(await eventsOf(inbox)).toEqual({ new: 0, open: 0, done: 1 });
+    });
+
+    test('counts once, although the end of the event fails after it', { tags: 'long' }, async () => {
+      const inbox = await startedWithSiblings();
+      await inbox.deliverCall();
+      await inbox.logs.until('run_done', 2);
+      const restore = await inbox.refuseEnds();
+      inbox.gate.open();
+      await inbox.logs.until('dispatch_failed');
+      await restore();
+      await inbox.logs.until('run_done', 3);
+      expect(inbox.logs.of('run_retry')).toEqual([]);
+      expect((await inbox.orders()).toSorted()).toEqual(['at once', 'call-1']);
+      expect(await eventsOf(inbox)).toEqual({ new: 0, open: 0, done: 1 });
+    });
+  });
+
   test('reads the call on its own connection, so that as many may do so as commit at once', async () => {
     const statuses: unknown[] = [];
     const all = Promise.withResolvers<void>();
@@ -261,13 +313,18 @@ describe('ctx.commit on Postgres', () => {
 });
 
 /** A receiver on a schema of its own, and a table of the user's beside its tables. */
-async function startedWith(handle: Handle, timeout: '1s' | '1m' = '1m') {
+async function startedWith(
+  handle: Handle,
+  timeout: '1s' | '1m' = '1m',
+  registerSiblings: (receiver: Receiver<PoolClient>) => unknown = () => {},
+) {
   const { connectionString, schema } = await testDatabase();
   const store = new PostgresStore({ connectionString, pool: undefined, schema }, patientClock);
   const logs = new Logs();
   const receiver = createReceiver({ secrets: secret, database: store, logger: logs.logger });
   const retry = { attempts: 3, base: '1ms' } as const;
   receiver.on('*', { timeout, retry }, (event, context) => handle(context, event.callId ?? ''));
+  registerSiblings(receiver);
   await receiver.start();
   onTestFinished(() => receiver.stop({ drain: 0 }));
   const { Client } = await import('pg');
@@ -285,6 +342,13 @@ async function startedWith(handle: Handle, timeout: '1s' | '1m' = '1m') {
     orders: async () => {
       const { rows } = await client.query<{ call_id: string }>(`select call_id from "${schema}".orders`);
       return rows.map(({ call_id: callId }) => callId);
+    },
+    /** Lets the end of every event fail. Returns the function that ends this. */
+    refuseEnds: async () => {
+      await client.query(`
+        create function "${schema}".refuse() returns trigger language plpgsql as 'begin raise ''no end''; end';
+        create trigger refuse before insert on "${schema}".ended execute function "${schema}".refuse()`);
+      return () => client.query(`drop trigger refuse on "${schema}".ended`);
     },
     /** Ends the connection from outside. */
     sever: async (tx: PoolClient) => {
