@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { deliver } from '../support/deliveries.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { createReceiver, type Receiver, type Store, type UserDatabase } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
@@ -89,6 +89,24 @@ describe('receiver.database', () => {
       await deliver(receiver);
       expect(users.prepare('select * from orders').all()).toEqual([{ call_id: 'kept' }]);
       expect(logs.of('transaction_left_open')).toEqual([]);
+    });
+
+    test('and ended by the same synchronous code contains no commit of a handler, and fails none', async () => {
+      const { receiver, logs } = made({ database: database() });
+      const users = receiver.database;
+      users.exec(orders);
+      receiver.on('*', async ({ callId }, { commit }) => {
+        const committing = commit((db) => db.prepare('insert into orders values (?)').run(callId));
+        users.exec('begin');
+        users.prepare('insert into orders values (?)').run('undone');
+        users.exec('rollback');
+        await committing;
+      });
+      await receiver.start();
+      await deliver(receiver, bodyOf({ callId: 'call-1' }));
+      await Promise.race([logs.until('run_done'), logs.until('run_retry')]);
+      expect(logs.of('run_retry')).toEqual([]);
+      expect(users.prepare('select * from orders').all()).toEqual([{ call_id: 'call-1' }]);
     });
   });
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers';
 import type { UserDatabase } from '../../dispatch/handler.ts';
 import { ringbackError } from '../../errors/errors.ts';
 import { isThenable } from '../../kit/values.ts';
@@ -88,6 +89,7 @@ function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Prom
       try {
         const inbox = session.opened();
         session.files.check();
+        if (inbox.database.inTransaction) return void setImmediate(borrowOutside, inbox);
         // The disk has failed: tried again until it works or the receiver stops, as every write about a run is.
         if (isRefused) throw new Locked('the disk has failed');
         const transaction = () => inTransaction(inbox.database, () => operation(inbox));
@@ -105,6 +107,15 @@ function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Prom
       } catch (error) {
         reject(error);
       }
+    };
+    /**
+     * The app's thread may get the lock for synchronous code that has begun a transaction by hand: nothing else belongs
+     * into that. By now, the code has ended it, or it has been rolled back, unless the disk refused that: then nothing
+     * would be on disk when it is acknowledged.
+     */
+    const borrowOutside = ({ database }: OpenInbox): void => {
+      if (database.inTransaction) reject(ringbackError('transaction_left_open'));
+      else borrow();
     };
     borrow();
   });
@@ -137,8 +148,6 @@ function isLockedOut(thrown: unknown): thrown is Locked {
  * a read may be refused at its first write, if another process writes.
  */
 function inTransaction<T>(database: Database.Database, operation: () => T): T {
-  // Inside a transaction that a user left open, nothing would be on disk when it is acknowledged.
-  if (database.inTransaction) throw ringbackError('transaction_left_open');
   let hasBegun = false;
   const begun = () => {
     hasBegun = true;
