@@ -53,15 +53,16 @@ export class Registry {
     return this.#lanes.map(({ handler }) => handler);
   }
 
-  add(patterns: readonly string[], options: HandlerOptions, handle: Handler['handle']): void {
+  add(names: readonly string[], options: HandlerOptions, handle: Handler['handle']): void {
+    // A copy, because the caller may change the list later, and `every` would skip the holes of a sparse one.
+    const patterns: readonly string[] = Array.isArray(names) ? Array.from(names) : [];
     if (
-      !Array.isArray(patterns) ||
       patterns.length === 0 ||
       !patterns.every((pattern) => typeof pattern === 'string' && pattern !== '')
     ) {
       throw configError('handler_invalid', {
         method: 'on',
-        found: describeNames(patterns),
+        found: describeNames(names),
       });
     }
     for (const pattern of patterns) requirePattern(pattern);

@@ -83,6 +83,9 @@ describe('a wrong registration', () => {
     [[], 'found an empty list of names'],
     ['', 'found an empty name'],
     [['*', 1], 'found a name of type number'],
+    [Array.from({ length: 2 }), 'found a name of type undefined'],
+    // oxlint-disable-next-line no-sparse-arrays
+    [['*', , 'a'], 'found a name of type undefined'],
   ])('is told what the names are instead: %j', (names, sentence) => {
     const { receiver } = made();
     expect(() => untyped(receiver).on(names, handler)).toThrow(sentence);
@@ -195,6 +198,16 @@ describe('an event goes', () => {
     await deliver(receiver);
     await logs.until('run_done', 4);
     expect(seen.toSorted()).toEqual(['all', 'exact', 'list', 'service']);
+  });
+
+  test('to the handlers of the names that were given, although the list has changed since', async () => {
+    const names = ['Billing.Paid'];
+    const { receiver, logs } = await started({}, (r) => {
+      r.on(names, { name: 'billing' }, handler).fallback(handler);
+      names[0] = 'Billing.Cancelled';
+    });
+    await deliver(receiver, bodyOf({ eventName: 'Billing.Paid' }));
+    expect(await logs.until('run_done')).toMatchObject([{ handler: 'billing' }]);
   });
 
   test('to the fallback when no handler matches, which gets whether it is known', async () => {
