@@ -21,9 +21,12 @@ export function parseDuration(value: unknown): number | undefined {
   return wholeOf(Number(match[1]) * units[match[2] as keyof typeof units]);
 }
 
+/** The longest duration, in milliseconds: a hundred years, which still lead from now to a date. */
+const maxDuration = 36_500 * units.d;
+
 /** At least one: nothing would end within a deadline of zero. */
 function wholeOf(milliseconds: number): number {
-  return milliseconds > 0 ? Math.max(1, Math.round(milliseconds)) : 0;
+  return milliseconds > 0 ? Math.min(Math.max(1, Math.round(milliseconds)), maxDuration) : 0;
 }
 
 /** The same for a time above zero, such as the timeout of an attempt. */

@@ -117,6 +117,23 @@ describe('a join', () => {
     expect((await receiver.counts()).runs).toMatchObject({ due: 0, running: 0 });
   });
 
+  test.each([Number.MAX_SAFE_INTEGER, Number.MAX_VALUE])(
+    'waits although its time is beyond all calendars (%d), and says until when',
+    async (forEver) => {
+      const seen: JoinedCall[] = [];
+      const { receiver, logs } = await started({}, (r) =>
+        r.onCall({ ...terms, within: forEver }, (joined) => void seen.push(joined)),
+      );
+      await deliverEvent(receiver, { ...call, name: 'ended', traceId: 't-1' });
+      const waitsUntil = async () => (await receiver.calls.joins(call.callId))[0]?.until?.getTime();
+      await expect.poll(waitsUntil).toBeGreaterThan(Date.now());
+      await deliverEvent(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+      await logs.until('run_done');
+      expect(seen.map(seenOf)).toEqual([complete]);
+      expect(logs.of('dispatch_failed')).toEqual([]);
+    },
+  );
+
   test("does not run again with late: 'ignore'", async () => {
     const clock = new ManualClock();
     const seen: unknown[] = [];

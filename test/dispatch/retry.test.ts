@@ -21,6 +21,25 @@ describe('a failed run', () => {
     expect(logs.of('dispatch_failed')).toEqual([]);
   });
 
+  test.each([Number.MAX_SAFE_INTEGER, Number.MAX_VALUE])(
+    'waits although its cap is beyond all calendars (%d), and the next one of its call waits for it',
+    async (cap) => {
+      const seen: (string | number)[] = [];
+      const { receiver, logs } = await started({ random: () => 0.99 }, (r) =>
+        r.on('*', { name: 'failing', order: 'strict', retry: { base: cap, cap } }, ({ traceId }) => {
+          seen.push(traceId);
+          throw new Error('no');
+        }),
+      );
+      await deliver(receiver, bodyOf({ traceId: 'first', callId: 'call-1' }));
+      await logs.until('run_retry');
+      await deliver(receiver, bodyOf({ traceId: 'second', callId: 'call-1' }));
+      await expect.poll(async () => (await receiver.counts()).runs).toMatchObject({ due: 1, blocked: 1 });
+      expect(seen).toEqual(['first']);
+      expect(logs.of('dispatch_failed')).toEqual([]);
+    },
+  );
+
   test("gets from the receiver's options what its handler's leave out", async () => {
     const retry = { attempts: 3, base: 0 } as const;
     const { receiver, logs } = await started({ retry }, (r) =>
