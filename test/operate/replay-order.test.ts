@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import { type Order, type Receiver, RetryLater } from '../support/public.ts';
+import { Discard, type Order, type Receiver, RetryLater } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 
 function deliverAt(receiver: Receiver, clock: ManualClock, traceId: string, callId = 'call-1') {
@@ -115,5 +115,39 @@ describe("order 'strict'", () => {
     clock.advance(500);
     await logs.until('run_done', 3);
     expect(seen.at(-1)).toBe('second 2');
+  });
+
+  test('a replayed event and a later one, which is paused while it waits for a slot, do not wait for each other', async () => {
+    const clock = new ManualClock();
+    const gate = new Gate();
+    const seen: string[] = [];
+    const { receiver, logs } = await started({ clock }, (r) =>
+      r.on(
+        '*',
+        { name: 'ordered', order: 'strict', concurrency: 1 },
+        async ({ traceId }, { attempt, replay }) => {
+          seen.push(`${traceId} ${attempt}`);
+          if (traceId === 'first' && !replay) throw new Discard('no such customer');
+          if (traceId === 'second' && attempt === 1) throw new RetryLater(1_000);
+          if (traceId === 'another') await gate.pass();
+        },
+      ),
+    );
+    const stateOf = async (traceId: string) => (await receiver.events.get(traceId))?.runs[0]?.state;
+    await deliverAt(receiver, clock, 'first');
+    await deliverAt(receiver, clock, 'second');
+    await logs.until('run_retry');
+    await deliverAt(receiver, clock, 'another', 'call-2');
+    await gate.reached;
+    await clock.timer(1_000);
+    clock.advance(1_000);
+    await expect.poll(() => stateOf('second')).toBe('running');
+    await receiver.events.replay({ state: 'dead' });
+    expect(await stateOf('first')).toBe('blocked');
+    await receiver.handlers.pause('ordered');
+    await receiver.handlers.resume('ordered');
+    gate.open();
+    await logs.until('run_done', 3);
+    expect(seen).toEqual(['first 1', 'second 1', 'another 1', 'second 2', 'first 1']);
   });
 });

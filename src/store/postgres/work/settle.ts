@@ -17,7 +17,7 @@ export async function settle(transaction: Transaction, row: RunEndRow): Promise<
   if (!(await holds(transaction, row))) return lost(transaction, row);
   const { state, callId, handler, order, isStored, isLast } = row;
   // Decided inside the transaction: a replay may have requeued an earlier run.
-  const mustWait = state.kind === 'due' && order === 'strict' && (await isBehind(transaction, row, 'active'));
+  const mustWait = state.kind === 'due' && order === 'strict' && (await isBehindActive(transaction, row));
   const isRemembered = isStored || !isLast || state.kind !== 'done';
   if (isRemembered && !(await writeRow(transaction, row, columnsOfEnd(row, mustWait))))
     return lost(transaction, row);
@@ -37,7 +37,7 @@ export async function settle(transaction: Transaction, row: RunEndRow): Promise<
 /** Puts a run that has not begun back into the inbox. */
 export async function requeue(transaction: Transaction, row: RunToWrite): Promise<Settled> {
   if (!(await holds(transaction, row))) return lost(transaction, row);
-  const mustWait = row.order === 'strict' && (await isBehind(transaction, row, 'open'));
+  const mustWait = row.order === 'strict' && (await isBehindActive(transaction, row));
   if (!(await writeRow(transaction, row, columnsOfRequeue(mustWait)))) return lost(transaction, row);
   if (row.isLast) await endClaim(transaction, row);
   return 'settled';
@@ -81,19 +81,19 @@ async function lost(transaction: Transaction, row: RunToWrite): Promise<Settled>
 }
 
 /**
- * Whether an earlier run of the same handler and call is open. `active` leaves out blocked runs, which may be waiting
- * for this very run. Locks the run that it finds: a settlement of that run at this moment would not see the run that is
- * about to be blocked, and nothing would ever unblock it.
+ * Whether an earlier run of the same handler and call is open. Runs that are blocked don't count: one that a replay has
+ * requeued may be waiting for this very run, and any other waits for one that counts. Locks the run that it finds: a
+ * settlement of that run at this moment would not see the run that is about to be blocked, and nothing would ever
+ * unblock it.
  */
-async function isBehind(
+async function isBehindActive(
   transaction: Transaction,
   { callId, handler, sequence }: RunToWrite,
-  which: 'open' | 'active',
 ): Promise<boolean> {
   const found = await transaction.query(
     `select 1 from ringback.runs where call_id = $1 and handler = $2 and sequence < $3
-       and state in ('due', 'claimed', 'blocked') and (state <> 'blocked' or $4) limit 1 for share`,
-    [callId, handler, sequence, which === 'open'],
+       and state in ('due', 'claimed') limit 1 for share`,
+    [callId, handler, sequence],
   );
   return found.length > 0;
 }

@@ -52,8 +52,6 @@ export function prepareSettling(database: Database.Database) {
   const endRange = database.prepare('delete from claims where sequence between ? and ? and process = ?');
   // Events that the join's run has seen need no further run.
   const settleJoin = database.prepare('update joins set settled = seen where handler = ? and call_id = ?');
-  const earlierOpen = database.prepare(`
-    select 1 from runs ${byCall} where call_id = ? and handler = ? and sequence < ? and ${isOpen}`);
   const earlierActive = database.prepare(`
     select 1 from runs ${byCall} where call_id = ? and handler = ? and sequence < ? and ${isOpen}
       and state <> 'blocked'`);
@@ -70,11 +68,10 @@ export function prepareSettling(database: Database.Database) {
   const endOne = ({ sequence, process }: ClaimOnEvent): boolean =>
     endClaim.run(sequence, process).changes === 1;
 
-  /** Whether an earlier run of the same handler and call is open. */
-  const isBehindAnother = ({ sequence, handler, callId }: RunToWrite): boolean =>
-    callId !== null && earlierOpen.get(callId, handler, sequence) !== undefined;
-
-  /** The same, without earlier runs that are blocked: they may be waiting for this very run. */
+  /**
+   * Whether an earlier run of the same handler and call is open. Runs that are blocked don't count: one that a replay
+   * has requeued may be waiting for this very run, and any other waits for one that counts.
+   */
   const isBehindActive = ({ sequence, handler, callId }: RunToWrite): boolean =>
     callId !== null && earlierActive.get(callId, handler, sequence) !== undefined;
 
@@ -136,7 +133,7 @@ export function prepareSettling(database: Database.Database) {
     },
 
     requeue(row: RunToWrite): Settled {
-      const mustWait = row.order === 'strict' && isBehindAnother(row);
+      const mustWait = row.order === 'strict' && isBehindActive(row);
       if (!holds(row) || !writeRow(row, columnsOfRequeue(mustWait))) return lost(row);
       if (row.isLast) endOne(row);
       return 'settled';
