@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { patientClock } from '../../support/patient-clock.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { ownPostgres } from '../../support/postgres.ts';
-import { openedPostgres, textOf } from './opened-postgres.ts';
+import { textOf } from './opened-postgres.ts';
 import { claimedRun, done, endOf, eventOf, only, record, runOf } from '../parts.ts';
 
 describe('a Postgres server that crashes', () => {
@@ -56,22 +56,6 @@ describe('a Postgres server that crashes', () => {
       expect(await store.claimEvents(10)).toMatchObject([{ traceId: forgotten.traceId, crashCount: 0 }]);
     },
   );
-});
-
-describe('a standby that becomes the primary without the last commits', () => {
-  test('may give the number of a lost event to another one, which the end of the lost one does not end', async () => {
-    const { store, session } = await openedPostgres();
-    const lost = (await store.record(eventOf('lost'), true).claimed) ?? expect.unreachable();
-    for (const table of ['events', 'bodies', 'identities', 'incarnation'])
-      await session.query(`delete from ringback.${table}`);
-    await session.query("select setval('ringback.sequences', $1, false)", [lost.sequence]);
-    await store.record(eventOf('given its number'), true).written;
-    expect(await store.events.get('given its number')).toMatchObject({ sequence: lost.sequence });
-    await store.settle(runOf(store, lost), endOf(done));
-    expect(await store.events.get('given its number')).toMatchObject({ state: 'new' });
-    await store.keepAlive();
-    expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'given its number' }]);
-  });
 });
 
 const delivery = {

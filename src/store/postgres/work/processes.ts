@@ -62,9 +62,8 @@ export class Processes {
       await transaction.query(`set local lock_timeout = ${enterTimeout}`);
       return oneRow<{ id: number; incarnation: string | null }>(
         transaction,
-        `insert into ringback.processes (host, pid, handlers, ended_up_to, incarnation)
-         values ($1, $2, $3, ${lastSequence}, (select i.id from ringback.incarnation i))
-         returning id, incarnation`,
+        `insert into ringback.processes (host, pid, handlers, ended_up_to) values ($1, $2, $3, ${lastSequence})
+         returning id, (select i.id from ringback.incarnation i) as incarnation`,
         [hostname(), process.pid, handlers === undefined ? null : JSON.stringify(handlers)],
       );
     });

@@ -4,14 +4,12 @@ const isNeeded = `exists (
 
 /** SQL functions by which a process claims events. Every write about a claim uses the first of them. */
 export const claimFunctions = `
-  -- Whether a process still has its row, of this incarnation: it hasn't left, or been taken over. The shared advisory lock
-  -- keeps others from taking it over until the transaction ends; a row lock would write to the row for each group.
+  -- Whether a process still has its row: it hasn't left, or been taken over. The shared advisory lock keeps others from
+  -- taking it over until the transaction ends; a row lock would write to the row for each group.
   create function ringback.lives(process bigint) returns boolean language plpgsql as $function$
   begin
     perform pg_advisory_xact_lock_shared(hashtextextended('ringback.processes', process));
-    return exists (
-      select from ringback.processes p
-      where p.id = process and p.incarnation = (select i.id from ringback.incarnation i));
+    return exists (select from ringback.processes p where p.id = process);
   end $function$;
 
   -- The calls of which other processes have claimed an event or a run.

@@ -63,8 +63,7 @@ export const recordFunction = `
       perform pg_advisory_xact_lock_shared(hashtextextended('ringback.recordings', recorder)),
         pg_advisory_xact_lock_shared(hashtextextended('ringback.reconciling', 0)),
         pg_advisory_xact_lock_shared(hashtextextended('ringback.processes', recorder));
-      select p.recoveries = known_recoveries into may_own from ringback.processes p
-      where p.id = recorder and p.incarnation = (select i.id from ringback.incarnation i);
+      select p.recoveries = known_recoveries into may_own from ringback.processes p where p.id = recorder;
       lives := found;
     end if;
 

@@ -65,14 +65,11 @@ export const workTables = `
     -- How often it has recovered: a group sent before the last recovery is recorded without claims.
     recoveries   bigint not null default 0,
     -- It gives its claims back: their takeover counts no crash.
-    is_leaving   boolean not null default false,
-    -- The database's incarnation as it entered.
-    incarnation  uuid
+    is_leaving   boolean not null default false
   );
 
   -- The id changes when transactions in flight may have been lost: because the table is unlogged, a crash empties it, and
-  -- so does the promotion of a standby. What processes know of their claims may then be about events whose numbers others
-  -- have got, so they write nothing about claims before they have entered again.
+  -- so does the promotion of a standby.
   create unlogged table ringback.incarnation (
     one boolean primary key default true check (one),
     id  uuid not null default gen_random_uuid()
