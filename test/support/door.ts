@@ -38,8 +38,11 @@ export async function openDoor(makers: Readonly<Record<string, () => Promise<str
  * @throws Error with the cause, if it could not be made
  */
 export async function askAtDoor(address: string, path: string): Promise<string> {
-  // Not `fetch`, which waits no longer than five minutes: a busy machine may take longer to pack the package.
-  const [response] = (await once(get(`${address}${path}`), 'response')) as [IncomingMessage];
+  // Not `fetch`, which waits no longer than five minutes: a busy machine may take longer to pack the package. A connection
+  // of its own, because the server may have closed a kept one while this process compiled for seconds.
+  const [response] = (await once(get(`${address}${path}`, { agent: false }), 'response')) as [
+    IncomingMessage,
+  ];
   const answer = await text(response);
   if (response.statusCode !== 200) throw new Error(answer);
   return answer;
