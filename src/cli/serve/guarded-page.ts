@@ -18,17 +18,18 @@ const shortest = 16;
 
 /** The token for operators. @throws ConfigError `option_invalid`, which doesn't quote it */
 export function pageToken({ RINGBACK_PAGE_TOKEN: token }: Environment): string {
-  const hasControl = /\p{Cc}/u.test(token ?? '');
-  if (token !== undefined && token.length >= shortest && !hasControl) return token;
-  throw configError('option_invalid', {
+  if (token === undefined) throw invalidToken('not set');
+  if (/\p{Cc}/u.test(token))
+    throw invalidToken('text with a line break or another control character, which nobody can type');
+  if (token.length < shortest) throw invalidToken(`${token.length} characters`);
+  return token;
+}
+
+function invalidToken(found: string): Error {
+  return configError('option_invalid', {
     option: 'RINGBACK_PAGE_TOKEN',
     expected: `at least ${shortest} characters that nobody can guess, because --page is set`,
-    found:
-      token === undefined
-        ? 'not set'
-        : hasControl
-          ? 'text with a line break or another control character, which nobody can type'
-          : `${token.length} characters`,
+    found,
     fix: 'Make one with: openssl rand -hex 16',
   });
 }
