@@ -126,8 +126,7 @@ export class ClaimedWork {
     event.previous = detached.promise;
     if (previous) await previous;
     try {
-      // Already detached if a write is repeated that succeeded, but whose caller didn't learn of that.
-      const others = claim.isAttached ? event.attached - 1 : event.attached;
+      const others = attachedBeside(claim, event);
       const result = await write(others === 0);
       event.attached = others;
       claim.isAttached = false;
@@ -147,8 +146,8 @@ export class ClaimedWork {
     write: (isLast: boolean) => Promise<Settled>,
     endClaim: () => Promise<unknown>,
   ): Promise<Settled> {
-    const { event, isAttached } = claimOf(run);
-    if (!event || event.attached === Number(isAttached)) return this.detach(run, write);
+    const claim = claimOf(run);
+    if (!claim.event || attachedBeside(claim, claim.event) === 0) return this.detach(run, write);
     const settled = await write(false);
     const detach = () =>
       this.detach(run, async (isLast) => {
@@ -232,6 +231,11 @@ function mayComeAfter({ name, order }: HandlerTerms, { handler, hasBegun }: Open
 
 export function claimOf({ claim }: ClaimedRun): RunClaim {
   return claim as RunClaim;
+}
+
+/** How many other runs are attached to the event. A write that is repeated may have detached this one already. */
+function attachedBeside({ isAttached }: RunClaim, { attached }: EventClaim): number {
+  return isAttached ? attached - 1 : attached;
 }
 
 /** A process's claim on an event. */
