@@ -12,7 +12,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it, onTestFinished, test, vi } from 'vitest';
 import { secretsOf } from '../../src/cli/secrets.ts';
 import { ConfigError } from '../../src/errors/errors.ts';
 import {
@@ -20,11 +20,12 @@ import {
   type Platform,
   SecretNotKeptError,
   type SecretToKeep,
+  createPlatform,
   readSecretFile,
 } from '../../src/platform/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/temporary.ts';
-import { answered, clientOf, platformError, sandboxAndPlatform, standIn } from './support.ts';
+import { answered, apiKey, clientOf, platformError, sandboxAndPlatform, standIn } from './support.ts';
 
 const wanted = { name: 'calls', url: 'https://calls.example.com/webhooks' };
 const hours = 3_600_000;
@@ -494,6 +495,33 @@ describe('secretFile', () => {
     );
     const newestFirst = rotated.map((each) => each.secret.reveal()).toReversed();
     expect(readSecretFile(file)).toEqual([...newestFirst, secret.reveal()]);
+  });
+
+  it('keeps the newest secret when another process stores an earlier one after it', async () => {
+    const { sandbox, platform } = await sandboxAndPlatform();
+    const file = newFile();
+    const { id, secret: old } = await created(platform, file);
+    const slow = Promise.withResolvers<void>();
+    const issued = Promise.withResolvers<void>();
+    const other = createPlatform({
+      baseUrl: sandbox.url,
+      apiKey,
+      fetch: async (...request) => {
+        const response = await fetch(...request);
+        issued.resolve();
+        await slow.promise;
+        return response;
+      },
+    });
+    const earlier = other.subscriptions.rotateSecret(id, { secretFile: file });
+    await issued.promise;
+    const { secret: newest } = await platform.subscriptions.rotateSecret(id, { secretFile: file });
+    slow.resolve();
+    const { secret, previousSecretExpiresAt } = await earlier;
+    vi.setSystemTime(Date.parse(previousSecretExpiresAt) + hours);
+    onTestFinished(() => void vi.useRealTimers());
+    expect(readSecretFile(file)).toEqual([secret, newest].map((each) => each.reveal()));
+    expect(readFileSync(file, 'utf8')).toContain(`${old.reveal()} # subscription ${id}, until `);
   });
 });
 

@@ -74,6 +74,8 @@ function readOrRefuse(file: string): string {
  */
 export class SecretFile {
   readonly #path: string;
+  /** The secrets in the file before the new one was asked for. */
+  readonly #older: ReadonlySet<string>;
   readonly #lock: FileLock;
   readonly #fresh: string;
   readonly #descriptor: number;
@@ -96,7 +98,7 @@ export class SecretFile {
   private constructor(file: string, clock: Clock) {
     // A rename would replace a link, and a receiver that reads its target would miss the secret.
     this.#path = linkTarget(file);
-    textIn(this.#path);
+    this.#older = new Set(parseSecretLines(textIn(this.#path)).secrets.map(({ secret }) => secret));
     this.#lock = new FileLock(`${this.#path}.lock`, clock);
     this.#fresh = nameBeside(this.#path);
     try {
@@ -114,7 +116,7 @@ export class SecretFile {
     }
     // Without the lock, a secret that another process adds between our read and our rename would be lost for good.
     await this.#lock.hold(() => {
-      const lines = withNewSecret(parseSecretLines(textIn(this.#path)), issued, now);
+      const lines = withNewSecret(parseSecretLines(textIn(this.#path)), issued, this.#older, now);
       writeFileSync(this.#descriptor, textOfSecrets(lines));
       fsyncSync(this.#descriptor);
       renameSync(this.#fresh, this.#path);

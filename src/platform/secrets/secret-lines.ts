@@ -47,23 +47,27 @@ export function parseSecretLines(text: string): SecretLines {
 }
 
 /**
- * Puts a new secret first. Older secrets of the same subscription are marked with the time until which they are needed,
- * and expired ones are removed. Other subscriptions' secrets, and those without such a comment, stay: an extra secret
- * does no harm, but a missing one makes the receiver refuse deliveries.
+ * Puts a new secret first. Those of `older`, the secrets from before it was asked for, that are of the same subscription
+ * are marked with the time until which they are needed, and expired ones are removed. Others stay: one that another
+ * process has added meanwhile may be newer. An extra secret does no harm, but a missing one makes the receiver refuse
+ * deliveries.
  */
 export function withNewSecret(
   { remarks, secrets }: SecretLines,
   issued: NewSecret,
+  older: ReadonlySet<string>,
   now: number,
 ): SecretLines {
   const owner = ownerComment(issued.subscriptionId);
   const until = new Date(issued.previousExpiresAt ?? now + lastAttempts).toISOString();
-  const older = secrets
+  const others = secrets
     .filter((line) => line.secret !== issued.secret && isNeeded(line, now))
     .map((line) =>
-      isReplaced(line, secrets, issued) ? { ...line, comment: `${owner}, until ${until}` } : line,
+      older.has(line.secret) && isReplaced(line, secrets, issued)
+        ? { ...line, comment: `${owner}, until ${until}` }
+        : line,
     );
-  return { remarks, secrets: [{ secret: issued.secret, comment: owner }, ...older] };
+  return { remarks, secrets: [{ secret: issued.secret, comment: owner }, ...others] };
 }
 
 /** Whether the platform may still sign with a secret: not after the time in its comment. */
