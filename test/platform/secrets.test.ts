@@ -310,6 +310,23 @@ describe('secretFile', () => {
     expect(linesOf(file).slice(1)).toEqual(['whsec_YQ==', '']);
   });
 
+  it('keeps the secrets of several subscriptions whose ids the platform does not answer', async () => {
+    const { id: _id, ...nameless } = answered;
+    const { url } = await standIn(
+      { json: { ...nameless, secret: 'whsec_YQ==' } },
+      { json: { ...nameless, secret: 'whsec_Yg==' } },
+    );
+    const { subscriptions } = clientOf(url).platform;
+    const file = newFile();
+    await platformError(subscriptions.create(wanted, { secretFile: file }));
+    await platformError(subscriptions.create({ ...wanted, name: 'others' }, { secretFile: file }));
+    expect(linesOf(file)).toEqual([
+      'whsec_Yg== # subscription unknown',
+      'whsec_YQ== # subscription unknown',
+      '',
+    ]);
+  });
+
   it('gives the secret that enabling replaces an hour', async () => {
     const clock = new ManualClock();
     const { platform } = await sandboxAndPlatform({ clock });

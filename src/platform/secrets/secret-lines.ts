@@ -76,7 +76,9 @@ export function isNeeded({ comment }: SecretLine, now: number): boolean {
 }
 
 function isReplaced({ comment }: SecretLine, all: readonly SecretLine[], issued: NewSecret): boolean {
-  if (comment === ownerComment(issued.subscriptionId)) return true;
+  // Two secrets without the id of a subscription may be of two subscriptions.
+  if (issued.subscriptionId !== unnamedSubscription && comment === ownerComment(issued.subscriptionId))
+    return true;
   // In a file written by hand with a single secret, a rotation replaces that one.
   return issued.previousExpiresAt !== undefined && all.length === 1 && !/^subscription \S/.test(comment);
 }
