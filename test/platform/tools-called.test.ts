@@ -55,6 +55,7 @@ test.each(methods)('what is registered with %s is called, and answers', async (m
     count: 2,
     extras: ['bulb', 'plug'],
     gift: { to: 'Ada' },
+    note: undefined,
   });
   const inQuery = ['GET', 'DELETE'].includes(method);
   expect(run).toEqual({

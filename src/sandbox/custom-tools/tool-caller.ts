@@ -3,6 +3,7 @@ import type { Clock } from '../../kit/clock.ts';
 import { causeIn, codeOf, messageOf } from '../../kit/error-text.ts';
 import { lowerCased } from '../../kit/header-fields.ts';
 import { jsonOrText, readBounded } from '../../kit/http-bodies.ts';
+import { defined } from '../../kit/values.ts';
 import type { Tenants } from '../tenants.ts';
 import type { CustomTool, CustomTools } from './custom-tools.ts';
 
@@ -115,7 +116,8 @@ function toolRequestOf(tool: CustomTool, args: Arguments): ToolRequest {
   const fixed = Object.entries(parameters?.fixed_params ?? {}).map(
     ([name, { value }]) => [name, value] as const,
   );
-  const merged = { ...args, ...Object.fromEntries(fixed) };
+  // As in JSON, an argument that is undefined is not sent: a query would have it as text.
+  const merged = defined({ ...args, ...Object.fromEntries(fixed) });
   if (method === 'GET' || method === 'DELETE') return { url: withQuery(endpoint, merged), method, headers };
   return {
     url: endpoint,
