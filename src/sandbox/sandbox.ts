@@ -32,7 +32,7 @@ export class Sandbox {
   readonly #options: ResolvedSandboxOptions;
   readonly #parts: Parts;
   readonly #stopping = new AbortController();
-  #state: 'created' | 'started' | 'stopped' = 'created';
+  #state: 'created' | 'starting' | 'started' | 'stopped' = 'created';
   #listening: Promise<void> = Promise.resolve();
   #stopped: Promise<void> | undefined;
 
@@ -68,7 +68,7 @@ export class Sandbox {
    */
   async start(): Promise<void> {
     if (this.#state !== 'created') throw ringbackError('sandbox_started');
-    this.#state = 'started';
+    this.#state = 'starting';
     const { host, port } = this.#options;
     this.#listening = this.#parts.server.listen(host, port);
     try {
@@ -78,6 +78,8 @@ export class Sandbox {
       throw error;
     }
     if (this.#stopping.signal.aborted) return;
+    // Not before: a call that begins earlier would be resumed as well, and its events happen twice.
+    this.#state = 'started';
     this.#parts.engine.start();
     this.#parts.ingestion.start();
   }
@@ -106,10 +108,15 @@ export class Sandbox {
    * Calls a custom tool of an agent, as the platform would when its model asks for it.
    *
    * @param args The arguments that the model gives
-   * @throws RingbackError `tool_unregistered`
+   * @throws RingbackError `tool_unregistered`, `sandbox_not_running`
    * @example await sandbox.callTool('agent_demonstration', 'tool_1', { order_number: '4711' });
    */
-  callTool(agentId: string, toolId: string, args: Readonly<Record<string, unknown>> = {}): Promise<ToolRun> {
+  async callTool(
+    agentId: string,
+    toolId: string,
+    args: Readonly<Record<string, unknown>> = {},
+  ): Promise<ToolRun> {
+    this.#requireStarted('sandbox.callTool()');
     return this.#parts.toolCaller.call({ agentId, toolId, args });
   }
 

@@ -146,4 +146,5 @@ test('an endpoint that does not answer fails after ten seconds, or when the sand
   await expect.poll(() => calls).toBe(2);
   await sandbox.stop();
   expect(await aborted).toMatchObject({ ...none, failure: 'aborted' });
+  await expect(sandbox.callTool(agent, 'order')).rejects.toMatchObject({ code: 'sandbox_not_running' });
 });

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type SandboxOptions, type Seed, createSandbox } from '../../src/sandbox/index.ts';
 import { listening } from '../support/servers.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -126,6 +126,17 @@ describe('starting and stopping', () => {
     await Promise.all([sandbox.stop(), sandbox.stop()]);
     expect(() => sandbox.url).toThrow(expect.objectContaining({ code: 'sandbox_not_running' }));
     await expect(sandbox.start()).rejects.toMatchObject({ code: 'sandbox_started' });
+  });
+
+  it('plays no call before it has started, which would happen twice', async () => {
+    const sandbox = createSandbox();
+    onTestFinished(() => sandbox.stop());
+    const starting = sandbox.start();
+    const problem = expect.objectContaining({ code: 'sandbox_not_running' });
+    expect(() => sandbox.url).toThrow(problem);
+    expect(() => sandbox.calls.begin({ duration: 0 })).toThrow(problem);
+    await starting;
+    expect(sandbox.attempts.list()).toEqual([]);
   });
 
   it('stopped before it listens, it never does', async () => {
