@@ -92,9 +92,9 @@ export class CustomTools {
 
   /**
    * Creates the tool, or changes what differs about it, or does nothing. It is identified by its `tool_id`, and without
-   * one by the name of its function. If it is called again, or twice at once, there is still only one tool. Fields that
-   * are left out, such as a message, keep their values; parameters and headers are replaced as a whole. Only its
-   * creation is in the platform's document: the rest was seen in use.
+   * one by the name of its function. If it is called again, there is still only one tool; with a `tool_id`, also if it
+   * is called twice at once. Fields that are left out, such as a message, keep their values; parameters and headers are
+   * replaced as a whole. Only its creation is in the platform's document: the rest was seen in use.
    *
    * @throws as `create` does; RingbackError `update_unsafe` when it would send masked credentials back
    * @example
