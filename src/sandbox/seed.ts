@@ -33,9 +33,7 @@ const organizationSchema = z.strictObject({
   users: z.array(userSchema, 'a list of users').default([]),
   workspaces: z.array(workspaceSchema, 'a list of workspaces').default([]),
   agents: z.array(agentSchema, 'a list of agents').default([]),
-  knowledge_bases: z
-    .array(knowledgeBaseSeedSchema.omit({ organization_id: true }), 'a list of knowledge bases')
-    .default([]),
+  knowledge_bases: z.array(knowledgeBaseSeedSchema, 'a list of knowledge bases').default([]),
 });
 
 /**

@@ -54,13 +54,12 @@ const documentSeedSchema = z.strictObject({
  * A knowledge base in a seed: the fields of the platform's document with its defaults. Without `user_id`, it belongs to
  * every user of its organization. The times default to the time of the seeding.
  *
- * @example { "id": "kb_1", "organization_id": "org_1", "name": "Handbook" }
+ * @example { "id": "kb_1", "name": "Handbook" }
  */
 export const knowledgeBaseSeedSchema = z.strictObject({
   id: name,
   ...shared,
   embedding_model: embeddingModel.default('text-embedding-3-small'),
-  organization_id: name,
   user_id: textOrNull.default(null),
   created_at: time.optional(),
   updated_at: time.optional(),
@@ -70,7 +69,9 @@ export const knowledgeBaseSeedSchema = z.strictObject({
     .describe('Processed when the sandbox starts, as uploads are.'),
 });
 
-export type KnowledgeBaseSeed = z.output<typeof knowledgeBaseSeedSchema>;
+export type KnowledgeBaseSeed = z.output<typeof knowledgeBaseSeedSchema> & {
+  readonly organization_id: string;
+};
 
 export type KnowledgeBaseFields = z.output<typeof newKnowledgeBaseSchema>;
 
