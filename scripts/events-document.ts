@@ -62,6 +62,8 @@ receiver.on('CallHandler.CallTransferred', async ({ payload }, ctx) => {
 
 - The types are those that a handler sees. A field may be **missing**, and is then \`undefined\`, unless it is marked as
   required: an event without it goes to the fallback. A \`null\` counts as missing.
+- The items of a list with more than 1,000 items, or with more than 10,000 fields in all, are as they were sent: only
+  the first 1,000 are checked, and a \`null\` in them stays \`null\`.
 - Ids are strings, even if they were sent as numbers. \`call_id\` is also read from \`callId\` or \`_id\`, and \`agent_id\` from
   \`ai_agent_id\`.
 - "Known" values are those seen or documented so far; others may come.

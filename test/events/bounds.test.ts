@@ -20,6 +20,16 @@ describe('a long list', () => {
     expect(found['transcript']).toEqual(right);
   });
 
+  test('has its items as they were sent', async () => {
+    const sent = [{ role: 'user', content: null }, ...right];
+    const { payload: found, issues } = await read({
+      ...transferred,
+      payload: { ...payload, transcript: sent },
+    });
+    expect(issues).toEqual([]);
+    expect(found['transcript']).toEqual(sent);
+  });
+
   test.each([
     ['transcript', (list: unknown) => ({ transcript: list }), 'payload.transcript.0'],
     [
