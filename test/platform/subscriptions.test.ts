@@ -284,11 +284,11 @@ describe('subscriptions.list', () => {
     expect(() => platform.subscriptions.list({ pageSize })).toThrow(/from 1 to 100/);
   });
 
-  it('ends with its signal', async () => {
+  it.each([1, 2, 100])('ends with its signal, %d to a page', async (pageSize) => {
     const { platform } = await sandboxAndPlatform();
-    for (const name of ['one', 'two']) await platform.subscriptions.create({ name, url });
+    for (const name of ['one', 'two', 'three']) await platform.subscriptions.create({ name, url });
     const controller = new AbortController();
-    const items = platform.subscriptions.list({ pageSize: 1, signal: controller.signal });
+    const items = platform.subscriptions.list({ pageSize, signal: controller.signal });
     await items.next();
     controller.abort(new Error('enough'));
     await expect(items.next()).rejects.toThrow('enough');

@@ -24,7 +24,10 @@ export async function* everyItem<Page extends { readonly next_page_token: string
   do {
     const query = pageQuery(pageSize, token);
     const page = await connection.send({ ...request, method: 'GET', query }, shape);
-    yield* itemsOf(page);
+    for (const item of itemsOf(page)) {
+      yield item;
+      request.signal?.throwIfAborted();
+    }
     token = page.next_page_token;
     if (token !== undefined && seen.has(token)) throw repeated(request.operation);
     if (token !== undefined) seen.add(token);
