@@ -123,8 +123,11 @@ export class History {
   start(): void {
     if (this.#isStopped) return;
     const { clock, onMinute } = this.#parts;
-    const rest = minute - (clock.now() % minute);
+    const now = clock.now();
+    const rest = minute - (now % minute);
     this.#cancel = clock.after(rest, () => {
+      // By the wall clock, a timer may be a little early: its minute has not ended.
+      if (clock.now() < now + rest) return this.start();
       // The minute that has just ended, even if the timer was late.
       this.#writing = this.#write(clock.now() - minute).then(onMinute);
       void this.#writing.then(() => this.start());
