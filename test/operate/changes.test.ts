@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { Activity } from '../../src/kit/activity.ts';
 import { Changes } from '../../src/operate/api/changes.ts';
 import { ManualClock } from '../support/clock.ts';
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { bodyOf, deliver, otherSecret, secret, signedHeaders } from '../support/deliveries.ts';
 import type { Authorize, Receiver, ReceiverOptions } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { listening } from '../support/servers.ts';
@@ -95,6 +95,20 @@ describe('the stream of changes', () => {
       await act();
       await expect.poll(() => state.text).toContain(`data: ${JSON.stringify({ topics })}`);
     }
+  });
+
+  test('says that a delivery was released from quarantine, and is an event', async () => {
+    const clock = new ManualClock();
+    const secrets = [secret];
+    const { receiver, open } = await served(() => 'read', { clock, secrets: () => secrets });
+    const body = bodyOf();
+    await deliver(receiver, body, signedHeaders(body, { secrets: otherSecret, timestamp: clock.now() }));
+    secrets.push(otherSecret);
+    clock.advance(1_000);
+    const { state } = await open();
+    await expect.poll(() => state.text).toContain(': ');
+    await receiver.quarantine.release(1);
+    await expect.poll(() => state.text).toContain('data: {"topics":["quarantine","events","calls"]}');
   });
 
   test('keeps next to nothing for a page that does not read', () => {

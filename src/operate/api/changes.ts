@@ -32,7 +32,7 @@ const changedByAnswer: Readonly<Record<string, readonly Topic[]>> = {
 const changedOtherwise: readonly Topic[] = ['quarantine'];
 /** What each of the rarer log events changes. */
 const changedBy: Readonly<Partial<Record<LogEvent, readonly Topic[]>>> = {
-  quarantine_released: ['quarantine'],
+  quarantine_released: ['quarantine', 'events', 'calls'],
   drift_seen: ['drift'],
   events_replayed: [...ofRuns, 'audit'],
   runs_dismissed: [...ofRuns, 'audit'],
