@@ -243,6 +243,26 @@ describe('replaying events', () => {
     expect(seen.slice(3)).toEqual(['one', 'two', 'three']);
   });
 
+  test('requeues no more at once after it was held up', async () => {
+    const clock = new ManualClock();
+    const { receiver, logs } = await started({ clock }, (r) => r.on('*', { name: 'seeing' }, () => {}));
+    for (const traceId of ['one', 'two', 'three']) {
+      const body = bodyOf({ traceId });
+      await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    }
+    await logs.until('run_done', 3);
+    const replaying = receiver.events.replay({ since: 0 }, { rate: 2 });
+    await logs.until('run_done', 4);
+    await clock.timer(500);
+    clock.advance(10_000);
+    await logs.until('run_done', 5);
+    // It makes up for the twenty milliseconds by which a timer may be late.
+    await clock.timer(480);
+    expect(logs.of('run_done')).toHaveLength(5);
+    clock.advance(480);
+    expect(await replaying).toMatchObject({ runs: 3, state: 'done' });
+  });
+
   test.skipIf(isOnPostgres)("commits a run's effects again, because that is what was asked for", async () => {
     const database = temporaryDatabase();
     const { receiver, logs } = await started({ database }, (r) =>

@@ -167,9 +167,10 @@ export class BulkActions {
   ): Promise<void> {
     const { store, entries, clock } = this.#parts;
     const { filter, rate, onWritten } = work;
-    const begunAt = clock.elapsed();
-    let runs = 0;
-    let writtenAt = begunAt;
+    let writtenAt = clock.elapsed();
+    // When the next step may be written. A late timer is made up for, but not a longer delay, such as a search for the
+    // next match: a replay that was held up must not requeue many runs at once.
+    let due = writtenAt;
     let from = written;
     let read = first;
     for (let after = written; after < upTo;) {
@@ -179,13 +180,14 @@ export class BulkActions {
       for (const { part, upTo: to } of partsOf(events, reached, rate)) {
         const step = await work.stepOf(part);
         if (step) {
+          const begunAt = clock.elapsed();
           const changed = await step.write({ id, from, reached: to });
           if (!changed) return;
           [from, writtenAt] = [to, clock.elapsed()];
-          runs += changed.length;
+          if (rate !== undefined)
+            due = Math.max(due, begunAt - 1_000 / stepsPerSecond) + (changed.length * 1_000) / rate;
           if (changed.length > 0) onWritten();
         }
-        const due = rate === undefined ? 0 : begunAt + (runs * 1_000) / rate;
         if (to < upTo && !(await this.#waitUntil(due, id, stop))) return;
       }
       after = reached;
