@@ -193,6 +193,17 @@ describe('groups of failures', () => {
     await expect.poll(lastDay).toEqual(of(1, 2));
   });
 
+  test('are alike although the text that they quote is too long to be kept whole', async () => {
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('*', { name: 'crm', retry: { attempts: 1 } }, ({ traceId }) => {
+        throw new Error(`the CRM refused {"name":"Anna","note":"${`${traceId} and so on `.repeat(100)}"}`);
+      }),
+    );
+    for (const traceId of ['first', 'second']) await deliver(receiver, bodyOf({ traceId }));
+    await logs.until('run_dead', 2);
+    expect(await receiver.failures.list()).toMatchObject([{ message: 'the CRM refused {…:…,…:…', dead: 2 }]);
+  });
+
   test('are muted and unmuted, by whom and why is kept', async () => {
     const { receiver } = await failing();
     const [group] = await receiver.failures.list({ handler: 'mail' });
