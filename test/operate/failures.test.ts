@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import { rowsIn } from '../support/inbox.ts';
 import { Discard } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
 
 const failuresOf = async (receiver: Awaited<ReturnType<typeof started>>['receiver'], traceId: string) =>
   (await receiver.events.get(traceId))?.runs.flatMap(({ failures }) => failures);
@@ -202,6 +204,35 @@ describe('groups of failures', () => {
     for (const traceId of ['first', 'second']) await deliver(receiver, bodyOf({ traceId }));
     await logs.until('run_dead', 2);
     expect(await receiver.failures.list()).toMatchObject([{ message: 'the CRM refused {…:…,…:…', dead: 2 }]);
+  });
+
+  test('stay muted after a thousand others', { tags: 'long' }, async () => {
+    const database = temporaryDatabase();
+    const { receiver, logs } = await started({ database }, (r) =>
+      r.on('*', { name: 'crm', retry: { attempts: 1 } }, ({ eventName }) => {
+        throw new Error(`no ${eventName}`);
+      }),
+    );
+    let count = 0;
+    const fail = async (eventName: string) => {
+      await deliver(receiver, bodyOf({ traceId: `t-${(count += 1)}`, eventName }));
+      await logs.until('run_dead', count);
+    };
+    await fail('Known');
+    const [group] = await receiver.failures.list();
+    await receiver.failures.mute(group?.id ?? '');
+    await receiver.events.dismiss({ state: 'dead' }, { reason: 'known' });
+    await rowsIn(
+      database,
+      `insert into failure_groups (fingerprint, handler, cause, message, first_seen_at)
+       with recursive numbers (number) as (
+         select 1 union all select number + 1 from numbers where number < 1000)
+       select 'other-' || number, handler, cause, message, first_seen_at from failure_groups cross join numbers`,
+    );
+    // Each new group removes a few of the old ones, and begins at a random one.
+    for (const name of 'abcdefghijkl') await fail(`Other.${name}`);
+    await fail('Known');
+    expect((await receiver.failures.list())[0]).toMatchObject({ id: group?.id, mutedAt: expect.any(Date) });
   });
 
   test('are muted and unmuted, by whom and why is kept', async () => {

@@ -44,7 +44,7 @@ async function keepGroup(transaction: Transaction, values: readonly unknown[]): 
            where id <= (select max(id) from ringback.failure_groups) - ${maxGroups}
              and id > (select floor(random() * (max(id) - ${maxGroups}))::bigint from ringback.failure_groups)
            order by id limit ${groupsChecked})
-         and not exists (select from ringback.runs where failure = g.fingerprint)
+         and muted_at is null and not exists (select from ringback.runs where failure = g.fingerprint)
        for update skip locked)`,
   );
 }

@@ -32,7 +32,7 @@ export function prepareFailures(database: Database.Database) {
       where id <= (select max(id) from failure_groups) - ${maxGroups}
         and id > (select abs(random() % (max(id) - ${maxGroups})) from failure_groups)
       order by id limit ${groupsChecked}
-    ) and not exists (select 1 from runs where failure = fingerprint)`);
+    ) and muted_at is null and not exists (select 1 from runs where failure = fingerprint)`);
   const ofGroup = 'runs indexed by runs_failed where failure = fingerprint and';
   const countOf = (some: string) =>
     `(select count(*) from (select 1 from ${ofGroup} state in (${some}) limit ${maxCountedOfGroup}))`;
