@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Webhook } from 'standardwebhooks';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
-import { isOnPostgres } from '../support/inbox.ts';
+import { isOnPostgres, rowsIn } from '../support/inbox.ts';
 import {
   type Alert,
   ConfigError,
@@ -168,6 +168,24 @@ describe('alerts', () => {
     expect(notified[0]?.message).toBe(
       '4 runs of billing, crm, mail and 1 more are dead letters: they are not retried.',
     );
+  });
+
+  test('report more than a thousand dead letters, if that is the threshold', async () => {
+    const database = temporaryDatabase();
+    const { receiver, logs, send, look } = await watched({ deadLetters: 1_001 }, { database });
+    await send('bad-1');
+    await logs.until('run_dead');
+    await rowsIn(
+      database,
+      `insert into runs (sequence, handler, state, attempts, settled_at, failure)
+       with recursive numbers (number) as (
+         select 2 union all select number + 1 from numbers where number < 1001)
+       select sequence, 'crm-' || number, state, attempts, settled_at, failure from runs cross join numbers`,
+    );
+    await look();
+    expect(await receiver.alerts.list()).toMatchObject([
+      { name: 'dead_letters', message: '1001 or more runs of crm are dead letters: they are not retried.' },
+    ]);
   });
 
   test('report a handler most of whose attempts fail, until they succeed', { tags: 'long' }, async () => {

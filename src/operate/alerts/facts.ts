@@ -11,7 +11,7 @@ export interface Facts {
   readonly raised: readonly Pick<KeptAlert, 'name' | 'subject'>[];
   /** False soon after the wall clock was set: then it isn't known how long ago the last delivery came. */
   readonly isClockTrusted: boolean;
-  /** Of each handler, most first; together, counted up to `maxCounted`. */
+  /** Of each handler, most first; together, counted up to `mostCounted`. */
   readonly deadRuns: readonly DeadRuns[];
   readonly backlog: Backlog;
   /** The history of the last hour, by minute. */
@@ -37,8 +37,10 @@ export interface Condition {
   readonly message: string;
 }
 
-/** Dead letters aren't counted beyond this: a larger number changes nothing. */
-export const maxCounted = 1_000;
+/** Dead letters aren't counted beyond this, unless the threshold is higher: a larger number changes nothing. */
+export function mostCounted(threshold: number | false): number {
+  return Math.max(1_000, threshold === false ? 0 : threshold);
+}
 
 /**
  * The part of a threshold that an alert must reach: once it is raised, only half. Otherwise what varies around a
