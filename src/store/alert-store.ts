@@ -41,8 +41,11 @@ export interface AlertStore {
    * Raises an alert, or updates its message. Resolves to undefined if it was sent recently, by this process or another.
    */
   raise(alert: FoundAlert): Promise<AlertToSend | undefined>;
-  /** The caller could not notify anybody: the next process that finds the alert, and can notify, does. */
-  markUnsent(name: string, subject: string): Promise<void>;
+  /**
+   * The caller could not notify anybody: the next process that finds the alert, and can notify, does. After a reminder,
+   * somebody still knows of the alert: it has been sent, but before any other time.
+   */
+  markUnsent(name: string, subject: string, isReminder: boolean): Promise<void>;
   /** Ends an alert. Resolves to whether somebody was notified of it; to undefined if it was not raised. */
   end(name: string, subject: string): Promise<Pick<KeptAlert, 'isNotified'> | undefined>;
   /** Ordered by name and subject. */

@@ -774,6 +774,32 @@ describe('a webhook of an alert', () => {
     expect(logs.of('alert_over')).toHaveLength(1);
   });
 
+  test.each([
+    ['is sent again a minute later', false, ['raised', 'reminded', 'reminded']],
+    ['does not keep the end from being sent', true, ['raised', 'reminded', 'over']],
+  ])('of a reminder that is not taken %s', { tags: 'long' }, async (_, ends, expected) => {
+    const states: string[] = [];
+    const url = await answering(({ body }) => {
+      const { state } = (JSON.parse(body) as { alert: { state: string } }).alert;
+      return states.push(state) === 2 ? 503 : 200;
+    });
+    const { receiver, logs, send, look } = await watched({
+      notify: url,
+      failedAttempts: false,
+      remind: '1h',
+    });
+    await send('bad-1');
+    await logs.until('run_dead');
+    await look();
+    await expect.poll(() => states).toEqual(['raised']);
+    await look(hour);
+    expect(await logs.until('alert_failed')).toMatchObject([{ alert: 'dead_letters' }]);
+    if (ends) await receiver.events.dismiss({ state: 'dead' }, { reason: 'no' });
+    await expect.poll(async () => (await look(), states)).toEqual(expected);
+    for (let count = 0; count < 3; count += 1) await look();
+    expect(states).toEqual(expected);
+  });
+
   test('that is never answered blocks neither a stop nor later alerts', async () => {
     const url = await answering(() => undefined);
     const { receiver, logs, send, look } = await watched({ notify: url, failedAttempts: 1 });

@@ -158,8 +158,8 @@ export class Alerts {
       message,
       now,
       notifies,
-      // An alert whose notification failed has 0, so it is reported again in any case.
-      sentBefore: mayRemind ? now - remind : 1,
+      // An alert whose notification failed was sent before this time, so it is reported again in any case.
+      sentBefore: mayRemind ? now - remind : 2,
     });
     if (!toSend) return;
     this.#sentAt.set(key, clock.elapsed());
@@ -172,7 +172,7 @@ export class Alerts {
       found: message,
     });
     this.#notifications.send({ ...alertOf({ name, subject, message, since }), state }, async () => {
-      await store.alerts.markUnsent(name, subject);
+      await store.alerts.markUnsent(name, subject, !isNew);
     });
   }
 

@@ -24,7 +24,8 @@ const countedAtOnce = 20_000;
 
 export const alertsOn = (session: Session): AlertStore => ({
   raise: (alert) => session.write('alerts', 'raise', [alert]),
-  markUnsent: (name, subject) => session.write('alerts', 'markUnsent', [name, subject]),
+  markUnsent: (name, subject, isReminder) =>
+    session.write('alerts', 'markUnsent', [name, subject, isReminder]),
   end: (name, subject) => session.write('alerts', 'end', [name, subject]),
   list: () => session.read(({ alerts }) => alerts.list()),
   deadRuns: (limit) => session.read(({ alerts }) => alerts.deadRuns(limit)),

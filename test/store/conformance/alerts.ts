@@ -115,11 +115,20 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
     test('has an alert that could not be sent sent again, and its end not before', async () => {
       const { alerts } = await opened();
       await alerts.raise(found());
-      await alerts.markUnsent('handler_failing', 'crm');
-      expect(await alerts.raise(found({ now: 200, sentBefore: 1 }))).toEqual({ since: 100, isNew: true });
-      await alerts.markUnsent('handler_failing', 'crm');
+      await alerts.markUnsent('handler_failing', 'crm', false);
+      expect(await alerts.raise(found({ now: 200, sentBefore: 2 }))).toEqual({ since: 100, isNew: true });
+      await alerts.markUnsent('handler_failing', 'crm', false);
       expect(await alerts.end('handler_failing', 'crm')).toEqual({ isNotified: false });
       expect(await alerts.end('handler_failing', 'crm')).toBeUndefined();
+    });
+
+    test('has a reminder that could not be sent sent again, and its end in any case', async () => {
+      const { alerts } = await opened();
+      await alerts.raise(found());
+      await alerts.markUnsent('handler_failing', 'crm', true);
+      expect(await alerts.raise(found({ now: 200, sentBefore: 2 }))).toEqual({ since: 100, isNew: false });
+      await alerts.markUnsent('handler_failing', 'crm', true);
+      expect(await alerts.end('handler_failing', 'crm')).toEqual({ isNotified: true });
     });
 
     test('counts dead letters up to a limit, without those of groups that are muted', async () => {

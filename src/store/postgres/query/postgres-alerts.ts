@@ -30,10 +30,11 @@ export const alertsOn = (session: Session): AlertStore => ({
     });
   },
 
-  async markUnsent(name, subject) {
-    await session.query('update ringback.alerts set notified_at = 0 where name = $1 and subject = $2', [
+  async markUnsent(name, subject, isReminder) {
+    await session.query('update ringback.alerts set notified_at = $3 where name = $1 and subject = $2', [
       name,
       subject,
+      Number(isReminder),
     ]);
   },
 

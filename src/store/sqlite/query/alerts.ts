@@ -22,7 +22,7 @@ export function prepareAlerts(database: Database.Database) {
   const update = database.prepare(
     'update alerts set found_at = @now, message = @message where name = @name and subject = @subject',
   );
-  const markUnsent = database.prepare('update alerts set notified_at = 0 where name = ? and subject = ?');
+  const markUnsent = database.prepare('update alerts set notified_at = ? where name = ? and subject = ?');
   const end = database
     .prepare('delete from alerts where name = ? and subject = ? returning notified_at > 0')
     .pluck();
@@ -47,7 +47,8 @@ export function prepareAlerts(database: Database.Database) {
       update.run(found);
       return undefined;
     },
-    markUnsent: (name: string, subject: string): void => void markUnsent.run(name, subject),
+    markUnsent: (name: string, subject: string, isReminder: boolean): void =>
+      void markUnsent.run(Number(isReminder), name, subject),
     end(name: string, subject: string): Pick<KeptAlert, 'isNotified'> | undefined {
       const isNotified = end.get(name, subject);
       return isNotified === undefined ? undefined : { isNotified: isNotified === 1 };
