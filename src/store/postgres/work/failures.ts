@@ -23,11 +23,14 @@ export async function keepFailure(transaction: Transaction, row: RunEndRow, fail
   await keepGroup(transaction, [group, handler, cause, location, message, now]);
 }
 
-/** A group that has its message already is only read, because many processes settle runs of it at the same time. */
+/**
+ * A group that has its message already is not written, because many processes settle runs of it at the same time. It is
+ * locked, which they can share: without a run that is committed, another one could remove it as unused.
+ */
 async function keepGroup(transaction: Transaction, values: readonly unknown[]): Promise<void> {
   const [fingerprint, , , , message] = values;
   const known = await transaction.query(
-    "select 1 from ringback.failure_groups where fingerprint = $1 and (message <> '' or $2 = '')",
+    `select 1 from ringback.failure_groups where fingerprint = $1 and (message <> '' or $2 = '') for key share`,
     [fingerprint, message],
   );
   if (known.length > 0) return;
