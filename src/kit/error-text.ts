@@ -163,8 +163,8 @@ const maxMessage = 200;
 
 /** In this order: quoted text and addresses may contain the others. */
 const variables: readonly RegExp[] = [
-  // A long reason is cut, and then the quoted text at its end has no second mark. An apostrophe may be alone.
-  /"[^"]*(?:"|$)|'[^']*'|`[^`]*(?:`|$)/g,
+  // A long reason is cut, and then the quoted text at its end has no second mark. After a letter, a mark is an apostrophe.
+  /"[^"]*(?:"|$)|(?<![\p{L}\p{N}])'[^']*(?:'|$)|`[^`]*(?:`|$)/gu,
   /\b[a-z][a-z\d+.-]*:\/\/\S+/gi,
   /[^\s@<>(),;]+@[^\s@<>(),;]+/g,
   /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/gi,

@@ -11,6 +11,9 @@ test.each([
   ['no row 0f8b1c2d-1111-4222-8333-444455556666', 'no row …'],
   ['agent_7f3a has no seat', '… has no seat'],
   ['lines\nand\tspaces  too', 'lines and spaces too'],
+  ["can't find it, so it isn't sent", "can't find it, so it isn't sent"],
+  ['no customer "Anna La', 'no customer …'],
+  ["no {'name': 'Anna La", 'no {…: …'],
 ])('%j is reported as %j', (message, general) => {
   expect(withoutVariables(message)).toBe(general);
 });

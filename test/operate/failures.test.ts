@@ -206,6 +206,18 @@ describe('groups of failures', () => {
     expect(await receiver.failures.list()).toMatchObject([{ message: 'the CRM refused {…:…,…:…', dead: 2 }]);
   });
 
+  test('are not alike for the apostrophes in them', async () => {
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('*', { name: 'crm', retry: { attempts: 1 } }, ({ traceId }) => {
+        throw new Error(`the CRM can't ${traceId}, so the call isn't stored`);
+      }),
+    );
+    for (const traceId of ['find the customer', 'reach the shop'])
+      await deliver(receiver, bodyOf({ traceId }));
+    await logs.until('run_dead', 2);
+    expect(await receiver.failures.list()).toHaveLength(2);
+  });
+
   test('stay muted after a thousand others', { tags: 'long' }, async () => {
     const database = temporaryDatabase();
     const { receiver, logs } = await started({ database }, (r) =>
