@@ -2,8 +2,16 @@ import { z } from 'zod';
 import { type Instant, givenText, listOptions, parseStrictly } from '../errors/option-problems.ts';
 import type { Clock } from '../kit/clock.ts';
 import { dateOf } from '../kit/time.ts';
-import type { AuditAction, AuditCounts, AuditRow, AuditStore, Progress } from '../store/audit-store.ts';
+import type {
+  AuditAction,
+  AuditCounts,
+  AuditRequest,
+  AuditRow,
+  AuditStore,
+  Progress,
+} from '../store/audit-store.ts';
 import { type BulkState, bulkStateOf } from './bulk/bulk-work.ts';
+import { ClockWatch } from './clock-watch.ts';
 
 /** Who makes a change, and why; both are kept in the audit list. */
 export interface Account {
@@ -87,12 +95,14 @@ const maxLooks = 1_000;
 /** The audit list: changes made by people, with who, when, what, why, and how much was changed. */
 export class Audit {
   readonly #parts: AuditParts;
+  readonly #clockWatch: ClockWatch;
   /** When each person last looked at each thing. */
   readonly #looks = new Map<string, number>();
 
   /** @internal */
   constructor(parts: AuditParts) {
     this.#parts = parts;
+    this.#clockWatch = new ClockWatch(parts.clock);
   }
 
   /**
@@ -124,6 +134,12 @@ export class Audit {
     return (await this.#parts.store.get(id))?.action;
   }
 
+  /** @internal Writes an entry. Resolves to its id. */
+  async begin(request: Omit<AuditRequest, 'now' | 'mayRemove'>): Promise<number> {
+    const { store, clock } = this.#parts;
+    return store.begin({ ...request, now: clock.now(), mayRemove: this.#clockWatch.isTrusted() });
+  }
+
   /**
    * Does something, with an entry that is written before, so that nothing goes unrecorded. It is given the
    * entry's id.
@@ -133,7 +149,7 @@ export class Audit {
   async record<Result>(change: Change, act: (id: number) => Promise<Changed<Result>>): Promise<Result> {
     const { store, clock, onRecorded } = this.#parts;
     const { action, what, by, reason } = change;
-    const id = await store.begin({ action, what, by, reason, now: clock.now() });
+    const id = await this.begin({ action, what, by, reason });
     try {
       const { result, counts } = await act(id);
       await store.end(id, clock.now(), { events: 0, runs: 0, ...counts });

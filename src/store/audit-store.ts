@@ -29,6 +29,8 @@ export interface AuditRequest {
   readonly what: string;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** Whether to remove some of the entries that were kept long enough. @default false */
+  readonly mayRemove?: boolean;
   /** The last event, for an action that goes through many events. */
   readonly upTo?: Sequence;
   /** The event after which such an action begins: none before it matches. @default 0 */
@@ -68,7 +70,8 @@ export interface ProgressStep {
 }
 
 /** An entry of the audit list. */
-export interface AuditRow extends Omit<AuditRequest, 'now' | 'upTo' | 'begunAfter'>, AuditCounts {
+export interface AuditRow
+  extends Omit<AuditRequest, 'now' | 'mayRemove' | 'upTo' | 'begunAfter'>, AuditCounts {
   readonly id: number;
   readonly requestedAt: number;
   /**
@@ -99,7 +102,7 @@ export interface AuditPage {
 
 /** How long entries are kept, in milliseconds: a year. */
 export const auditKept = 366 * 86_400_000;
-/** How many older entries each new one removes at most. */
+/** How many older entries a new one removes at most. */
 export const auditRemoved = 10;
 
 /** An entry is written before the action that it describes, so that no action goes unrecorded. */

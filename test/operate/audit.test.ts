@@ -56,6 +56,18 @@ describe('the audit list', () => {
     ]);
   });
 
+  // A machine that wakes up years ahead, until its time server corrects it.
+  test('loses nothing to a clock that is set forward by mistake', async () => {
+    const clock = new ManualClock();
+    const { receiver } = await started({ clock }, (r) => r.on('*', { name: 'crm' }, () => {}));
+    await receiver.handlers.pause('crm');
+    clock.setWallClock(2 * year);
+    await receiver.handlers.resume('crm');
+    await receiver.events.replay({ since: 0 });
+    const { entries } = await receiver.audit.list();
+    expect(entries.map(({ action }) => action)).toEqual(['replay', 'resume', 'pause']);
+  });
+
   test('refuses what is no reason, before anything is done', async () => {
     const { receiver } = await started({}, (r) => r.on('*', { name: 'crm' }, () => {}));
     await expect(receiver.handlers.pause('crm', { reason: 7 } as never)).rejects.toThrow(ConfigError);

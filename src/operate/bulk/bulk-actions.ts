@@ -5,12 +5,14 @@ import type { Telemetry } from '../../receiver/telemetry.ts';
 import type { AuditRequest, AuditRow, AuditStore, Progress } from '../../store/audit-store.ts';
 import type { EventStore, EventStretch, StoredEvent } from '../../store/event-store.ts';
 import type { Sequence } from '../../store/event-record.ts';
+import type { Audit } from '../audit.ts';
 import { type RunCounts, addRuns, noRuns } from '../../store/shared/changed-runs.ts';
 import { type BulkResult, type BulkWork, bulkStateOf } from './bulk-work.ts';
 
 interface BulkActionsParts {
   readonly store: EventStore;
   readonly entries: AuditStore;
+  readonly audit: Pick<Audit, 'begin'>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** The work that an entry describes; undefined if this process doesn't have the handlers for it. */
@@ -73,16 +75,16 @@ export class BulkActions {
 
   /** Begins an action. `ended` resolves when it is done or stopped, whichever process ends it. */
   async begin(
-    request: Omit<AuditRequest, 'now' | 'upTo' | 'begunAfter'>,
+    request: Omit<AuditRequest, 'now' | 'mayRemove' | 'upTo' | 'begunAfter'>,
     work: BulkWork,
   ): Promise<{ readonly id: number; readonly ended: Promise<BulkResult> }> {
-    const { store, entries, clock } = this.#parts;
+    const { store, audit } = this.#parts;
     const upTo = await store.lastSequence();
     // Progress is counted from the first event that matches: in an inbox with millions of older ones, it would begin
     // near its end.
     const first = await store.stretch(work.filter, 0, upTo);
     const begunAfter = first.events[0] ? first.events[0].sequence - 1 : first.reached;
-    const id = await entries.begin({ ...request, now: clock.now(), upTo, begunAfter });
+    const id = await audit.begin({ ...request, upTo, begunAfter });
     const driven = this.#drive(id, work, { reached: begunAfter, upTo, first });
     // A program that awaits the end may have nothing else that keeps its process alive between two steps.
     const unref = refProcess();

@@ -19,15 +19,15 @@ import { type Transaction, oneRow } from '../connection/transaction.ts';
 
 /** The audit list in Postgres. */
 export const auditOn = (session: Session): AuditStore => ({
-  async begin({ action, by, reason, what, now, upTo, begunAfter = 0 }) {
+  async begin({ action, by, reason, what, now, mayRemove = false, upTo, begunAfter = 0 }) {
     const { id } = await oneRow<{ id: number }>(
       session,
       `with removed as (
-         delete from ringback.audit where requested_at < $6
+         delete from ringback.audit where $9 and requested_at < $6
            and id in (select id from ringback.audit order by id limit ${auditRemoved}))
        insert into ringback.audit (action, requested_at, requested_by, reason, what, begun_after, up_to, reached)
        values ($1, $2, $3, $4, $5, $8, $7, $8) returning id`,
-      [action, now, by ?? null, reason ?? null, what, now - auditKept, upTo ?? null, begunAfter],
+      [action, now, by ?? null, reason ?? null, what, now - auditKept, upTo ?? null, begunAfter, mayRemove],
     );
     return id;
   },

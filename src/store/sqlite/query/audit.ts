@@ -51,7 +51,7 @@ export function prepareAudit(database: Database.Database) {
 
   return {
     begin(request: AuditRequest): number {
-      removeOld.run(request.now - auditKept);
+      if (request.mayRemove === true) removeOld.run(request.now - auditKept);
       const { by = null, reason = null, upTo = null, begunAfter = 0 } = request;
       return Number(insert.run({ ...request, by, reason, upTo, begunAfter }).lastInsertRowid);
     },
