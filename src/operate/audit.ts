@@ -62,7 +62,7 @@ export interface AuditEntries {
 interface AuditParts {
   readonly store: AuditStore;
   readonly clock: Clock;
-  /** Called when something has been done, or has failed. */
+  /** Called when something has been done, has failed, or has begun and takes longer. */
   readonly onRecorded: (action: AuditAction) => void;
   /** @throws RingbackError unless the receiver runs */
   readonly requireStarted: (method: string) => void;
@@ -134,10 +134,11 @@ export class Audit {
     return (await this.#parts.store.get(id))?.action;
   }
 
-  /** @internal Writes an entry. Resolves to its id. */
+  /** @internal Writes the entry of an action that goes on. Resolves to its id. */
   async begin(request: Omit<AuditRequest, 'now' | 'mayRemove'>): Promise<number> {
-    const { store, clock } = this.#parts;
-    return store.begin({ ...request, now: clock.now(), mayRemove: this.#clockWatch.isTrusted() });
+    const id = await this.#write(request);
+    this.#parts.onRecorded(request.action);
+    return id;
   }
 
   /**
@@ -149,7 +150,7 @@ export class Audit {
   async record<Result>(change: Change, act: (id: number) => Promise<Changed<Result>>): Promise<Result> {
     const { store, clock, onRecorded } = this.#parts;
     const { action, what, by, reason } = change;
-    const id = await this.begin({ action, what, by, reason });
+    const id = await this.#write({ action, what, by, reason });
     try {
       const { result, counts } = await act(id);
       await store.end(id, clock.now(), { events: 0, runs: 0, ...counts });
@@ -172,6 +173,11 @@ export class Audit {
     await this.record({ action: 'look', what, by }, async () => ({ result: undefined }));
     if (this.#looks.size >= maxLooks) this.#looks.clear();
     this.#looks.set(look, now);
+  }
+
+  async #write(request: Omit<AuditRequest, 'now' | 'mayRemove'>): Promise<number> {
+    const { store, clock } = this.#parts;
+    return store.begin({ ...request, now: clock.now(), mayRemove: this.#clockWatch.isTrusted() });
   }
 }
 

@@ -111,6 +111,27 @@ describe('the stream of changes', () => {
     await expect.poll(() => state.text).toContain('data: {"topics":["quarantine","events","calls"]}');
   });
 
+  test('says that a replay has begun, and what it had changed when it was stopped', async () => {
+    const clock = new ManualClock();
+    const { receiver, logs, open } = await served(() => 'read', { clock });
+    for (const traceId of ['a', 'b']) {
+      const body = bodyOf({ traceId });
+      await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    }
+    await logs.until('run_done', 2);
+    const before = await open();
+    await expect.poll(() => before.state.text).toContain(': ');
+    const replaying = receiver.events.replay({ since: 0 }, { rate: 0.01 });
+    await expect.poll(() => before.state.text).toContain('data: {"topics":["audit"');
+    await logs.until('run_done', 3);
+    const { state } = await open();
+    await expect.poll(() => state.text).toContain(': ');
+    await receiver.events.stop(1);
+    const topics = ['audit', 'events', 'calls', 'failures', 'handlers'];
+    await expect.poll(() => state.text).toContain(`data: ${JSON.stringify({ topics })}`);
+    expect(await replaying).toMatchObject({ state: 'stopped' });
+  });
+
   test('keeps next to nothing for a page that does not read', () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;

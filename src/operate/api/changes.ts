@@ -43,6 +43,7 @@ const changedBy: Readonly<Partial<Record<LogEvent, readonly Topic[]>>> = {
 
 /** What an entry in the audit list changes, if not only that list. */
 const changedByAction: Readonly<Partial<Record<AuditAction, readonly Topic[]>>> = {
+  stop: ['audit', ...ofRuns],
   discard: ['audit', 'quarantine'],
   reverify: ['audit', 'quarantine'],
   pause: ['audit', 'handlers'],
