@@ -236,3 +236,22 @@ test('a dismissal that the inbox could not write continues at the next start', a
   expect(run?.reason).toContain('dismissed by ann: by hand');
   expect(await first(receiver)).toMatchObject({ action: 'dismiss', runs: 150, progress: { state: 'done' } });
 });
+
+test('a replay that ends while its receiver stops is done, and not left', async () => {
+  const database = temporaryDatabase();
+  const clock = new ManualClock();
+  const store = storeIn(database, clock);
+  const { start } = giving({ clock, database: store });
+  const { receiver } = await start();
+  await deliverMany(receiver, clock, 1);
+  await expect.poll(async () => (await receiver.counts()).runs.dead).toBe(1);
+  const requeue = store.events.requeue.bind(store.events);
+  const stopped = Promise.withResolvers<void>();
+  vi.spyOn(store.events, 'requeue').mockImplementationOnce((step) => {
+    stopped.resolve(receiver.stop());
+    return requeue(step);
+  });
+  const replaying = receiver.events.replay({ state: 'dead' });
+  await stopped.promise;
+  expect(await replaying).toMatchObject({ runs: 1, state: 'done' });
+});

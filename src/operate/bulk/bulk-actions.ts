@@ -217,12 +217,18 @@ export class BulkActions {
   /** The action may not have ended here: another process may have taken it over, or `close` interrupted it. */
   async #endOf(id: number): Promise<BulkResult> {
     const { entries, clock } = this.#parts;
-    while (!this.#closing.signal.aborted) {
-      const entry = await entries.get(id);
+    const { signal } = this.#closing;
+    for (;;) {
+      // Also while the receiver stops: the action may have ended with its last step. Later, nothing can be read.
+      const isClosing = signal.aborted;
+      const entry = await entries.get(id).catch((error: unknown) => {
+        if (signal.aborted) return undefined;
+        throw error;
+      });
       if (entry?.finishedAt !== undefined) return resultOf(entry);
-      await pause(clock, lookInterval, this.#closing.signal);
+      if (isClosing) throw ringbackError('bulk_action_left', { id });
+      await pause(clock, lookInterval, signal);
     }
-    throw ringbackError('bulk_action_left', { id });
   }
 }
 
