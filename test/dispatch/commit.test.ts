@@ -104,6 +104,7 @@ describe('ctx.commit', () => {
   test.each([
     ['commit', 'has committed it: what it wrote before that is kept'],
     ['rollback', 'ended it, so the run does not count as done'],
+    ['rollback; begin', 'ended it, so the run does not count as done'],
   ])('says that its effects have ended the transaction with %s', async (word, said) => {
     const errors: unknown[] = [];
     const { receiver, logs } = await started({ retry: { base: 0 } }, (r) => {

@@ -39,10 +39,11 @@ export async function settleWith(
     // If the claim is lost, the process that took the run over writes the effects.
     if (result === 'lost') return result;
     runScoped(inbox, effects);
-    if (inbox.database.inTransaction) return result;
     const { settling } = inbox.statements;
-    const isCommitted = !settling.isUnsettled(runToWrite(run, isLast, session.clock.now()));
-    throw ringbackError('transaction_ended', { isCommitted });
+    const isSettled = !settling.isUnsettled(runToWrite(run, isLast, session.clock.now()));
+    // They may have ended the transaction, and begun another.
+    if (inbox.database.inTransaction && isSettled) return result;
+    throw ringbackError('transaction_ended', { isCommitted: isSettled });
   };
   const settled = await claimed.detach(run, (isLast) =>
     withLock(session, (inbox) => writeBoth(inbox, isLast)),
