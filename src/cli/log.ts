@@ -21,7 +21,7 @@ export function openLog(level: string): Logger {
   // If stdout.write was replaced, the replacement gets the lines. Accessing process.stdout also makes a pipe
   // non-blocking.
   if (Object.hasOwn(process.stdout, 'write')) return pino({ level });
-  // A terminal gets each line at once, in order with the app's own output.
+  // A terminal gets each line at once.
   if (process.stdout.isTTY) return pino({ level }, terminalOutput());
   const output = new LogOutput({
     write: (bytes) => writeSync(1, bytes),

@@ -45,7 +45,7 @@ export class TransactionWatch {
     try {
       this.#database.exec('rollback');
     } catch {
-      // The disk refuses. `inTransaction` then refuses to write inside this transaction.
+      // The disk refuses. `settleWith` then refuses to write inside this transaction.
     }
     this.#onLeftOpen(this.#location);
   }
