@@ -29,7 +29,7 @@ function nearest(value: string, known: readonly string[]): string {
   return meant === undefined ? '.' : `, but is ${JSON.stringify(value)}. Did you mean ${meant}?`;
 }
 
-/** An empty one is mostly from a variable of the shell that isn't set. */
+/** Refuses an empty argument, which mostly comes from a shell variable that isn't set. */
 export const givenArgument = argument('text that is not empty', (value) => givenText.safeParse(value).data);
 
 export function oneOf<Name extends string>(names: readonly Name[]): (value: string) => Name {

@@ -137,9 +137,9 @@ export class ClaimedWork {
   }
 
   /**
-   * The same for a write with asynchronous effects, which may take as long as the handler's deadline allows. While other
-   * runs are attached, they don't wait for it: it leaves the claim to `endClaim`, which is called if they have ended by
-   * then. If the process dies before that, the next one finds that all runs are stored, and ends the claim.
+   * The same for a write whose asynchronous effects may take as long as the handler's deadline. Other attached runs don't
+   * wait for it: it stores the run and leaves the claim, which `endClaim` ends if no other run is attached by then. If
+   * the process dies in between, the next one finds that all runs are stored, and ends the claim.
    */
   async detachWithEffects(
     run: ClaimedRun,
