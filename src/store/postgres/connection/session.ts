@@ -16,7 +16,7 @@ import {
   type UserTransaction,
   type Transaction,
   TransactionAttempt,
-  type TransactionTerms,
+  type TransactionOptions,
 } from './transaction.ts';
 import { type Backend, Unanswered } from './unanswered.ts';
 
@@ -114,10 +114,10 @@ export class Session implements Connections {
    */
   async write<T>(
     work: (transaction: UserTransaction) => Promise<T>,
-    terms: TransactionTerms = {},
+    options: TransactionOptions = {},
   ): Promise<T> {
     for (let conflicts = 1; ; conflicts += 1) {
-      const attempt = new TransactionAttempt(this, terms);
+      const attempt = new TransactionAttempt(this, options);
       try {
         return await attempt.run(work);
       } catch (error) {

@@ -16,7 +16,7 @@ export const rollbackTimeout = 1_000;
  */
 const idleTimeout = 10_000;
 
-export interface TransactionTerms {
+export interface TransactionOptions {
   /** Whether it may wait for something else than the database for longer, such as for the user's function. */
   readonly mayIdle?: boolean;
 }
@@ -75,7 +75,7 @@ export class TransactionAttempt {
   readonly #mayIdle: boolean;
   #isGivenToUser = false;
 
-  constructor(connections: Connections, { mayIdle = false }: TransactionTerms) {
+  constructor(connections: Connections, { mayIdle = false }: TransactionOptions) {
     this.#connections = connections;
     this.#mayIdle = mayIdle;
   }

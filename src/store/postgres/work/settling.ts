@@ -5,7 +5,7 @@ import { claimToRead, runEndRow, runToWrite } from '../../shared/run-to-write.ts
 import { claimOnEvent, endsOrdinarily } from '../../shared/claimed-work.ts';
 import type { RunEnd } from '../../store.ts';
 import type { Session } from '../connection/session.ts';
-import type { TransactionTerms, UserTransaction } from '../connection/transaction.ts';
+import type { TransactionOptions, UserTransaction } from '../connection/transaction.ts';
 import { withUserClient } from '../connection/user-database.ts';
 import type { ClaimEnds } from './claim-ends.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
@@ -115,9 +115,9 @@ export class Settling {
     { sequence }: { readonly sequence: Sequence },
     isLast: boolean,
     write: (transaction: UserTransaction) => Promise<T>,
-    terms?: TransactionTerms,
+    options?: TransactionOptions,
   ): Promise<T> {
-    const result = await this.#parts.session.write(write, terms);
+    const result = await this.#parts.session.write(write, options);
     if (isLast) this.#parts.owned.delete(sequence);
     await this.#parts.arrived();
     return result;
