@@ -14,21 +14,21 @@ import type { Environment } from '../environment.ts';
 export const pagePath = '/ringback';
 
 /** The shortest accepted token: 16 random characters can't be guessed at one attempt a second. */
-const shortest = 16;
+const minLength = 16;
 
 /** The token for operators. @throws ConfigError `option_invalid`, which doesn't quote it */
 export function pageToken({ RINGBACK_PAGE_TOKEN: token }: Environment): string {
   if (token === undefined) throw invalidToken('not set');
   if (/\p{Cc}/u.test(token))
     throw invalidToken('text with a line break or another control character, which nobody can type');
-  if (token.length < shortest) throw invalidToken(`${token.length} characters`);
+  if (token.length < minLength) throw invalidToken(`${token.length} characters`);
   return token;
 }
 
 function invalidToken(found: string): Error {
   return configError('option_invalid', {
     option: 'RINGBACK_PAGE_TOKEN',
-    expected: `at least ${shortest} characters that nobody can guess, because --page is set`,
+    expected: `at least ${minLength} characters that nobody can guess, because --page is set`,
     found,
     fix: 'Make one with: openssl rand -hex 16',
   });
