@@ -23,7 +23,7 @@ export interface CommitParts {
 type Committed = 'nothing' | 'committed' | { readonly failed: unknown };
 
 /** The database of the commit whose function is running: others that run meanwhile must not use its transaction. */
-const lent = new AsyncLocalStorage<UserDatabase>();
+const inScope = new AsyncLocalStorage<UserDatabase>();
 
 /** The one commit that an attempt may make. */
 export class Commit {
@@ -42,7 +42,7 @@ export class Commit {
 
   /** What its function writes with, if that asks, and has not ended. */
   get database(): UserDatabase | undefined {
-    return lent.getStore() === this.#database ? this.#database : undefined;
+    return inScope.getStore() === this.#database ? this.#database : undefined;
   }
 
   /** `ctx.commit`. */
@@ -91,7 +91,7 @@ export class Commit {
       result = returned;
     };
     const settled = await this.#settleWith((database) => {
-      const returned = inOwnContext(() => lent.run(database, effects, database));
+      const returned = inOwnContext(() => inScope.run(database, effects, database));
       if (!isThenable(returned)) return keep(returned);
       return this.#untilEnd(Promise.resolve(returned)).then(keep as (value: unknown) => void);
     });
@@ -102,13 +102,13 @@ export class Commit {
   /** Writes the effects and marks the run done, together. */
   #settleWith(effects: (database: UserDatabase) => unknown): Promise<Settled> {
     const { run, span } = this.#attempt;
-    const lending = (database: UserDatabase) => this.#lending(database, effects);
-    const settle = () => this.#parts.settler.settleWith(run, lending);
+    const scoped = (database: UserDatabase) => this.#runScoped(database, effects);
+    const settle = () => this.#parts.settler.settleWith(run, scoped);
     return span ? span.settle(settle) : settle();
   }
 
   /** Calls `effects`; `database` is there until they have ended. */
-  #lending(database: UserDatabase, effects: (database: UserDatabase) => unknown): unknown {
+  #runScoped(database: UserDatabase, effects: (database: UserDatabase) => unknown): unknown {
     const end = (): void => {
       this.#database = undefined;
     };
