@@ -11,8 +11,8 @@ interface ShareOptions {
 }
 
 interface Waiting {
-  readonly cameAt: number;
-  readonly go: () => void;
+  readonly since: number;
+  readonly begin: () => void;
 }
 
 /** A queue, such as the runs of one handler. */
@@ -23,7 +23,7 @@ interface Line {
 }
 
 /** The maximum of a line's `taken`, in milliseconds. */
-const maxBehind = 100;
+const maxTaken = 100;
 
 /**
  * Bounds the time that a kind of work takes in one turn of the event loop. A turn may bring a delivery on every
@@ -64,7 +64,7 @@ export class EventLoopShare {
     this.#charge(now, mayBegin ? line : undefined);
     if (mayBegin) return undefined;
     this.#waiting += 1;
-    return new Promise((go) => line.waiting.push({ cameAt: now, go }));
+    return new Promise((begin) => line.waiting.push({ since: now, begin }));
   }
 
   /** Begins to count this turn's time, unless that has begun. */
@@ -84,7 +84,7 @@ export class EventLoopShare {
     let line = this.#next();
     while (line) {
       this.#charge(this.#clock.elapsed(), line);
-      line.waiting[0]?.go();
+      line.waiting[0]?.begin();
       // The work is done now, with all its microtasks. Until then it counts as waiting: otherwise something that comes
       // in between could overtake it.
       await new Promise<void>((resolve) => nextTick(resolve));
@@ -98,8 +98,8 @@ export class EventLoopShare {
   #nextOfThisTurn(): Line | undefined {
     const line = this.#next();
     const now = this.#clock.elapsed();
-    const cameAt = line?.waiting[0]?.cameAt ?? now;
-    return now < this.#until || now - cameAt >= this.#maxWait ? line : undefined;
+    const since = line?.waiting[0]?.since ?? now;
+    return now < this.#until || now - since >= this.#maxWait ? line : undefined;
   }
 
   /** The waiting line that has taken the least time. All lines' `taken` becomes relative to it. */
@@ -110,7 +110,7 @@ export class EventLoopShare {
     }
     const least = next?.taken ?? 0;
     for (const line of this.#lines.values()) {
-      line.taken = Math.min(Math.max(line.taken - least, 0), maxBehind);
+      line.taken = Math.min(Math.max(line.taken - least, 0), maxTaken);
     }
     return next;
   }
