@@ -16,7 +16,7 @@ import { type BodyLimits, assemble } from './assemble.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
 import { type Authenticator, RotationWatch } from './authenticate.ts';
 import { InflightBodies, type InflightBody, type InflightLimits } from './inflight-bodies.ts';
-import type { Recorded, Recorder } from './record.ts';
+import type { RecordedDelivery, Recorder } from './record.ts';
 import { RefusalLog } from './refusal-log.ts';
 import type { UnauthenticatedDeliveries } from './unauthenticated.ts';
 import type { Store } from '../store/store.ts';
@@ -116,7 +116,7 @@ export class Intake {
     this.#refusals.flush();
   }
 
-  async #throughStages(inflight: InflightBody): Promise<Recorded> {
+  async #throughStages(inflight: InflightBody): Promise<RecordedDelivery> {
     const { delivery } = inflight;
     const { limits, admission, authenticator, schemes, decoder, recorder, store, telemetry, clock } =
       this.#parts;

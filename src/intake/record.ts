@@ -10,7 +10,7 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 import type { KeptHeaders } from '../signature/headers.ts';
 
 /** The result of a delivery's durable write. */
-export interface Recorded {
+export interface RecordedDelivery {
   readonly status: 'accepted' | 'duplicate' | 'quarantined';
   readonly traceId: string;
   /** Its number in quarantine. */
@@ -47,13 +47,14 @@ export class Recorder {
   }
 
   /** Writes a delivery. It may be answered with success only when it is on disk. */
-  async record(reading: Reading, { bytes, headers, receivedAt, isIdSigned }: Received): Promise<Recorded> {
+  async record(reading: Reading, received: Received): Promise<RecordedDelivery> {
+    const { bytes, headers, receivedAt, isIdSigned } = received;
     const { dispatcher, duplicates, quarantine, keptHeaders, telemetry, tracing } = this.#parts;
-    // That of the delivery that is being taken replaces the header that came, so that later attempts are linked to it.
+    // The current span's replaces the header that came, so that later attempts are linked to this delivery.
     const traceparent = tracing.tracer?.current();
-    const own = keptHeaders.of(headers);
+    const ownHeaders = keptHeaders.of(headers);
     const kept = {
-      headers: traceparent === undefined ? own : { ...own, traceparent },
+      headers: traceparent === undefined ? ownHeaders : { ...ownHeaders, traceparent },
       body: bytes,
       receivedAt,
     };
