@@ -66,12 +66,12 @@ export class Claimer {
     this.#mustLookAgain = true;
     if (this.#isLooking || !this.#isRunning) return;
     this.#isLooking = true;
-    this.#parts.loop.inFlight.follow(this.#lookAgain());
+    this.#parts.loop.inFlight.track(this.#lookUntilDone());
   }
 
   /** Looks for work, also for runs that could not be claimed a moment ago. */
   lookAnew(): void {
-    this.#dueTimer.lookAnew();
+    this.#dueTimer.forgetVainLooks();
     this.look();
   }
 
@@ -95,12 +95,12 @@ export class Claimer {
    * would cost a commit for each. Or runs were left in the inbox because these lanes were crowded, and they no longer
    * are: the rest of a large call would otherwise wait for the timer, over and over.
    */
-  mayGoOn(lanes?: HandlerLanes): boolean {
+  mayClaimMore(lanes?: HandlerLanes): boolean {
     if (lanes && this.#leftForCrowded.has(lanes) && !lanes.isCrowded) return true;
     return this.#mayBeMore && this.#hasRoom();
   }
 
-  async #lookAgain(): Promise<void> {
+  async #lookUntilDone(): Promise<void> {
     const { clock, telemetry } = this.#parts;
     try {
       while (this.#mustLookAgain && this.#isRunning) {
@@ -126,7 +126,7 @@ export class Claimer {
   async #claim(): Promise<boolean> {
     const { placer } = this.#parts;
     await placer.requeued();
-    this.#dueTimer.looking();
+    this.#dueTimer.lookBegins();
     for (const lanes of this.#unpaused) await this.#claimDue(lanes);
     await placer.requeued();
     return this.#claimNew();
@@ -162,7 +162,7 @@ export class Claimer {
       isOneACall: isCrowded,
     };
     const claimed = await store.claimRuns(handler, selection);
-    this.#dueTimer.claimed(looking, claimed.length);
+    this.#dueTimer.noteClaimed(looking, claimed.length);
     await placer.afterAnswers(...claimed.map((run) => () => placer.placeRun(lanes, run)));
   }
 
@@ -179,8 +179,8 @@ export class Claimer {
     await placer.afterAnswers(...claimed.map((event) => () => placer.placeEvent(event)));
     this.#mayBeMore = claimed.length > 0;
     // Runs that wait for these events may now be claimed.
-    if (this.#mayBeMore) this.#dueTimer.lookAnew();
-    return this.mayGoOn();
+    if (this.#mayBeMore) this.#dueTimer.forgetVainLooks();
+    return this.mayClaimMore();
   }
 
   /**

@@ -48,8 +48,8 @@ export class Dispatcher implements Loop {
     this.#attempts = new Attempts({ ...common, settler, onInvoked: (run) => this.#poison.invoked(run) });
     this.#poison = new PoisonRuns(registry.lanes, clock, this);
     this.#rates = new Rates({ ...common, reserve: (slots) => store.handlers.reserveStarts(slots) });
-    const mayRead = (crashes: CrashCounts) => this.#poison.mayRead(crashes);
-    this.#placer = new Placer({ ...common, settler, mayRead });
+    const waitToRead = (crashes: CrashCounts) => this.#poison.waitToRead(crashes);
+    this.#placer = new Placer({ ...common, settler, waitToRead });
     this.#heartbeat = new Heartbeat({ ...common, requeue: (run) => this.#placer.requeue(run) });
     this.#claimer = new Claimer({ ...common, placer: this.#placer });
   }
@@ -101,17 +101,17 @@ export class Dispatcher implements Loop {
   /** Begins the runs that may begin. */
   beginReady(): void {
     if (this.#state !== 'running') return;
-    for (const lanes of this.#poison.turns) {
+    for (const lanes of this.#poison.lanesInOrder) {
       for (let run = this.#next(lanes); run; run = this.#next(lanes)) {
-        this.inFlight.follow(this.#perform(lanes, run));
+        this.inFlight.track(this.#perform(lanes, run));
       }
     }
   }
 
   /** Begins what may begin, and claims more if there is room. `lanes`: those of which a run has ended. */
-  goOn(lanes?: HandlerLanes): void {
+  advance(lanes?: HandlerLanes): void {
     this.beginReady();
-    if (this.#claimer.mayGoOn(lanes)) this.#claimer.look();
+    if (this.#claimer.mayClaimMore(lanes)) this.#claimer.look();
   }
 
   /** Looks for work. Called when there may be new due runs in the inbox. */
@@ -189,7 +189,7 @@ export class Dispatcher implements Loop {
         attempted = await this.#attempts.make(run);
       } finally {
         // The next run begins while this one is being settled: slots are few, and one commit settles many runs.
-        lanes.leave();
+        lanes.freeSlot();
         this.beginReady();
       }
       const state = attempted && (await this.#attempts.settle(attempted));
@@ -204,7 +204,7 @@ export class Dispatcher implements Loop {
     } finally {
       if (mayBePoison(run.claimed)) this.#poison.ended(run);
       lanes.finish(run);
-      this.goOn(lanes);
+      this.advance(lanes);
     }
   }
 
@@ -213,6 +213,6 @@ export class Dispatcher implements Loop {
     const { registry, store, telemetry, clock } = this.#parts;
     const isStopping = () => this.#state === 'stopping';
     const parts = { store, telemetry, clock, isStopping, stop: this.#stop.signal, loop: this };
-    for (const handler of registry.all) this.inFlight.follow(lookBack(handler, parts));
+    for (const handler of registry.all) this.inFlight.track(lookBack(handler, parts));
   }
 }

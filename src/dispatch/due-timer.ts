@@ -34,13 +34,13 @@ export class DueTimer {
   }
 
   /** Called when the dispatcher begins to look for work: it will find the runs that are due by now. */
-  looking(): void {
+  lookBegins(): void {
     this.#lookedAt = this.#clock.now();
   }
 
   /** Notes whether any of the handler's due runs could be claimed. */
-  claimed({ handler: { name }, isCrowded, round }: Looking, count: number): void {
-    // `lookAnew` was called since: there may be due runs that this look has not seen.
+  noteClaimed({ handler: { name }, isCrowded, round }: Looking, count: number): void {
+    // `forgetVainLooks` was called since: there may be due runs that this look has not seen.
     if (count === 0 && round !== this.#round && !isCrowded) return;
     if (count === 0) this.#lookedInVain.set(name, { at: this.#clock.now(), isCrowded });
     else this.#lookedInVain.delete(name);
@@ -59,7 +59,7 @@ export class DueTimer {
     return this.#hasDue(name, isMomentAgo && isAlike && order !== 'strict' ? inVain.at : undefined);
   }
 
-  /** Changes with each `lookAnew`. */
+  /** Changes with each `forgetVainLooks`. */
   get round(): number {
     return this.#round;
   }
@@ -68,7 +68,7 @@ export class DueTimer {
    * Call it when there may be new due runs, or when what they wait for was claimed. Handlers with crowded lanes are
    * left out: what is new there is mostly their own requeued runs.
    */
-  lookAnew(): void {
+  forgetVainLooks(): void {
     this.#round += 1;
     for (const [name, { isCrowded }] of this.#lookedInVain) if (!isCrowded) this.#lookedInVain.delete(name);
   }

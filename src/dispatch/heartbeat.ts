@@ -67,7 +67,7 @@ export class Heartbeat {
     const { clock, loop } = this.#parts;
     this.#cancel = clock.after(heartbeatInterval, () => {
       const heartbeat = this.#heartbeat();
-      if (!this.#isDraining) loop.inFlight.follow(heartbeat);
+      if (!this.#isDraining) loop.inFlight.track(heartbeat);
     });
   }
 
@@ -98,7 +98,7 @@ export class Heartbeat {
     for (const lanes of registry.lanes) {
       const wasPaused = lanes.isPaused;
       lanes.isPaused = paused.has(lanes.handler.name);
-      if (lanes.isPaused) for (const run of lanes.takeWaiting()) requeue(run);
+      if (lanes.isPaused) for (const run of lanes.takeUnbegun()) requeue(run);
       else if (wasPaused) loop.wake();
     }
   }

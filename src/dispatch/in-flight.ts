@@ -2,14 +2,14 @@ import { messageOf } from '../kit/error-text.ts';
 import { refProcess } from '../kit/clock.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
-/** What the parts of dispatch tell the dispatcher, whose loop takes events from the inbox to their handlers. */
+/** How the parts of dispatch call the dispatcher, whose loop takes events from the inbox to their handlers. */
 export interface Loop {
   /** What a stop waits for. */
   readonly inFlight: InFlight;
   /** Begins the runs that may begin. Call it when something has become free that runs wait for. */
   beginReady(): void;
   /** Begins what may begin, and claims more if there is room. Call it when something has been placed or has ended. */
-  goOn(): void;
+  advance(): void;
   /** Looks for work. Call it when there may be new due runs in the inbox. */
   wake(): void;
 }
@@ -25,7 +25,7 @@ export class InFlight {
   }
 
   /** Counts work until it ends, and logs its error. */
-  follow(work: Promise<unknown>): void {
+  track(work: Promise<unknown>): void {
     this.#count += 1;
     work.then(this.#ended, (error: unknown) => {
       this.#ended();

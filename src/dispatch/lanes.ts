@@ -143,12 +143,12 @@ export class HandlerLanes {
   }
 
   /** Frees the slot of a run that `next` returned. Its handler has ended, and it is yet to be settled. */
-  leave(): void {
+  freeSlot(): void {
     this.#active -= 1;
     this.#size -= 1;
   }
 
-  /** Removes a run after `leave`, with the memory of its body, and makes the next run of its call ready. */
+  /** Removes a run after `freeSlot`, with the memory of its body, and makes the next run of its call ready. */
   finish(run: Run): void {
     this.#memory.take(-run.claimed.body.byteLength);
     const call = laneOf(run);
@@ -169,7 +169,7 @@ export class HandlerLanes {
   }
 
   /** Takes out the runs that have not begun. Those of one call are in order. */
-  takeWaiting(): readonly Run[] {
+  takeUnbegun(): readonly Run[] {
     const following = [...this.#lanes.values()].flatMap((followers) => followers?.splice(0) ?? []);
     const ready = this.#ready.splice(0);
     // The calls of active runs keep their lanes.

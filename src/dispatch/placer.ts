@@ -24,7 +24,7 @@ interface PlacerParts {
   readonly decoder: BodyDecoder;
   readonly clock: Clock;
   /** Resolves when an event that may be poison may be read, to a function to call after reading it. */
-  readonly mayRead: (crashes: CrashCounts) => Promise<(() => void) | undefined>;
+  readonly waitToRead: (crashes: CrashCounts) => Promise<(() => void) | undefined>;
   readonly loop: Loop;
 }
 
@@ -89,7 +89,7 @@ export class Placer {
     const written = settler.requeue(run).finally(() => lanes?.uncountBytes(run));
     const forget = this.#requeues.add(written);
     written.then(forget, forget);
-    loop.inFlight.follow(written.then(() => loop.wake()));
+    loop.inFlight.track(written.then(() => loop.wake()));
   }
 
   /** Resolves when every requeued run is in the inbox. Otherwise a claim could find runs that must wait for it. */
@@ -137,7 +137,7 @@ export class Placer {
     });
     if (callId !== undefined) this.#lastOf.set(callId, placed);
     const { loop } = this.#parts;
-    loop.inFlight.follow(placed.then(() => loop.goOn()));
+    loop.inFlight.track(placed.then(() => loop.advance()));
   }
 
   /**
@@ -145,10 +145,10 @@ export class Placer {
    * it was given up, or if the receiver stops.
    */
   async #readAlone(claimed: ClaimedEvent): Promise<Reading | undefined> {
-    const { settler, decoder, mayRead } = this.#parts;
+    const { settler, decoder, waitToRead } = this.#parts;
     const died = diedReading(claimed, 0);
     if (died) return this.#giveUp(claimed, died);
-    const end = await mayRead(claimed);
+    const end = await waitToRead(claimed);
     if (!end) return undefined;
     try {
       return await settler.readNoted(claimed, () => readBytes(decoder, claimed));
@@ -161,7 +161,7 @@ export class Placer {
   #giveUp(claimed: ClaimedEvent, conclusion: Conclusion): undefined {
     const { telemetry, loop, settler } = this.#parts;
     reportUnread(telemetry, claimed, conclusion);
-    loop.inFlight.follow(settler.settleUnread(claimed, conclusion));
+    loop.inFlight.track(settler.settleUnread(claimed, conclusion));
   }
 
   /** Reading may have taken time. During a stop even an event that can't be read goes back. */
@@ -179,7 +179,7 @@ export class Placer {
     if (matching.length === 0 || (event.issues.length > 0 && matching.every(({ join }) => join)))
       reportUnhandled(telemetry, event);
     const runs = store.runsOf(claimed, matching);
-    if (runs.length === 0) return loop.inFlight.follow(settler.finish(claimed));
+    if (runs.length === 0) return loop.inFlight.track(settler.finish(claimed));
     for (const [index, run] of runs.entries()) {
       // An event that may be poison is read again for each attempt, with a note in the inbox.
       const read = index === 0 && !mayBePoison(claimed) ? event : undefined;

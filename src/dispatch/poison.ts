@@ -25,13 +25,13 @@ interface WaitingReading {
 
 /**
  * Lets only one event that may be poison be read or handled at a time, so that the next crash is blamed on that one.
- * Other events go on beside it. The handlers take turns: a slow one must not block such runs of its siblings.
+ * Other events go on beside it. The handlers alternate: a slow one must not block such runs of its siblings.
  */
 export class PoisonRuns {
   readonly #clock: Clock;
   readonly #loop: Loop;
   /** The lanes, in the order in which their runs may begin: those of which a run was alone most recently come last. */
-  turns: readonly HandlerLanes[];
+  lanesInOrder: readonly HandlerLanes[];
   /** What is alone: a run, or a reading. */
   alone: object | undefined;
   #cancelTimer = () => {};
@@ -40,7 +40,7 @@ export class PoisonRuns {
   #isStopped = false;
 
   constructor(lanes: readonly HandlerLanes[], clock: Clock, loop: Loop) {
-    this.turns = lanes;
+    this.lanesInOrder = lanes;
     this.#clock = clock;
     this.#loop = loop;
   }
@@ -48,7 +48,7 @@ export class PoisonRuns {
   /** Call it when a run of these lanes that may be poison begins. */
   began(lanes: HandlerLanes, run: Run): void {
     this.alone = run;
-    this.turns = [...this.turns.filter((other) => other !== lanes), lanes];
+    this.lanesInOrder = [...this.lanesInOrder.filter((other) => other !== lanes), lanes];
   }
 
   /** Call it when the handler of a run was called. After two crashes the run stays alone until it ends. */
@@ -69,7 +69,7 @@ export class PoisonRuns {
    * Events whose reading has seen fewer crashes go first: if something else ends each process soon after its start, the
    * event that is read first must not be blamed each time.
    */
-  mayRead({ readingCrashes }: CrashCounts): Promise<(() => void) | undefined> {
+  waitToRead({ readingCrashes }: CrashCounts): Promise<(() => void) | undefined> {
     return new Promise((begin) => {
       if (this.#isStopped) return begin(undefined);
       const index = this.#readings.findIndex((other) => other.readingCrashes > readingCrashes);

@@ -96,6 +96,6 @@ export class Rates {
       telemetry.report('dispatch_failed', { cause: messageOf(error) });
       this.#wait(name, storePause);
     };
-    loop.inFlight.follow(reserve({ handler: name, count, gap }).then(take, fail));
+    loop.inFlight.track(reserve({ handler: name, count, gap }).then(take, fail));
   }
 }

@@ -35,8 +35,8 @@ function paused(store: Store) {
     settler,
     decoder: new BodyDecoder(unlimited),
     clock: new ManualClock(),
-    mayRead: () => Promise.resolve(undefined),
-    loop: { inFlight: new InFlight(telemetry), beginReady: () => {}, goOn: () => {}, wake: () => {} },
+    waitToRead: () => Promise.resolve(undefined),
+    loop: { inFlight: new InFlight(telemetry), beginReady: () => {}, advance: () => {}, wake: () => {} },
   });
   return { placer, lanes };
 }
