@@ -35,6 +35,6 @@ export function storedJson<Column extends keyof Columns>(
 }
 
 /** The error if a trigger has kept a row out silently, by `raise(ignore)`: nothing may go on as if it were there. */
-export function keptOut(table: string): Error {
+export function rowNotKept(table: string): Error {
   return new Error(`a row was not kept in ${table}`);
 }

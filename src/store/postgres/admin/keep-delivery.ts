@@ -1,4 +1,4 @@
-import { keptOut } from '../../shared/altered-rows.ts';
+import { rowNotKept } from '../../shared/altered-rows.ts';
 import { quarantineBounds } from '../../shared/bounds.ts';
 import { type QuarantineRecord, type Quarantined, claimedTraceId } from '../../quarantine-store.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
@@ -23,7 +23,7 @@ export async function keepDelivery(transaction: Transaction, record: QuarantineR
       quarantineBounds.unauthenticatedBytes,
     ],
   );
-  if (kept === null) throw keptOut('quarantine');
+  if (kept === null) throw rowNotKept('quarantine');
   return { id: kept, dropped };
 }
 

@@ -86,9 +86,9 @@ const lockCalls = `
 /**
  * SQL: nothing of its call goes before a run. With order `strict`, a run waits for earlier due or blocked runs of its
  * call, but not for blocked ones that a replay has requeued. A run that has begun, or that a replay has requeued, need
- * not wait for unclaimed events: its turn in the call's order is over.
+ * not wait for unclaimed events: it has come before them already.
  */
-const hasItsTurn = (run: string): string => `(${run}.call_id is null or (
+const comesFirst = (run: string): string => `(${run}.call_id is null or (
   not ($4 and exists (
     select from ringback.runs o
     where o.call_id = ${run}.call_id and o.handler = ${run}.handler and o.sequence < ${run}.sequence
@@ -103,11 +103,11 @@ const dueRuns = `
   where r.handler = $2 and r.state = 'due' and r.due_at <= $3 and (select ringback.lives($1))
     and (r.call_id is null or (
       r.call_id not in (select call_id from others) and r.call_id <> all ($5::text[])))
-    and ${hasItsTurn('r')}
+    and ${comesFirst('r')}
     and not ($6 and r.call_id is not null and exists (
       select from ringback.runs f
       where f.call_id = r.call_id and f.handler = r.handler and f.state = 'due'
-        and (f.due_at, f.sequence) < (r.due_at, r.sequence) and ${hasItsTurn('f')}))
+        and (f.due_at, f.sequence) < (r.due_at, r.sequence) and ${comesFirst('f')}))
   order by r.due_at, r.sequence limit $7`;
 
 const runsClaimed = `

@@ -6,7 +6,7 @@ import {
   type Quarantined,
   claimedTraceId,
 } from '../../quarantine-store.ts';
-import { keptOut } from '../../shared/altered-rows.ts';
+import { rowNotKept } from '../../shared/altered-rows.ts';
 
 export interface QuarantineRow {
   readonly kind: QuarantineKind;
@@ -70,7 +70,7 @@ export function prepareKeepDelivery(database: Database.Database): (row: Quaranti
     const { changes, lastInsertRowid } = insert.run(row);
     const isNew = changes > 0;
     const id = isNew ? Number(lastInsertRowid) : (copyOf.get(row.digest) as number | undefined);
-    if (id === undefined) throw keptOut('quarantine');
+    if (id === undefined) throw rowNotKept('quarantine');
     if (row.kind === 'unreadable') return { id, dropped: 0, isNew };
     const dropped = dropOldest();
     if (dropped + skipped > 0) addDropped.run(dropped + skipped);

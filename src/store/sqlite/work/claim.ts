@@ -20,7 +20,7 @@ import {
   claimedEventOf,
   foundRunOf,
 } from '../../shared/event-rows.ts';
-import { keptOut } from '../../shared/altered-rows.ts';
+import { rowNotKept } from '../../shared/altered-rows.ts';
 import type { Sequence } from '../../event-record.ts';
 
 /** The most bytes of bodies that one claim reads, however many rows were asked for: bodies may have 5 MB. */
@@ -36,7 +36,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
   // `cross join` fixes the order, so that only the bodies of events that are taken are read.
   const newEvents = database.prepare(`
     select ${fields} from waiting w cross join events e using (sequence) cross join bodies b using (sequence)
-    where ${isLeft('e')} order by w.sequence`);
+    where ${isNotPassedOver('e')} order by w.sequence`);
   const endWait = database.prepare('delete from waiting where sequence = ?');
   const claimEvent = database.prepare('insert into claims values (?, ?)');
   const storedHandlers = database.prepare('select handler from runs where sequence = ?').pluck();
@@ -49,7 +49,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
     from runs r cross join events e using (sequence) cross join bodies b using (sequence)
       left join audit p on p.id = r.replay
     where r.handler = ${asText('@handler')} and r.state = 'due' and r.due_at <= ${asInteger('@now')}
-      and ${isLeft('r')}
+      and ${isNotPassedOver('r')}
       and not (${asInteger('@isStrict')} and r.call_id is not null and (
         select 1 from runs o ${byCall} where o.call_id = r.call_id and o.handler = r.handler
           and o.sequence < r.sequence and o.${isOpen}
@@ -94,7 +94,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       });
       return rows.map((row) => {
         endWait.run(row.sequence);
-        if (claimEvent.run(row.sequence, processes.id).changes === 0) throw keptOut('claims');
+        if (claimEvent.run(row.sequence, processes.id).changes === 0) throw rowNotKept('claims');
         return {
           ...claimedEventOf(row),
           claimedBy: processes.id,
@@ -112,14 +112,13 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       const due = { handler, now, isStrict: Number(isStrict), passedOver };
       const isBehindWaiting = behindWaiting();
       const calls = new Set<string>();
-      const isAnother = (callId: string | null): boolean => {
+      const mayClaim = ({ attempts, replay, sequence, call_id: callId }: ClaimedRunRow): boolean => {
+        // A run that has begun, or that a replay has requeued, has come before the waiting events already.
+        if (attempts === 0 && replay === null && isBehindWaiting({ sequence, callId })) return false;
         if (!isOneACall || callId === null) return true;
         return calls.size < calls.add(callId).size;
       };
-      // A run that has begun, or that a replay has requeued, need not wait: its turn in the call's order is over.
-      const mayGo = ({ attempts, replay, sequence, call_id: callId }: ClaimedRunRow): boolean =>
-        (attempts > 0 || replay !== null || !isBehindWaiting({ sequence, callId })) && isAnother(callId);
-      const rows = take(dueRuns.iterate(due) as Iterable<ClaimedRunRow>, limits, mayGo);
+      const rows = take(dueRuns.iterate(due) as Iterable<ClaimedRunRow>, limits, mayClaim);
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
         return { ...foundRunOf(row), claimedBy: processes.id };
@@ -142,15 +141,15 @@ export function prepareClaims(database: Database.Database, processes: Processes)
 }
 
 /** SQL: the event's or run's call is not passed over. */
-function isLeft(alias: 'e' | 'r'): string {
+function isNotPassedOver(alias: 'e' | 'r'): string {
   return `(${alias}.call_id is null or ${alias}.call_id not in (select value from json_each(@passedOver)))`;
 }
 
-/** Takes rows that may go, within the limits, but at least one if there is one. */
+/** Takes rows that may be claimed, within the limits, but at least one if there is one. */
 function take<Row extends ClaimedEventRow>(
   rows: Iterable<Row>,
   limits: { readonly limit: number; readonly bytes: number },
-  mayGo: (row: Row) => boolean = () => true,
+  mayClaim: (row: Row) => boolean = () => true,
 ): readonly Row[] {
   const found: Row[] = [];
   let passedOver = 0;
@@ -160,7 +159,7 @@ function take<Row extends ClaimedEventRow>(
     const isEnough = found.length >= limits.limit || (found.length > 0 && bytes >= limits.bytes);
     if (isEnough || bytesRead >= claimBytes || passedOver >= maxPassedOver) break;
     bytesRead += row.body.length;
-    if (mayGo(row)) {
+    if (mayClaim(row)) {
       found.push(row);
       bytes += row.body.length;
     } else passedOver += 1;

@@ -11,7 +11,7 @@ import { byCall, isOpen } from './open-runs.ts';
 import type { Processes } from './processes.ts';
 import { hasReconciled, prepareReconciling } from './reconciling.ts';
 import { prepareCallsOfOthers } from './claim.ts';
-import { keptOut } from '../../shared/altered-rows.ts';
+import { rowNotKept } from '../../shared/altered-rows.ts';
 import { type Recorded, duplicate } from '../../shared/found-work.ts';
 
 /** An event as it is written. */
@@ -90,7 +90,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
     writeIdentityKey(identity, key);
     if (insertIdentity.run(era, key, sequence).changes === 0) {
       // What is a duplicate has a row here.
-      if (hasIdentity.get(era, key) === undefined) throw keptOut('identities');
+      if (hasIdentity.get(era, key) === undefined) throw rowNotKept('identities');
       return false;
     }
     if (earlier.find(key, era) === undefined) return true;
@@ -113,8 +113,8 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
       row.facts,
       row.source,
     );
-    if (ofEvent.changes === 0) throw keptOut('events');
-    if (insertBody.run(sequence, row.headers, row.body).changes === 0) throw keptOut('bodies');
+    if (ofEvent.changes === 0) throw rowNotKept('events');
+    if (insertBody.run(sequence, row.headers, row.body).changes === 0) throw rowNotKept('bodies');
     // If another event has this key, that one keeps it: it decides nothing.
     if (row.lookup === null) return;
     writeIdentityKey(row.lookup, key);
@@ -181,7 +181,7 @@ function prepareClaimsAtOnce(database: Database.Database, holder: Holder) {
       if (isClaimed && isAnyOpen === 1 && callId !== null && openOfCall.get(callId)) isClaimed = false;
       if (isClaimed && isEntered === 0) holder.ensureEntered();
       const { changes } = isClaimed ? insertClaim.run(sequence, holder.id) : insertWaiting.run(sequence);
-      if (changes === 0) throw keptOut(isClaimed ? 'claims' : 'waiting');
+      if (changes === 0) throw rowNotKept(isClaimed ? 'claims' : 'waiting');
       recorded.push({ sequence, claimedBy: isClaimed ? holder.id : undefined });
     }
     return recorded;
