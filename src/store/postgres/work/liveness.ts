@@ -7,7 +7,7 @@ import { type Processes, deadAfter } from './processes.ts';
 import type { RecordQueue } from './record-queue.ts';
 
 /** How long this process may be without a heartbeat before it doubts its own view, in milliseconds: one missed. */
-const silentAfter = 2 * heartbeatInterval;
+const maxHeartbeatGap = 2 * heartbeatInterval;
 
 /** After how many looks for work `ended` is cleared: about once a minute. */
 const clearedEvery = 30;
@@ -32,7 +32,7 @@ export class Liveness {
   #heartbeatAt: number | undefined;
   #looks = 0;
   /** From when on this process may take others for dead, by the same clock. */
-  #judgesFrom = 0;
+  #takesOverFrom = 0;
 
   constructor(parts: LivenessParts) {
     this.#parts = parts;
@@ -47,7 +47,7 @@ export class Liveness {
     return this.#withHeartbeats(async () => {
       await this.#recover();
       try {
-        return await this.#parts.processes.takeOver({ onlyLeaving: !this.#mayJudge });
+        return await this.#parts.processes.takeOver({ onlyLeaving: !this.#mayTakeOver });
       } finally {
         await this.#announceWork();
         await this.#clearEnded();
@@ -69,18 +69,18 @@ export class Liveness {
     const { processes, owned, session } = this.#parts;
     const last = await processes.heartbeat(owned.ended());
     const now = session.clock.elapsed();
-    if (this.#heartbeatAt !== undefined && now - this.#heartbeatAt > silentAfter)
-      this.#judgesFrom = now + deadAfter * 1_000;
+    if (this.#heartbeatAt !== undefined && now - this.#heartbeatAt > maxHeartbeatGap)
+      this.#takesOverFrom = now + deadAfter * 1_000;
     this.#heartbeatAt = now;
     return last;
   }
 
   /**
-   * Whether this process may take others for dead. Not soon after it was silent itself: while the database is away, or
-   * no commit ends, all are silent, and the first one back would take over what the others work on.
+   * Whether this process may take others for dead. Not soon after it missed a heartbeat itself: while the database is
+   * away, or no commit ends, all miss theirs, and the first one back would take over what the others work on.
    */
-  get #mayJudge(): boolean {
-    return this.#parts.session.clock.elapsed() >= this.#judgesFrom;
+  get #mayTakeOver(): boolean {
+    return this.#parts.session.clock.elapsed() >= this.#takesOverFrom;
   }
 
   async #enterAnew(): Promise<void> {
@@ -116,7 +116,7 @@ export class Liveness {
     await this.#parts.processes.clearEnded().catch(() => {});
   }
 
-  /** Writes heartbeats while `act` runs, which may wait for others longer than a process may be silent. */
+  /** Writes heartbeats while `act` runs, which may wait for others longer than a process may be without one. */
   async #withHeartbeats<T>(act: () => Promise<T>): Promise<T> {
     const { clock } = this.#parts.session;
     const over = new AbortController();

@@ -14,7 +14,7 @@ interface ProcessRow {
   readonly enteredAt: number | null;
 }
 
-/** How many looks in a row must find a process silent for it to count as dead. */
+/** How many looks in a row must find no heartbeat of a process for it to count as dead. */
 const maxMissedHeartbeats = 3;
 
 /** The heartbeats of another process at the last look, and for how many looks they have not changed. */
@@ -115,8 +115,8 @@ export class Processes {
   }
 
   /**
-   * Looks at the heartbeats of the other processes. Returns those silent for so long that they count as dead. Call it
-   * only when this process can write, so that the others could have written too.
+   * Looks at the heartbeats of the other processes. Returns those without one for so long that they count as dead.
+   * Call it only when this process can write, so that the others could have written too.
    */
   withoutHeartbeats(): number[] {
     return this.#others().flatMap(({ id, heartbeats }) => {
