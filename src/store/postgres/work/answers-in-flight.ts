@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Claims or recordings that have not been answered: the database may have made them already. */
 export class AnswersInFlight {
@@ -12,9 +12,9 @@ export class AnswersInFlight {
   }
 
   /** Resolves when the present ones have been answered, and their callers have taken the answers. */
-  async arrived(): Promise<void> {
+  async answered(): Promise<void> {
     if (this.#answers.size === 0) return;
     await Promise.allSettled(this.#answers);
-    await turn();
+    await nextTurn();
   }
 }

@@ -75,11 +75,11 @@ export class OwnedEvents {
   }
 
   /** Records a group, and notes which of its events this process then owns. */
-  async recording(record: () => Promise<readonly Recorded[]>): Promise<readonly Recorded[]> {
+  async record(write: () => Promise<readonly Recorded[]>): Promise<readonly Recorded[]> {
     const group = { after: this.#highest };
     this.#groups.add(group);
     try {
-      const recorded = await record();
+      const recorded = await write();
       for (const { sequence, claimedBy } of recorded) {
         if (sequence === undefined) continue;
         this.#highest = Math.max(this.#highest, sequence);

@@ -80,11 +80,11 @@ export class RecordQueue {
     const bytes = record.body.byteLength;
     this.#count += 1;
     this.#bytes += bytes;
-    const left = () => {
+    const uncount = () => {
       this.#count -= 1;
       this.#bytes -= bytes;
     };
-    recorded.then(left, left);
+    recorded.then(uncount, uncount);
     this.#waiting.push({ record, mayClaim, bytes, onRecorded: resolve, onFailed: reject });
     this.#schedule();
     return { inTime: recordedInTime(this.#parts.clock, recorded), recorded: recorded.catch(() => undefined) };

@@ -20,7 +20,7 @@ interface SettlingParts {
   readonly owned: OwnedEvents;
   readonly ends: ClaimEnds;
   /** Resolves when the claims and recordings in flight have been answered. */
-  readonly arrived: () => Promise<unknown>;
+  readonly answered: () => Promise<unknown>;
 }
 
 /**
@@ -119,7 +119,7 @@ export class Settling {
   ): Promise<T> {
     const result = await this.#parts.session.write(write, options);
     if (isLast) this.#parts.owned.delete(sequence);
-    await this.#parts.arrived();
+    await this.#parts.answered();
     return result;
   }
 }

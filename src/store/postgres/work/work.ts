@@ -130,7 +130,7 @@ export class Work {
       session,
       owned: this.#owned,
       ends: this.#ends,
-      arrived: () => Promise.all([this.#claims.arrived(), this.#recordings.arrived()]),
+      answered: () => Promise.all([this.#claims.answered(), this.#recordings.answered()]),
     });
     this.liveness = new Liveness({
       session,
@@ -209,7 +209,7 @@ export class Work {
         : this.#ends.recordWithEnds((ended) =>
             recordGroup(this.#session.intake, events, this.#recordingProcess, this.#reconciledKeys, ended),
           );
-    const recorded = await this.#recordings.add(this.#owned.recording(write));
+    const recorded = await this.#recordings.add(this.#owned.record(write));
     // Not thrown by `write`: `OwnedEvents` would take it for a lost answer.
     if (recorded.length === 0) throw new DeliveriesGoOn();
     return recorded;
@@ -223,15 +223,15 @@ export class Work {
     const claimed = this.#claiming.then(() =>
       this.#owned.isUncertain
         ? []
-        : this.#behindRecordings(claimEvents(this.#session, this.#processes.id, limit)),
+        : this.#afterRecordings(claimEvents(this.#session, this.#processes.id, limit)),
     );
     this.#claiming = claimed.catch(() => {});
     return this.#claims.add(claimed);
   }
 
-  async #behindRecordings(claimed: Promise<readonly FoundEvent[]>): Promise<readonly FoundEvent[]> {
+  async #afterRecordings(claimed: Promise<readonly FoundEvent[]>): Promise<readonly FoundEvent[]> {
     const found = await claimed;
-    await this.#recordings.arrived();
+    await this.#recordings.answered();
     if (!this.#owned.isUncertain) return found;
     this.#owned.refuse(found.map(({ sequence }) => sequence));
     return [];
