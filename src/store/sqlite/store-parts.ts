@@ -63,13 +63,13 @@ export const handlersOn = (session: Session): HandlerStore => ({
   processes: () => session.read(({ processes }) => processes.living()),
 });
 
-/** Reads in steps, between which other work can run. `look` returns where the next one begins, if there is more. */
-async function* looks<Position, Found extends { readonly next: Position | undefined }>(
+/** Reads in steps, between which other work can run. `step` returns where the next one begins, if there is more. */
+async function* inSteps<Position, Found extends { readonly next: Position | undefined }>(
   first: Position,
-  look: (from: Position) => Promise<Found>,
+  step: (from: Position) => Promise<Found>,
 ): AsyncGenerator<Found> {
   for (let from: Position | undefined = first; from !== undefined;) {
-    const found: Found = await look(from);
+    const found: Found = await step(from);
     await setImmediate();
     yield found;
     from = found.next;
@@ -80,10 +80,10 @@ export const historyOn = (session: Session): HistoryStore => ({
   add: (...counted) => session.write('history', 'add', counted),
   /** In several steps: a day has many counts. */
   async list(resolution, since, until, ...which) {
-    const look = (from: number) =>
+    const step = (from: number) =>
       session.read(({ history }) => history.stretch(resolution, from, until, ...which));
     const rows: HistoryRow[] = [];
-    for await (const found of looks(since, look)) rows.push(...found.rows);
+    for await (const found of inSteps(since, step)) rows.push(...found.rows);
     return rows;
   },
   backlog: (now) => session.read(({ history }) => history.backlog(now)),
@@ -100,9 +100,9 @@ export const quarantineOn = (session: Session): QuarantineStore => ({
   async list(filter) {
     const { limit, cursor } = filter;
     const deliveries: QuarantineEntry[] = [];
-    const look = (before: number) =>
+    const step = (before: number) =>
       session.read(({ quarantine }) => quarantine.search(filter, before, limit - deliveries.length));
-    for await (const found of looks(numberIn('quarantine', cursor) ?? Number.MAX_SAFE_INTEGER, look)) {
+    for await (const found of inSteps(numberIn('quarantine', cursor) ?? Number.MAX_SAFE_INTEGER, step)) {
       deliveries.push(...found.deliveries);
       if (deliveries.length >= limit) break;
     }
@@ -126,11 +126,11 @@ export const callsOn = (session: Session): CallStore => ({
     // One more than asked for shows whether there is another page.
     const wanted = filter.limit + 1;
     const found: ListedCall[] = [];
-    const look = (from: ListPosition) => {
+    const step = (from: ListPosition) => {
       filter.signal?.throwIfAborted();
       return session.read(({ listCalls }) => listCalls(filter, from, wanted - found.length));
     };
-    for await (const { calls } of looks(listPositionOf(filter), look)) {
+    for await (const { calls } of inSteps(listPositionOf(filter), step)) {
       found.push(...calls);
       if (found.length >= wanted) break;
     }

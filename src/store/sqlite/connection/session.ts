@@ -25,7 +25,7 @@ type WriteOptions = Pick<PendingOperation, 'isAwaited' | 'bytes' | 'transfer' | 
 /** This process's use of the database, from its opening until its claims are given back. */
 export class Session {
   readonly usersDatabase: InboxDatabase = inboxDatabase({
-    opened: () => this.#connected(),
+    opened: () => this.#openOnce(),
     locked: (work) => this.locked(work),
     requireFiles: () => this.files.check(),
     isStarted: () => this.writer !== undefined,
@@ -36,7 +36,7 @@ export class Session {
   readonly #file: string;
   readonly #mayBePart: boolean;
   #report: (notice: StoreNotice) => void = () => {};
-  #stayAtExit = () => {};
+  #cancelBeforeExit = () => {};
   #inbox: OpenInbox | undefined;
   #isClosed = false;
   /** Undefined before the start and after the end, and from an unexpected end of its thread to the next write. */
@@ -61,7 +61,7 @@ export class Session {
   }
 
   async open(): Promise<void> {
-    const inbox = this.#connected();
+    const inbox = this.#openOnce();
     const { database } = inbox;
     // From here on, this thread no longer waits for a locked database.
     database.pragma('busy_timeout = 0');
@@ -76,7 +76,7 @@ export class Session {
     this.#requireWhole(database);
     if (inbox.isWalMissing) this.#report({ kind: 'wal_missing' });
     this.clockJumps.begin();
-    this.#stayAtExit = beforeExit(() => this.#endUnclosed());
+    this.#cancelBeforeExit = beforeExit(() => this.#endUnclosed());
   }
 
   #requireWhole(database: OpenInbox['database']): void {
@@ -89,7 +89,7 @@ export class Session {
     const writer = this.writer;
     if (!inbox) return;
     if (writer) await this.#leave();
-    this.#stayAtExit();
+    this.#cancelBeforeExit();
     await writer?.close();
     this.#inbox = undefined;
     this.writer = undefined;
@@ -174,7 +174,7 @@ export class Session {
    * Opens the inbox if it isn't open. Users may need the connection before `open`, because their own tables must exist
    * before the first handler runs.
    */
-  #connected(): OpenInbox {
+  #openOnce(): OpenInbox {
     if (!this.#isClosed) this.#inbox ??= openInbox(this.#file, (notice) => this.#report(notice));
     return this.opened();
   }

@@ -50,7 +50,7 @@ export abstract class WriteQueue {
   #lastWritten = 0;
   /** How long each of the last four commits with changes took, in milliseconds. */
   #took = [0, 0, 0, 0];
-  #cancelWatch: (() => void) | undefined;
+  #cancelDeadline: (() => void) | undefined;
   /** Why nothing is written any more. */
   #failure: WriteFailure | undefined;
 
@@ -135,7 +135,7 @@ export abstract class WriteQueue {
       if (this.#isFull() || (this.#bytes > 0 && this.#bytes + bytes > maxBytes))
         return write.onFailed(new Error('the database is overloaded'));
       write.deadline = this.#clock.elapsed() + recordTimeout;
-      this.#cancelWatch ??= this.#clock.after(recordTimeout, () => this.#watch());
+      this.#cancelDeadline ??= this.#clock.after(recordTimeout, () => this.#giveUpOverdue());
     }
     unsent.push(write);
     this.#unsent.count += 1;
@@ -190,13 +190,13 @@ export abstract class WriteQueue {
     for (const { bytes = 0 } of writes) this.#bytes -= bytes;
     answer(writes, outcomes);
     if (this.#count > 0) return;
-    this.#cancelWatch?.();
-    this.#cancelWatch = undefined;
+    this.#cancelDeadline?.();
+    this.#cancelDeadline = undefined;
     this.onIdle();
   }
 
   /** Gives up waiting for overdue writes, so that a delivery is answered while its sender still waits. */
-  #watch(): void {
+  #giveUpOverdue(): void {
     // If the event loop was blocked, results may be here already.
     this.receiveAll();
     const now = this.#clock.elapsed();
@@ -211,8 +211,8 @@ export abstract class WriteQueue {
         else write.onFailed(error);
       }
     }
-    this.#cancelWatch = Number.isFinite(next)
-      ? this.#clock.after(next - now, () => this.#watch())
+    this.#cancelDeadline = Number.isFinite(next)
+      ? this.#clock.after(next - now, () => this.#giveUpOverdue())
       : undefined;
   }
 
