@@ -138,7 +138,7 @@ export class Registry {
 
   #register(handler: Handler, options: HandlerOptions | JoinOptions = {}): Handler {
     const { name } = handler;
-    requireKey(handler);
+    requireStorableName(handler);
     if (this.#isClosed) throw configError('handler_too_late', { name });
     if (this.#lanesByName.has(name)) throw configError('handler_duplicate', { name });
     const lanes = new HandlerLanes(handler, this.#memory);
@@ -172,7 +172,7 @@ function requireFunction(method: 'on' | 'onCall' | 'fallback', handle: unknown):
 }
 
 /** Refuses a name that can't be stored as it is: its runs could not be stored, and their events would never be done. */
-function requireKey({ name, join }: Handler): void {
+function requireStorableName({ name, join }: Handler): void {
   if (isStorable(name) && Buffer.byteLength(name) <= maxName) return;
   const byDefault = join ? '' : 'The default is the names of the events, joined by commas: ';
   throw configError('option_invalid', {

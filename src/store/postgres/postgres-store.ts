@@ -147,7 +147,7 @@ export class PostgresStore implements Store<PoolClient> {
     const attempts = await this.#claimed.detach(run, (isLast) =>
       this.#work.settling.countAttempt(run, isLast),
     );
-    return attempts === undefined ? undefined : this.#claimed.begun(run, attempts);
+    return attempts === undefined ? undefined : this.#claimed.counted(run, attempts);
   }
 
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {

@@ -107,7 +107,7 @@ export class ClaimedWork {
   }
 
   /** The run after an attempt of it was counted: it has a row from then on. */
-  begun(run: ClaimedRun, attempts: number): ClaimedRun {
+  counted(run: ClaimedRun, attempts: number): ClaimedRun {
     const claim: RunClaim = { ...claimOf(run), event: undefined };
     return { ...run, attempts, claim };
   }

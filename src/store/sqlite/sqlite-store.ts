@@ -157,7 +157,7 @@ export class SqliteStore implements Store {
     const attempts = await this.#claimed.detach(run, (isLast) =>
       this.#session.write('settling', 'countAttempt', [runToWrite(run, isLast, this.#session.clock.now())]),
     );
-    return attempts === undefined ? undefined : this.#claimed.begun(run, attempts);
+    return attempts === undefined ? undefined : this.#claimed.counted(run, attempts);
   }
 
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
