@@ -45,7 +45,7 @@ export class PostgresMove implements Movable {
     return this.#alone(
       async (session) => {
         await session.write(refuseUse);
-        await this.#requireNumbering(session);
+        await this.#requireSequences(session);
         return work(targetOn(session, refuseUse));
       },
       { mayBePart: true },
@@ -68,12 +68,12 @@ export class PostgresMove implements Movable {
   }
 
   /**
-   * Refuses a user who may not continue the numbering, which the last step does: it would fail after hours of copying.
+   * Refuses a user who may not set the sequences, which the last step does: it would fail after hours of copying.
    * What a receiver needs doesn't include that permission.
    */
-  async #requireNumbering(session: Session): Promise<void> {
-    const { mayNumber } = await oneRow<{ mayNumber: boolean }>(session, askNumbering);
-    if (mayNumber) return;
+  async #requireSequences(session: Session): Promise<void> {
+    const { maySetSequences } = await oneRow<{ maySetSequences: boolean }>(session, askSequences);
+    if (maySetSequences) return;
     const cause =
       "the user may not set the inbox's sequences, which a move needs in addition to what a receiver does";
     const fix =
@@ -91,8 +91,8 @@ export class PostgresMove implements Movable {
   }
 }
 
-const askNumbering = `
-  select bool_and(has_sequence_privilege(name, 'UPDATE')) as "mayNumber"
+const askSequences = `
+  select bool_and(has_sequence_privilege(name, 'UPDATE')) as "maySetSequences"
   from (values ('ringback.sequences'), (pg_get_serial_sequence('ringback.quarantine', 'id')),
     (pg_get_serial_sequence('ringback.audit', 'id'))) as s (name)`;
 
