@@ -354,7 +354,7 @@ export class Receiver<Transaction = UserDatabase> {
    */
   async counts(): Promise<StoreCounts> {
     this.#lifecycle.requireStarted('counts()');
-    return this.#parts.asked.counts();
+    return this.#parts.gated.counts();
   }
 }
 

@@ -4,7 +4,7 @@ import { Registry } from '../dispatch/registry.ts';
 import { BodyDecoder } from '../events/decoding.ts';
 import { Changes } from '../operate/api/changes.ts';
 import { Alerts } from '../operate/alerts/alerts.ts';
-import { askedStore, whileStarted } from '../operate/asked-store.ts';
+import { gatedStore, whileStarted } from '../operate/gated-store.ts';
 import { Audit } from '../operate/audit.ts';
 import { Calls } from '../operate/calls.ts';
 import { DriftLedger } from '../operate/drift.ts';
@@ -50,7 +50,7 @@ interface Common {
   readonly hooks: LifecycleHooks;
   readonly store: Store;
   /** The same store for what people ask and do: its methods throw a clear error if the receiver was stopped meanwhile. */
-  readonly asked: Store;
+  readonly gated: Store;
   readonly telemetry: Telemetry;
   /** For stored bodies. Arriving bodies have a decoder of their own, because their senders wait. */
   readonly decoder: BodyDecoder;
@@ -76,14 +76,14 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
   const decoder = new BodyDecoder(options.limits);
   const activity = new Activity();
   const tracing: Tracing = { tracer: undefined };
-  const asked = askedStore(store, requireStarted);
+  const gated = gatedStore(store, requireStarted);
   const changes = new Changes(clock, activity, requireStarted);
   const onRecorded = (action: AuditAction) => changes.recorded(action);
-  const audit = new Audit({ store: asked.audit, clock, onRecorded, requireStarted });
-  const common: Common = { options, hooks, store, asked, telemetry, decoder, audit, activity, tracing };
+  const audit = new Audit({ store: gated.audit, clock, onRecorded, requireStarted });
+  const common: Common = { options, hooks, store, gated, telemetry, decoder, audit, activity, tracing };
   const registry = new Registry(options);
   const authentication = buildAuthentication(common);
-  const drift = new DriftLedger({ store: asked.drift, telemetry, clock, requireStarted });
+  const drift = new DriftLedger({ store: gated.drift, telemetry, clock, requireStarted });
   const { random, logger } = options;
   const dispatcher = new Dispatcher({
     store,
@@ -97,9 +97,9 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
     logger,
     drift,
   });
-  const duplicates = new DuplicateLedger(asked.events, telemetry, clock);
+  const duplicates = new DuplicateLedger(gated.events, telemetry, clock);
   const intake = buildIntake(common, authentication, dispatcher, duplicates, () => health.failed());
-  const backlog = () => dispatcher.backlog(asked.history);
+  const backlog = () => dispatcher.backlog(gated.history);
   const alerts = buildAlerts(common, backlog, () => intake.takeSuspicion());
   const events = buildEvents(common, authentication, registry, dispatcher);
   const onMinute = async () => {
@@ -108,7 +108,7 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
   };
   return {
     store,
-    asked,
+    gated,
     telemetry,
     decoder,
     registry,
@@ -118,12 +118,12 @@ export function wire(options: ResolvedOptions, hooks: LifecycleHooks) {
     alerts,
     tracing,
     activity,
-    calls: new Calls({ store: asked.calls, events: asked.events, requireStarted }),
-    history: new History({ store: asked.history, backlog, activity, clock, requireStarted, onMinute }),
+    calls: new Calls({ store: gated.calls, events: gated.events, requireStarted }),
+    history: new History({ store: gated.history, backlog, activity, clock, requireStarted, onMinute }),
     changes,
     audit,
     events,
-    failures: new Failures({ store: asked.failures, history: asked.history, audit, clock, requireStarted }),
+    failures: new Failures({ store: gated.failures, history: gated.history, audit, clock, requireStarted }),
     handlers: buildHandlers(common, registry, dispatcher),
     quarantine: buildQuarantine(common, authentication, (event, receivedAt) => {
       drift.observe(event, receivedAt);
@@ -150,8 +150,8 @@ function report(
   hooks.onReplaced();
 }
 
-/** Uses `asked`, because a person's release from quarantine reads the pin too. */
-function buildAuthentication({ options, asked: store, telemetry }: Common): Authentication {
+/** Uses `gated`, because a person's release from quarantine reads the pin too. */
+function buildAuthentication({ options, gated: store, telemetry }: Common): Authentication {
   const { secrets, isSchemeGiven, tolerance, clock } = options;
   const onFailure = (cause: string) => telemetry.report('secrets_failed', { cause });
   const source = secrets === undefined ? undefined : new SecretSource(secrets, clock, onFailure);
@@ -186,14 +186,14 @@ function buildIntake(
 }
 
 function buildAlerts(
-  { options, hooks, asked, telemetry }: Common,
+  { options, hooks, gated, telemetry }: Common,
   backlog: () => Promise<Backlog>,
   takeSuspicion: () => boolean | undefined,
 ): Alerts {
   const { clock, database, alerts } = options;
   const { notify, remind, ...thresholds } = alerts;
   return new Alerts({
-    store: asked,
+    store: gated,
     telemetry,
     clock,
     backlog,
@@ -207,15 +207,15 @@ function buildAlerts(
 }
 
 function buildEvents(
-  { options, hooks, asked, telemetry, decoder, audit }: Common,
+  { options, hooks, gated, telemetry, decoder, audit }: Common,
   { authenticator }: Authentication,
   registry: Registry,
   dispatcher: Dispatcher,
 ): InboxEvents {
   return new InboxEvents({
-    store: asked.events,
-    entries: asked.audit,
-    failures: asked.failures,
+    store: gated.events,
+    entries: gated.audit,
+    failures: gated.failures,
     audit,
     authenticator,
     decoder,
@@ -223,19 +223,19 @@ function buildEvents(
     clock: options.clock,
     requireStarted: hooks.requireStarted,
     handlerNames: () => registry.all.map((handler) => handler.name),
-    livingHandlers: async () => (await asked.handlers.processes()).flatMap(({ handlers }) => handlers),
+    livingHandlers: async () => (await gated.handlers.processes()).flatMap(({ handlers }) => handlers),
     route: (event) => registry.route(event),
     onRequeued: () => dispatcher.wake(),
   });
 }
 
 function buildHandlers(
-  { options, hooks, asked, telemetry, audit }: Common,
+  { options, hooks, gated, telemetry, audit }: Common,
   registry: Registry,
   dispatcher: Dispatcher,
 ): InboxHandlers {
   return new InboxHandlers({
-    store: asked.handlers,
+    store: gated.handlers,
     audit,
     telemetry,
     clock: options.clock,
@@ -247,17 +247,17 @@ function buildHandlers(
 }
 
 function buildQuarantine(
-  { hooks, asked, telemetry, decoder, audit }: Common,
+  { hooks, gated, telemetry, decoder, audit }: Common,
   { authenticator, schemes }: Authentication,
   onReleased: (event: CallEvent, receivedAt: number) => void,
 ): Quarantine {
   return new Quarantine({
-    store: asked.quarantine,
+    store: gated.quarantine,
     audit,
     decoder,
     telemetry,
     requireStarted: hooks.requireStarted,
-    events: asked.events,
+    events: gated.events,
     authenticator,
     schemes,
     onReleased,
@@ -265,11 +265,11 @@ function buildQuarantine(
 }
 
 function buildReconciliation(
-  { options, hooks, asked, telemetry }: Common,
+  { options, hooks, gated, telemetry }: Common,
   dispatcher: Dispatcher,
 ): Reconciliation {
   return new Reconciliation({
-    calls: asked.calls,
+    calls: gated.calls,
     record: (record, event) => dispatcher.recordAndRun(record, event),
     telemetry,
     clock: options.clock,
@@ -279,18 +279,18 @@ function buildReconciliation(
   });
 }
 
-function buildKeeping({ options, hooks, asked, telemetry, audit }: Common): {
+function buildKeeping({ options, hooks, gated, telemetry, audit }: Common): {
   readonly erasure: Erasure;
   readonly retention: Retention;
 } {
   const { retention: periods, clock } = options;
-  const keeping = { store: asked.retention, telemetry, clock };
+  const keeping = { store: gated.retention, telemetry, clock };
   const { requireStarted } = hooks;
   const { traceIds } = periods;
   const erasure = new Erasure({
     ...keeping,
-    events: asked.events,
-    pauses: asked.handlers,
+    events: gated.events,
+    pauses: gated.handlers,
     audit,
     requireStarted,
     traceIds,

@@ -24,7 +24,7 @@ export function addUnpin(signature: Command): void {
 
 async function unpin({ yes, ...flags }: UnpinFlags): Promise<string> {
   return withReceiver(flags, async (receiver, database) => {
-    const { asked: store, audit } = internalsOf(receiver).parts;
+    const { gated: store, audit } = internalsOf(receiver).parts;
     const scheme = yes ? await unpinScheme({ store, audit }, accountOf(flags)) : await store.pinnedScheme();
     if (scheme === undefined) return `No scheme is pinned in ${databaseName(database)}.`;
     return yes

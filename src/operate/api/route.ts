@@ -26,7 +26,7 @@ export interface Operations {
   readonly quarantine: Quarantine;
   readonly drift: DriftLedger;
   readonly erasure: Erasure;
-  readonly asked: Pick<Store, 'counts'>;
+  readonly gated: Pick<Store, 'counts'>;
 }
 
 /** The arguments of a route. */

@@ -16,7 +16,7 @@ export const inboxRoutes: readonly Route[] = [
     action: 'look',
     summary: 'The number of events, runs and quarantined deliveries, by state',
     result: 'Counts',
-    act: ({ asked }) => asked.counts(),
+    act: ({ gated }) => gated.counts(),
   },
   {
     method: 'GET',

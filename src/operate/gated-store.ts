@@ -1,7 +1,7 @@
 import { RingbackError } from '../errors/errors.ts';
 
 /** What errors call an operation on the store. */
-const asked = 'An operation on the inbox';
+const operation = 'An operation on the inbox';
 
 /** The errors of an operation whose database was closed meanwhile: neither says that the receiver was stopped. */
 const closedUnder: ReadonlySet<string> = new Set(['database_closed', 'database_unreachable']);
@@ -12,10 +12,10 @@ const closedUnder: ReadonlySet<string> = new Set(['database_closed', 'database_u
  *
  * @param requireStarted throws RingbackError `receiver_not_started` unless the inbox is open
  */
-export function askedStore<Part extends object>(part: Part, requireStarted: (method: string) => void): Part {
+export function gatedStore<Part extends object>(part: Part, requireStarted: (method: string) => void): Part {
   const get = (own: object, name: string | symbol): unknown => {
     const value: unknown = Reflect.get(own, name, part);
-    if (typeof value === 'object' && value !== null) return askedStore(value, requireStarted);
+    if (typeof value === 'object' && value !== null) return gatedStore(value, requireStarted);
     if (typeof value !== 'function') return value;
     return (...given: readonly unknown[]) =>
       whileStarted(() => Reflect.apply(value, part, given) as unknown, requireStarted);
@@ -33,12 +33,12 @@ export async function whileStarted<T>(
   call: () => T | Promise<T>,
   requireStarted: (method: string) => void,
 ): Promise<T> {
-  requireStarted(asked);
+  requireStarted(operation);
   try {
     return await call();
   } catch (error) {
     const saysMore = error instanceof RingbackError && !closedUnder.has(error.code);
-    if (!saysMore) requireStarted(asked);
+    if (!saysMore) requireStarted(operation);
     throw error;
   }
 }
