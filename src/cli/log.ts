@@ -16,7 +16,7 @@ import { onOutputFailure } from './stderr.ts';
  * second if it ends by SIGKILL, by another signal without a listener, or by a crash of Node itself.
  */
 export function openLog(level: string): Logger {
-  // What the app prints may get lost as lines do: it is not the result of the command, which would then have failed.
+  // What the app prints may be lost, as lines may: only a command whose result is lost has failed.
   process.stdout.off('error', onOutputFailure).on('error', () => {});
   // If stdout.write was replaced, the replacement gets the lines. Accessing process.stdout also makes a pipe
   // non-blocking.
@@ -35,8 +35,8 @@ export function openLog(level: string): Logger {
 }
 
 /**
- * Drops the lines once the terminal has closed, for example under a process that a shell has left behind: the error
- * would end the process, and sonic-boom would then repeat the write for ever, so that it neither answers nor ends.
+ * Drops lines once the terminal has closed, such as that of a background process. The error would end the process, and
+ * sonic-boom would then repeat the write for ever, so that the process neither answers nor ends.
  */
 function terminalOutput(): DestinationStream {
   const output = pino.destination(1);

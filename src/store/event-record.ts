@@ -145,8 +145,8 @@ export function writeIdentityKey(identity: string, key: Buffer): Buffer {
 }
 
 /**
- * The key of a call in the index of a SQLite file: a number that SQLite and JavaScript both hold exactly. Two calls may share one,
- * because it only has to narrow the search.
+ * The key of a call in the index of a SQLite file: a number that SQLite and JavaScript both hold exactly. Two calls may
+ * share one, because it only has to narrow the search.
  */
 export function callKey(callId: string): number {
   let high = 0xdeadbeef;

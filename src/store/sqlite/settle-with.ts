@@ -110,9 +110,8 @@ function withLock<T>(session: Session, operation: (inbox: OpenInbox) => T): Prom
       }
     };
     /**
-     * The app's thread may get the lock for synchronous code that has begun a transaction by hand: nothing else belongs
-     * into that. By now, the code has ended it, or it has been rolled back, unless the disk refused that: then nothing
-     * would be on disk when it is acknowledged.
+     * The lock may come while synchronous code of the app is in a transaction that it began by hand. By now that code has
+     * ended it, or `TransactionWatch` has rolled it back, unless the disk refused: then no write would be on disk.
      */
     const borrowOutside = ({ database }: OpenInbox): void => {
       if (database.inTransaction) reject(ringbackError('transaction_left_open'));

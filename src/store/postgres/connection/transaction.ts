@@ -11,13 +11,13 @@ export const rollbackTimeout = 1_000;
 
 /**
  * How long a transaction of the store's own may be idle between two statements, in milliseconds: longer than a process
- * may be without a heartbeat. Otherwise, a process that is suspended, or whose machine is lost, would keep its locks until
- * its connection is found to be lost, which may take hours; its takeover ends only transactions about its claims.
+ * may be without a heartbeat. A suspended or lost process would otherwise keep its locks until its connection is found to
+ * be lost, which may take hours: a takeover ends only transactions about claims.
  */
 const idleTimeout = 10_000;
 
 export interface TransactionOptions {
-  /** Whether it may wait for something else than the database for longer, such as for the user's function. */
+  /** Whether it may be idle for longer, such as while the user's function waits for something else. */
   readonly mayIdle?: boolean;
 }
 
