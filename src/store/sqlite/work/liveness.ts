@@ -16,7 +16,7 @@ export class Liveness {
 
   /** Resolves to how many claims were taken over. */
   async keepAlive(): Promise<number> {
-    const takenOver = await this.#keepAlive();
+    const takenOver = await this.#takeOverDead();
     this.#notify();
     return takenOver;
   }
@@ -26,7 +26,7 @@ export class Liveness {
     return () => void this.#subscribers.delete(onWork);
   }
 
-  async #keepAlive(): Promise<number> {
+  async #takeOverDead(): Promise<number> {
     const askedAt = this.#session.clock.elapsed();
     await this.#session.clockJumps.agree();
     const { statements, wal } = this.#session.opened();
