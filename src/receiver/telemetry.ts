@@ -64,7 +64,7 @@ const logEvents = {
   event_unhandled: ['info', 'no handler matches this event; it is stored and marked done'],
   event_incomplete: [
     'warn',
-    "the payload lacks required fields of its event type, so typed handlers can't take the event, and there is no fallback; it is stored and marked done",
+    "the payload lacks required fields of its event type, so typed handlers can't take the event, and there is no fallback; it is stored, and only joins count it",
   ],
   event_unreadable: ['error', 'a stored event can no longer be read; it is kept as a dead letter'],
   run_done: ['info', 'run done'],
