@@ -69,7 +69,7 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   abandon(): void {
-    this.#work.abandon();
+    this.#session.abandon();
   }
 
   record(record: EventRecord, mayClaim: boolean): Recording {

@@ -160,17 +160,13 @@ export class Work {
   }
 
   async close(): Promise<void> {
-    this.abandon();
+    this.#session.abandon();
     try {
       await this.#processes.leave();
     } catch {
       // A database that can't be reached must not keep the app from stopping: others will take over the claims.
     }
     await this.#session.close();
-  }
-
-  abandon(): void {
-    this.#session.abandon();
   }
 
   /** The id under which this process claims; undefined once it has left. */
