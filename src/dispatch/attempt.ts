@@ -10,7 +10,7 @@ import type { ClaimedRun } from '../store/claims.ts';
 import type { CallStore } from '../store/call-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { RunState } from '../store/store.ts';
-import { type JoinTerms, joinedCall } from './handler.ts';
+import type { JoinTerms, JoinedCall } from './handler.ts';
 import { type InvocationParts, type Subject, invoke } from './invocation.ts';
 import {
   type Attempt,
@@ -26,7 +26,6 @@ import {
 } from './run.ts';
 import type { Settler } from './settler.ts';
 import { diedReading } from './poison.ts';
-import { reportLost } from './run-log.ts';
 
 export interface AttemptParts extends InvocationParts {
   readonly store: { readonly calls: Pick<CallStore, 'eventsOf' | 'noteSeen'> };
@@ -171,11 +170,23 @@ export class Attempts {
    * Undefined if an earlier run of the join has seen all events that have arrived, or if the claim was lost, which the
    * settlement will find, too.
    */
-  async #readJoinedCall(claimed: ClaimedRun, callId: string, join: JoinTerms) {
+  async #readJoinedCall(
+    claimed: ClaimedRun,
+    callId: string,
+    { events }: JoinTerms,
+  ): Promise<JoinedCall | undefined> {
     const { settler, store } = this.#parts;
-    const view = await settler.persist(() => store.calls.noteSeen(claimed, join.events));
-    return !view || view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
+    const view = await settler.persist(() => store.calls.noteSeen(claimed, events));
+    if (!view || view.isSettled) return undefined;
+    const call = callRecordOf(callId, view.events);
+    const missing = events.filter((name) => !call.events.some((event) => event.name === name));
+    return { ...call, complete: missing.length === 0, missing };
   }
+}
+
+/** Logs that the claim on a run has passed to another process. */
+function reportLost(telemetry: Telemetry, { claimed: { traceId, handler } }: Run, cause?: string): undefined {
+  telemetry.report('run_lost', { traceId, handler, cause });
 }
 
 /** Writes the one log line of a settled attempt. Reasons may contain personal data, so they stay in the inbox. */

@@ -5,11 +5,10 @@ import { isThenable } from '../kit/values.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { Settled } from '../store/claims.ts';
 import { EarlyEnd, reportIfBlocking, untilEnd } from './deadline.ts';
-import type { UserDatabase } from './handler.ts';
+import type { FailedOutcome, UserDatabase } from './handler.ts';
 import { isDecision, outcomeOf } from './outcomes.ts';
-import type { Attempt } from './run.ts';
+import type { Attempt, Run } from './run.ts';
 import type { Settler } from './settler.ts';
-import { reportFailedCommit } from './run-log.ts';
 
 export interface CommitParts {
   readonly settler: Pick<Settler, 'settleWith'>;
@@ -138,6 +137,15 @@ export class Commit {
       throw this.#end.isReached || unawaited.isReached ? ringbackError('commit_too_late') : thrown;
     });
   }
+}
+
+/** Logs a commit that wrote nothing, if the outcome of its run doesn't show that: its effects would be silently lost. */
+export function reportFailedCommit(
+  telemetry: Telemetry,
+  { claimed: { traceId, handler } }: Run,
+  { cause, location }: FailedOutcome,
+): void {
+  telemetry.report('commit_failed', { traceId, handler, cause, location });
 }
 
 /**

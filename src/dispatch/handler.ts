@@ -169,8 +169,3 @@ export interface JoinedCall extends CallRecord {
   /** The names of the events that have not arrived. */
   readonly missing: readonly string[];
 }
-
-export function joinedCall(call: CallRecord, { events }: JoinTerms): JoinedCall {
-  const missing = events.filter((name) => !call.events.some((event) => event.name === name));
-  return { ...call, complete: missing.length === 0, missing };
-}

@@ -5,13 +5,13 @@ import { backoffAfter } from '../kit/duration.ts';
 import { digestUuid } from '../kit/bytes.ts';
 import type { Random } from '../kit/clock.ts';
 import { isThenable } from '../kit/values.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 import type { CallStore } from '../store/call-store.ts';
-import { Commit, type CommitParts } from './commit.ts';
+import { Commit, type CommitParts, reportFailedCommit } from './commit.ts';
 import { EarlyEnd, reportIfBlocking, untilEnd } from './deadline.ts';
-import type { JoinedCall, Outcome, RunContext } from './handler.ts';
+import type { FailedOutcome, JoinedCall, Outcome, RunContext } from './handler.ts';
 import { interrupted, isDecision, missedDeadline, outcomeOf } from './outcomes.ts';
 import { type Attempt, type Ended, type Run, conclude } from './run.ts';
-import { reportAfterCommit, reportFailedCommit } from './run-log.ts';
 
 export interface InvocationParts extends CommitParts {
   readonly store: { readonly calls: Pick<CallStore, 'eventsOf'> };
@@ -50,6 +50,15 @@ export async function invoke(parts: InvocationParts, attempt: Attempt, subject: 
   // If the handler fails for another reason, its outcome hides that the commit, which it didn't await, failed too.
   if (failure && failure.reason !== outcome.reason) reportFailedCommit(telemetry, run, failure);
   return { run, conclusion: conclude(run, outcome, clock.now()) };
+}
+
+/** Logs that a handler failed after its commit: what it left undone is not retried, so a person has to know. */
+function reportAfterCommit(
+  telemetry: Telemetry,
+  { claimed: { traceId, handler } }: Run,
+  { cause, location }: FailedOutcome,
+): void {
+  telemetry.report('run_failed_after_commit', { traceId, handler, cause, location });
 }
 
 /** Resolves when the user's function has ended. Rejects with what it threw, or if the attempt ends early. */

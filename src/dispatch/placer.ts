@@ -14,7 +14,6 @@ import type { Loop } from './in-flight.ts';
 import type { Registry } from './registry.ts';
 import { type Conclusion, type Run, mayBePoison, unreadable } from './run.ts';
 import type { Settler } from './settler.ts';
-import { reportUnread } from './run-log.ts';
 
 interface PlacerParts {
   readonly store: Pick<Store, 'runsOf' | 'mayRun'>;
@@ -198,6 +197,16 @@ export class Placer {
     lanes.countBytes(run);
     this.requeue(run);
   }
+}
+
+/** Writes the log line of an event that became a dead letter before it could be routed. */
+function reportUnread(
+  telemetry: Telemetry,
+  { traceId, callId, eventName }: ClaimedEvent,
+  { attempts: attempt, cause, unreadable: reason }: Conclusion,
+): void {
+  if (reason === undefined) telemetry.report('run_dead', { traceId, callId, eventName, attempt, cause });
+  else telemetry.report('event_unreadable', { traceId, reason });
 }
 
 /**
