@@ -5,13 +5,13 @@
  */
 import type { FastifyPluginCallback, onRequestHookHandler } from 'fastify';
 import { configError } from '../errors/errors.ts';
-import type { Take } from '../events/model.ts';
-import { answer } from '../http/node.ts';
+import { hasMethods } from '../errors/option-problems.ts';
+import type { Receiver } from '../receiver/receiver.ts';
 
 /** Options of `receiverPlugin`. Fastify's own `prefix` is the path. */
 export interface ReceiverPluginOptions {
   /** A receiver made by `createReceiver`. */
-  readonly receiver: { readonly take: Take };
+  readonly receiver: Pick<Receiver, 'nodeHandler'>;
 }
 
 /**
@@ -24,7 +24,7 @@ export interface ReceiverPluginOptions {
  */
 export const receiverPlugin: FastifyPluginCallback<ReceiverPluginOptions> = (app, { receiver }, done) => {
   // Checked here, because otherwise the first delivery would find it, and get no answer: its reply is hijacked.
-  if (typeof (receiver as { readonly take?: unknown } | undefined)?.take !== 'function')
+  if (!hasMethods(receiver, ['nodeHandler']))
     return done(
       configError('option_invalid', {
         option: 'receiver of receiverPlugin',
@@ -32,11 +32,12 @@ export const receiverPlugin: FastifyPluginCallback<ReceiverPluginOptions> = (app
         found: `of type ${receiver === null ? 'null' : typeof receiver}`,
       }),
     );
+  const listener = receiver.nodeHandler();
   // The first hook is called before Fastify reads the body: the signature is over the raw bytes.
   const onRequest: onRequestHookHandler = (request, reply) => {
     reply.hijack();
     // Fastify doesn't expose its `trustProxy`, so only the receiver's own setting counts.
-    void answer(receiver.take, request.raw, reply.raw, undefined);
+    listener(request.raw, reply.raw);
   };
   for (const path of ['/', '/*']) app.all(path, { onRequest }, () => {});
   done();

@@ -9,18 +9,25 @@ interface ParsedRequest extends IncomingMessage {
   readonly rawBody?: unknown;
 }
 
+/** What takes the deliveries. */
+export interface Taker {
+  readonly take: Take;
+  /** Called with what the app's middleware threw when a reply was written. */
+  readonly onAnswerFailed: (error: unknown) => void;
+}
+
 /**
  * The receiver as a request listener of `node:http`.
  *
  * @example createServer(receiver.nodeHandler()).listen(8080)
  */
-export function nodeHandler(take: Take): (request: IncomingMessage, response: ServerResponse) => void {
-  return (request, response) => void answer(take, request, response, undefined);
+export function nodeHandler(taker: Taker): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => void answer(taker, request, response, undefined);
 }
 
 /** Takes the delivery that a request brings, and writes the reply. */
 export async function answer(
-  take: Take,
+  { take, onAnswerFailed }: Taker,
   request: IncomingMessage,
   response: ServerResponse,
   appTrustProxy: TrustProxy | undefined,
@@ -40,10 +47,11 @@ export async function answer(
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     // Without writeHead, node:http adds the length itself and sends head and body in one piece.
     response.end(body);
-  } catch {
+  } catch (error) {
     // The app's middleware may have replaced these methods. Nobody would handle the rejection, so it would end the
     // process; without an answer, the platform sends the delivery again.
     response.destroy();
+    onAnswerFailed(error);
   }
   closeAfterLingering(request);
 }

@@ -6,13 +6,14 @@ import type { HandlerOptions, JoinOptions } from './handler-options.ts';
 import type { DatabaseOf, Handler, JoinedCall, RunContext, UserDatabase } from '../dispatch/handler.ts';
 import { type FetchConnection, fetchHandler } from '../http/fetch.ts';
 import { type Middleware, middleware } from '../http/express.ts';
-import { nodeHandler } from '../http/node.ts';
+import { type Taker, nodeHandler } from '../http/node.ts';
 import { type Mounted, mounted } from '../http/mount.ts';
 import type { Authorize } from '../operate/api/access.ts';
 import { type ApiHandler, type ApiParts, apiHandler } from '../operate/api/api.ts';
 import { pageHandler } from '../operate/page/page.ts';
 import type { Clock } from '../kit/clock.ts';
-import { messageOf } from '../kit/error-text.ts';
+import { locationThrownAt } from '../kit/error-location.ts';
+import { classOf, messageOf } from '../kit/error-text.ts';
 import { type TrustProxy, trustNobody } from '../kit/trust-proxy.ts';
 import type { Calls } from '../operate/calls.ts';
 import type { Alerts } from '../operate/alerts/alerts.ts';
@@ -86,6 +87,7 @@ export class Receiver<Transaction = UserDatabase> {
   readonly #trustProxy: TrustProxy;
   readonly #lifecycle: Lifecycle;
   readonly #parts: Parts;
+  readonly #taker: Taker;
 
   static {
     internalsOf = (receiver) => ({
@@ -115,6 +117,7 @@ export class Receiver<Transaction = UserDatabase> {
     this.alerts = alerts;
     this.take = this.#parts.intake.take;
     this.fetch = fetchHandler(this.take);
+    this.#taker = { take: this.take, onAnswerFailed: (error) => this.#reportAnswerFailed(error) };
   }
 
   /**
@@ -241,7 +244,7 @@ export class Receiver<Transaction = UserDatabase> {
    */
   middleware(...request: readonly never[]): Middleware {
     refuseRequest(request, 'middleware');
-    return middleware(this.take);
+    return middleware(this.#taker);
   }
 
   /**
@@ -251,7 +254,7 @@ export class Receiver<Transaction = UserDatabase> {
    */
   nodeHandler(...request: readonly never[]): (request: IncomingMessage, response: ServerResponse) => void {
     refuseRequest(request, 'nodeHandler');
-    return nodeHandler(this.take);
+    return nodeHandler(this.#taker);
   }
 
   /**
@@ -288,6 +291,11 @@ export class Receiver<Transaction = UserDatabase> {
    */
   page(options: { readonly authorize: Authorize }): Mounted {
     return blameCaller(this, 'page', () => this.#mounted(pageHandler, options?.authorize));
+  }
+
+  #reportAnswerFailed(error: unknown): void {
+    const location = locationThrownAt(error);
+    this.#parts.telemetry.report('answer_failed', { cause: classOf(error), location });
   }
 
   #mounted(handlerOf: (parts: ApiParts) => ApiHandler, authorize: Authorize): Mounted {

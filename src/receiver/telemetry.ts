@@ -55,6 +55,10 @@ const logEvents = {
     "a transaction that was begun by hand on the inbox's connection and left open was rolled back: use receiver.database.transaction(() => { … })",
   ],
   delivery_failed: ['error', 'delivery could not be stored'],
+  answer_failed: [
+    'error',
+    'a delivery got no answer, because middleware in front of the receiver threw when it was written: the platform sends it again',
+  ],
   refusal_fix: ['warn', 'why deliveries of this kind are refused, and what to do'],
   trace_id_differs: [
     'warn',

@@ -77,6 +77,21 @@ test('a delivery that is injected is taken', async () => {
   expect(answer.json()).toMatchObject({ status: 'accepted' });
 });
 
+test('behind a hook that makes the answer fail, the log names what failed', async () => {
+  const { receiver, logs } = await started(loopback);
+  const app = fastify();
+  onTestFinished(() => app.close());
+  app.addHook('onRequest', (_request, { raw }, done) => {
+    raw.setHeader = () => {
+      throw new TypeError('no headers');
+    };
+    done();
+  });
+  app.register(receiverPlugin, { receiver });
+  await expect(post(await app.listen({ host: '127.0.0.1', port: 0 }))).rejects.toThrow('fetch failed');
+  expect(logs.of('answer_failed')).toMatchObject([{ cause: 'TypeError' }]);
+});
+
 test('is not registered without a receiver', async () => {
   const app = fastify();
   onTestFinished(() => app.close());

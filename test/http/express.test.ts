@@ -119,8 +119,8 @@ describe.each(versions)('%s', (_, express) => {
     expect(fix).toContain(found);
   });
 
-  test('behind what makes the answer fail, the delivery is stored, and the process goes on', async () => {
-    const { receiver } = await started(loopback);
+  test('behind what makes the answer fail, the delivery is stored, and the log names what failed', async () => {
+    const { receiver, logs } = await started(loopback);
     const app = express();
     app.use((_request, response, next) => {
       response.end = () => {
@@ -132,6 +132,8 @@ describe.each(versions)('%s', (_, express) => {
     // An unhandled rejection, which would end a process, makes the test fail.
     await expect(post(await urlOf(app))).rejects.toThrow('fetch failed');
     expect((await receiver.events.list()).events).toHaveLength(1);
+    const location = expect.stringMatching(/^test\/http\/express\.test\.ts:\d+:\d+$/);
+    expect(logs.of('answer_failed')).toMatchObject([{ level: 50, cause: 'Error', location }]);
   });
 
   test.each([10, 2_000, 60_000, 70_000])(
