@@ -154,7 +154,12 @@ describe('backup', () => {
       left('copy.db', dead, `not-${hostname()}`),
       'copy.db.partial',
     ];
-    const abandoned = [left('copy.db', dead, hostname()), left('yesterday.db', dead, hostname())];
+    const abandoned = [
+      left('copy.db', dead, hostname()),
+      left('yesterday.db', dead, hostname()),
+      // SQLite's own, which its next copy doesn't need either.
+      `${left('yesterday.db', dead, hostname())}-journal`,
+    ];
     const cwd = folder(Object.fromEntries([...others, ...abandoned].map((name) => [name, 'left'])));
     await serve([], { cwd }).url();
     expect(await ringback(['backup', 'copy.db'], { cwd })).toMatchObject({ code: 0, stderr: '' });

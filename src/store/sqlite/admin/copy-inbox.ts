@@ -49,10 +49,13 @@ export function copyInbox(file: string, to: string, fix?: string): void {
   }
 }
 
-/** Removes the parts of copies that were killed on this machine: they hold personal data, and take up space. */
+/**
+ * Removes the parts of copies that were killed on this machine, with SQLite's journals of them: they hold personal data,
+ * and take up space.
+ */
 function removeAbandoned(folder: string): void {
   for (const name of readdirSync(folder)) {
-    const [, process, host] = /\.(\d+)@(.+)\.[\da-f]{8}\.partial$/.exec(name) ?? [];
+    const [, process, host] = /\.(\d+)@(.+)\.[\da-f]{8}\.partial(?:-journal)?$/.exec(name) ?? [];
     if (host === hostname() && !isRunning(Number(process))) removeIfPossible(join(folder, name));
   }
 }
