@@ -20,7 +20,7 @@ import { asUsage } from './failure.ts';
 import { HttpServer } from './serve/http-server.ts';
 import { hasSecrets } from './secrets.ts';
 import { close, serve } from './serve.ts';
-import { stopSignal } from './signals.ts';
+import { beforeEnd, stopSignal } from './signals.ts';
 
 const betweenCalls = 2;
 
@@ -137,7 +137,7 @@ async function reportEnd(receiver: Receiver): Promise<void> {
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'ringback-demo-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  beforeEnd(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 

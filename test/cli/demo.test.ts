@@ -38,6 +38,15 @@ describe('the demonstration', () => {
     expect(existsSync(dirname(database))).toBe(false);
   });
 
+  it('leaves nothing behind when its terminal closes', async () => {
+    const running = new Running(['demo']);
+    const database = /inbox +(\S+)/.exec(await running.line('inbox'))?.[1] ?? '';
+    expect(existsSync(database)).toBe(true);
+    running.child.kill('SIGHUP');
+    await running.ended();
+    expect(existsSync(dirname(database))).toBe(false);
+  });
+
   it('is the real thing when secrets are set: it serves the example app', async () => {
     const env = { RINGBACK_SECRETS: secret, RINGBACK_PORT: '0', RINGBACK_INSECURE_HTTP: 'true' };
     const cwd = folder();
