@@ -43,7 +43,11 @@ export function addServe(program: Command): void {
   program
     .command('serve')
     .description('receive deliveries in a process of its own')
-    .option('--app <file>', 'module whose default export registers the handlers (RINGBACK_APP)')
+    .option(
+      '--app <file>',
+      'module whose default export registers the handlers (RINGBACK_APP)',
+      givenArgument,
+    )
     .option(...databaseOption)
     .option('--host <host>', 'address to listen on (RINGBACK_HOST; default: 127.0.0.1)', givenArgument)
     .option(

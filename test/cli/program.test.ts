@@ -84,6 +84,13 @@ describe('the command', () => {
     [['inbox', 'events', '--state', 'dea'], 'done, dead, but is "dea". Did you mean dead?'],
     [['inbox', 'calls', '--status', 'endd'], 'analysed, but is "endd". Did you mean ended?'],
     [['demo', '--pace', 'quick'], 'It should be a duration'],
+    ...[['serve'], ['page'], ['inbox', 'replay'], ['inbox', 'reverify'], ['backtest']].map(
+      (command): [string[], string] => [
+        [...command, '--app', ''],
+        "option '--app <file>' has an invalid value. It should be text that is not empty.\n",
+      ],
+    ),
+    [['signature', 'detect', '--secret-file', ''], "'--secret-file <file>' has an invalid value."],
     [
       ['send', 'call-ended', '--to', 'http://me:word@host'],
       'should be an address without a user name or password',

@@ -261,6 +261,8 @@ describe('the sandbox ends with a sentence and 2 when', () => {
     ['--speed', '1e400', 'It should be a number above 0, at most 1,000,000'],
     ['--calls-per-minute', 'many', 'It should be a number above 0, at most 1,000,000'],
     ['--scheme', 'none', 'It should be the name of a signature scheme, such as t-v1-hex-whole'],
+    ['--database', '', 'It should be text that is not empty'],
+    ['--seed', '', 'It should be text that is not empty'],
   ])('%s is %s', async (option, value, expected) => {
     const { code, sentence } = await sentenceOf([option, value]);
     expect(sentence).toContain(expected);

@@ -5,7 +5,7 @@ import { storeOf } from '../../receiver/database.ts';
 import type { Receiver } from '../../receiver/receiver.ts';
 import type { EventStore, ReplayedRuns } from '../../store/event-store.ts';
 import type { Store } from '../../store/store.ts';
-import { accountOf, argument, takesBy } from '../arguments.ts';
+import { accountOf, argument, givenArgument, takesBy } from '../arguments.ts';
 import { loadApp } from '../app/app-file.ts';
 import { type DatabaseFlag, databaseOption, readEnvironment } from '../environment.ts';
 import { asUsage, exitCodes } from '../failure.ts';
@@ -37,7 +37,11 @@ export function addReplay(inbox: Command, exitWith: (code: number) => void): voi
   takesBy(takesFilter(inbox.command('replay')), 'who requests it; stored with the replay')
     .option(...databaseOption)
     .description('show which runs would be run again, and with --yes run them')
-    .option('--app <file>', 'module whose default export registers the handlers (RINGBACK_APP)')
+    .option(
+      '--app <file>',
+      'module whose default export registers the handlers (RINGBACK_APP)',
+      givenArgument,
+    )
     .option('--only <handler>', 'run only this handler, also for events that it has never run for')
     .option(
       '--rate <number>',
