@@ -70,9 +70,8 @@ async function show(flags: PageFlags): Promise<void> {
     remark('open this address in a browser. Everyone who knows it can change the inbox. Stop with Ctrl-C');
     await stopping;
   } finally {
-    const closed = new Promise((resolve) => server.close(resolve));
+    server.close();
     await receiver.stop();
     server.closeAllConnections();
-    if (server.listening) await closed;
   }
 }
