@@ -195,8 +195,8 @@ export class InboxEvents {
    *
    * @throws ConfigError for an invalid filter or one without a condition, without a reason, and for open runs of a
    * handler that is not named or is registered; RingbackError when the receiver isn't running
-   * @example await receiver.events.dismiss({ state: 'dead', handler: 'crm-sync' }, { by: 'ann', reason: 'done by
-   * hand' });
+   * @example
+   * await receiver.events.dismiss({ state: 'dead', handler: 'crm-sync' }, { by: 'ann', reason: 'done by hand' });
    */
   async dismiss(filter: EventFilter, options: DismissOptions): Promise<BulkResult> {
     return (await this.beginDismissal(filter, options)).ended;

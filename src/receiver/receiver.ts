@@ -312,8 +312,9 @@ export class Receiver<Transaction = UserDatabase> {
    *   `database_foreign`, `database_newer`, `database_closed` after `stop`
    * @example receiver.database.exec('create table if not exists orders (call_id text primary key)');
    * @example
-   * await receiver.database.transaction((tx) => tx.query('create table if not exists orders (call_id text primary
-   * key)'));
+   * await receiver.database.transaction((tx) =>
+   *   tx.query('create table if not exists orders (call_id text primary key)'),
+   * );
    */
   get database(): DatabaseOf<Transaction> {
     return this.#lifecycle.offerDatabase() as DatabaseOf<Transaction>;
@@ -328,8 +329,9 @@ export class Receiver<Transaction = UserDatabase> {
    *
    * @param others None. A second argument given by mistake, such as `{ dryRun: true }`, is refused.
    * @throws ConfigError for an invalid target; RingbackError `receiver_not_started`
-   * @example await receiver.erase({ callId: 'call_42' }) // { events: 3, runs: 1, quarantined: 0, calls: 1, callIds:
-   * ['call_42'], … }
+   * @example
+   * await receiver.erase({ callId: 'call_42' });
+   * // { events: 3, runs: 1, quarantined: 0, calls: 1, callIds: ['call_42'], … }
    */
   erase(target: ErasureTarget, ...others: readonly never[]): Promise<Erased> {
     return this.#parts.erasure.erase(target, others);
@@ -342,13 +344,12 @@ export class Receiver<Transaction = UserDatabase> {
    * is counted as failed and doesn't stop the others.
    *
    * @throws ConfigError for invalid options; RingbackError `receiver_not_started`, also when the receiver is stopped
-   * meanwhile;
-   *   what `ids` throws; the reason of `signal`
+   *   meanwhile; what `ids` throws; the reason of `signal`
    * @example
    * const { calls, analyses } = createPlatform({ baseUrl, apiKey });
    * const since = '2h';
-   * const { recorded, failed } = await receiver.reconcile({ calls, analyses, since, ids: (from) =>
-   * orders.callIdsSince(from) });
+   * const ids = (from: Date) => orders.callIdsSince(from);
+   * const { recorded, failed } = await receiver.reconcile({ calls, analyses, since, ids });
    */
   reconcile(options: ReconcileOptions): Promise<Reconciled> {
     return this.#parts.reconciliation.reconcile(options);

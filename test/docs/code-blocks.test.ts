@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { expect, it } from 'vitest';
 import { codeBlocks, documents, root } from './documents.ts';
+import { docstringExamples } from './sources.ts';
 
 it('every piece of TypeScript in the documents type-checks', () => {
   const blocks = documents().flatMap((path) =>
@@ -21,6 +22,18 @@ it('every piece of TypeScript in the documents type-checks', () => {
   };
   expect(typeErrors([...blocks, wrong])).toEqual([expect.stringContaining('wrong.ts(2,18)')]);
 });
+
+it('every example in a docstring can be parsed', () => {
+  const examples = docstringExamples();
+  expect(examples.length).toBeGreaterThan(100);
+  // What is left out of an example is `…`.
+  const broken = examples.filter((code) => !parses(code.replaceAll('…', '')) && !parses(`(${code})`));
+  expect(broken).toEqual([]);
+});
+
+function parses(code: string): boolean {
+  return ts.transpileModule(code, { reportDiagnostics: true }).diagnostics?.length === 0;
+}
 
 /**
  * Checks the pieces as modules of a project that has Ringback's sources under its public names. The sources themselves

@@ -11,6 +11,16 @@ function* sourceTexts(folder: string): Generator<string> {
   }
 }
 
+/** The code of every `@example` in the sources. */
+export function docstringExamples(): string[] {
+  const docstrings = [...sourceTexts('src')].flatMap((text) => text.match(/\/\*\*.*?\*\//gs) ?? []);
+  return docstrings.flatMap((docstring) => {
+    const text = docstring.slice('/**'.length, -'*/'.length).replaceAll(/^ *\* ?/gm, '');
+    const [, ...examples] = text.split(/^ *@example\b/m);
+    return examples.map((example) => example.replace(/^@\w.*/ms, '').replaceAll(/^```\w*$/gm, ''));
+  });
+}
+
 /** Code and reason of every refusal that a stage throws, as `code reason`. */
 export function refusalsThrown(): string[] {
   const thrown = [...sourceTexts('src/intake')].flatMap((text) =>
