@@ -45,7 +45,7 @@ export interface VerifyOptions {
  * It doesn't throw for a bad signature.
  * @throws ConfigError for invalid options: `secret_malformed`, `option_invalid`, `option_unknown`.
  * @example
- * const verification = verify(request.body, request.headers, { secrets: process.env.WEBHOOK_SECRET });
+ * const verification = verify(rawBody, request.headers, { secrets });
  * if (!verification.ok) return response.status(401).end();
  */
 export function verify(body: Uint8Array | string, headers: AnyHeaders, options: VerifyOptions): Verification {
