@@ -4,6 +4,7 @@ import type { Http2ServerRequest } from 'node:http2';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { BodyReadBefore, closeAfterLingering } from '../kit/http-bodies.ts';
+import { classAndLocationOf } from '../kit/error-location.ts';
 import { ApiProblem, refusal } from '../operate/api/problem.ts';
 import type { Middleware } from './express.ts';
 import { hasGone } from './node.ts';
@@ -26,11 +27,16 @@ export interface Mounted {
   fetch(request: Request, prefix?: string): Promise<Response>;
 }
 
-export function mounted(handle: WebHandler): Mounted {
+/** @param onFailed Called when an answer could not be written although the client waits for it. */
+export function mounted(handle: WebHandler, onFailed: (error: Error) => void): Mounted {
   const listen =
     (prefix: string): Middleware =>
     (request, response) =>
-      void write(handle, request, response, prefix).catch(() => response.destroy());
+      void write(handle, request, response, prefix).catch((error: unknown) => {
+        if (!hasGone(response))
+          onFailed(new Error(`writing the answer failed: ${classAndLocationOf(error)}`, { cause: error }));
+        response.destroy();
+      });
   return {
     middleware: () => listen(''),
     nodeHandler: (prefix = '') => listen(prefix),

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isError } from './error-text.ts';
+import { classOf, isError } from './error-text.ts';
 import { isBundled, ownFile } from './files.ts';
 
 /**
@@ -37,6 +37,12 @@ export function locationThrownAt(error: unknown): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The class of what the app's code has thrown, and where if it is known: what may be logged of it. */
+export function classAndLocationOf(error: unknown): string {
+  const location = locationThrownAt(error);
+  return location === undefined ? classOf(error) : `${classOf(error)} (${location})`;
 }
 
 function firstLocationIn(lines: readonly string[]): string | undefined {

@@ -301,7 +301,7 @@ export class Receiver<Transaction = UserDatabase> {
   #mounted(handlerOf: (parts: ApiParts) => ApiHandler, authorize: Authorize): Mounted {
     const { telemetry, changes } = this.#parts;
     const onFailed = (error: unknown) => telemetry.report('api_failed', { cause: messageOf(error) });
-    return mounted(handlerOf({ operations: this.#parts, changes, authorize, onFailed }));
+    return mounted(handlerOf({ operations: this.#parts, changes, authorize, onFailed }), onFailed);
   }
 
   /**

@@ -136,6 +136,23 @@ describe.each(versions)('%s', (_, express) => {
     expect(logs.of('answer_failed')).toMatchObject([{ level: 50, cause: 'Error', location }]);
   });
 
+  test("behind what makes the API's answer fail, the log names what failed", async () => {
+    const { receiver, logs } = await started(loopback);
+    const app = express();
+    app.use((_request, response, next) => {
+      response.writeHead = () => {
+        throw new TypeError('no head');
+      };
+      next();
+    });
+    app.use(receiver.api({ authorize: () => 'all' }).middleware());
+    await expect(fetch(await urlOf(app, '/counts'))).rejects.toThrow('fetch failed');
+    const cause = expect.stringMatching(
+      /^writing the answer failed: TypeError \(test\/http\/express\.test\.ts:/,
+    );
+    expect(logs.of('api_failed')).toMatchObject([{ cause }]);
+  });
+
   test.each([10, 2_000, 60_000, 70_000])(
     'behind what reads along, a body of %i bytes and some is read whole',
     { tags: 'long' },

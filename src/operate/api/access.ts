@@ -1,7 +1,6 @@
 /** Who may do what over the API: the app that mounts it decides for every request. */
 import { RingbackError, configError } from '../../errors/errors.ts';
-import { locationThrownAt } from '../../kit/error-location.ts';
-import { classOf } from '../../kit/error-text.ts';
+import { classAndLocationOf } from '../../kit/error-location.ts';
 
 /** What a request can be allowed to do. */
 export const actions = ['look', 'bodies', 'replay', 'dismiss', 'quarantine', 'erase', 'pause'] as const;
@@ -66,9 +65,7 @@ export async function askedPermission(
   } catch (error) {
     const { aborted, reason } = request.signal;
     if (error instanceof RingbackError || (aborted && error === reason)) throw error;
-    const location = locationThrownAt(error);
-    const found = location === undefined ? classOf(error) : `${classOf(error)} (${location})`;
-    throw new Error(`authorize failed: ${found}`, { cause: error });
+    throw new Error(`authorize failed: ${classAndLocationOf(error)}`, { cause: error });
   }
   return permissionOf(allowed);
 }
