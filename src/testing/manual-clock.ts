@@ -54,7 +54,8 @@ export function manualClock(start: Date | number = systemClock.now()): ManualClo
         elapsed = timer.at;
         timer.action();
       }
-      elapsed = end;
+      // A timer may have advanced it further.
+      elapsed = Math.max(elapsed, end);
     },
   };
 }

@@ -357,6 +357,13 @@ describe('a manual clock', () => {
 });
 
 describe('deliverTo', () => {
+  it('never goes back, even if a timer advances it further', () => {
+    const clock = manualClock();
+    clock.after(10, () => clock.advance(100));
+    clock.advance(50);
+    expect(clock.elapsed()).toBe(110);
+  });
+
   it('delivers over HTTP, and gives an answer that is no JSON as text', async () => {
     const app = express().post('/', (_request, response) => void response.status(202).send('thanks'));
     const server = app.listen(0, '127.0.0.1');
