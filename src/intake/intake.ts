@@ -8,6 +8,7 @@ import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-event.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
+import { BoundedLines } from '../receiver/bounded-lines.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { AcceptedSchemes } from './accepted-schemes.ts';
 import { accept } from './accept.ts';
@@ -17,7 +18,6 @@ import { signsId, withoutUnsignedId } from '../signature/content.ts';
 import { type Authenticator, RotationWatch } from './authenticate.ts';
 import { InflightBodies, type InflightBody, type InflightLimits } from './inflight-bodies.ts';
 import type { RecordedDelivery, Recorder } from './record.ts';
-import { RefusalLog } from './refusal-log.ts';
 import type { UnauthenticatedDeliveries } from './unauthenticated.ts';
 import type { Store } from '../store/store.ts';
 
@@ -64,7 +64,7 @@ export class Intake {
   readonly #parts: IntakeParts;
   readonly #bodies: InflightBodies;
   readonly #rotation: RotationWatch;
-  readonly #refusals: RefusalLog;
+  readonly #refusals: BoundedLines;
   readonly #share: EventLoopShare;
   /** The fixes that have been logged, by reason, so that a flood for one reason leaves room for the others. */
   readonly #explained = new Map<string, Set<string>>();
@@ -75,7 +75,7 @@ export class Intake {
     const senderOfDelivery = (delivery: Delivery) => senderOf(delivery, admission.trustProxy);
     this.#bodies = new InflightBodies({ limits, clock, senderOf: senderOfDelivery });
     this.#share = new EventLoopShare(parts.clock, share);
-    this.#refusals = new RefusalLog(parts.telemetry, parts.clock);
+    this.#refusals = new BoundedLines(parts.telemetry, parts.clock, 'delivery_refused');
     this.#rotation = new RotationWatch(parts.telemetry, () => parts.schemes.pinned);
   }
 
@@ -190,7 +190,7 @@ export class Intake {
     }
     const { code, reason, fix, quarantineId } = problem;
     if (reason === 'not_recorded') this.#parts.onNotRecorded();
-    this.#refusals.refused({ code, reason, quarantineId });
+    this.#refusals.report(reason, { code, reason }, { quarantineId });
     const explained = this.#explained.get(reason) ?? new Set<string>();
     if (fix !== undefined && !explained.has(fix) && explained.size < maxExplained) {
       this.#explained.set(reason, explained.add(fix));

@@ -27,6 +27,7 @@ import type { ErasureTarget } from '../operate/erasure/erasure-target.ts';
 import type { InboxEvents } from '../operate/events.ts';
 import type { Quarantine } from '../operate/quarantine/quarantine.ts';
 import type { Reconciled, ReconcileOptions } from '../operate/reconcile/reconcile-options.ts';
+import { BoundedLines } from './bounded-lines.ts';
 import { Lifecycle, type StopOptions } from './lifecycle.ts';
 import type { CallEvent, Delivery, Reply } from '../events/model.ts';
 import { type ReceiverOptions, resolveOptions, shortDurationsOf } from './options.ts';
@@ -300,7 +301,12 @@ export class Receiver<Transaction = UserDatabase> {
 
   #mounted(handlerOf: (parts: ApiParts) => ApiHandler, authorize: Authorize): Mounted {
     const { telemetry, changes } = this.#parts;
-    const onFailed = (error: unknown) => telemetry.report('api_failed', { cause: messageOf(error) });
+    // Anybody can make an `authorize` throw that doesn't expect what was sent.
+    const failures = new BoundedLines(telemetry, this.#clock, 'api_failed');
+    const onFailed = (error: unknown) => {
+      const cause = messageOf(error);
+      failures.report(cause, { cause });
+    };
     return mounted(handlerOf({ operations: this.#parts, changes, authorize, onFailed }), onFailed);
   }
 

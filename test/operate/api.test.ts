@@ -10,7 +10,7 @@ import fastify from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
 import { openApiDocument } from '../../src/operate/api/openapi.ts';
-import { turn } from '../support/clock.ts';
+import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { type Authorize, ConfigError, type Mounted } from '../support/public.ts';
 import { beginElsewhere } from '../store/parts.ts';
@@ -490,6 +490,19 @@ describe.skipIf(isOnPostgres)('who may do what', () => {
     expect(await ask('GET', '/counts')).toMatchObject({ status: 500, json: { error: { code: 'failed' } } });
     const cause = expect.stringMatching(/^authorize failed: Error \(test\/operate\/api\.test\.ts:\d+:\d+\)$/);
     expect(logs.of('api_failed')).toMatchObject([{ cause }]);
+  });
+
+  test.each(['api', 'page'] as const)('failures of authorize do not fill the log: %s', async (part) => {
+    const clock = new ManualClock();
+    const { receiver, logs } = await started({ clock });
+    // Anybody can send a token that can't be read.
+    const mounted = receiver[part]({ authorize: () => JSON.parse('no token') as 'read' });
+    for (let asked = 0; asked < 100; asked += 1)
+      expect((await mounted.fetch(new Request('https://ops.example.com/'))).status).toBe(500);
+    clock.advance(1_000);
+    const lines = logs.of('api_failed');
+    expect(lines.map(({ count }) => count)).toEqual([...Array.from({ length: 5 }), 95]);
+    expect(new Set(lines.map(({ cause }) => cause)).size).toBe(1);
   });
 
   test('the log has nothing of a token that authorize could not read', async () => {
