@@ -1,4 +1,5 @@
 import { type RefusalCode, jsonOfBufferFix, refusal, Refusal, refusals } from '../errors/refusals.ts';
+import { BoundedLines } from '../kit/bounded-lines.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Activity } from '../kit/activity.ts';
 import type { Tracing } from '../kit/tracing.ts';
@@ -8,7 +9,6 @@ import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-event.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
-import { BoundedLines } from '../receiver/bounded-lines.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { AcceptedSchemes } from './accepted-schemes.ts';
 import { accept } from './accept.ts';
@@ -75,7 +75,9 @@ export class Intake {
     const senderOfDelivery = (delivery: Delivery) => senderOf(delivery, admission.trustProxy);
     this.#bodies = new InflightBodies({ limits, clock, senderOf: senderOfDelivery });
     this.#share = new EventLoopShare(parts.clock, share);
-    this.#refusals = new BoundedLines(parts.telemetry, parts.clock, 'delivery_refused');
+    this.#refusals = new BoundedLines(parts.clock, (fields) =>
+      parts.telemetry.log('delivery_refused', fields),
+    );
     this.#rotation = new RotationWatch(parts.telemetry, () => parts.schemes.pinned);
   }
 
@@ -190,7 +192,9 @@ export class Intake {
     }
     const { code, reason, fix, quarantineId } = problem;
     if (reason === 'not_recorded') this.#parts.onNotRecorded();
-    this.#refusals.report(reason, { code, reason }, { quarantineId });
+    // Metrics get each of them.
+    telemetry.publish('delivery_refused', { code, reason, quarantineId });
+    this.#refusals.add(reason, { code, reason }, { quarantineId });
     const explained = this.#explained.get(reason) ?? new Set<string>();
     if (fix !== undefined && !explained.has(fix) && explained.size < maxExplained) {
       this.#explained.set(reason, explained.add(fix));

@@ -11,6 +11,7 @@ import { type Mounted, mounted } from '../http/mount.ts';
 import type { Authorize } from '../operate/api/access.ts';
 import { type ApiHandler, type ApiParts, apiHandler } from '../operate/api/api.ts';
 import { pageHandler } from '../operate/page/page.ts';
+import { BoundedLines } from '../kit/bounded-lines.ts';
 import type { Clock } from '../kit/clock.ts';
 import { locationThrownAt } from '../kit/error-location.ts';
 import { classOf, messageOf } from '../kit/error-text.ts';
@@ -27,7 +28,6 @@ import type { ErasureTarget } from '../operate/erasure/erasure-target.ts';
 import type { InboxEvents } from '../operate/events.ts';
 import type { Quarantine } from '../operate/quarantine/quarantine.ts';
 import type { Reconciled, ReconcileOptions } from '../operate/reconcile/reconcile-options.ts';
-import { BoundedLines } from './bounded-lines.ts';
 import { Lifecycle, type StopOptions } from './lifecycle.ts';
 import type { CallEvent, Delivery, Reply } from '../events/model.ts';
 import { type ReceiverOptions, resolveOptions, shortDurationsOf } from './options.ts';
@@ -302,10 +302,11 @@ export class Receiver<Transaction = UserDatabase> {
   #mounted(handlerOf: (parts: ApiParts) => ApiHandler, authorize: Authorize): Mounted {
     const { telemetry, changes } = this.#parts;
     // Anybody can make an `authorize` throw that doesn't expect what was sent.
-    const failures = new BoundedLines(telemetry, this.#clock, 'api_failed');
+    const lines = new BoundedLines(this.#clock, (fields) => telemetry.log('api_failed', fields));
     const onFailed = (error: unknown) => {
       const cause = messageOf(error);
-      failures.report(cause, { cause });
+      telemetry.publish('api_failed', { cause });
+      lines.add(cause, { cause });
     };
     return mounted(handlerOf({ operations: this.#parts, changes, authorize, onFailed }), onFailed);
   }

@@ -142,7 +142,7 @@ export type LogEvent = keyof typeof logEvents;
 export const logEventNames = Object.keys(logEvents) as LogEvent[];
 
 /** The fields that a log line may have besides the name of its event. */
-export type Fields = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+type Fields = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /** Logs and publishes log events by name. */
 export class Telemetry {

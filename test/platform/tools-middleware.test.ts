@@ -278,6 +278,18 @@ describe('an error', () => {
   });
 });
 
+test('callers without the key can not fill the log', async () => {
+  const clock = new ManualClock();
+  const lines: Record<string, unknown>[] = [];
+  const logger = pino({ base: null }, { write: (line) => void lines.push(JSON.parse(line)) });
+  const { call } = await served([add], { clock, logger });
+  for (let count = 0; count < 50; count += 1)
+    expect(await call('/', '{}', { 'x-tool-key': 'wrong' })).toMatchObject({ status: 401 });
+  clock.advance(1_000);
+  expect(lines.map(({ count }) => count)).toEqual([...Array.from({ length: 5 }), 45]);
+  expect(lines.at(-1)).toMatchObject({ event: 'tool_refused', code: 'not_authentic' });
+});
+
 describe('the deadline', () => {
   test('aborts the signal, and is answered with 504', async () => {
     const clock = new ManualClock();

@@ -13,6 +13,7 @@ import {
 import { positiveDurationOption } from '../options.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { unlessAborted } from '../../kit/aborting.ts';
+import { BoundedLines } from '../../kit/bounded-lines.ts';
 import { closeAfterLingering } from '../../kit/http-bodies.ts';
 import { locationThrownAt } from '../../kit/error-location.ts';
 import { classOf } from '../../kit/error-text.ts';
@@ -64,17 +65,13 @@ async function answerCall(
 ): Promise<ToolAnswer> {
   const startedAt = parts.clock.elapsed();
   const tool = toolOf(request, parts);
-  const log = (
-    level: 'info' | 'warn',
-    event: string,
-    fields: Readonly<Record<string, string | undefined>>,
-  ) => {
-    const durationMs = Math.round(parts.clock.elapsed() - startedAt);
-    parts.logger?.[level]({ event, ...fields, durationMs }, event.replace('_', ' '));
-  };
+  const duration = () => ({ durationMs: Math.round(parts.clock.elapsed() - startedAt) });
+  const log = (level: 'info' | 'warn', event: string, fields: Readonly<Record<string, string | undefined>>) =>
+    parts.logger?.[level]({ event, ...fields, ...duration() }, event.replace('_', ' '));
   if (tool instanceof ToolRefusal) {
-    log('warn', 'tool_refused', { code: tool.code });
-    return refusalAnswer(tool.code);
+    const { code } = tool;
+    parts.refusals.add(code, { code }, duration());
+    return refusalAnswer(code);
   }
   try {
     const answer = resultAnswer(await called(tool, request, response, parts));
@@ -165,7 +162,7 @@ export interface ToolMiddlewareOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** How long a call may take, including reading the arguments. The caller waits meanwhile. @default '10s' */
   readonly timeout?: Duration | undefined;
-  /** Gets one line for each call, without its arguments or its result. @default none */
+  /** Gets a line for each call, without its arguments or its result; a few a second for refused ones. @default none */
   readonly logger?: Logger | undefined;
   /** Time, for tests. @default the machine's */
   readonly clock?: Clock | undefined;
@@ -208,8 +205,16 @@ const toolsSchema = z
 function resolveToolMiddleware(tools: unknown, options: ToolMiddlewareOptions) {
   const parsed = parseStrictly(z.object({ tools: toolsSchema }), { tools }, 'toolMiddleware');
   const { headers, ...rest } = parseStrictly(optionsSchema, options, 'toolMiddleware');
+  const { clock, logger } = rest;
   return {
     ...rest,
+    refusals: new BoundedLines(clock, (fields) => {
+      try {
+        logger?.warn({ event: 'tool_refused', ...fields }, 'tool refused');
+      } catch {
+        // Thrown from a timer, it would end the process.
+      }
+    }),
     tools: new Map(parsed.tools.map((tool) => [tool.name, tool])),
     headers: new RequiredHeaders(Object.entries(headers)),
   };

@@ -1,10 +1,12 @@
-import type { Clock } from '../kit/clock.ts';
-import type { Fields, LogEvent, Telemetry } from './telemetry.ts';
+import type { Clock } from './clock.ts';
 
 /** How many lines of one kind are logged in full in a period. */
 const maxLines = 5;
 /** In milliseconds. */
 const periodLength = 1_000;
+
+/** The fields of a line. */
+type Fields = Readonly<Record<string, string | number | undefined>>;
 
 /** The lines of one kind in a period, which begins with the first of them. */
 interface Period {
@@ -16,37 +18,33 @@ interface Period {
 }
 
 /**
- * Logs an event that anybody can cause, thousands of times a second. A line for each would fill the disk and hide other
- * lines, so after the first few of a kind, one line a second counts the rest. Metrics still get each of them, from the
- * diagnostics channel.
+ * Bounds the lines about what anybody can cause, thousands of times a second. A line for each would fill the disk and
+ * hide other lines, so after the first few of a kind, one line a second counts the rest.
  */
 export class BoundedLines {
-  readonly #telemetry: Telemetry;
   readonly #clock: Clock;
-  readonly #event: LogEvent;
-  /** By kind. Kinds are a fixed set for those who must not make this grow, such as the senders of deliveries. */
+  readonly #write: (fields: Fields) => void;
+  /** By kind. Kinds are a fixed set for whoever must not make this grow. */
   readonly #periods = new Map<string, Period>();
 
-  constructor(telemetry: Telemetry, clock: Clock, event: LogEvent) {
-    this.#telemetry = telemetry;
+  /** `write` must not throw. */
+  constructor(clock: Clock, write: (fields: Fields) => void) {
     this.#clock = clock;
-    this.#event = event;
+    this.#write = write;
   }
 
-  /** `common` is what all of one kind have in common: the line that counts the rest has it, too. */
-  report(kind: string, common: Fields, own: Fields = {}): void {
+  /** `common` is what all lines of a kind have in common, also the one that counts the rest. */
+  add(kind: string, common: Fields, own: Fields = {}): void {
     const period = this.#periods.get(kind) ?? this.#begin(kind, common);
-    const fields = { ...common, ...own };
-    this.#telemetry.publish(this.#event, fields);
     if (period.lines === maxLines) {
       period.count += 1;
       return;
     }
     period.lines += 1;
-    this.#telemetry.log(this.#event, fields);
+    this.#write({ ...common, ...own });
   }
 
-  /** Logs the pending counts. */
+  /** Writes the pending counts. */
   flush(): void {
     for (const kind of this.#periods.keys()) this.#end(kind);
   }
@@ -64,6 +62,6 @@ export class BoundedLines {
     this.#periods.delete(kind);
     const { common, count, cancel } = ended;
     cancel();
-    if (count > 0) this.#telemetry.log(this.#event, { ...common, count });
+    if (count > 0) this.#write({ ...common, count });
   }
 }
