@@ -20,7 +20,8 @@ export function listen(
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
+    // It stays: without a listener, a connection that the system can't accept would end the process.
+    server.on('error', (error: NodeJS.ErrnoException) => {
       const isTaken = error.code === 'EADDRINUSE';
       const cause = messageOf(error);
       reject(
