@@ -20,8 +20,8 @@ const time = (meaning: string) =>
     meaning,
   );
 const times = {
-  since: time('Arrived at or after this time. ISO 8601.'),
-  until: time('Arrived before this time. ISO 8601.'),
+  since: time('From this time on, in ISO 8601. It is the time of arrival of what has arrived.'),
+  until: time('Before this time, in ISO 8601.'),
 };
 /** The query parameters of each list besides its conditions. */
 export const page = {
