@@ -52,3 +52,19 @@ test('what the signature proves is shown with its scheme and its time, and is no
   expect(await page.getByText('verified').count()).toBe(0);
   expect(complaints).toEqual([]);
 });
+
+test('failed attempts have their numbers, also after a replay, which counts from 1 again', async () => {
+  const { receiver, logs } = await started({}, (r) =>
+    r.on('*', { name: 'crm', retry: { attempts: 2, base: 1, cap: 1 } }, () => {
+      throw new Error('the CRM is down');
+    }),
+  );
+  await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
+  await logs.until('run_dead');
+  await receiver.events.replay({ traceId: 'trace-1' });
+  await logs.until('run_dead', 2);
+  const { page, goTo } = await open(receiver);
+  await goTo('/events/trace-1');
+  const numbers = "[...document.querySelectorAll('.attempts li')].map((item) => item.value)";
+  expect(await page.evaluate(numbers)).toEqual([2, 1, 2, 1]);
+});

@@ -141,9 +141,10 @@ function Failures({ run: { handler, failures = [] } }: { readonly run: Run }) {
       <h2>
         Failed attempts of <Foreign text={handler} />
       </h2>
-      <ol class="attempts" reversed start={failures[0]?.attempt}>
+      <ol class="attempts">
         {failures.map((failure) => (
-          <li key={`${failure.attempt} ${failure.at}`}>
+          // A replay counts its attempts from 1 again.
+          <li key={`${failure.attempt} ${failure.at}`} value={failure.attempt}>
             <div>
               <Time at={failure.at} /> <State state={failure.outcome} />{' '}
               <span class="faint">after {duration(failure.duration)}</span>{' '}
