@@ -221,3 +221,19 @@ describe('the joins', () => {
     expect(await page.getByRole('heading', { name: 'Joins' }).count()).toBe(0);
   });
 });
+
+test('events that could not be read are not taken for none', async () => {
+  const { receiver } = await started();
+  await deliverEvent(receiver, callEnded, 'trace-ended');
+  const { page, goTo } = await open(receiver);
+  const json = { error: { code: 'too_many_searches', message: 'There are too many searches.' } };
+  await page.route('**/api/events?*', (route) => route.fulfill({ status: 503, json }));
+  await goTo('/calls/call-1');
+  const alert = page.getByRole('alert').filter({ hasText: 'There are too many searches.' });
+  await alert.waitFor();
+  expect(await page.getByRole('heading', { name: 'Events' }).count()).toBe(0);
+  await page.unroute('**/api/events?*');
+  await alert.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('region', { name: 'Events' }).getByText('trace-ended').waitFor();
+  await page.locator('.drawing').waitFor();
+});

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { get, pathOf, withQuery } from './client.ts';
 import type { Event, Events } from './shapes.ts';
-import { useResource } from './use-resource.ts';
+import { type Resource, useResource } from './use-resource.ts';
 
 /** How many events of a call are listed: the latest. */
 export const maxListed = 200;
@@ -15,15 +15,15 @@ export interface EventsOfCall {
 }
 
 /** The events of a call with their runs. The failed attempts of some are added as they arrive. */
-export function useEventsOfCall(callId: string): EventsOfCall {
+export function useEventsOfCall(callId: string): Resource<EventsOfCall> {
   const latest = useEvents({ callId });
-  const isCut = latest?.cursor !== undefined;
+  const isCut = latest.data?.cursor !== undefined;
   const dead = useEvents(isCut ? { callId, state: 'dead' } : undefined);
   const listed = useMemo(() => {
-    const known = latest?.events ?? [];
+    const known = latest.data?.events ?? [];
     const traceIds = new Set(known.map(({ traceId }) => traceId));
-    return [...known, ...(dead?.events ?? []).filter(({ traceId }) => !traceIds.has(traceId))];
-  }, [latest, dead]);
+    return [...known, ...(dead.data?.events ?? []).filter(({ traceId }) => !traceIds.has(traceId))];
+  }, [latest.data, dead.data]);
   const [whole, setWhole] = useState<ReadonlyMap<string, Event>>(new Map());
 
   useEffect(() => {
@@ -41,10 +41,12 @@ export function useEventsOfCall(callId: string): EventsOfCall {
     return () => abort.abort();
   }, [listed]);
 
-  return { events: listed.map((event) => whole.get(event.traceId) ?? event), isCut };
+  const events = listed.map((event) => whole.get(event.traceId) ?? event);
+  const { refusal, reload } = dead.refusal ? dead : latest;
+  return { data: latest.data && { events, isCut }, refusal, reload };
 }
 
-function useEvents(filter: Readonly<Record<string, string>> | undefined): Events | undefined {
+function useEvents(filter: Readonly<Record<string, string>> | undefined): Resource<Events> {
   const path = filter && withQuery('/events', { ...filter, limit: maxListed });
-  return useResource<Events>(path, ['events', 'failures']).data;
+  return useResource<Events>(path, ['events', 'failures']);
 }

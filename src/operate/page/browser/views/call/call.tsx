@@ -1,7 +1,7 @@
 import { useAccess } from '../../api/access.ts';
 import { change, pathOf } from '../../api/client.ts';
 import type { Call, Erased } from '../../api/shapes.ts';
-import { maxListed, useEventsOfCall } from '../../api/use-call.ts';
+import { type EventsOfCall, maxListed, useEventsOfCall } from '../../api/use-call.ts';
 import { useResource } from '../../api/use-resource.ts';
 import { ChangeButton, type Why } from '../../parts/change-button.tsx';
 import { counted, duration, visible } from '../../parts/format.ts';
@@ -25,8 +25,8 @@ export function CallView({ callId }: { readonly callId: string }) {
 
 function OneCall({ call }: { readonly call: Call }) {
   const { callId, status, durationMs } = call;
-  const { events, isCut } = useEventsOfCall(callId);
-  const isDead = events.some(({ runs }) => runs.some(({ state }) => state === 'dead'));
+  const known = useEventsOfCall(callId);
+  const isDead = known.data?.events.some(({ runs }) => runs.some(({ state }) => state === 'dead'));
   return (
     <>
       <p class="way">
@@ -51,7 +51,7 @@ function OneCall({ call }: { readonly call: Call }) {
           <Erase callId={callId} />
         </div>
       </div>
-      <CallDrawing call={call} events={events} />
+      <Loaded resource={known}>{({ events }) => <CallDrawing call={call} events={events} />}</Loaded>
       <Facts>
         <Fact name="Started">
           <Time at={call.startedAt} isLong />
@@ -75,6 +75,14 @@ function OneCall({ call }: { readonly call: Call }) {
       </Facts>
       <CallJoins callId={callId} />
       <CallTranscript events={call.events} />
+      {known.data && <ListedEvents callId={callId} {...known.data} />}
+    </>
+  );
+}
+
+function ListedEvents({ callId, events, isCut }: EventsOfCall & { readonly callId: string }) {
+  return (
+    <>
       <h2>Events</h2>
       {isCut && (
         <p class="faint">
