@@ -112,3 +112,12 @@ test('what the menu and the overview count is asked for once', async () => {
   await page.locator('.figures').waitFor();
   expect(asked.filter((path) => path.endsWith('/api/counts'))).toHaveLength(1);
 });
+
+test('alerts that could not be read are not taken for none', async () => {
+  const { receiver } = await started();
+  const { page, goTo } = await open(receiver);
+  const json = { error: { code: 'failed', message: 'The request failed.' } };
+  await page.route('**/api/alerts', (route) => route.fulfill({ status: 500, json }));
+  await goTo('/');
+  await page.getByRole('alert').getByText('The request failed.').waitFor();
+});

@@ -1,6 +1,7 @@
 /** The raised alerts, with links to the views where a person can act on them. */
 import type { Alerts } from '../../api/shapes.ts';
 import { useResource } from '../../api/use-resource.ts';
+import { Refused } from '../../parts/standing.tsx';
 import { Time } from '../../parts/text.tsx';
 import { linkTo } from '../../router.ts';
 import { directed } from '../../parts/format.ts';
@@ -22,7 +23,8 @@ const ways: Readonly<
 };
 
 export function AlertList() {
-  const { data } = useResource<Alerts>('/alerts', ['alerts']);
+  const { data, refusal, reload } = useResource<Alerts>('/alerts', ['alerts']);
+  if (refusal && !data) return <Refused refusal={refusal} retry={reload} />;
   if (!data || data.alerts.length === 0) return undefined;
   return (
     <section aria-label="Alerts">
