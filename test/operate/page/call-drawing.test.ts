@@ -66,6 +66,32 @@ async function boxOf(shown: Locator): Promise<Box> {
   return box;
 }
 
+interface TextBox extends Box {
+  readonly text: string;
+}
+
+const boxesIn = (page: Page, selector: string) =>
+  page.evaluate<TextBox[]>(
+    `[...document.querySelectorAll('${selector}')].map((element) => {
+      const { x, y, width, height } = element.getBoundingClientRect();
+      return { text: element.textContent, x, y, width, height };
+    })`,
+  );
+
+/** The texts that are over one another. */
+function overlapping(boxes: readonly TextBox[]): readonly (readonly [string, string])[] {
+  const pairs = boxes.flatMap((one, at) => boxes.slice(at + 1).map((other) => [one, other] as const));
+  const found = pairs.filter(
+    ([one, other]) =>
+      one.x < other.x + other.width &&
+      other.x < one.x + one.width &&
+      // Lines of text may touch.
+      one.y + 3 < other.y + other.height &&
+      other.y + 3 < one.y + one.height,
+  );
+  return found.map(([one, other]) => [one.text, other.text]);
+}
+
 /** How many marks of each kind are drawn. */
 async function marksIn(page: Page): Promise<Record<string, number>> {
   const classes =
@@ -138,24 +164,10 @@ test('is as readable in a narrow window: no text is cut, smaller, or over anothe
   await expect.poll(async () => (await textsIn(page)).includes('2 duplicates')).toBe(true);
   const region = "document.querySelector('.drawing .table')";
   expect(await page.evaluate(`${region}.scrollWidth - ${region}.clientWidth`)).toBe(0);
-  const boxes = await page.evaluate<{ text: string; x: number; y: number; width: number; height: number }[]>(
-    `[...document.querySelectorAll('.drawing .table svg text')].map((element) => {
-      const { x, y, width, height } = element.getBoundingClientRect();
-      return { text: element.textContent, x, y, width, height };
-    })`,
-  );
+  const boxes = await boxesIn(page, '.drawing .table svg text');
   expect(boxes.length).toBeGreaterThan(15);
   expect(boxes.filter(({ x, width, height }) => x < 0 || x + width > 360 || height < 11)).toEqual([]);
-  const pairs = boxes.flatMap((one, at) => boxes.slice(at + 1).map((other) => [one, other] as const));
-  const overlapping = pairs.filter(
-    ([one, other]) =>
-      one.x < other.x + other.width &&
-      other.x < one.x + one.width &&
-      // Lines of text may touch.
-      one.y + 3 < other.y + other.height &&
-      other.y + 3 < one.y + one.height,
-  );
-  expect(overlapping.map(([one, other]) => [one.text, other.text])).toEqual([]);
+  expect(overlapping(boxes)).toEqual([]);
   const [ground, text] = await page.evaluate<[string, string]>(
     `[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector('.label')).fill]`,
   );
@@ -204,4 +216,50 @@ test('of handlers of which only another process knows what they take, it says th
   await page.getByText('only other processes know which events they take: billing').waitFor();
   // No process has registered it: drawn as far as its runs are stored.
   expect(await textsIn(page)).toContain('crm');
+});
+
+test(
+  'no text at the axis is over another, wherever the events are, and in any width',
+  { tags: 'long' },
+  async () => {
+    const { receiver } = await started();
+    const stories = Array.from({ length: 12 }, (_, index) => [0, 10 + index * 6, 290 - index * 6, 300]);
+    // They arrive two days later.
+    stories.push([-172_800, -172_740]);
+    for (const [index, times] of stories.entries())
+      for (const [place, seconds] of times.entries()) {
+        const [traceId, callId] = [`trace-${index}-${place}`, `call-${index}`];
+        const timestamp = new Date(begun + seconds * 1_000).toISOString();
+        const body = JSON.parse(bodyOf({ traceId, eventName: 'Another.Event', callId })) as object;
+        await deliver(receiver, JSON.stringify({ ...body, timestamp }));
+      }
+    const { page, goTo } = await open(receiver);
+    for (const width of [1_280, 800, 360]) {
+      await page.setViewportSize({ width, height: 780 });
+      for (const index of stories.keys()) {
+        await goTo(`/calls/call-${index}`);
+        await page.locator('.drawing .tick').first().waitFor();
+        const found = overlapping(await boxesIn(page, '.drawing .tick'));
+        expect([width, stories[index], found]).toEqual([width, stories[index], []]);
+      }
+    }
+  },
+);
+
+test('a call over more than one day has the days at its axis', async () => {
+  const { receiver } = await started();
+  const timestamp = new Date(begun - 172_800_000).toISOString();
+  const body = JSON.parse(bodyOf({ callId: 'call-1' })) as object;
+  await deliver(receiver, JSON.stringify({ ...body, timestamp }));
+  const { page, goTo } = await open(receiver);
+  await goTo('/calls/call-1');
+  const format = new Intl.DateTimeFormat('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    timeZone: 'Europe/Berlin',
+  });
+  const ticks = await page.locator('.drawing .tick').allTextContents();
+  expect(ticks.map((text) => text.split(',')[0])).toEqual(
+    [begun - 172_800_000, Date.now()].map((time) => format.format(time)),
+  );
 });

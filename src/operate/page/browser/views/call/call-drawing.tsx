@@ -2,18 +2,17 @@
 import { useId } from 'preact/hooks';
 import type { Call, Event, Handlers } from '../../api/shapes.ts';
 import { useResource } from '../../api/use-resource.ts';
-import { timeOfDay, utcTimeOfDay } from '../../parts/format.ts';
+import { localTime, timeOfDay, utcBeside, utcTimeOfDay } from '../../parts/format.ts';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/text.tsx';
 import { timeScale } from '../../parts/time-scale.ts';
 import { useWidth } from '../../parts/use-width.ts';
-import { type Area, DrawnLane, Ways, laidOut } from './call-lane.tsx';
+import { type Area, DrawnLane, Ways, laidOut, letterWidth } from './call-lane.tsx';
 import { Legend, type MarkKind, words } from './call-marks.tsx';
 import { type Lane, type StoryEntry, isNamed, storyOf, entriesOf } from './call-story.ts';
 import { handlersOfOthers } from './matching-handlers.ts';
 
 const top = 40;
-const tickWidth = 66;
 /** Below this width, the names of lanes are written above them, not beside. */
 const wide = 620;
 const nameRoom = 18;
@@ -56,7 +55,14 @@ function Drawing({ lanes }: { readonly lanes: readonly Lane[] }) {
     ...marks.map(({ at }) => at),
     ...spans.flatMap(({ from, to }) => [from, to]),
   ]);
-  const { positionOf, breaks, ticks } = timeScale(times, tickWidth / (right - left));
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  const isOneDay = new Date(first).toDateString() === new Date(last).toDateString();
+  const lines = isOneDay ? [timeOfDay, utcTimeOfDay] : [localTime, utcBeside];
+  const longest = Math.max(...lines.flatMap((line) => [line(first).length, line(last).length]));
+  const half = (longest * letterWidth) / 2;
+  // The text of a tick at an edge is moved inwards.
+  const moved = Math.max(0, half - Math.min(left, width - right));
+  const { positionOf, breaks, ticks } = timeScale(times, (2 * half + moved) / (right - left));
   const area: Area = { left, right, xOf: (time) => left + positionOf(time) * (right - left) };
   let reached = top;
   let yAbove = top;
@@ -82,7 +88,13 @@ function Drawing({ lanes }: { readonly lanes: readonly Lane[] }) {
         <title id={`${id}-title`}>The call over time; the table below says the same</title>
         <desc id={`${id}-desc`}>{summaryOf(lanes)}</desc>
         {ticks.map((time) => (
-          <Tick key={time} time={time} x={area.xOf(time)} isLast={positionOf(time) > 0.95} height={height} />
+          <Tick
+            key={time}
+            x={area.xOf(time)}
+            textX={Math.min(Math.max(half, area.xOf(time)), width - half)}
+            lines={lines.map((line) => line(time))}
+            height={height}
+          />
         ))}
         {breaks.map((place) => (
           <Break key={place} x={left + place * (right - left)} height={height} />
@@ -101,35 +113,39 @@ function Drawing({ lanes }: { readonly lanes: readonly Lane[] }) {
   );
 }
 
-function Tick(props: {
-  readonly time: number;
+function Tick({
+  x,
+  textX,
+  lines: [local, utc],
+  height,
+}: {
   readonly x: number;
-  readonly isLast: boolean;
+  /** The middle of its text. */
+  readonly textX: number;
+  readonly lines: readonly string[];
   readonly height: number;
 }) {
-  const { time, x, isLast, height } = props;
-  const textX = x < tickWidth / 2 ? 2 : x;
   return (
     <g>
       <line class="grid" x1={x} x2={x} y1={top - 6} y2={height} />
-      <text class="tick" text-anchor={isLast ? 'end' : x < tickWidth / 2 ? 'start' : 'middle'}>
+      <text class="tick" text-anchor="middle">
         <tspan x={textX} y={13}>
-          {timeOfDay(time)}
+          {local}
         </tspan>{' '}
         <tspan x={textX} y={27}>
-          {utcTimeOfDay(time)}
+          {utc}
         </tspan>
       </text>
     </g>
   );
 }
 
-/** A gap that was shortened. */
+/** A gap that was shortened, with its sign beneath the texts of the ticks. */
 function Break({ x, height }: { readonly x: number; readonly height: number }) {
   return (
     <g>
       <path class="break" d={`M${x - 4} ${height}V${top - 6}h8V${height}z`} />
-      <text class="tick" x={x} y={13} text-anchor="middle">
+      <text class="tick" x={x} y={top + 2} text-anchor="middle">
         ⋯
       </text>
     </g>

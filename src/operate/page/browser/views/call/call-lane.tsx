@@ -1,5 +1,5 @@
 /** One lane of a call's drawing, with its labels in rows beneath its marks. */
-import { timeOfDay, utcTimeOfDay } from '../../parts/format.ts';
+import { localTime, utcBeside } from '../../parts/format.ts';
 import { Shape } from './call-marks.tsx';
 import { type Lane, type Mark, type Span, isNamed } from './call-story.ts';
 
@@ -41,7 +41,7 @@ const maxLabel = 30;
 /** How far a label is from its time, where a line may lead to the next lane, and from other labels. */
 const labelGap = 5;
 /** Rather too wide than too narrow: texts must not overlap. */
-const letterWidth = 7;
+export const letterWidth = 7;
 /** How far a mark reaches to either side of its time. */
 const markReach = 9;
 
@@ -132,7 +132,7 @@ export function DrawnLane({
           key={`${kind} ${at} ${text}`}
           kind={kind}
           at={[area.xOf(at), y]}
-          title={`${text}, ${timeOfDay(at)} (${utcTimeOfDay(at)})`}
+          title={`${text}, ${localTime(at)} (${utcBeside(at)})`}
         />
       ))}
       {labels.map(({ text, x, anchor, row }) => (
