@@ -119,6 +119,10 @@ test('an invalid rate in the address is shown and refused unchanged', async () =
   await page.getByLabel('Runs a second').fill('10');
   await button.click();
   await page.getByText('1 run of 1 event, over 100 ms').waitFor();
+  // 59.6 seconds.
+  await page.getByLabel('Runs a second').fill('0.01678');
+  await button.click();
+  await page.getByText('1 run of 1 event, over 1 min').waitFor();
 });
 
 test('a bulk replay shows no counts of earlier values', async () => {

@@ -62,3 +62,39 @@ test.each([
   const labels = await page.locator('.plot').first().locator('.lines > svg text').allTextContents();
   expect(labels.filter((label) => label.includes(':'))).toEqual(times);
 });
+
+test('how long ago something was is true also when nothing has happened since', async () => {
+  const clock = new ManualClock(Date.parse('2026-03-01T12:00:00Z'));
+  const { receiver } = await started({ clock });
+  const body = bodyOf({ traceId: 'trace-1' });
+  await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  const arrived = clock.now();
+  const { page, goTo } = await open(receiver);
+  await page.clock.setFixedTime(arrived + 20_000);
+  await goTo('/events/trace-1');
+  await page.getByText('20 s ago').first().waitFor();
+  await page.clock.setFixedTime(arrived + 3_600_000);
+  await expect
+    .poll(() => {
+      clock.advance(5_000);
+      return page.getByText('1 h ago').count();
+    })
+    .toBeGreaterThan(0);
+});
+
+test('a time that is to come is said to be', async () => {
+  const clock = new ManualClock(Date.parse('2026-03-01T12:00:00Z'));
+  const { receiver, logs } = await started({ clock }, (r) =>
+    r.on('*', { name: 'crm', retry: { base: '1h' } }, () => {
+      throw new Error('the CRM is down');
+    }),
+  );
+  const body = bodyOf({ traceId: 'trace-1' });
+  await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  await logs.until('run_retry');
+  const due = (await receiver.events.get('trace-1'))?.runs[0]?.dueAt?.getTime() ?? 0;
+  const { page, goTo } = await open(receiver);
+  await page.clock.setFixedTime(due - 90_000);
+  await goTo('/events/trace-1');
+  expect(await page.locator('td time').getAttribute('title')).toMatch(/ UTC, in 1 min 30 s$/);
+});

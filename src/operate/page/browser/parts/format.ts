@@ -76,9 +76,10 @@ function escaped(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }
 
-/** How long ago a time is. */
-export function ago(time: string | number, now = Date.now()): string {
-  const past = now - new Date(time).getTime();
+/** How long ago a time is, or how far ahead. */
+export function ago(time: string | number): string {
+  const past = Date.now() - new Date(time).getTime();
+  if (past <= -1_000) return `in ${duration(-past)}`;
   return past < 1_000 ? 'now' : `${duration(past)} ago`;
 }
 
@@ -87,16 +88,15 @@ export function duration(milliseconds: number): string {
   if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
   const seconds = milliseconds / 1_000;
   if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
-  if (seconds < 60) return `${Math.round(seconds)} s`;
   const units = [
     ['d', 86_400],
     ['h', 3_600],
     ['min', 60],
     ['s', 1],
   ] as const;
-  const first = units.findIndex(([, length]) => seconds >= length);
-  const parts: string[] = [];
   let rest = Math.round(seconds);
+  const first = units.findIndex(([, length]) => rest >= length);
+  const parts: string[] = [];
   for (const [unit, length] of units.slice(first, first + 2)) {
     const whole = Math.floor(rest / length);
     if (whole > 0) parts.push(`${whole} ${unit}`);
