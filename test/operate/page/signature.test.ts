@@ -76,3 +76,22 @@ test('the receiver verifies it once, however often the view is brought up to dat
     .toBeGreaterThan(2);
   expect(times('/quarantine/1/signature')).toBe(1);
 });
+
+test('the receiver verifies it once, too, for a page that can only poll', async () => {
+  const { receiver } = await started();
+  await refused(receiver, { secrets: otherSecret });
+  const { page, goTo } = await open(receiver);
+  await page.route('**/api/changes', (route) => route.fulfill({ status: 503 }));
+  const asked: string[] = [];
+  page.on('request', (request) => void asked.push(new URL(request.url()).pathname));
+  await page.clock.install();
+  await goTo('/quarantine/1');
+  const times = (end: string) => asked.filter((path) => path.endsWith(end)).length;
+  await expect
+    .poll(async () => {
+      await page.clock.fastForward(5_000);
+      return times('/quarantine/1');
+    })
+    .toBeGreaterThan(5);
+  expect(times('/quarantine/1/signature')).toBe(1);
+});

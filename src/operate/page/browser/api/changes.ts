@@ -38,6 +38,11 @@ export function changed(topics?: readonly string[]): void {
     if (!topics || topics.some((topic) => wanted.includes(topic))) listener();
 }
 
+/** Calls the listeners of all topics, not those without one: they ask for what takes long and seldom changes. */
+function listsChanged(): void {
+  changed([...watches].flatMap(({ topics }) => topics));
+}
+
 // A hidden page doesn't ask; as soon as it is visible it is brought up to date.
 document.addEventListener('visibilitychange', () => {
   restart();
@@ -50,7 +55,7 @@ function restart(): void {
 }
 
 function poll(): Listener {
-  const timer = setInterval(() => changed(), pollPause);
+  const timer = setInterval(listsChanged, pollPause);
   return () => clearInterval(timer);
 }
 
@@ -60,7 +65,7 @@ function listen(): Listener {
   let isLost = false;
   const lost = () => {
     restart();
-    changed();
+    listsChanged();
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const restartTimer = () => {
@@ -77,7 +82,7 @@ function listen(): Listener {
     // The browser reconnects by itself unless it was refused.
     if (source.readyState === EventSource.CLOSED) stopPolling ??= poll();
     // The viewer must see that the receiver doesn't answer, or what the stream has missed.
-    changed();
+    listsChanged();
   });
   source.addEventListener('open', () => {
     restartTimer();

@@ -55,7 +55,7 @@ export function useResource<T>(path: string | undefined, topics: readonly string
     };
     ask.current = () => void load();
     void load();
-    const end = watch(on.split(' '), () => void load());
+    const end = watch(topics, () => void load());
     return () => {
       end();
       abort.abort();
