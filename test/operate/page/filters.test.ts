@@ -58,3 +58,16 @@ test('the way back from a call that was found by its id leads to the calls', asy
   await page.getByRole('heading', { name: 'Calls' }).waitFor();
   expect(new URL(page.url()).hash).toBe('#/calls');
 });
+
+test('an empty list says whether it is the filter that nothing matches', async () => {
+  const { receiver } = await operated();
+  await receiver.handlers.pause('crm');
+  const { page, goTo } = await open(receiver);
+  for (const [place, text] of [
+    ['/audit?since=2040-01-01T00:00:00.000Z', 'No entry matches.'],
+    ['/failures?handler=other', 'Nothing of this handler fails.'],
+  ] as const) {
+    await goTo(place);
+    expect(await page.locator('.empty-title').allTextContents()).toEqual([text]);
+  }
+});

@@ -29,7 +29,7 @@ export function AuditView({ query }: Route) {
         columns={columns}
         keyOf={({ id }) => id}
       >
-        <Empty title="Nobody has changed anything.">
+        <Empty title={Object.keys(query).length > 0 ? 'No entry matches.' : 'Nobody has changed anything.'}>
           Replays, dismissals, releases, erasures, pauses, and looks at bodies are listed here.
         </Empty>
       </List>
@@ -41,9 +41,9 @@ const standing = { running: ' so far', done: '', stopped: ', then stopped' };
 
 /** How much an action changed, if it changes events or runs. */
 function changed({ action, events, runs, finishedAt, progress }: Entry) {
-  if (progress) return `${counted(runs, 'run', 'runs')}${standing[progress.state]}`;
+  if (progress) return `${counted(runs, 'run')}${standing[progress.state]}`;
   if (finishedAt === undefined) return 'not finished';
-  if (action === 'erase') return counted(events, 'event', 'events');
+  if (action === 'erase') return counted(events, 'event');
   if (action === 'release' || action === 'reverify' || action === 'discard')
     return counted(events, 'delivery', 'deliveries');
   return '';

@@ -38,7 +38,10 @@ export function FailuresView({ query: { group, ...query } }: Route) {
               ifNone="Nothing fails like this now."
             />
           ) : (
-            <GroupList groups={groups} ifNone="Nothing fails." />
+            <GroupList
+              groups={groups}
+              ifNone={query['handler'] ? 'Nothing of this handler fails.' : 'Nothing fails.'}
+            />
           )
         }
       </Loaded>
@@ -48,11 +51,7 @@ export function FailuresView({ query: { group, ...query } }: Route) {
 
 function GroupList({ groups, ifNone }: Failures & { readonly ifNone: string }) {
   if (groups.length === 0)
-    return (
-      <Empty title={ifNone}>
-        When a handler throws, its failed runs are grouped here by cause. There is nothing to do.
-      </Empty>
-    );
+    return <Empty title={ifNone}>When a handler throws, its failed runs are grouped here by cause.</Empty>;
   // Muted groups come last: they are known.
   const [muted, others] = [true, false].map((isMuted) =>
     groups.filter(({ mutedAt }) => (mutedAt !== undefined) === isMuted),
