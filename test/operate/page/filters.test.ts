@@ -71,3 +71,19 @@ test('an empty list says whether it is the filter that nothing matches', async (
     expect(await page.locator('.empty-title').allTextContents()).toEqual([text]);
   }
 });
+
+test('the menu leads from a filled replay form to an empty one', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  await goTo('/replay');
+  const call = page.getByLabel('Call', { exact: true });
+  await call.fill('call-1');
+  await page.getByRole('button', { name: 'Show what would run' }).click();
+  const preview = page.getByRole('heading', { name: 'What would run' });
+  await preview.waitFor();
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Replay' }).click();
+  await preview.waitFor({ state: 'detached' });
+  expect([new URL(page.url()).hash, await call.inputValue()]).toEqual(['#/replay', '']);
+  await page.goBack();
+  await expect.poll(() => call.inputValue()).toBe('call-1');
+});

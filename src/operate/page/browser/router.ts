@@ -39,13 +39,14 @@ export function keepInAddress(
 
 /** The route that the address names; the overview if it can't be decoded. */
 export function useRoute(): Route {
-  const [hash, setHash] = useState(location.hash);
+  const [route, setRoute] = useState(() => routeOf(location.hash));
   useEffect(() => {
-    const follow = () => setHash(location.hash);
+    // Another route even if it reads the same: what was kept in the address since is no longer in it.
+    const follow = () => setRoute(routeOf(location.hash));
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
   }, []);
-  return routeOf(hash);
+  return route;
 }
 
 function routeOf(hash: string): Route {

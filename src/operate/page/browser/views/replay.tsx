@@ -1,5 +1,5 @@
 /** Replays many events: first shows what would run, then runs it, at a rate that the handlers' systems can bear. */
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { useAccess } from '../api/access.ts';
 import { type Refusal, refusalOf } from '../api/client.ts';
 import type { ChangedRuns } from '../api/shapes.ts';
@@ -29,6 +29,8 @@ interface Asked {
 
 export function ReplayView({ query }: Route) {
   const [values, setValues] = useState<Values>(query);
+  // Another route is a new replay.
+  useLayoutEffect(() => setValues(query), [query]);
   const [latest, setLatest] = useState<Asked>();
   const handlers = useHandlerNames();
   const fields = useEventFields(query, handlers);

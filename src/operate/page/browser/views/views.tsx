@@ -18,8 +18,7 @@ const lists: Readonly<Record<string, (route: Route) => ComponentChild>> = {
   events: (route) => <EventsView {...route} />,
   calls: (route) => <CallsView {...route} />,
   failures: (route) => <FailuresView {...route} />,
-  // Another address is a new replay: the key resets the form and its preview.
-  replay: (route) => <ReplayView key={JSON.stringify(route.query)} {...route} />,
+  replay: (route) => <ReplayView {...route} />,
   quarantine: (route) => <QuarantineView {...route} />,
   handlers: () => <HandlersView />,
   drift: () => <DriftView />,
