@@ -266,6 +266,8 @@ describe('changing', () => {
     await goTo('/quarantine');
     await page.getByRole('button', { name: 'Check all again…' }).click();
     await page.getByRole('dialog').getByText('0 of 1 delivery would verify').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Check all again' }).click();
+    await page.getByRole('status').getByText('Checked 1 delivery: 0 released, 1 remains.').waitFor();
     await goTo('/quarantine/1');
     await page.getByRole('button', { name: 'Show body' }).click();
     const shown = await page.getByLabel('The body').textContent();

@@ -3,7 +3,7 @@ import { useAccess } from '../api/access.ts';
 import { change } from '../api/client.ts';
 import type { ChangedRuns } from '../api/shapes.ts';
 import { ChangeButton, type ChangeProps } from './change-button.tsx';
-import { counted } from './format.ts';
+import { counted, number } from './format.ts';
 
 /** A filter of events as the API takes it. */
 export type Filter = Readonly<Record<string, string>>;
@@ -15,10 +15,14 @@ export interface ReplayOptions {
 }
 
 /** The number of runs, in all and by handler. */
-export function inWords({ runs, events, handlers }: ChangedRuns): string {
-  const each = Object.entries(handlers).map(([name, count]) => `${name}: ${count}`);
-  const which = each.length === 0 ? '' : ` (${each.join(', ')})`;
-  return `${counted(runs, 'run')} of ${counted(events, 'event')}${which}`;
+function inWords({ runs, events, handlers }: ChangedRuns): string {
+  return `${counted(runs, 'run')} of ${counted(events, 'event')}${byHandler(handlers)}`;
+}
+
+/** The number of runs of each handler, in brackets. */
+export function byHandler(handlers: ChangedRuns['handlers'] = {}): string {
+  const each = Object.entries(handlers).map(([name, count]) => `${name}: ${number(count)}`);
+  return each.length === 0 ? '' : ` (${each.join(', ')})`;
 }
 
 /** The result in a sentence. */

@@ -6,7 +6,7 @@ import type { AuditEntry, Running, Stopped } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from './change-button.tsx';
 import { counted, number } from './format.ts';
-import { bulkNames, countedBefore } from './run-changes.tsx';
+import { bulkNames, byHandler, countedBefore } from './run-changes.tsx';
 import { Foreign, ForeignWords, Terms, Time } from './text.tsx';
 
 const names: Readonly<Record<string, string>> = bulkNames;
@@ -34,11 +34,6 @@ function RunningAction({
   readonly entry: AuditEntry;
 }) {
   const name = `${names[action] ?? action} ${id}`;
-  const handlers = Object.entries(progress?.handlers ?? {});
-  const each =
-    handlers.length === 0
-      ? ''
-      : ` (${handlers.map(([handler, count]) => `${handler}: ${count}`).join(', ')})`;
   const { share, ofRuns, ofEvents } = comeTo(runs, countedBefore(id), progress?.share ?? 0);
   return (
     <div class="running">
@@ -54,7 +49,7 @@ function RunningAction({
       <progress max={1} value={share} aria-label={name} />
       <p>
         {ofRuns} so far
-        <ForeignWords text={each} />
+        <ForeignWords text={byHandler(progress?.handlers)} />
         {ofEvents}
       </p>
       <Stop id={id} name={name} needs={action === 'dismiss' ? 'dismiss' : 'replay'} />

@@ -49,7 +49,7 @@ function OneDelivery({ delivery, path }: { readonly delivery: Delivery; readonly
         <Fact name="Reason">
           <code>{reason}</code>
         </Fact>
-        <Fact name="Trace id, as its sender wrote it">
+        <Fact name="Trace id, not verified">
           <Foreign text={delivery.traceId} isCode />
         </Fact>
         <Fact name="Size">

@@ -21,7 +21,7 @@ const known: Readonly<Record<string, Why>> = {
     next: 'Something in front of the receiver may remove a header.',
   },
   timestamp_unreadable: {
-    what: 'The time of its signature can not be read.',
+    what: 'The time of its signature cannot be read.',
     next: 'Compare the header with the scheme that the platform signs in.',
   },
   timestamp_out_of_tolerance: {

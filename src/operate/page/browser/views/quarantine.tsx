@@ -3,7 +3,7 @@ import { change } from '../api/client.ts';
 import type { Deliveries, Reverified } from '../api/shapes.ts';
 import { ChangeButton } from '../parts/change-button.tsx';
 import type { Field } from '../parts/filter-form.tsx';
-import { counted, size } from '../parts/format.ts';
+import { counted, number, size } from '../parts/format.ts';
 import { List } from '../parts/list.tsx';
 import { Empty } from '../parts/standing.tsx';
 import type { Column } from '../parts/table.tsx';
@@ -68,15 +68,16 @@ function Reverify() {
       preview={async (signal) => {
         const body = { dryRun: true };
         const { checked, released } = await change<Reverified>('/quarantine/reverify', { body, signal });
-        return `${released} of ${counted(checked, 'delivery', 'deliveries')} would verify in the accepted schemes.`;
+        return `${number(released)} of ${counted(checked, 'delivery', 'deliveries')} would verify in the accepted schemes.`;
       }}
       act={async (why) => {
         const { checked, released, duplicates, remaining } = await change<Reverified>(
           '/quarantine/reverify',
           { body: why },
         );
-        const copies = duplicates === 0 ? '' : `, ${counted(duplicates, 'was a copy', 'were copies')}`;
-        return `Checked ${counted(checked, 'delivery', 'deliveries')}: ${released} released${copies}, ${remaining} remain.`;
+        const copies = duplicates === 0 ? '' : `, ${counted(duplicates, 'duplicate')}`;
+        const rest = counted(remaining, 'remains', 'remain');
+        return `Checked ${counted(checked, 'delivery', 'deliveries')}: ${number(released)} released${copies}, ${rest}.`;
       }}
     />
   );
