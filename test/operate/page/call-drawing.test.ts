@@ -246,6 +246,51 @@ test(
   },
 );
 
+test('what is not known of a call is not said, whichever events are missing or odd', async () => {
+  const { receiver } = await started();
+  const calls = {
+    'without-time': [
+      ['CallHandler.CallStarted', 0],
+      ['CallHandler.CallEnded', undefined],
+    ],
+    'ended-first': [
+      ['CallHandler.CallStarted', 60],
+      ['CallHandler.CallEnded', 0],
+    ],
+    'only-analysed': [
+      ['CallHandler.CallStarted', 0],
+      ['callAnalysis.pcaCompleted', 60],
+    ],
+    'transfer-failed': [
+      ['CallHandler.CallStarted', 0],
+      ['CallHandler.CallTransferred', 60],
+    ],
+    'never-started': [['CallHandler.CallEnded', 60]],
+  } as const;
+  for (const [callId, events] of Object.entries(calls))
+    for (const [eventName, seconds] of events) {
+      const payload = eventName === 'CallHandler.CallTransferred' ? { status: 'failed' } : {};
+      const body = JSON.parse(bodyOf({ callId, eventName, payload })) as object;
+      const timestamp = seconds !== undefined && new Date(begun + seconds * 1_000).toISOString();
+      await deliver(receiver, JSON.stringify({ ...body, ...(timestamp && { timestamp }) }));
+    }
+  const { page, goTo } = await open(receiver);
+  for (const [callId, text] of [
+    ['without-time', 'Call: end not known.'],
+    ['ended-first', 'Call: talk of unknown length.'],
+    ['only-analysed', 'Call: end not known.'],
+    ['transfer-failed', 'Call: not ended yet, transferred.'],
+    ['never-started', 'Call: nothing.'],
+  ] as const) {
+    await goTo(`/calls/${callId}`);
+    const described = (await page.locator('.drawing svg desc').textContent()) ?? '';
+    expect([callId, described.slice(0, described.indexOf('.') + 1)]).toEqual([callId, text]);
+  }
+  await goTo('/calls');
+  const row = page.getByRole('row', { name: 'never-started' });
+  expect(await row.getByRole('cell').first().textContent()).toMatch(/^first seen /);
+});
+
 test('a call over more than one day has the days at its axis', async () => {
   const { receiver } = await started();
   const timestamp = new Date(begun - 172_800_000).toISOString();

@@ -43,7 +43,15 @@ export function CallsView({ query: { callId, ...query } }: Route) {
 }
 
 const columns: readonly Column<Found['calls'][number]>[] = [
-  { head: 'Started', cell: ({ startedAt, firstSeenAt }) => <Time at={startedAt ?? firstSeenAt} /> },
+  {
+    head: 'Started',
+    cell: ({ startedAt, firstSeenAt }) => (
+      <>
+        {startedAt === undefined && 'first seen '}
+        <Time at={startedAt ?? firstSeenAt} />
+      </>
+    ),
+  },
   {
     head: 'Call',
     cell: ({ callId }) => (

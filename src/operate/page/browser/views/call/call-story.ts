@@ -66,17 +66,19 @@ export function isNamed({ kind }: Span): boolean {
   return kind === 'talk' || kind === 'analysis';
 }
 
-function callLane({ startedAt, endedAt, durationMs, transfer, analysis, lastSeenAt }: Call): Lane {
+function callLane(call: Call): Lane {
+  const { startedAt, endedAt, transfer, analysis, lastSeenAt } = call;
   const spans: Span[] = [];
   const marks: Mark[] = [];
-  const end = endedAt ?? transfer?.at;
+  // After a transfer that failed, the call goes on.
+  const end = endedAt ?? (transfer?.status === 'failed' ? undefined : transfer?.at);
   if (startedAt !== undefined) {
-    const lasted = durationMs ?? (end === undefined ? undefined : Date.parse(end) - Date.parse(startedAt));
+    const [from, to] = [Date.parse(startedAt), Date.parse(end ?? lastSeenAt)];
     spans.push({
-      from: Date.parse(startedAt),
-      to: Date.parse(end ?? lastSeenAt),
+      from,
+      to,
       kind: 'talk',
-      text: lasted === undefined ? 'not ended yet' : `talk ${duration(Math.max(0, lasted))}`,
+      text: end === undefined ? withoutEnd(call) : talkOf(call, to - from),
     });
   }
   if (analysis && end !== undefined && Date.parse(analysis.at) > Date.parse(end)) {
@@ -88,6 +90,16 @@ function callLane({ startedAt, endedAt, durationMs, transfer, analysis, lastSeen
     marks.push({ at: Date.parse(transfer.at), kind: 'transferred', label: text, text });
   }
   return { name: 'Call', marks, spans };
+}
+
+function withoutEnd({ status }: Call): string {
+  return status === 'in_progress' ? 'not ended yet' : 'end not known';
+}
+
+/** Until the end, only the length that the API gives: it gives none if it doesn't trust the times. */
+function talkOf({ endedAt, durationMs }: Call, untilTransfer: number): string {
+  const lasted = endedAt === undefined ? untilTransfer : durationMs;
+  return lasted === undefined || lasted < 0 ? 'talk of unknown length' : `talk ${duration(lasted)}`;
 }
 
 const kinds: Readonly<Record<string, MarkKind>> = {
