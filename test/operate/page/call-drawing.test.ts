@@ -206,6 +206,15 @@ test('an event shows how many duplicates it had, and when they came', async () =
   await page.getByText('none counted').waitFor();
 });
 
+test('a run that was dismissed is not said to be done by its handler', async () => {
+  const receiver = await receiverOfCall();
+  await receiver.events.dismiss({ traceId: 'trace-ended', state: 'dead' }, { by: 'ann', reason: 'by hand' });
+  const { page, goTo } = await open(receiver);
+  await goTo('/calls/call-1');
+  await page.getByText('The same as a table').click();
+  await page.getByText('CallEnded: dismissed after 1 attempt', { exact: true }).waitFor();
+});
+
 test('of handlers of which only another process knows what they take, it says that they are not drawn', async () => {
   const database = temporaryDatabase();
   const others = (receiver: Receiver) => receiver.on('Another.Event', { name: 'another' }, () => {});

@@ -111,7 +111,7 @@ const columns: readonly Column<Run>[] = [
   { head: 'Attempts', cell: ({ attempts }) => attempts, looks: 'count' },
   { head: 'When', cell: (run) => <When run={run} /> },
   {
-    head: 'Why the last one failed',
+    head: 'Why it failed or was dismissed',
     cell: ({ reason, replay, failures = [] }) => (
       <div class={failures.length > 0 ? 'more-below' : undefined}>
         <Foreign text={reason} />

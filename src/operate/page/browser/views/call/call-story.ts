@@ -178,7 +178,7 @@ function doneAtOnce(word: string, { receivedAt }: Event): Mark {
 }
 
 function attemptsOf(word: string, run: Event['runs'][number]): readonly Mark[] {
-  const { state, attempts, settledAt, dueAt, failures = [] } = run;
+  const { state, attempts, reason, settledAt, dueAt, failures = [] } = run;
   const marks: Mark[] = failures.map(({ at, attempt, cause, outcome }) => ({
     at: Date.parse(at),
     kind: outcome === 'dead' ? 'dead' : 'failed',
@@ -187,9 +187,12 @@ function attemptsOf(word: string, run: Event['runs'][number]): readonly Mark[] {
   const isShown = failures.some(({ outcome }) => outcome === 'dead');
   if (settledAt !== undefined && !(state === 'dead' && isShown)) {
     const kind = state === 'dead' ? 'dead' : 'done';
-    const after = attempts === 1 ? 'at the first attempt' : `after ${counted(attempts, 'attempt')}`;
-    const text = `${word}: ${kind === 'dead' ? 'given up' : 'done'} ${after}`;
-    marks.push({ at: Date.parse(settledAt), kind, text });
+    // Of the runs that are done, only those that were dismissed have a reason.
+    const isDismissed = kind === 'done' && reason !== undefined;
+    const ended = isDismissed ? 'dismissed' : kind === 'dead' ? 'given up' : 'done';
+    const isFirst = attempts === 1 && !isDismissed;
+    const after = isFirst ? 'at the first attempt' : `after ${counted(attempts, 'attempt')}`;
+    marks.push({ at: Date.parse(settledAt), kind, text: `${word}: ${ended} ${after}` });
   }
   // In 1970: at once.
   if (state === 'due' && dueAt !== undefined && Date.parse(dueAt) > 86_400_000)
