@@ -11,8 +11,7 @@ type ListedEvent = Events['events'][number];
 export type Event = Omit<ListedEvent, 'runs'> &
   Partial<Pick<Result<'Event'>, 'body' | 'raw' | 'headers'>> & { readonly runs: readonly Run[] };
 export type Run = ListedEvent['runs'][number] & { readonly failures?: readonly FailedAttempt[] };
-export type RunState = Run['state'];
-export type FailedAttempt = Result<'Event'>['runs'][number]['failures'][number];
+type FailedAttempt = Result<'Event'>['runs'][number]['failures'][number];
 export type Calls = Result<'Calls'>;
 export type Call = Result<'Call'>;
 export type Joins = Result<'Joins'>;
@@ -31,7 +30,6 @@ export type Running = Result<'Running'>;
 export type Alerts = Result<'Alerts'>;
 export type History = Result<'History'>;
 export type HandlerHistory = Result<'HandlerHistory'>;
-export type HandlerHistoryPoint = HandlerHistory['points'][number];
 export type Backlog = Result<'Backlog'>;
 export type HistoryPoint = History['points'][number];
 /** The answer to a replay or dismissal. */
