@@ -33,7 +33,7 @@ const known: Readonly<Record<string, Why>> = {
   not_json: { what: 'Its body is not JSON.', next: 'Look at the body: it may have been changed on the way.' },
   not_an_object: { what: 'Its body is JSON, but not an object.', next: 'Look at the body.' },
   too_complex: {
-    what: 'Its body holds more values than the limits allow.',
+    what: 'Its body has more values or fields, or is nested deeper, than the limits allow.',
     next: 'If it is an ordinary event, raise the limits of the receiver and release it.',
   },
 };
