@@ -240,6 +240,17 @@ test('a view stays while it is refreshed, and while a proxy in front of the rece
   await alert.waitFor({ state: 'detached' });
 });
 
+test('what is known of the runs of a call does not wait for their failed attempts', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  await goTo('/calls/call-1');
+  await page.locator('.drawing .mark-dead').first().waitFor();
+  await page.route('**/api/events/trace-ended', () => {});
+  await receiver.events.dismiss({ traceId: 'trace-ended', state: 'dead' }, { reason: 'done by hand' });
+  await page.locator('.title .state-dead').waitFor({ state: 'detached' });
+  expect(await page.getByRole('region', { name: 'Events' }).getByText('dead').count()).toBe(0);
+});
+
 test('while the receiver is unreachable, the page says so, and it refreshes when the receiver is back', async () => {
   const { receiver } = await operated();
   const { page } = await open(receiver);

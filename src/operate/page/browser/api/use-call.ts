@@ -41,9 +41,18 @@ export function useEventsOfCall(callId: string): Resource<EventsOfCall> {
     return () => abort.abort();
   }, [listed]);
 
-  const events = listed.map((event) => whole.get(event.traceId) ?? event);
+  const events = listed.map((event) => withFailures(event, whole.get(event.traceId)));
   const { refusal, reload } = dead.refusal ? dead : latest;
   return { data: latest.data && { events, isCut }, refusal, reload };
+}
+
+/** An event of the list with its failed attempts: all else of the whole event may be older than the list. */
+function withFailures(event: Event, whole: Event | undefined): Event {
+  const found = new Map(whole?.runs.map(({ handler, failures = [] }) => [handler, failures]));
+  return {
+    ...event,
+    runs: event.runs.map((run) => ({ ...run, failures: found.get(run.handler) ?? [] })),
+  };
 }
 
 function useEvents(filter: Readonly<Record<string, string>> | undefined): Resource<Events> {
