@@ -113,6 +113,23 @@ test('what the menu and the overview count is asked for once', async () => {
   expect(asked.filter((path) => path.endsWith('/api/counts'))).toHaveLength(1);
 });
 
+test('nothing is shown any more to whoever is no longer admitted', async () => {
+  const { receiver, clock } = await afterOneMinute();
+  let isAdmitted = true;
+  const { page, goTo } = await open(receiver, () => (isAdmitted ? 'all' : undefined));
+  await page.clock.setFixedTime(clock.now() + 20_000);
+  await goTo('/');
+  await page.locator('.plots').waitFor();
+  isAdmitted = false;
+  await expect
+    .poll(() => {
+      clock.advance(5_000);
+      return page.locator('.figures, .plots').count();
+    })
+    .toBe(0);
+  await page.getByRole('alert').getByText('authorize has not admitted this request').first().waitFor();
+});
+
 test('alerts that could not be read are not taken for none', async () => {
   const { receiver } = await started();
   const { page, goTo } = await open(receiver);

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { watch } from './changes.ts';
 import { withQuery } from './client.ts';
 import type { HandlerHistory, History } from './shapes.ts';
-import { type Resource, useResource } from './use-resource.ts';
+import { type Resource, isPassing, useResource } from './use-resource.ts';
 
 export const minute = 60_000;
 /**
@@ -48,6 +48,7 @@ export function useHistory<Found extends HandlerHistory = History>(
   const kept = useRef<Counted<Found> | undefined>(undefined);
   if (data) kept.current = { since, until, points: data.points };
   else if (kept.current && kept.current.until - kept.current.since !== length) kept.current = undefined;
+  else if (resource.refusal && !isPassing(resource.refusal)) kept.current = undefined;
   return { ...resource, data: kept.current };
 }
 

@@ -72,6 +72,6 @@ export function useResource<T>(path: string | undefined, topics: readonly string
 }
 
 /** Whether the refusal is temporary, so that the known data remains shown. */
-function isPassing({ status }: Refusal): boolean {
+export function isPassing({ status }: Refusal): boolean {
   return status === 0 || status === 429 || status >= 500;
 }
