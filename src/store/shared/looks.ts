@@ -63,8 +63,11 @@ export function looksIn({
   after,
   until,
 }: Dialect): Readonly<Record<KeptIn, { readonly range: string; readonly rows: string }>> {
+  // In two selects: in one, SQLite goes through all keys between the two.
+  const edge = (name: string, key: string, which: 'min' | 'max') =>
+    `(select ${which}(${key}) from ${table(name)} where ${key} > ${after})`;
   const looked = (name: string, key: string, contents: string, from = table(name), condition = '') => ({
-    range: `select min(${key}) as first, max(${key}) as last from ${table(name)} where ${key} > ${after}`,
+    range: `select ${edge(name, key, 'min')} as first, ${edge(name, key, 'max')} as last`,
     rows: `select ${key} as key, ${contents} from ${from} where ${key} > ${after} and ${key} <= ${until} ${condition}`,
   });
   // The stored headers don't repeat the event's name and trace id, which are in its row.

@@ -56,6 +56,12 @@ test('no statement that ends early scans a whole call or all runs of a handler b
   expect(bounded.length).toBeGreaterThan(5);
 });
 
+test('no statement asks for the least and the greatest at once, which goes through all that is between', async () => {
+  const statements = [...(await plansOfAll()).keys()];
+  expect(statements.filter((sql) => /select min\([^\(\)]*\)[^\(\)]*, max\(/v.test(sql))).toEqual([]);
+  expect(statements.filter((sql) => sql.includes('select max(')).length).toBeGreaterThan(5);
+});
+
 test('of the open runs of a call only one is asked for', async () => {
   const ofCall = /from runs indexed by runs_\w+_by_call\s+where call_id = cast\(@callId as text\)/v;
   const asking = [...(await plansOfAll()).keys()].filter((sql) => ofCall.test(sql));
