@@ -154,6 +154,23 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       expect(await claimDue(store, join)).toMatchObject([{ traceId: 'd' }]);
     });
 
+    test('a join whose run is erased before it was called is opened anew by the next event of its call', async () => {
+      const store = await opened();
+      const waitsFor = { events: ['CallHandler.CallEnded', 'another'], within: 60_000, runsAgain: false };
+      const join = handlerOf('join', { join: waitsFor });
+      const [first, ...others] = await claimedRuns(
+        store,
+        ['a', 'b', 'c'].map((id) => eventOf(id, callOf('call-1'))),
+        join,
+      );
+      if (!first) throw new Error('nothing was claimed');
+      await store.requeue(first);
+      await store.retention.eraseEvents([first.sequence], traceIdsUntil);
+      expect(await store.nextDue('join')).toBeUndefined();
+      for (const run of others) await store.requeue(run);
+      expect(await claimDue(store, join, { now: Number.MAX_SAFE_INTEGER })).toMatchObject([{ traceId: 'b' }]);
+    });
+
     test('erases those events that it is given, and counts those that are there', async () => {
       const store = await opened();
       const runs = await claimedRuns(

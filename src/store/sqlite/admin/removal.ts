@@ -60,6 +60,8 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
   const anyJoin = database.prepare('select 1 from joins where call_id = ? limit 1');
   const anyOfCall = database.prepare(`select 1 ${fromEventsOfCall} limit 1`);
   const deleteJoins = database.prepare('delete from joins where call_id = ?');
+  // Without a run, a join that was not called would wait for ever. A later event of the call opens it anew.
+  const forgetWait = database.prepare('delete from joins where handler = ? and call_id = ? and seen is null');
   const unblockNext = prepareUnblockNext(database);
 
   const forgetCall = (callId: string): void => {
@@ -83,6 +85,7 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
       traceIds.push(found.traceId);
     }
     if (traceIds.length > 0) count.run(traceIds.length);
+    for (const { callId, handler } of runs) if (callId !== null) forgetWait.run(handler, callId);
     // The rest of a large call is erased later, or never if the process ends: nothing else would unblock its runs.
     for (const { callId, handler } of runsThatBlocked(runs)) unblockNext(callId, handler);
     for (const callId of new Set(events.map((event) => event.callId))) {
