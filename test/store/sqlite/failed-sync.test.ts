@@ -9,6 +9,7 @@ import { eventRow } from '../../../src/store/sqlite/work/record.ts';
 import { BorrowedLock, answerRequest } from '../../../src/store/sqlite/writer/write-lock.ts';
 import {
   type FromWriter,
+  type WriteMessage,
   type WrittenMessage,
   newBatch,
   packed,
@@ -16,6 +17,8 @@ import {
 import { WriterThread } from '../../../src/store/sqlite/writer/writer-thread.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { eventOf } from '../parts.ts';
+
+const failedSync = () => Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
 
 type Prepare = (this: Database.Database, sql: string) => Database.Statement;
 
@@ -25,11 +28,17 @@ function refusing() {
   const prepare = Reflect.get(Database.prototype, 'prepare') as Prepare;
   const refusingPrepare: Prepare = function (sql) {
     const statement = prepare.call(this, sql);
-    const run = statement.run.bind(statement);
+    const refuse = () => {
+      if (refused.text !== '' && sql.startsWith(refused.text)) throw failedSync();
+    };
+    const [run, get] = [statement.run.bind(statement), statement.get.bind(statement)];
     statement.run = (...given: unknown[]) => {
-      if (refused.text !== '' && sql.startsWith(refused.text))
-        throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
+      refuse();
       return run(...given);
+    };
+    statement.get = (...given: unknown[]) => {
+      refuse();
+      return get(...given);
     };
     return statement;
   };
@@ -69,15 +78,25 @@ async function opened() {
     await once(port1, 'close');
     other.close();
   });
-  const record = async (traceId: string): Promise<string> => {
-    const batch = newBatch();
-    batch.events.push({ item: eventRow(eventOf(traceId), false), onWritten: () => {}, onFailed: () => {} });
-    port1.postMessage(packed(batch));
+  const send = async (message: WriteMessage): Promise<string> => {
+    port1.postMessage(message);
     await expect.poll(() => answers.length).toBe(1);
     const [answer] = answers.splice(0);
     return answer?.failures[0]?.[1].message ?? 'written';
   };
-  return { other, record, isRefused };
+  /** `bytes`: how many it is said to have, by which the size of the WAL is estimated. */
+  const record = (traceId: string, bytes = 0): Promise<string> => {
+    const batch = newBatch();
+    batch.events.push({ item: eventRow(eventOf(traceId), false), onWritten: () => {}, onFailed: () => {} });
+    return send({ ...packed(batch), bytes });
+  };
+  const scrub = (): Promise<string> => {
+    const batch = newBatch(true);
+    const item = { part: 'scrubbing', method: 'scrub', args: [{ compact: true, isRetry: false }] } as const;
+    batch.operations.push({ item, onWritten: () => {}, onFailed: () => {} });
+    return send(packed(batch));
+  };
+  return { other, record, scrub, isRefused };
 }
 
 test('after a failed sync, nothing is written until the WAL is empty and the disk has taken a write', async () => {
@@ -98,6 +117,55 @@ test('after a failed sync, nothing is written until the WAL is empty and the dis
   refused.text = '';
   await expect.poll(() => record('third')).toBe('written');
   expect(other.prepare('select trace_id from events').pluck().all()).toEqual(['first', 'second', 'third']);
+});
+
+/** Enough bytes to begin a checkpoint. */
+const manyBytes = 100_000_000;
+
+test(
+  'a sync that fails in a checkpoint counts, because the kernel reports a failure only once',
+  { tags: 'long' },
+  async () => {
+    const refused = refusing();
+    const { other, record } = await opened();
+    expect(await record('first')).toBe('written');
+    other.exec('begin; select * from events');
+    refused.text = 'pragma wal_checkpoint';
+    // Once the checkpoint thread has done its part, the writer thread checkpoints the rest.
+    expect(await record('second', manyBytes)).toBe('written');
+    await expect.poll(() => record('third')).toBe('disk I/O error');
+    refused.text = '';
+    await expect.poll(() => record('third')).toBe('the WAL could not be checkpointed: it is in use');
+    other.exec('commit');
+    await expect.poll(() => record('third')).toBe('written');
+  },
+);
+
+test('a sync that fails in the checkpoint at the start counts as well', { tags: 'long' }, async () => {
+  const refused = refusing();
+  const { other, record } = await opened();
+  refused.text = 'pragma wal_checkpoint';
+  expect(await record('first')).toBe('written');
+  other.exec('begin; select * from events');
+  expect(await record('second')).toBe('disk I/O error');
+  refused.text = '';
+  await expect.poll(() => record('second')).toBe('the WAL could not be checkpointed: it is in use');
+  other.exec('commit');
+  await expect.poll(() => record('second')).toBe('written');
+});
+
+test('a sync that fails while erased data is scrubbed counts as well', { tags: 'long' }, async () => {
+  const { other, record, scrub } = await opened();
+  expect(await record('first')).toBe('written');
+  other.exec('begin; select * from events');
+  const pragma = vi.spyOn(Database.prototype, 'pragma').mockImplementation(() => {
+    throw failedSync();
+  });
+  expect(await scrub()).toBe('disk I/O error');
+  pragma.mockRestore();
+  await expect.poll(() => record('second')).toBe('the WAL could not be checkpointed: it is in use');
+  other.exec('commit');
+  await expect.poll(() => record('second')).toBe('written');
 });
 
 test('a request that is withdrawn while the writer tries the disk gets no lock', () => {
@@ -128,7 +196,7 @@ test('the writer learns of a disk that fails in a write of the app, and the app 
     );
   lock.writerBegins(() => {});
   const failing = () => {
-    throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
+    throw failedSync();
   };
   const written: string[] = [];
   lock.later(() => expect(() => lock.now(failing)).toThrow('disk I/O error'));

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Scrubbed } from '../../retention-store.ts';
+import { isFailedSync } from '../connection/connection.ts';
 
 /**
  * Removes erased data from the files. The WAL still has the pages as they were: a checkpoint empties it.
@@ -41,12 +42,17 @@ function checkpoint(database: Database.Database): void {
   if (result?.busy !== 0) throw new Error('busy');
 }
 
-/** Whether the work succeeds: other processes or a full disk may prevent it. */
+/**
+ * Whether the work succeeds: other processes or a full disk may prevent it.
+ *
+ * @throws if the disk refuses a sync: see `WriterThread.#checkpoint`
+ */
 function succeeds(work: () => void): boolean {
   try {
     work();
     return true;
-  } catch {
+  } catch (error) {
+    if (isFailedSync(error)) throw error;
     return false;
   }
 }

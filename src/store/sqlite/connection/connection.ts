@@ -148,6 +148,11 @@ function isDiskError(error: unknown): boolean {
   return isOfKind(error, 'SQLITE_IOERR');
 }
 
+/** Whether the disk has refused a sync. */
+export function isFailedSync(error: unknown): boolean {
+  return isOfKind(error, 'SQLITE_IOERR_FSYNC');
+}
+
 /** Whether the disk has no room. */
 function isDiskFull(error: unknown): boolean {
   return isOfKind(error, 'SQLITE_FULL');

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import { threadFile } from '../../../kit/files.ts';
 import type { FileIds } from '../connection/database-files.ts';
-import { setPragma } from '../connection/connection.ts';
+import { isFailedSync, setPragma } from '../connection/connection.ts';
 import type { WriteMessage } from './write-message.ts';
 
 /** What the checkpoint thread needs to start. */
@@ -73,7 +73,11 @@ export class Checkpoints {
     this.#files = files;
   }
 
-  /** Call after each commit, with what it wrote. */
+  /**
+   * Call after each commit, with what it wrote.
+   *
+   * @throws if the disk refuses a sync
+   */
   committed(messages: readonly Pick<WriteMessage, 'count' | 'bytes'>[]): void {
     this.#pages += pagesOfCommit;
     for (const { count, bytes } of messages) this.#pages += count * pagesOfWrite + bytes / pageSize;
@@ -84,7 +88,11 @@ export class Checkpoints {
     else if (state === checkpointed && this.#pages >= maxPages) this.#finish();
   }
 
-  /** Call when no write waits for a commit. */
+  /**
+   * Call when no write waits for a commit.
+   *
+   * @throws if the disk refuses a sync
+   */
   whenIdle(): void {
     const state = Atomics.load(this.#state, 0);
     if (state === checkpointed) this.#finish();
@@ -126,8 +134,8 @@ export class Checkpoints {
   }
 
   #finish(): void {
+    this.#tryLater();
     this.#pages = Math.min(this.#checkpointRest(), enoughPages / 2);
-    Atomics.store(this.#state, 0, idle);
   }
 
   #tryLater(): void {
@@ -137,13 +145,14 @@ export class Checkpoints {
 
   /**
    * Checkpoints the rest, and returns how many pages are left: some if another connection reads the WAL, Infinity if
-   * the disk refuses. The more are left, the sooner the next checkpoint begins.
+   * the disk is full, say. The more are left, the sooner the next checkpoint begins.
    */
   #checkpointRest(): number {
     try {
       const { log, checkpointed: done } = this.#passive.get() as Progress;
       return log - done;
-    } catch {
+    } catch (error) {
+      if (isFailedSync(error)) throw error;
       return Infinity;
     }
   }

@@ -17,6 +17,8 @@ import {
   type Writes,
   unpacked,
 } from './write-message.ts';
+import type { Checkpoints } from './checkpoints.ts';
+import { isFailedSync } from '../connection/connection.ts';
 import { answerRequest, requested } from './write-lock.ts';
 import { WriterConnection } from './writer-connection.ts';
 
@@ -78,10 +80,18 @@ export class WriterThread {
    */
   #emptyWal(): void {
     this.#hasEmptiedWal = true;
+    this.#checkpoint((checkpoints) => checkpoints.empty());
+  }
+
+  /**
+   * Checkpoints, if possible. A sync that fails counts as one of a commit does: what the app has committed and this thread
+   * has yet to sync could be lost, and the kernel won't report that again.
+   */
+  #checkpoint(checkpoint: (checkpoints: Checkpoints) => void): void {
     try {
-      this.#connection.checkpoints.empty();
-    } catch {
-      // A disk that refuses this refuses the next write, too.
+      checkpoint(this.#connection.checkpoints);
+    } catch (error) {
+      if (isFailedSync(error)) this.#failClosed(failureOf(error));
     }
   }
 
@@ -116,7 +126,7 @@ export class WriterThread {
       this.#commit(this.#waiting.splice(0, groupSizeOf(this.#waiting)));
       if (!this.#hasEmptiedWal) this.#emptyWal();
     }
-    this.#connection.checkpoints.whenIdle();
+    this.#checkpoint((checkpoints) => checkpoints.whenIdle());
   }
 
   #grantLock(): void {
@@ -147,7 +157,7 @@ export class WriterThread {
     // Bodies that survive a minor garbage collection would stay until a full one, which this thread, making few
     // objects, hardly ever has.
     for (const { bodies } of answered) bodies.transfer(0);
-    if (isChanged) this.#connection.checkpoints.committed(group);
+    if (isChanged) this.#checkpoint((checkpoints) => checkpoints.committed(group));
   }
 
   /** Returns undefined if another process has the lock. */
