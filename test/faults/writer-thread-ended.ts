@@ -64,5 +64,9 @@ do status = (await deliver(receiver, bodyOf({ traceId: 'after' }))).status;
 while (status !== 200);
 await writtenWhenFree(() => receiver.database.exec("insert into notes values ('again')"));
 await last.promise;
+// An event that waits although its handler has run would be handled again.
+while ((await receiver.counts()).events.new > 0) await turn();
+const { processes } = await receiver.handlers.list();
+say({ processes: processes.map(({ handlers }) => handlers) });
 await receiver.stop();
 say({ after: status });

@@ -116,4 +116,5 @@ test('an app can write although its writer thread ended in the middle of a trans
   expect(await app.line('after')).toEqual({ after: 200 });
   expect(app.said('slow')).toEqual([503]);
   expect(app.said('handled')).toEqual(['before', 'after']);
+  expect(app.said('processes')).toEqual([[['handler']]]);
 });

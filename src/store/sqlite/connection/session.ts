@@ -191,11 +191,15 @@ export class Session {
     }));
   }
 
-  /** Enters this process among those that share the file, and gives back what it held under a former id. */
+  /**
+   * Enters this process among those that share the file, and gives back what it held under a former id. Alone: of writes
+   * that are sent together, events come first, and one that is claimed under the former id would be given back as well.
+   */
   async #enter(): Promise<void> {
     const { statements, wal } = this.opened();
     const { processes } = statements;
-    processes.id = await this.write('membership', 'enter', [this.clock.now(), processes.id, wal]);
+    const args: ArgsOf<'membership', 'enter'> = [this.clock.now(), processes.id, wal];
+    processes.id = await this.write('membership', 'enter', args, { isAlone: true });
   }
 
   /** Gives back this process's claims. If a full disk or a lock prevents it, others take them over. */

@@ -23,8 +23,8 @@ export function prepareMembership({ processes, notedWal, claims, dueTimes }: Mem
     enter(now: number, former: number, wal: FileMarks | undefined): number {
       if (former === 0 && !processes.hasOthers()) dueTimes.catchUp(now);
       claims.releaseAll(former, { died: false });
+      const id = processes.enter(now, former);
       processes.remove(former);
-      const id = processes.enter(now);
       if (wal) notedWal.note(wal);
       dueTimes.note(now);
       return id;

@@ -44,7 +44,9 @@ export class Processes {
 
   constructor(database: Database.Database, id = 0) {
     this.id = id;
-    this.#insert = database.prepare('insert into processes (host, pid, entered_at) values (?, ?, ?)');
+    this.#insert = database.prepare(`
+      insert into processes (host, pid, entered_at, handlers)
+      values (?, ?, ?, (select handlers from processes where id = ?))`);
     this.#enterAgain = database.prepare('insert into processes (handlers) values (?)');
     this.#has = database.prepare('select 1 from processes where id = ?');
     this.#delete = database.prepare('delete from processes where id = ?');
@@ -56,9 +58,9 @@ export class Processes {
     this.#updateHandlers = database.prepare('update processes set handlers = ? where id = ?');
   }
 
-  /** Enters this process, and returns its id. */
-  enter(now: number): number {
-    this.id = Number(this.#insert.run(hostname(), process.pid, now).lastInsertRowid);
+  /** Enters this process, and returns its id. It has the handlers that it has announced under `former`, its id so far. */
+  enter(now: number, former: number): number {
+    this.id = Number(this.#insert.run(hostname(), process.pid, now, former).lastInsertRowid);
     return this.id;
   }
 
