@@ -1,6 +1,7 @@
 /** What every store must do with a delivery that it records, and with the scheme that is pinned. */
 import { describe, expect, test } from 'vitest';
 import type { ClaimedEvent } from '../../../src/store/claims.ts';
+import { headerIdentity } from '../../../src/store/event-record.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { eventOf, handlerOf, only, record, traceIdsOf } from '../parts.ts';
 
@@ -131,6 +132,18 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
       expect(await record(store, unsigned('second'))).toBe('new');
       expect(await record(store, unsigned('second'))).toBe('duplicate');
       expect((await store.events.get('trace-1'))?.traceId).toBe('trace-1');
+    });
+
+    test('of two events with one trace id, the first is found if both are done or neither is', async () => {
+      const store = await opened();
+      const traceIds = Array.from({ length: 8 }, (_, index) => `trace-${index}`);
+      for (const traceId of traceIds) {
+        await record(store, eventOf(traceId, { callId: 'first' }));
+        const ids = { identity: `sha256:${traceId}`, lookup: headerIdentity(traceId) };
+        await record(store, eventOf(traceId, { callId: 'second', ...ids }));
+      }
+      for (const traceId of traceIds)
+        expect(await store.events.get(traceId)).toMatchObject({ traceId, callId: 'first' });
     });
 
     test('an unpinned scheme makes room for another', async () => {

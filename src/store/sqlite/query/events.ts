@@ -46,7 +46,7 @@ export function prepareEvents(database: Database.Database) {
     select handler, attempt, at, duration, outcome, cause, location, reason from failures
     where sequence = ${asInteger('?')} order by handler, number desc`);
   // Searches the identities, because trace ids have no index. Two events may have the same trace id, in one's body and
-  // in the other's header: then one that is not done is preferred.
+  // in the other's header: then one that is not done is preferred, or else the first.
   const keys = ['@ofBody', '@ofSigned', '@ofHeader', '@ofItself'].map(asBytes).join(', ');
   const sequenceOf = database
     .prepare(
@@ -54,7 +54,7 @@ export function prepareEvents(database: Database.Database) {
        select e.sequence from eras
        cross join identities i on i.era = eras.era and i.identity in (${keys})
        join events e using (sequence) where e.trace_id = ${asText('@traceId')}
-       order by ${eventState} = 'done' limit 1`,
+       order by ${eventState} = 'done', e.sequence limit 1`,
     )
     .pluck();
   const lastSequence = database.prepare('select coalesce(max(sequence), 0) from events').pluck();
