@@ -29,7 +29,7 @@ interface Look {
  * Heartbeats are counted, not dated, so that no process is taken for dead because the wall clock jumps.
  */
 export class Processes {
-  readonly #looks = new Map<number, Look>();
+  #looks: ReadonlyMap<number, Look> = new Map();
   readonly #insert: Database.Statement;
   readonly #enterAgain: Database.Statement;
   readonly #has: Database.Statement;
@@ -113,7 +113,6 @@ export class Processes {
   /** Removes a process that has left or died. */
   remove(id: number): void {
     this.#delete.run(id);
-    this.#looks.delete(id);
   }
 
   /**
@@ -121,17 +120,20 @@ export class Processes {
    * Call it only when this process can write, so that the others could have written too.
    */
   withoutHeartbeats(): number[] {
-    return this.#others().flatMap(({ id, heartbeats }) => {
+    const looks = this.#others().map(({ id, heartbeats }) => {
       const last = this.#looks.get(id);
       const missedHeartbeats = last?.heartbeats === heartbeats ? last.missedHeartbeats + 1 : 0;
-      this.#looks.set(id, { heartbeats, missedHeartbeats });
-      return missedHeartbeats >= maxMissedHeartbeats ? [id] : [];
+      return [id, { heartbeats, missedHeartbeats }] as const;
     });
+    this.#looks = new Map(looks);
+    return looks
+      .filter(([, { missedHeartbeats }]) => missedHeartbeats >= maxMissedHeartbeats)
+      .map(([id]) => id);
   }
 
   /** Counts missed heartbeats from zero again: while no process could write, a missing heartbeat proves nothing. */
   forgiveMissedHeartbeats(): void {
-    this.#looks.clear();
+    this.#looks = new Map();
   }
 
   #others(isDead = 0): ProcessRow[] {
