@@ -9,6 +9,7 @@ import {
   FilteredIdentities,
   newFilter,
 } from '../../../src/store/sqlite/dedupe/eras.ts';
+import { prepareQuarantine } from '../../../src/store/sqlite/admin/quarantine.ts';
 import { eventRow, prepareRecord } from '../../../src/store/sqlite/work/record.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../../support/clock.ts';
@@ -148,8 +149,19 @@ async function writerWithFilters() {
     database.exec(end);
     return results.map(({ sequence }) => sequence);
   };
+  /** Releases a delivery from quarantine in the transaction in which these events are written, and takes all back. */
+  const takeBackWithRelease = (...traceIds: readonly string[]) => {
+    const insert = database.prepare(`insert into quarantine (kind, reason, digest, received_at, headers, body)
+      values ('unreadable', '', '', 0, '{}', '')`);
+    const id = Number(insert.run().lastInsertRowid);
+    database.exec('begin immediate');
+    recordRows(traceIds.map((traceId) => eventRow(eventOf(traceId), false)));
+    prepareQuarantine(database, recordRows).release(id, eventOf('released'));
+    database.exec('rollback');
+  };
   return {
     store,
+    takeBackWithRelease,
     write: (...traceIds: readonly string[]) => written('commit', ...traceIds),
     takeBack: (...traceIds: readonly string[]) => written('rollback', ...traceIds),
     restart: () => {
@@ -166,6 +178,15 @@ describe('when a transaction is taken back', () => {
     expect(write('one')).toEqual([era - 1]);
     expect(write('two', 'three')).toEqual([era, era + 1]);
     expect(write('one', 'taken-back')).toEqual([undefined, era + 3]);
+  });
+
+  test('nor does it if a delivery was released from quarantine in it', async () => {
+    const { store, write, takeBackWithRelease } = await writerWithFilters();
+    goTo(store, era - 1);
+    takeBackWithRelease('taken-back', 'of-the-next-era');
+    expect(write('one')).toEqual([era - 1]);
+    expect(write('two', 'three')).toEqual([era, era + 1]);
+    expect(write('one')).toEqual([undefined]);
   });
 
   test('an era that was empty in it is asked for what comes after', async () => {

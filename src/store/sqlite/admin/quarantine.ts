@@ -76,7 +76,8 @@ export function prepareQuarantine(database: Database.Database, record: ReturnTyp
     /** `missing`: the delivery was released or discarded already, so its event must not be recorded. */
     release(id: number, event: EventRecord): 'new' | 'duplicate' | 'missing' {
       if (deleteOne.run(id).changes === 0) return 'missing';
-      const [recorded] = record([eventRow(event, false)]);
+      // Events that share the transaction were recorded first.
+      const [recorded] = record([eventRow(event, false)], false);
       return recorded?.sequence === undefined ? 'duplicate' : 'new';
     },
 

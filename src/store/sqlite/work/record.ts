@@ -63,7 +63,8 @@ type Found = Readonly<Record<'isAnyWaiting' | 'isAnyOpen' | 'isEntered' | 'hasOt
 
 /**
  * Writes events and their identities, inside the caller's transaction. The identities' primary key decides on
- * duplicates. What all rows share, such as the totals, is read and written once.
+ * duplicates. What all rows share, such as the totals, is read and written once. `isFirst`: whether the transaction has
+ * recorded nothing before, so that the last sequence is a committed one.
  */
 export function prepareRecord(database: Database.Database, holder: Holder, earlier: EarlierIdentities) {
   const reserve = database.prepare(`
@@ -121,13 +122,13 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
     insertIdentity.run(eraOf(sequence), key, sequence);
   };
 
-  return (rows: readonly EventRow[]): Recorded[] => {
+  return (rows: readonly EventRow[], isFirst = true): Recorded[] => {
     // Many groups only end claims: they don't write the totals.
     if (rows.length === 0) return [];
     const totals = reserve.get(rows.length) as SequenceTotals & { readonly hasReconciled: number };
     let isAnyReconciled = totals.hasReconciled === 1;
-    const lastCommitted = totals.last - rows.length;
-    let sequence = lastCommitted;
+    const lastBefore = totals.last - rows.length;
+    let sequence = lastBefore;
     let recorded = 0;
     const sequences: (Sequence | undefined)[] = [];
     for (const row of rows) {
@@ -146,7 +147,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
     }
     if (recorded > 0) count.run(recorded);
     indexCalls(totals);
-    earlier.keepUp(lastCommitted);
+    if (isFirst) earlier.keepUp(lastBefore);
     return claimOrWait(rows, sequences);
   };
 }
