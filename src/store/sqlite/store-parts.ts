@@ -4,6 +4,7 @@ import type { AlertStore } from '../alert-store.ts';
 import type { AuditStore } from '../audit-store.ts';
 import type { CallStore } from '../call-store.ts';
 import type { DriftStore } from '../drift-store.ts';
+import type { Sequence } from '../event-record.ts';
 import type { EventStore } from '../event-store.ts';
 import type { FailureStore } from '../failure-store.ts';
 import type { HandlerStore } from '../handler-store.ts';
@@ -148,11 +149,26 @@ export const callsOn = (session: Session): CallStore => ({
   },
 
   /** Alone: of writes that are sent together, events come first, and this must not find one that arrived after it. */
-  lookBack(join) {
+  async lookBack(join) {
+    const after = join.after ?? (await lastBefore(session, join.since));
+    if (after === undefined) return undefined;
     session.clockJumps.requestCorrection();
-    return session.write('joins', 'lookBack', [join, session.clock.now()], { isAlone: true });
+    return session.write('joins', 'lookBack', [{ ...join, after }, session.clock.now()], { isAlone: true });
   },
 });
+
+/**
+ * The sequence after which the events that arrived since a time begin, if there are any. In several steps, on the app's
+ * connection: there may be millions, and the writer would have deliveries wait.
+ */
+async function lastBefore(session: Session, since: number): Promise<Sequence | undefined> {
+  const look = (from: { readonly receivedAt: number; readonly sequence: Sequence }) =>
+    session.read(({ callEvents }) => callEvents.lowestSince(from));
+  let first = Infinity;
+  for await (const { lowest } of inSteps({ receivedAt: since, sequence: 0 }, look))
+    first = Math.min(first, lowest ?? Infinity);
+  return Number.isFinite(first) ? first - 1 : undefined;
+}
 
 export function eventsOn(session: Session): EventStore {
   const lastSequence = () => session.read(({ events }) => events.lastSequence());

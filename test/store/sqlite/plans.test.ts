@@ -62,6 +62,13 @@ test('no statement asks for the least and the greatest at once, which goes throu
   expect(statements.filter((sql) => sql.includes('select max(')).length).toBeGreaterThan(5);
 });
 
+test('no statement goes through all that has arrived since a time', async () => {
+  const plans = await plansOfAll();
+  const sinceThen = [...plans].filter(([, plan]) => plan.some((step) => step.includes('(received_at>?)')));
+  expect(sinceThen.map(([sql]) => sql).filter((sql) => !sql.includes('limit'))).toEqual([]);
+  expect(sinceThen.length).toBeGreaterThan(2);
+});
+
 test('of the open runs of a call only one is asked for', async () => {
   const ofCall = /from runs indexed by runs_\w+_by_call\s+where call_id = cast\(@callId as text\)/v;
   const asking = [...(await plansOfAll()).keys()].filter((sql) => ofCall.test(sql));

@@ -8,6 +8,21 @@ import { indexedOfCall, isUnindexed, prepareEraCount, sequencesOfCall } from '..
 import { asInteger, asText } from '../connection/parameters.ts';
 import { type KeptJoinRow, keptJoinOf } from '../../shared/join-progress.ts';
 
+/** An event's place in the order of arrival times. */
+interface Arrival {
+  readonly receivedAt: number;
+  readonly sequence: Sequence;
+}
+
+/** SQL: the events that arrived since one, that one included. */
+const arrivals = `
+  select received_at as receivedAt, sequence from events
+  where (received_at, sequence) >= (@receivedAt, @sequence) order by received_at, sequence`;
+/** How many arrivals one look goes through at most: many, because only their times are read. */
+const arrivalsAtOnce = 20_000;
+/** SQL: where the next look begins. */
+const nextArrival = `${arrivals} limit 1 offset ${arrivalsAtOnce}`;
+
 /**
  * Reads the events of a call, and what joins remember of it. The call itself is not stored, but computed from its
  * events when somebody asks: computing it with every event would cost the square of the number of events.
@@ -16,6 +31,8 @@ export function prepareCallEvents(database: Database.Database) {
   const eventsOfCall = database.prepare(`
     select event_name, trace_id, organization_id, agent_id, occurred_at, received_at, facts
     from events where sequence in (${sequencesOfCall('@key')}) and call_id = ${asText('@callId')} order by sequence`);
+  const lowest = database.prepare(`select min(sequence) from (${arrivals} limit ${arrivalsAtOnce})`).pluck();
+  const arrivalAfterThose = database.prepare(nextArrival);
   const joinsOfCall = database.prepare(
     `select handler, seen, progress from joins where call_id = ${asText('?')} order by handler`,
   );
@@ -23,14 +40,13 @@ export function prepareCallEvents(database: Database.Database) {
   return {
     eventsOf: (callId: string): CallEventRow[] =>
       (eventsOfCall.all({ key: callKey(callId), callId }) as EventFactsRow[]).map((row) => callEventOf(row)),
+    /** The lowest sequence of some events that arrived since then, and where the others begin. */
+    lowestSince: (arrival: Arrival) => ({
+      lowest: lowest.get(arrival) as Sequence | null,
+      next: arrivalAfterThose.get(arrival) as Arrival | undefined,
+    }),
     joinsOf: (callId: string): KeptJoin[] => (joinsOfCall.all(callId) as KeptJoinRow[]).map(keptJoinOf),
   };
-}
-
-/** An event's place in the order of arrival times. */
-interface Arrival {
-  readonly receivedAt: number;
-  readonly sequence: Sequence;
 }
 
 /** Where a list stands. */
@@ -56,8 +72,6 @@ export interface ListLook {
 const eventsAtOnce = 1_000;
 const erasAtOnce = 16_000;
 const countedAtOnce = 400;
-/** How many arrivals one look goes through at most: more, because only their times are compared. */
-const arrivalsAtOnce = 20_000;
 
 /** Where a list begins: at its cursor, or at the end of the inbox. */
 export function listPositionOf({ since, until, cursor }: CallFilter): ListPosition {
@@ -93,12 +107,9 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
     .prepare('select max(sequence) from events where sequence between ? and ? and received_at < ?')
     .pluck();
   const eraCount = prepareEraCount(database);
-  const arrivals = `
-    select received_at as receivedAt, sequence from events
-    where (received_at, sequence) >= (@receivedAt, @sequence) order by received_at, sequence`;
   const arrivalBefore = database.prepare(`
     select * from (${arrivals} limit ${arrivalsAtOnce}) where sequence < @before limit 1`);
-  const arrivalAfterThose = database.prepare(`${arrivals} limit 1 offset ${arrivalsAtOnce}`);
+  const arrivalAfterThose = database.prepare(nextArrival);
 
   /**
    * Skips events that arrived at `until` or later: a call whose first event is among them doesn't match.

@@ -20,6 +20,8 @@ import { asText } from '../connection/parameters.ts';
 type EventOfJoin = Pick<JoinArrival, 'sequence' | 'callId' | 'eventName'>;
 /** A stored run of a join. */
 type RunOfJoin = Pick<JoinArrival, 'handler' | 'callId'> & ClaimOnRun;
+/** A look at the events after `after`. */
+type LookBackFrom = JoinLookBack & { readonly after: Sequence };
 type JoinOfCall = Pick<JoinLookBack, 'handler' | 'events' | 'within' | 'runsAgain'>;
 
 /** What joins need from `prepareSettling`. */
@@ -70,9 +72,6 @@ export function prepareJoins(database: Database.Database, { holdsEvent, holdsRun
           and (seen is not null or json_extract(progress, '$.events') = @events))
         or (seen is not null and (not @runsAgain or reruns > 0 or instr(seen, '"' || event_name || '"') > 0))))
     group by call_id, event_name order by 3`);
-  const firstSince = database
-    .prepare('select min(sequence) from events indexed by events_received where received_at >= ?')
-    .pluck();
   const newest = database.prepare('select max(sequence) from events').pluck();
 
   // Runs for each of the call's events, so it reads only those that came since: a call may have a hundred thousand.
@@ -156,10 +155,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, holdsRun
       return isSettled;
     },
 
-    lookBack({ since, after: lookedUpTo, ...join }: JoinLookBack, now: number): Sequence | undefined {
-      const first = lookedUpTo === undefined ? (firstSince.get(since) as Sequence | null) : lookedUpTo + 1;
-      if (first === null) return undefined;
-      const after = first - 1;
+    lookBack({ since, after, ...join }: LookBackFrom, now: number): Sequence | undefined {
       const until = after + Math.min(lookSize, Math.ceil(erasAtOnce / eraCount()));
       const { handler, runsAgain } = join;
       const names = JSON.stringify(join.events);
