@@ -8,7 +8,7 @@ import { FileWriter } from '../writer/file-writer.ts';
 import { MemoryWriter } from '../writer/memory-writer.ts';
 import type { PendingOperation, Writer } from '../writer/write-message.ts';
 import { ClockJumps } from '../work/clock-jumps.ts';
-import { beforeExit } from '../../../kit/before-exit.ts';
+import { beforeExit } from './before-exit.ts';
 import { isLocked, problemOf, toProblem } from './connection.ts';
 import { FileGuard } from './database-files.ts';
 import { type OpenInbox, openInbox } from './open-inbox.ts';
