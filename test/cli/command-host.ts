@@ -8,7 +8,7 @@ import { Writable } from 'node:stream';
 import '../support/writer-threads.ts';
 import { run } from '../../src/cli/program.ts';
 import { systemClock } from '../../src/kit/clock.ts';
-import { patientClock } from '../support/patient-clock.ts';
+import { clockWithoutWriteTimeout } from '../support/clock-without-write-timeout.ts';
 import type { OutputName } from './command-output.ts';
 
 /** What to run, and where. */
@@ -26,7 +26,7 @@ export type ToHost = { readonly run: HostedRun } | { readonly stop: true };
 export type FromHost = { readonly output: OutputName; readonly base64: string } | { readonly code: number };
 
 // No command takes a clock.
-Object.assign(systemClock, patientClock);
+Object.assign(systemClock, clockWithoutWriteTimeout);
 
 process.on('message', (message: ToHost) => {
   if ('run' in message) void runOnce(message.run).then((code) => send({ code }));

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { examine } from '../../src/cli/doctor/examine.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { ManualClock } from '../support/clock.ts';
-import { patientClock } from '../support/patient-clock.ts';
+import { clockWithoutWriteTimeout } from '../support/clock-without-write-timeout.ts';
 import { needPrograms, ownPostgres } from '../support/postgres.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { started } from '../support/receiver.ts';
@@ -190,7 +190,10 @@ describe('doctor, on an inbox in Postgres', () => {
     async () => {
       const { url } = await ownDatabase();
       const startedWith = (offset: number) =>
-        started({ database: url, clock: { ...patientClock, now: () => patientClock.now() + offset } });
+        started({
+          database: url,
+          clock: { ...clockWithoutWriteTimeout, now: () => clockWithoutWriteTimeout.now() + offset },
+        });
       const inTime = await startedWith(0);
       const clocks = async () => (await found(url))['process clocks'];
       // Half of the time that a heartbeat takes counts.

@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { createReceiver } from '../../src/index.ts';
 import { turn } from '../support/clock.ts';
 import { bodyOf, deliver, secret } from '../support/deliveries.ts';
-import { patientClock } from '../support/patient-clock.ts';
+import { clockWithoutWriteTimeout } from '../support/clock-without-write-timeout.ts';
 import { writtenWhenFree } from '../support/written-when-free.ts';
 
 const { database } = JSON.parse(process.argv[2] ?? '{}') as { database: string };
@@ -15,11 +15,11 @@ const threads: Worker[] = [];
 process.on('worker', (thread) => threads.push(thread));
 const say = (line: Readonly<Record<string, unknown>>) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
-// Patient, so that nothing but the end of the thread fails `slow`.
+// Without that timeout, so that nothing but the end of the thread fails `slow`.
 const receiver = createReceiver({
   secrets: secret,
   database,
-  clock: patientClock,
+  clock: clockWithoutWriteTimeout,
   logger: { level: 'silent' },
 });
 const last = Promise.withResolvers<void>();

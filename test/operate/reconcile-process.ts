@@ -5,7 +5,7 @@
  */
 import { createReceiver } from '../../src/index.ts';
 import { secret } from '../support/deliveries.ts';
-import { patientClock } from '../support/patient-clock.ts';
+import { clockWithoutWriteTimeout } from '../support/clock-without-write-timeout.ts';
 
 const { database, callIds, url, dies } = JSON.parse(process.argv[2] ?? '{}') as {
   readonly database: string;
@@ -15,11 +15,11 @@ const { database, callIds, url, dies } = JSON.parse(process.argv[2] ?? '{}') as 
 };
 const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
-// Patient, because what Postgres has recorded too late has failed for this pass and is there for the next: none counts it.
+// Without that timeout, because what Postgres has recorded too late has failed for this pass and is there for the next: none counts it.
 const receiver = createReceiver({
   secrets: secret,
   database,
-  clock: patientClock,
+  clock: clockWithoutWriteTimeout,
   logger: { level: 'silent' },
 });
 if (dies === undefined)

@@ -10,7 +10,7 @@ import { NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trac
 import { createReceiver } from '../../src/index.ts';
 import { instrument } from '../../src/otel/index.ts';
 import { secret } from '../support/deliveries.ts';
-import { patientServer } from '../support/patient-server.ts';
+import { serverWithoutIdleTimeout } from '../support/server-without-idle-timeout.ts';
 
 const {
   database,
@@ -38,7 +38,7 @@ receiver.on('*', { name: 'crm', concurrency: 1, timeout: '10m' }, async () => {
   trace.getTracer('app').startSpan('POST crm.example.com').end();
 });
 await receiver.start();
-const server = patientServer(receiver.nodeHandler()).listen(0, '127.0.0.1', () => {
+const server = serverWithoutIdleTimeout(receiver.nodeHandler()).listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
   process.stdout.write(`${JSON.stringify({ started: `http://127.0.0.1:${port}` })}\n`);
 });

@@ -72,8 +72,8 @@ export async function deliver(
 const atOnce = 50;
 
 /**
- * Delivers bodies in-process, some at a time, and throws unless all are answered 200. The receiver needs a patient
- * clock or a manual one: on a busy machine, one of many writes may take longer than its sender waits.
+ * Delivers bodies in-process, some at a time, and throws unless all are answered 200. The receiver needs a
+ * clock without that timeout or a manual one: on a busy machine, one of many writes may take longer than its sender waits.
  */
 export async function deliverAll(receiver: Receiver, bodies: readonly string[]): Promise<void> {
   await concurrently(bodies, atOnce, async (body) => {

@@ -11,7 +11,7 @@ import type { Clock, StoreFactory } from './public.ts';
  * closing runs by the machine's time, so that a test that moves time on doesn't cut connections: each costs the server
  * a process.
  */
-const patient = (clock: Clock): Clock => ({
+const slowed = (clock: Clock): Clock => ({
   now: () => clock.now(),
   elapsed: () => clock.elapsed(),
   after: (ms, action) => (ms === closeTimeout ? systemClock : clock).after(20 * ms, action),
@@ -59,6 +59,6 @@ export class PostgresInboxes {
     const schema = schemas.take();
     // The type of the transaction passed to `ctx.commit` doesn't matter here.
     const factory = postgres({ pool: schemas.pool, schema }) as unknown as StoreFactory;
-    return { schema, createStore: (clock) => factory.createStore(patient(clock)) };
+    return { schema, createStore: (clock) => factory.createStore(slowed(clock)) };
   }
 }

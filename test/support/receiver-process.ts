@@ -6,8 +6,8 @@ import { appendFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { type CallEvent, createReceiver, type Receiver } from '../../src/index.ts';
 import { secret } from './deliveries.ts';
-import { patientClock } from './patient-clock.ts';
-import { patientServer } from './patient-server.ts';
+import { clockWithoutWriteTimeout } from './clock-without-write-timeout.ts';
+import { serverWithoutIdleTimeout } from './server-without-idle-timeout.ts';
 import type { ProcessOptions } from './process.ts';
 
 const { database, file, handlers, diesReading } = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions;
@@ -93,7 +93,7 @@ function work(milliseconds: number): Promise<void> {
 const receiver = createReceiver({
   secrets: secret,
   database,
-  clock: patientClock,
+  clock: clockWithoutWriteTimeout,
   https: { required: false },
   logger: { level: 'silent' },
 });
@@ -112,7 +112,7 @@ const answers: Readonly<Record<string, () => unknown>> = {
 };
 const take = receiver.nodeHandler();
 // Not Express: loading it takes longer than all that these processes do.
-const server = patientServer((request, response) => {
+const server = serverWithoutIdleTimeout((request, response) => {
   const answer = answers[request.url ?? ''];
   if (answer === undefined) take(request, response);
   else void Promise.resolve(answer()).then((given) => response.end(JSON.stringify(given ?? {})));

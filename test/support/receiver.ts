@@ -3,7 +3,7 @@ import { ManualClock } from './clock.ts';
 import { deliver, secret } from './deliveries.ts';
 import { inboxOf } from './inbox.ts';
 import { Logs } from './logs.ts';
-import { patientClock } from './patient-clock.ts';
+import { clockWithoutWriteTimeout } from './clock-without-write-timeout.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from './public.ts';
 
 /** A receiver in this process, and its log. */
@@ -12,11 +12,11 @@ export interface Started {
   readonly logs: Logs;
 }
 
-/** Makes a receiver with its inbox and log in memory and a patient clock, unless the options say otherwise. */
+/** Makes a receiver with its inbox and log in memory and no timeout of a write, unless the options say otherwise. */
 export function made(options: ReceiverOptions = {}): Started {
   const logs = new Logs();
   const database = inboxOf(options.database ?? ':memory:');
-  const defaults = { secrets: secret, clock: patientClock, logger: logs.logger };
+  const defaults = { secrets: secret, clock: clockWithoutWriteTimeout, logger: logs.logger };
   const receiver = createReceiver({ ...defaults, ...options, database });
   onTestFinished(() => stopped(receiver, options.clock));
   return { receiver, logs };
@@ -45,7 +45,7 @@ export async function stopped(receiver: Receiver, clock: ReceiverOptions['clock'
 
 /**
  * Repeats a delivery until it is answered 200, as its sender does: while the database is slow, it is answered 503. Not
- * needed with the patient clock, the default of `started`.
+ * needed without the timeout of a write, the default of `started`.
  */
 export async function deliverUntilTaken(receiver: Pick<Receiver, 'fetch'>, body: string): Promise<void> {
   await expect.poll(async () => (await deliver(receiver, body)).status).toBe(200);

@@ -7,11 +7,11 @@ import {
 } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { patientServer } from './patient-server.ts';
+import { serverWithoutIdleTimeout } from './server-without-idle-timeout.ts';
 
 /** Listens on a free port of loopback until the test ends; resolves to the port. */
 export async function listening(listener: RequestListener): Promise<number> {
-  const server = patientServer(listener).listen(0, '127.0.0.1');
+  const server = serverWithoutIdleTimeout(listener).listen(0, '127.0.0.1');
   onTestFinished(async () => {
     server.close();
     server.closeAllConnections();

@@ -5,17 +5,17 @@
 import Database from 'better-sqlite3';
 import { createReceiver } from '../../src/index.ts';
 import { bodyOf, deliver, secret } from './deliveries.ts';
-import { patientClock } from './patient-clock.ts';
+import { clockWithoutWriteTimeout } from './clock-without-write-timeout.ts';
 
 const database = process.argv[2] ?? '';
 const say = (field: string) => process.stdout.write(`${JSON.stringify({ [field]: true })}\n`);
 
 const begun = Promise.withResolvers<void>();
-// Patient, because the writer gives up a delivery that is too late for its sender: no run would ever begin.
+// Without that timeout, because the writer gives up a delivery that is too late for its sender: no run would ever begin.
 const receiver = createReceiver({
   secrets: secret,
   database,
-  clock: patientClock,
+  clock: clockWithoutWriteTimeout,
   logger: { level: 'silent' },
 });
 receiver.on('*', () => {

@@ -1,6 +1,6 @@
 /** The tests for stores whose data outlives them, or is shared by several stores. */
 import { describe, expect, test } from 'vitest';
-import { patientClock } from '../../support/patient-clock.ts';
+import { clockWithoutWriteTimeout } from '../../support/clock-without-write-timeout.ts';
 import { ManualClock, turn } from '../../support/clock.ts';
 import {
   claimDue,
@@ -30,12 +30,12 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
   describe(`${name}: shared and kept`, () => {
     test('closing gives claims back, and what was recorded is there when it is opened again', async () => {
       const under = makeStore();
-      const before = under.make(patientClock);
+      const before = under.make(clockWithoutWriteTimeout);
       await before.open();
       await claimedOf(before, eventOf('a'));
       await before.pinScheme('scheme');
       await before.close();
-      const store = await openedOf(under, patientClock);
+      const store = await openedOf(under, clockWithoutWriteTimeout);
       expect(await record(store, eventOf('a'))).toBe('duplicate');
       expect(await store.pinnedScheme()).toBe('scheme');
       expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a', crashCount: 0 }]);
@@ -60,7 +60,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
         const before = await openedOf(under);
         await recordEnded(before, eventOf('a', { receivedAt: 100 }), dueAt(presentTime - 50));
         await under.shared?.dieHolding();
-        const store = await openedOf(under, patientClock);
+        const store = await openedOf(under, clockWithoutWriteTimeout);
         await expect.poll(() => store.keepAlive()).toEqual({ takenOver: 1 });
         expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: presentTime - 50 });
       },
@@ -68,7 +68,10 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
 
     test('a delivery in one process and a reconciled event in another at once: exactly one is new', async () => {
       const under = makeStore();
-      const stores = [await openedOf(under, patientClock), await openedOf(under, patientClock)];
+      const stores = [
+        await openedOf(under, clockWithoutWriteTimeout),
+        await openedOf(under, clockWithoutWriteTimeout),
+      ];
       const calls = Array.from({ length: 20 }, (_, index) => `call-${index}`);
       const both = await Promise.all(
         calls.map((callId, index) => {
@@ -83,7 +86,10 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
 
     test('duplicates that several processes count at once add up', async () => {
       const under = makeStore();
-      const stores = [await openedOf(under, patientClock), await openedOf(under, patientClock)];
+      const stores = [
+        await openedOf(under, clockWithoutWriteTimeout),
+        await openedOf(under, clockWithoutWriteTimeout),
+      ];
       const events = Array.from({ length: 20 }, (_, index) => eventOf(`trace-${index}`));
       for (const event of events) await record(stores[0] ?? expect.unreachable(), event);
       const seen = events.map((event, index) => seenOf(event, 5_000 + index));
@@ -103,7 +109,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
 
     test('the claims of a dead process are taken over once, and counted as a crash', async () => {
       const under = makeStore();
-      const store = await openedOf(under, patientClock);
+      const store = await openedOf(under, clockWithoutWriteTimeout);
       await recordEnded(store, eventOf('a', { callId: 'call-1' }), dueAt(0));
       await record(store, eventOf('b', { callId: 'call-2' }));
       await under.shared?.dieHolding();
@@ -119,7 +125,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       { tags: 'long' },
       async () => {
         const under = makeStore();
-        const store = await openedOf(under, patientClock);
+        const store = await openedOf(under, clockWithoutWriteTimeout);
         await record(store, eventOf('a'));
         const die = async (how: 'dieHolding' | 'dieReading') => {
           await under.shared?.[how]();
@@ -130,7 +136,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
         await die('dieReading');
         await die('dieHolding');
         // What has ended is not what a process dies of later.
-        const reader = await openedOf(under, patientClock);
+        const reader = await openedOf(under, clockWithoutWriteTimeout);
         const tried = only(await reader.claimEvents(10));
         await reader.beginReading(tried);
         await reader.endReading(tried);
@@ -151,7 +157,10 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
 
     test('a handler whose run was stored under an earlier claim does not get the event again', async () => {
       const under = makeStore();
-      const [one, other] = [await openedOf(under, patientClock), await openedOf(under, patientClock)];
+      const [one, other] = [
+        await openedOf(under, clockWithoutWriteTimeout),
+        await openedOf(under, clockWithoutWriteTimeout),
+      ];
       const event = only(await claimedOf(one, eventOf('a')));
       const states = { done, dead, due: dueAt(0), 'not begun': undefined };
       await endSiblings(one, event, states);
@@ -166,7 +175,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       { tags: 'long' },
       async () => {
         const under = makeStore();
-        const store = await openedOf(under, patientClock);
+        const store = await openedOf(under, clockWithoutWriteTimeout);
         await record(store, eventOf('a'));
         await under.shared?.dieBeginning();
         await expect.poll(() => store.keepAlive()).toEqual({ takenOver: 2 });
@@ -179,8 +188,11 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
 
     test('each gets the handlers of the others that have published theirs', { tags: 'long' }, async () => {
       const under = makeStore();
-      const [one, other] = [await openedOf(under, patientClock), await openedOf(under, patientClock)];
-      await openedOf(under, patientClock);
+      const [one, other] = [
+        await openedOf(under, clockWithoutWriteTimeout),
+        await openedOf(under, clockWithoutWriteTimeout),
+      ];
+      await openedOf(under, clockWithoutWriteTimeout);
       expect(await one.announce(['orders', 'journal'])).toEqual([]);
       expect(await other.announce(['journal'])).toEqual([['orders', 'journal']]);
       await other.keepAlive();
@@ -191,7 +203,10 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
 
     test('a call that another works on is left alone, and others are not', async () => {
       const under = makeStore();
-      const [one, other] = [await openedOf(under, patientClock), await openedOf(under, patientClock)];
+      const [one, other] = [
+        await openedOf(under, clockWithoutWriteTimeout),
+        await openedOf(under, clockWithoutWriteTimeout),
+      ];
       const first = await claimedRun(one, eventOf('a', { callId: 'call-1' }));
       await record(one, eventOf('b', { callId: 'call-1' }));
       await record(one, eventOf('c', { callId: 'call-2' }));
@@ -202,7 +217,10 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
 
     test('a run that has not begun waits for an earlier event of its call that was given back', async () => {
       const under = makeStore();
-      const [one, other] = [await openedOf(under, patientClock), await openedOf(under, patientClock)];
+      const [one, other] = [
+        await openedOf(under, clockWithoutWriteTimeout),
+        await openedOf(under, clockWithoutWriteTimeout),
+      ];
       const [, later, begun] = await claimedOf(
         one,
         ...['a', 'b', 'c'].map((traceId) => eventOf(traceId, { callId: 'call-1' })),
@@ -218,7 +236,10 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
 
     test('what one sees for a join that another has taken over counts for nothing: a late event is late', async () => {
       const under = makeStore();
-      const [one, other] = [await openedOf(under, patientClock), await openedOf(under, patientClock)];
+      const [one, other] = [
+        await openedOf(under, clockWithoutWriteTimeout),
+        await openedOf(under, clockWithoutWriteTimeout),
+      ];
       const events = ['a', 'b', 'late'];
       const join = handlerOf('join', { join: { events, within: 1_000, runsAgain: true } });
       const ofCall = (eventName: string) => eventOf(eventName, { eventName, callId: 'call-1' });
@@ -238,7 +259,10 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
 
     test('an event is not claimed as it is written while another works on its call', async () => {
       const under = makeStore();
-      const [one, other] = [await openedOf(under, patientClock), await openedOf(under, patientClock)];
+      const [one, other] = [
+        await openedOf(under, clockWithoutWriteTimeout),
+        await openedOf(under, clockWithoutWriteTimeout),
+      ];
       await claimedOf(one, eventOf('a', { callId: 'call-1' }));
       const claimed: string[] = [];
       for (const [traceId, callId] of [
@@ -253,7 +277,10 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
 
     test('one store notices what another has changed', async () => {
       const under = makeStore();
-      const [one, other] = [await openedOf(under, patientClock), await openedOf(under, patientClock)];
+      const [one, other] = [
+        await openedOf(under, clockWithoutWriteTimeout),
+        await openedOf(under, clockWithoutWriteTimeout),
+      ];
       let noticed = 0;
       const unsubscribe = one.subscribe(() => (noticed += 1));
       // What opening them has changed may be noticed late; where nothing changes, nothing is noticed.

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { PoolClient } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { patientClock } from '../../support/patient-clock.ts';
+import { clockWithoutWriteTimeout } from '../../support/clock-without-write-timeout.ts';
 import { workConnections } from '../../../src/store/postgres/connection/target.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { bodyOf, deliver } from '../../support/deliveries.ts';
@@ -319,7 +319,7 @@ async function startedWith(
   registerSiblings: (receiver: Receiver<PoolClient>) => unknown = () => {},
 ) {
   const { connectionString, schema } = await testDatabase();
-  const store = new PostgresStore({ connectionString, pool: undefined, schema }, patientClock);
+  const store = new PostgresStore({ connectionString, pool: undefined, schema }, clockWithoutWriteTimeout);
   const logs = new Logs();
   const receiver = createReceiver({ secrets: secret, database: store, logger: logs.logger });
   const retry = { attempts: 3, base: '1ms' } as const;

@@ -1,6 +1,6 @@
 import { Pool, type PoolClient } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { patientClock } from '../../support/patient-clock.ts';
+import { clockWithoutWriteTimeout } from '../../support/clock-without-write-timeout.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { ownPostgres } from '../../support/postgres.ts';
 import { textOf } from './opened-postgres.ts';
@@ -77,7 +77,10 @@ async function opened(settings: Record<string, string> = {}) {
   pool.on('error', () => {});
   const clients = new Set<PoolClient>();
   pool.on('connect', (client) => void clients.add(client));
-  const store = new PostgresStore({ connectionString: undefined, pool, schema: 'ringback' }, patientClock);
+  const store = new PostgresStore(
+    { connectionString: undefined, pool, schema: 'ringback' },
+    clockWithoutWriteTimeout,
+  );
   await store.open();
   onTestFinished(() => store.close());
   return {

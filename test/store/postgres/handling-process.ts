@@ -7,8 +7,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { createReceiver } from '../../../src/index.ts';
 import { postgres } from '../../../src/store/postgres/index.ts';
 import { secret } from '../../support/deliveries.ts';
-import { patientClock } from '../../support/patient-clock.ts';
-import { patientServer } from '../../support/patient-server.ts';
+import { clockWithoutWriteTimeout } from '../../support/clock-without-write-timeout.ts';
+import { serverWithoutIdleTimeout } from '../../support/server-without-idle-timeout.ts';
 import { type Attempt, type Place, orders } from './handling-fleet.ts';
 
 const { connectionString, schema } = JSON.parse(process.argv[2] ?? '') as Place;
@@ -20,7 +20,7 @@ const receiver = createReceiver({
   secrets: secret,
   database: postgres({ connectionString, schema }),
   // It never answers 503 because the machine is slow, so that each delivery is sent once.
-  clock: patientClock,
+  clock: clockWithoutWriteTimeout,
   https: { required: false },
   logger: { level: 'error' },
 });
@@ -38,7 +38,7 @@ for (const order of orders) {
 }
 await receiver.start();
 
-const server = patientServer(receiver.nodeHandler()).listen(0, '127.0.0.1', () => {
+const server = serverWithoutIdleTimeout(receiver.nodeHandler()).listen(0, '127.0.0.1', () => {
   say({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks` });
 });
 // On a busy machine, a sender may use a connection again after a pause in which it would be closed.

@@ -1,6 +1,6 @@
 import { Client, type Pool } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { patientClock } from '../../support/patient-clock.ts';
+import { clockWithoutWriteTimeout } from '../../support/clock-without-write-timeout.ts';
 import { claimedRun, done, endOf, eventOf } from '../parts.ts';
 import { answerNextStatement, holdNextStatement, openedOnPool } from './opened-postgres.ts';
 import { openedAt } from './shared-inbox.ts';
@@ -9,7 +9,7 @@ test(
   'an event that is recorded behind the loss of its connection waits, and is not taken for ended',
   { tags: 'long' },
   async () => {
-    const { store, connectionString, schema, clients } = await openedOnPool(patientClock);
+    const { store, connectionString, schema, clients } = await openedOnPool(clockWithoutWriteTimeout);
     const other = new Client({ connectionString });
     await other.connect();
     onTestFinished(() => other.end());
@@ -38,7 +38,7 @@ test(
 );
 
 test('an event that is recorded when its loss has been recovered from waits, too', async () => {
-  const { store, pool } = await openedOnPool(patientClock);
+  const { store, pool } = await openedOnPool(clockWithoutWriteTimeout);
 
   const sendHeld = holdNextStatement(pool);
   await expect(store.record(eventOf('a'), true).written).rejects.toThrow('the connection is lost');
@@ -53,7 +53,7 @@ test(
   'a slow transaction of a handler does not keep an uncertain recording from being recovered',
   { tags: 'long' },
   async () => {
-    const { store, pool } = await openedOnPool(patientClock);
+    const { store, pool } = await openedOnPool(clockWithoutWriteTimeout);
     const run = await claimedRun(store, eventOf('a'));
     const gate = Promise.withResolvers<void>();
     const settled = store.settleWith(run, endOf(done), () => gate.promise);
@@ -76,7 +76,7 @@ test(
   'what was claimed behind an uncertain recording goes behind what was recorded',
   { tags: 'long' },
   async () => {
-    const { store, pool, connectionString, schema } = await openedOnPool(patientClock);
+    const { store, pool, connectionString, schema } = await openedOnPool(clockWithoutWriteTimeout);
     const other = await openedAt(connectionString, schema);
     const callId = 'call-1';
     const lose = loseNextAnswer(pool);

@@ -8,7 +8,7 @@ const after = systemClock.after.bind(systemClock);
  * The machine's time, but without the timeout of a delivery's write: a busy machine may stall for a second, and the
  * delivery would be answered 503.
  */
-export const patientClock: Clock = {
+export const clockWithoutWriteTimeout: Clock = {
   ...systemClock,
   after: (ms, action) => (ms === recordTimeout ? () => {} : after(ms, action)),
 };
