@@ -9,7 +9,7 @@ import { asInteger, asText } from '../connection/parameters.ts';
 import { type KeptJoinRow, keptJoinOf } from '../../shared/join-progress.ts';
 
 /** An event's place in the order of arrival times. */
-interface Arrival {
+export interface Arrival {
   readonly receivedAt: number;
   readonly sequence: Sequence;
 }
