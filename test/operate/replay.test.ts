@@ -13,6 +13,14 @@ async function rowsOf(database: string, receiver: Receiver, sql: string): Promis
   return rowsIn(database, sql);
 }
 
+/** Delivers three events, signed at the clock's time. */
+async function deliverThree(receiver: Receiver, clock: ManualClock): Promise<void> {
+  for (const traceId of ['one', 'two', 'three']) {
+    const body = bodyOf({ traceId });
+    await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  }
+}
+
 /** A handler whose runs become dead letters until the test repairs it. */
 function breakable() {
   const seen: string[] = [];
@@ -193,10 +201,7 @@ describe('replaying events', () => {
     const { receiver, logs } = await started({ database, clock, retry: { attempts: 1 } }, (r) =>
       r.on('*', { name: 'crm-sync' }, crm.handle),
     );
-    for (const traceId of ['one', 'two', 'three']) {
-      const body = bodyOf({ traceId });
-      await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
-    }
+    await deliverThree(receiver, clock);
     await logs.until('run_dead', 3);
     crm.state.isBroken = false;
     await receiver.events.replay({ state: 'dead' }, { by: 'someone', reason: 'the CRM is back' });
@@ -224,10 +229,7 @@ describe('replaying events', () => {
     const { receiver, logs } = await started({ clock }, (r) =>
       r.on('*', { name: 'seeing' }, ({ traceId }) => void seen.push(traceId)),
     );
-    for (const traceId of ['one', 'two', 'three']) {
-      const body = bodyOf({ traceId });
-      await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
-    }
+    await deliverThree(receiver, clock);
     await logs.until('run_done', 3);
     const replaying = receiver.events.replay({ since: 0 }, { rate: 2 });
     await logs.until('run_done', 4);
@@ -246,10 +248,7 @@ describe('replaying events', () => {
   test('requeues no more at once after it was held up', async () => {
     const clock = new ManualClock();
     const { receiver, logs } = await started({ clock }, (r) => r.on('*', { name: 'seeing' }, () => {}));
-    for (const traceId of ['one', 'two', 'three']) {
-      const body = bodyOf({ traceId });
-      await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
-    }
+    await deliverThree(receiver, clock);
     await logs.until('run_done', 3);
     const replaying = receiver.events.replay({ since: 0 }, { rate: 2 });
     await logs.until('run_done', 4);
