@@ -1,6 +1,7 @@
 /** What one event shows of its delivery, in a real browser. */
 import { expect, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';
+import { ManualClock } from '../../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../../support/deliveries.ts';
 import { started } from '../../support/receiver.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
@@ -25,6 +26,32 @@ test('a body is shown as it arrived, and indented only if nothing else changes',
   expect(await show('written')).toBe(written);
   expect(await page.getByText('Indented').count()).toBe(0);
   expect(complaints).toEqual([]);
+});
+
+test('a body, which may be large, is not drawn again while nothing changes', async () => {
+  const clock = new ManualClock();
+  const { receiver } = await started({ clock });
+  await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
+  const { page, goTo } = await open(receiver);
+  await page.addInitScript(
+    'const { atob } = globalThis; let drawn = 0; globalThis.drawn = () => drawn; ' +
+      'globalThis.atob = (text) => { drawn += 1; return atob(text); };',
+  );
+  let unchanged = 0;
+  page.on('response', (response) => {
+    if (response.url().endsWith('/api/events/trace-1') && response.status() === 304) unchanged += 1;
+  });
+  await goTo('/events/trace-1');
+  await page.getByRole('button', { name: 'Show body' }).click();
+  await page.getByLabel('The body').waitFor();
+  const before = unchanged;
+  await expect
+    .poll(() => {
+      clock.advance(5_000);
+      return unchanged;
+    })
+    .toBeGreaterThan(before + 2);
+  expect(await page.evaluate('globalThis.drawn()')).toBe(1);
 });
 
 test('what the signature proves is shown with its scheme and its time, and is not claimed without', async () => {

@@ -1,8 +1,8 @@
 /** Counts over time, up to the last minute that is over. */
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { watch } from './changes.ts';
+import { useRef } from 'preact/hooks';
 import { withQuery } from './client.ts';
 import type { HandlerHistory, History } from './shapes.ts';
+import { usePresent } from './use-present.ts';
 import { type Resource, isPassing, useResource } from './use-resource.ts';
 
 export const minute = 60_000;
@@ -34,7 +34,7 @@ export function useHistory<Found extends HandlerHistory = History>(
   { length, step, resolution }: Stretch,
   address = '/history',
 ): Resource<Counted<Found>> {
-  const minuteEnd = useMinuteEnd();
+  const minuteEnd = usePresent(lastMinuteEnd);
   const until = resolution === 'minute' ? minuteEnd : minuteEnd - (minuteEnd % (60 * minute));
   const since = until - length;
   const path = withQuery(address, {
@@ -53,13 +53,6 @@ export function useHistory<Found extends HandlerHistory = History>(
 }
 
 /** When the last minute that is over has ended. */
-function useMinuteEnd(): number {
-  const [end, setEnd] = useState(lastMinuteEnd);
-  // Nothing else may change for hours, while the minutes go by.
-  useEffect(() => watch(['history'], () => setEnd(lastMinuteEnd())), []);
-  return end;
-}
-
 function lastMinuteEnd(): number {
   return Math.floor((Date.now() - writtenWithin) / minute) * minute;
 }

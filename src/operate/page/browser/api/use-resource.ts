@@ -11,7 +11,7 @@ export interface Resource<T> {
 
 interface Known<T> {
   readonly path: string | undefined;
-  readonly answer?: Answer<T> | undefined;
+  readonly answer?: Answer<T>;
   readonly refusal?: Refusal | undefined;
 }
 
@@ -36,11 +36,11 @@ export function useResource<T>(path: string | undefined, topics: readonly string
       isAsking = true;
       const before = latest.current.path === path ? latest.current.answer : undefined;
       try {
-        const answer = (await get<T>(path, { tag: before?.tag, signal: abort.signal })) ?? before;
+        const answer = await get<T>(path, { tag: before?.tag, signal: abort.signal });
         // A late answer is about something that is no longer shown.
         if (abort.signal.aborted) return;
-        // Also if nothing has changed, because views say how long ago something was.
-        setKnown({ path, answer });
+        if (answer) setKnown({ path, answer });
+        else if (latest.current.refusal && before) setKnown({ path, answer: before });
       } catch (error) {
         if (abort.signal.aborted) return;
         const refusal = refusalOf(error, 'This page tries again by itself.');

@@ -1,16 +1,18 @@
 /** Small pieces of text for many views. */
 import type { ComponentChildren } from 'preact';
+import { usePresent } from '../api/use-present.ts';
 import { ago, directed, localTime, utcBeside, utcTime, visible } from './format.ts';
 
 /** A time in the viewer's zone, with UTC beside it; if `isLong`, with all of UTC, and how long ago it is. */
 export function Time({ at, isLong = false }: { readonly at: string | undefined; readonly isLong?: boolean }) {
+  const past = usePresent(() => (at === undefined ? '' : ago(at)));
   if (at === undefined) return <span class="faint">–</span>;
   return (
-    <time dateTime={at} title={`${utcTime(at)}, ${ago(at)}`}>
+    <time dateTime={at} title={`${utcTime(at)}, ${past}`}>
       <span class="whole">{localTime(at)}</span>{' '}
       {isLong ? (
         <span class="faint">
-          · {ago(at)} · <span class="whole">{utcTime(at)}</span>
+          · {past} · <span class="whole">{utcTime(at)}</span>
         </span>
       ) : (
         <span class="faint whole">({utcBeside(at)})</span>

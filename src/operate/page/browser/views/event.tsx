@@ -1,5 +1,6 @@
 import { pathOf } from '../api/client.ts';
 import type { Event, Run } from '../api/shapes.ts';
+import { usePresent } from '../api/use-present.ts';
 import { useResource } from '../api/use-resource.ts';
 import { Body } from '../parts/body.tsx';
 import { duration, number } from '../parts/format.ts';
@@ -124,9 +125,10 @@ const columns: readonly Column<Run>[] = [
 
 /** When a run was settled, or is due. */
 export function When({ run: { state, settledAt, dueAt } }: { readonly run: Run }) {
+  const isPast = usePresent(() => dueAt !== undefined && Date.parse(dueAt) <= Date.now());
   if (settledAt !== undefined) return <Time at={settledAt} />;
   if (state !== 'due' || dueAt === undefined) return <span class="faint">–</span>;
-  if (Date.parse(dueAt) <= Date.now()) return <>at once</>;
+  if (isPast) return <>at once</>;
   return (
     <>
       next at <Time at={dueAt} />

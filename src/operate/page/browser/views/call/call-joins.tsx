@@ -1,6 +1,7 @@
 /** What joins wait for in a call, and how they have run. */
 import { pathOf } from '../../api/client.ts';
 import type { Joins } from '../../api/shapes.ts';
+import { usePresent } from '../../api/use-present.ts';
 import { useResource } from '../../api/use-resource.ts';
 import { Refused } from '../../parts/standing.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
@@ -25,11 +26,15 @@ export function CallJoins({ callId }: { readonly callId: string }) {
 
 const columns: readonly Column<Join>[] = [
   { head: 'Join', cell: ({ handler }) => <Foreign text={handler} /> },
-  { head: 'State', cell: (join) => <State state={stateOf(join)} /> },
+  { head: 'State', cell: (join) => <Standing join={join} /> },
   { head: 'Waits for', cell: (join) => <Awaited join={join} />, looks: 'wide' },
   { head: 'When', cell: (join) => <Wait join={join} /> },
   { head: 'Called', cell: (join) => <Called join={join} />, looks: 'wide' },
 ];
+
+function Standing({ join }: { readonly join: Join }) {
+  return <State state={usePresent(() => stateOf(join))} />;
+}
 
 /** `waiting` until it is called; then the state of its latest run, which retention may have removed. */
 function stateOf({ until, runs: [latest] }: Join): string {
