@@ -118,7 +118,7 @@ export class Receiver<Transaction = UserDatabase> {
     this.alerts = alerts;
     this.take = this.#parts.intake.take;
     this.fetch = fetchHandler(this.take);
-    this.#taker = { take: this.take, onAnswerFailed: (error) => this.#reportAnswerFailed(error) };
+    this.#taker = { take: this.take, onAnswerFailed: this.#answerFailures() };
   }
 
   /**
@@ -294,9 +294,15 @@ export class Receiver<Transaction = UserDatabase> {
     return blameCaller(this, 'page', () => this.#mounted(pageHandler, options?.authorize));
   }
 
-  #reportAnswerFailed(error: unknown): void {
-    const location = locationThrownAt(error);
-    this.#parts.telemetry.report('answer_failed', { cause: classOf(error), location });
+  #answerFailures(): (error: unknown) => void {
+    const { telemetry } = this.#parts;
+    // Anybody can send what the app's middleware fails at.
+    const lines = new BoundedLines(this.#clock, (fields) => telemetry.log('answer_failed', fields));
+    return (error) => {
+      const fields = { cause: classOf(error), location: locationThrownAt(error) };
+      telemetry.publish('answer_failed', fields);
+      lines.add(`${fields.cause} ${fields.location}`, fields);
+    };
   }
 
   #mounted(handlerOf: (parts: ApiParts) => ApiHandler, authorize: Authorize): Mounted {

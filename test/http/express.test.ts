@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import express5 from 'express';
 import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
 import { bodyOf, post, signedHeaders } from '../support/deliveries.ts';
 import type { ReceiverOptions } from '../support/public.ts';
 import { listening } from '../support/servers.ts';
@@ -134,6 +135,27 @@ describe.each(versions)('%s', (_, express) => {
     expect((await receiver.events.list()).events).toHaveLength(1);
     const location = expect.stringMatching(/^test\/http\/express\.test\.ts:\d+:\d+$/);
     expect(logs.of('answer_failed')).toMatchObject([{ level: 50, cause: 'Error', location }]);
+  });
+
+  test('answers that middleware makes fail do not fill the log', async () => {
+    const clock = new ManualClock();
+    const { receiver, logs } = await started({ ...loopback, clock });
+    const app = express();
+    app.use((_request, response, next) => {
+      response.end = () => {
+        throw new Error('no end');
+      };
+      next();
+    });
+    app.use(receiver.middleware());
+    const url = await urlOf(app);
+    // Anybody can send what is refused.
+    for (let sent = 0; sent < 20; sent += 1)
+      await expect(fetch(url, { method: 'POST' })).rejects.toThrow('fetch failed');
+    clock.advance(1_000);
+    const lines = logs.of('answer_failed');
+    expect(lines.map(({ count }) => count)).toEqual([...Array.from({ length: 5 }), 15]);
+    expect(lines.at(-1)).toMatchObject({ cause: 'Error', location: expect.any(String) as string });
   });
 
   test("behind what makes the API's answer fail, the log names what failed", async () => {
