@@ -20,7 +20,9 @@ const time = (meaning: string) =>
     meaning,
   );
 const times = {
-  since: time('From this time on, in ISO 8601. It is the time of arrival of what has arrived.'),
+  since: time(
+    'From this time on, in ISO 8601. For events, calls and deliveries, the time of arrival counts.',
+  ),
   until: time('Before this time, in ISO 8601.'),
 };
 /** The query parameters of each list besides its conditions. */
