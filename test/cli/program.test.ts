@@ -90,6 +90,10 @@ describe('the command', () => {
         "option '--app <file>' has an invalid value. It should be text that is not empty.\n",
       ],
     ),
+    ...[['backup'], ['signature', 'sign'], ['signature', 'verify']].map((command): [string[], string] => [
+      [...command, ''],
+      'It should be text that is not empty.',
+    ]),
     [['signature', 'detect', '--secret-file', ''], "'--secret-file <file>' has an invalid value."],
     [
       ['send', 'call-ended', '--to', 'http://me:word@host'],
