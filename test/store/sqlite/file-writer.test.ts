@@ -1,11 +1,13 @@
 /** What the app's thread may rely on of the writer thread, tested below the receiver. */
 import { copyFileSync, renameSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { borrowPause } from '../../../src/store/sqlite/settle-with.ts';
 import type { Recording } from '../../../src/store/store.ts';
 import { ManualClock, turn } from '../../support/clock.ts';
+import { Script } from '../../support/process.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { claimedOf, claimedRuns, done, endOf, eventOf, record, traceIdsOf } from '../parts.ts';
 
@@ -214,3 +216,14 @@ test('effects that wait for a lock fail when the database is replaced meanwhile,
   expect(await Promise.all(outcomes)).toEqual([replaced, replaced]);
   unlock();
 });
+
+test(
+  'an event that comes before the new writer thread of a process has entered that again is claimed once',
+  { tags: 'long' },
+  async () => {
+    const script = fileURLToPath(new URL('./locked-out-process.ts', import.meta.url));
+    const app = new Script(script, JSON.stringify({ database: temporaryDatabase() }));
+    const processes = [[true, ['orders']]];
+    expect(await app.line('claimed')).toEqual({ claimed: ['before', 'meanwhile'], processes });
+  },
+);

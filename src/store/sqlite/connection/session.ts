@@ -182,7 +182,9 @@ export class Session {
   #startWriter({ database, statements, files }: OpenInbox): Writer {
     if (!files) return (this.writer = new MemoryWriter(database, statements));
     this.files.check();
-    const data = { file: this.#file, files: files.ids, id: statements.processes.id };
+    // Not with a former id, all of whose claims the entry gives back: events may come before it, in its commit, or if it
+    // is repeated because the database was locked. They are claimed under a new id.
+    const data = { file: this.#file, files: files.ids, id: 0 };
     return (this.writer = new FileWriter(data, this.clock, {
       onReplaced: (found) => this.files.lose(found),
       onGone: () => {
@@ -191,15 +193,11 @@ export class Session {
     }));
   }
 
-  /**
-   * Enters this process among those that share the file, and gives back what it held under a former id. Alone: of writes
-   * that are sent together, events come first, and one that is claimed under the former id would be given back as well.
-   */
+  /** Enters this process among those that share the file, and gives back what it held under a former id. */
   async #enter(): Promise<void> {
     const { statements, wal } = this.opened();
     const { processes } = statements;
-    const args: ArgsOf<'membership', 'enter'> = [this.clock.now(), processes.id, wal];
-    processes.id = await this.write('membership', 'enter', args, { isAlone: true });
+    processes.id = await this.write('membership', 'enter', [this.clock.now(), processes.id, wal]);
   }
 
   /** Gives back this process's claims. If a full disk or a lock prevents it, others take them over. */

@@ -31,7 +31,7 @@ interface Look {
 export class Processes {
   #looks: ReadonlyMap<number, Look> = new Map();
   readonly #insert: Database.Statement;
-  readonly #enterAgain: Database.Statement;
+  readonly #describe: Database.Statement;
   readonly #has: Database.Statement;
   readonly #delete: Database.Statement;
   readonly #selectAll: Database.Statement;
@@ -44,10 +44,10 @@ export class Processes {
 
   constructor(database: Database.Database, id = 0) {
     this.id = id;
-    this.#insert = database.prepare(`
-      insert into processes (host, pid, entered_at, handlers)
-      values (?, ?, ?, (select handlers from processes where id = ?))`);
-    this.#enterAgain = database.prepare('insert into processes (handlers) values (?)');
+    this.#insert = database.prepare('insert into processes (handlers) values (?)');
+    this.#describe = database.prepare(`
+      update processes set host = ?, pid = ?, entered_at = ?,
+        handlers = coalesce(handlers, (select handlers from processes where id = ?)) where id = ?`);
     this.#has = database.prepare('select 1 from processes where id = ?');
     this.#delete = database.prepare('delete from processes where id = ?');
     this.#selectAll = database.prepare(
@@ -58,9 +58,13 @@ export class Processes {
     this.#updateHandlers = database.prepare('update processes set handlers = ? where id = ?');
   }
 
-  /** Enters this process, and returns its id. It has the handlers that it has announced under `former`, its id so far. */
+  /**
+   * Enters this process, unless a write that came first has done so, and returns its id. It has the handlers that it
+   * has announced under `former`, its id so far.
+   */
   enter(now: number, former: number): number {
-    this.id = Number(this.#insert.run(hostname(), process.pid, now, former).lastInsertRowid);
+    this.ensureEntered();
+    this.#describe.run(hostname(), process.pid, now, former, this.id);
     return this.id;
   }
 
@@ -70,7 +74,7 @@ export class Processes {
    */
   ensureEntered(): void {
     if (this.#has.get(this.id) !== undefined) return;
-    this.id = Number(this.#enterAgain.run(this.#handlers).lastInsertRowid);
+    this.id = Number(this.#insert.run(this.#handlers).lastInsertRowid);
   }
 
   heartbeat(): void {
