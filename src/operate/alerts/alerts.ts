@@ -8,7 +8,7 @@ import { type Backlog, wholeReceiver } from '../../store/history-store.ts';
 import type { Store } from '../../store/store.ts';
 import { type Alert, type AlertName, type Notify, alertNames } from '../../receiver/alert-options.ts';
 import { type Thresholds, conditionsOf, unknownIn } from './conditions.ts';
-import { type Condition, type Facts, isAboutGroup, mostCounted } from './facts.ts';
+import { type Condition, type Facts, isAboutGroup, maxCounted } from './facts.ts';
 import { ClockWatch } from '../clock-watch.ts';
 import { Notifications } from './notifications.ts';
 import { arrivals } from './silence.ts';
@@ -113,7 +113,7 @@ export class Alerts {
     const { store, clock, takeSuspicion, freeDisk, thresholds } = this.#parts;
     const now = clock.now();
     const [deadRuns, backlog, minutes, hours, drift, free] = await Promise.all([
-      store.alerts.deadRuns(mostCounted(thresholds.deadLetters)),
+      store.alerts.deadRuns(maxCounted(thresholds.deadLetters)),
       this.#parts.backlog(),
       store.history.list('minute', now - hour, now),
       store.history.list('hour', now - 14 * day, now, wholeReceiver, arrivals),

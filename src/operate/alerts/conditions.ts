@@ -1,7 +1,7 @@
 /** The conditions of alerts, and their thresholds. */
 import { inWords } from '../../kit/duration.ts';
 import type { AlertName } from '../../receiver/alert-options.ts';
-import { type Condition, type Facts, eased, mostCounted } from './facts.ts';
+import { type Condition, type Facts, eased, maxCounted } from './facts.ts';
 import { failures } from './failures.ts';
 import { longestPause, sinceLastDelivery } from './silence.ts';
 
@@ -53,8 +53,8 @@ function deadLetters({ deadRuns }: Facts, { deadLetters: from }: Thresholds): Ma
   const total = deadRuns.reduce((sum, { count }) => sum + count, 0);
   if (from === false || total < from) return undefined;
   const handlers = handlersOf(deadRuns);
-  const most = mostCounted(from);
-  const count = total >= most ? `${most} or more` : String(total);
+  const max = maxCounted(from);
+  const count = total >= max ? `${max} or more` : String(total);
   const message =
     total === 1
       ? `1 run of ${handlers} is a dead letter: it is not retried.`

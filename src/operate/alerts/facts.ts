@@ -11,7 +11,7 @@ export interface Facts {
   readonly raised: readonly Pick<KeptAlert, 'name' | 'subject'>[];
   /** False soon after the wall clock was set: then it isn't known how long ago the last delivery came. */
   readonly isClockTrusted: boolean;
-  /** Of each handler, most first; together, counted up to `mostCounted`. */
+  /** Of each handler, most first; together, counted up to `maxCounted`. */
   readonly deadRuns: readonly DeadRuns[];
   readonly backlog: Backlog;
   /** The history of the last hour, by minute. */
@@ -38,7 +38,7 @@ export interface Condition {
 }
 
 /** Dead letters aren't counted beyond this, unless the threshold is higher: a larger number changes nothing. */
-export function mostCounted(threshold: number | false): number {
+export function maxCounted(threshold: number | false): number {
   return Math.max(1_000, threshold === false ? 0 : threshold);
 }
 
