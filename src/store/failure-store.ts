@@ -3,7 +3,10 @@
 /** How many failures of a run are kept: the latest. */
 export const maxFailures = 20;
 
-/** How many of the latest groups are always kept. Older ones are removed once no run belongs to them, unless they are muted. */
+/**
+ * How many of the latest groups are always kept. Older ones are removed once no run belongs to them, unless they are
+ * muted.
+ */
 export const maxGroups = 1_000;
 
 /**

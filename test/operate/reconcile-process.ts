@@ -15,7 +15,8 @@ const { database, callIds, url, dies } = JSON.parse(process.argv[2] ?? '{}') as 
 };
 const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
-// Without that timeout, because what Postgres has recorded too late has failed for this pass and is there for the next: none counts it.
+// Without that timeout, because what Postgres has recorded too late has failed for this pass, and is there for the next:
+// none counts it.
 const receiver = createReceiver({
   secrets: secret,
   database,

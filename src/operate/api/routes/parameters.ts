@@ -21,7 +21,7 @@ const time = (meaning: string) =>
   );
 const times = {
   since: time(
-    'From this time on, in ISO 8601. For events, calls and deliveries, the time of arrival counts.',
+    'From this time on, in ISO 8601. Deliveries and events are selected by their arrival, calls by that of their first event.',
   ),
   until: time('Before this time, in ISO 8601.'),
 };
