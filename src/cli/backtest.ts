@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { resolve } from 'node:path';
-import { givenArgument } from './arguments.ts';
+import { handlersOption } from './app/app-file.ts';
 import { inProcess } from './backtest/in-process.ts';
 import { printReport } from './backtest/print-report.ts';
 import { databaseOf, readDatabase, readEnvironment } from './environment.ts';
@@ -25,11 +25,7 @@ export function addBacktest(program: Command, exitWith: (code: number) => void):
     .description(
       'run the handlers of an app file over the events of a copy of the inbox, and undo what they write',
     )
-    .option(
-      '--app <file>',
-      'module whose default export registers the handlers (RINGBACK_APP)',
-      givenArgument,
-    )
+    .option(...handlersOption)
     .option(
       '--from <file>',
       'the inbox, a SQLite file, which is not changed (RINGBACK_DATABASE; default: ./ringback.db)',

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { configError } from '../errors/errors.ts';
 import { type Receiver, createReceiver, internalsOf } from '../receiver/receiver.ts';
 import { Telemetry } from '../receiver/telemetry.ts';
-import { type App, loadApp } from './app/app-file.ts';
+import { type App, handlersOption, loadApp } from './app/app-file.ts';
 import { receiverOptions } from './app/app-options.ts';
 import { argument, givenArgument } from './arguments.ts';
 import {
@@ -43,11 +43,7 @@ export function addServe(program: Command): void {
   program
     .command('serve')
     .description('receive deliveries in a process of its own')
-    .option(
-      '--app <file>',
-      'module whose default export registers the handlers (RINGBACK_APP)',
-      givenArgument,
-    )
+    .option(...handlersOption)
     .option(...databaseOption)
     .option('--host <host>', 'address to listen on (RINGBACK_HOST; default: 127.0.0.1)', givenArgument)
     .option(

@@ -32,6 +32,7 @@ import { Lifecycle, type StopOptions } from './lifecycle.ts';
 import type { CallEvent, Delivery, Reply } from '../events/model.ts';
 import { type ReceiverOptions, resolveOptions, shortDurationsOf } from './options.ts';
 import type { StoreCounts } from '../store/store.ts';
+import type { LogEvent } from './telemetry.ts';
 import type { Parts } from './wiring.ts';
 
 /** A function that handles the events of some names. */
@@ -118,7 +119,11 @@ export class Receiver<Transaction = UserDatabase> {
     this.alerts = alerts;
     this.take = this.#parts.intake.take;
     this.fetch = fetchHandler(this.take);
-    this.#taker = { take: this.take, onAnswerFailed: this.#answerFailures() };
+    // Anybody can send what the app's middleware fails at.
+    const report = this.#boundedReport('answer_failed');
+    const onAnswerFailed = (error: unknown) =>
+      report({ cause: classOf(error), location: locationThrownAt(error) });
+    this.#taker = { take: this.take, onAnswerFailed };
   }
 
   /**
@@ -294,27 +299,22 @@ export class Receiver<Transaction = UserDatabase> {
     return blameCaller(this, 'page', () => this.#mounted(pageHandler, options?.authorize));
   }
 
-  #answerFailures(): (error: unknown) => void {
-    const { telemetry } = this.#parts;
-    // Anybody can send what the app's middleware fails at.
-    const lines = new BoundedLines(this.#clock, (fields) => telemetry.log('answer_failed', fields));
-    return (error) => {
-      const fields = { cause: classOf(error), location: locationThrownAt(error) };
-      telemetry.publish('answer_failed', fields);
-      lines.add(`${fields.cause} ${fields.location}`, fields);
-    };
+  #mounted(handlerOf: (parts: ApiParts) => ApiHandler, authorize: Authorize): Mounted {
+    const { changes } = this.#parts;
+    // Anybody can make an `authorize` throw that doesn't expect what was sent.
+    const report = this.#boundedReport('api_failed');
+    const onFailed = (error: unknown) => report({ cause: messageOf(error) });
+    return mounted(handlerOf({ operations: this.#parts, changes, authorize, onFailed }), onFailed);
   }
 
-  #mounted(handlerOf: (parts: ApiParts) => ApiHandler, authorize: Authorize): Mounted {
-    const { telemetry, changes } = this.#parts;
-    // Anybody can make an `authorize` throw that doesn't expect what was sent.
-    const lines = new BoundedLines(this.#clock, (fields) => telemetry.log('api_failed', fields));
-    const onFailed = (error: unknown) => {
-      const cause = messageOf(error);
-      telemetry.publish('api_failed', { cause });
-      lines.add(cause, { cause });
+  /** Reports what anybody can cause. Lines with the same fields are bounded; the diagnostics channel gets each. */
+  #boundedReport(event: LogEvent): (fields: Readonly<Record<string, string | undefined>>) => void {
+    const { telemetry } = this.#parts;
+    const lines = new BoundedLines(this.#clock, (fields) => telemetry.log(event, fields));
+    return (fields) => {
+      telemetry.publish(event, fields);
+      lines.add(Object.values(fields).join(' '), fields);
     };
-    return mounted(handlerOf({ operations: this.#parts, changes, authorize, onFailed }), onFailed);
   }
 
   /**

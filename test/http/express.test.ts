@@ -4,7 +4,7 @@ import express5 from 'express';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, post, signedHeaders } from '../support/deliveries.ts';
-import type { ReceiverOptions } from '../support/public.ts';
+import type { Receiver, ReceiverOptions } from '../support/public.ts';
 import { listening } from '../support/servers.ts';
 import { started } from '../support/receiver.ts';
 
@@ -32,6 +32,18 @@ async function urlOf(app: ReturnType<typeof express5>, path = '/webhooks/calls')
 }
 
 describe.each(versions)('%s', (_, express) => {
+  /** An app with middleware that makes each answer fail. */
+  const appWithBrokenAnswers = (receiver: Receiver) => {
+    const app = express();
+    app.use((_request, response, next) => {
+      response.end = () => {
+        throw new Error('no end');
+      };
+      next();
+    });
+    return app.use(receiver.middleware());
+  };
+
   test('mounted without its parentheses, the adapter says so', async () => {
     const { receiver } = await started(loopback);
     const app = express();
@@ -122,14 +134,7 @@ describe.each(versions)('%s', (_, express) => {
 
   test('behind what makes the answer fail, the delivery is stored, and the log names what failed', async () => {
     const { receiver, logs } = await started(loopback);
-    const app = express();
-    app.use((_request, response, next) => {
-      response.end = () => {
-        throw new Error('no end');
-      };
-      next();
-    });
-    app.use(receiver.middleware());
+    const app = appWithBrokenAnswers(receiver);
     // An unhandled rejection, which would end a process, makes the test fail.
     await expect(post(await urlOf(app))).rejects.toThrow('fetch failed');
     expect((await receiver.events.list()).events).toHaveLength(1);
@@ -140,14 +145,7 @@ describe.each(versions)('%s', (_, express) => {
   test('answers that middleware makes fail do not fill the log', async () => {
     const clock = new ManualClock();
     const { receiver, logs } = await started({ ...loopback, clock });
-    const app = express();
-    app.use((_request, response, next) => {
-      response.end = () => {
-        throw new Error('no end');
-      };
-      next();
-    });
-    app.use(receiver.middleware());
+    const app = appWithBrokenAnswers(receiver);
     const url = await urlOf(app);
     // Anybody can send what is refused.
     for (let sent = 0; sent < 20; sent += 1)

@@ -5,8 +5,8 @@ import { storeOf } from '../../receiver/database.ts';
 import type { Receiver } from '../../receiver/receiver.ts';
 import type { EventStore, ReplayedRuns } from '../../store/event-store.ts';
 import type { Store } from '../../store/store.ts';
-import { accountOf, argument, givenArgument, takesBy } from '../arguments.ts';
-import { loadApp } from '../app/app-file.ts';
+import { accountOf, argument, takesBy } from '../arguments.ts';
+import { handlersOption, loadApp } from '../app/app-file.ts';
 import { type DatabaseFlag, databaseOption, readEnvironment } from '../environment.ts';
 import { asUsage, exitCodes } from '../failure.ts';
 import { keepConsoleOffStdout, remark } from '../stderr.ts';
@@ -37,11 +37,7 @@ export function addReplay(inbox: Command, exitWith: (code: number) => void): voi
   takesBy(takesFilter(inbox.command('replay')), 'who requests it; stored with the replay')
     .option(...databaseOption)
     .description('show which runs would be run again, and with --yes run them')
-    .option(
-      '--app <file>',
-      'module whose default export registers the handlers (RINGBACK_APP)',
-      givenArgument,
-    )
+    .option(...handlersOption)
     .option('--only <handler>', 'run only this handler, also for events that it has never run for')
     .option(
       '--rate <number>',
