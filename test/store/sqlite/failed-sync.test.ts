@@ -64,7 +64,7 @@ async function opened() {
     return wait(...given);
   });
   onTestFinished(() => spy.mockRestore());
-  new WriterThread({ file, files, id: 1, lock: lock.memory, port: port2 }).listen();
+  new WriterThread({ file, files, lock: lock.memory, port: port2 }).listen();
   await once(port1, 'message');
   lock.writerBegins(() => port1.postMessage('grant'));
   const answers: WrittenMessage[] = [];

@@ -182,9 +182,7 @@ export class Session {
   #startWriter({ database, statements, files }: OpenInbox): Writer {
     if (!files) return (this.writer = new MemoryWriter(database, statements));
     this.files.check();
-    // Not with a former id, all of whose claims the entry gives back: events may come before it, in its commit, or if it
-    // is repeated because the database was locked. They are claimed under a new id.
-    const data = { file: this.#file, files: files.ids, id: 0 };
+    const data = { file: this.#file, files: files.ids };
     return (this.writer = new FileWriter(data, this.clock, {
       onReplaced: (found) => this.files.lose(found),
       onGone: () => {

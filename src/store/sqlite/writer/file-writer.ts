@@ -37,7 +37,7 @@ export class FileWriter extends WriteQueue implements Writer {
   #isClosing = false;
   #idle: (() => void)[] = [];
 
-  constructor(data: Pick<WriterData, 'file' | 'files' | 'id'>, clock: Clock, notices: WriterNotices) {
+  constructor(data: Pick<WriterData, 'file' | 'files'>, clock: Clock, notices: WriterNotices) {
     super(clock);
     this.#notices = notices;
     const { port1, port2 } = new MessageChannel();

@@ -12,8 +12,6 @@ import type { LockedWork } from './write-lock.ts';
 export interface WriterData {
   readonly file: string;
   readonly files: FileIds;
-  /** The id under which the process has entered through this thread; 0 before that. */
-  readonly id: number;
   /** The memory of `BorrowedLock`. */
   readonly lock: Int32Array<SharedArrayBuffer>;
   readonly port: MessagePort;

@@ -23,7 +23,12 @@ export class WriterConnection {
   readonly #statements: Statements;
   readonly #processes: Processes;
 
-  constructor({ file, files, id }: Pick<WriterData, 'file' | 'files' | 'id'>) {
+  /**
+   * @param id The id under which the process has entered through this thread. A new thread begins without one: the entry
+   *   gives back all claims of a former id, and events may come before it, in its commit, or if it is repeated because
+   *   the database was locked. They are claimed under a new id.
+   */
+  constructor({ file, files }: Pick<WriterData, 'file' | 'files'>, id = 0) {
     this.#database = connectAgain(file, files);
     this.files = new DatabaseFiles(this.#database, file, files);
     this.#database.pragma('busy_timeout = 0');

@@ -185,9 +185,8 @@ export class WriterThread {
   #recover({ failure, until }: DiskFailure): WriteFailure | undefined {
     if (systemClock.elapsed() < until) return failure;
     try {
-      const { process: id } = this.#connection;
       this.#connection.close();
-      this.#connection = new WriterConnection({ ...this.#data, id });
+      this.#connection = new WriterConnection(this.#data, this.#connection.process);
       this.#connection.prove();
       this.#diskFailure = undefined;
       return undefined;
