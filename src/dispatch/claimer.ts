@@ -71,7 +71,7 @@ export class Claimer {
 
   /** Looks for work, also for runs that could not be claimed a moment ago. */
   lookAnew(): void {
-    this.#dueTimer.forgetVainLooks();
+    this.#dueTimer.forgetUnclaimable();
     this.look();
   }
 
@@ -179,7 +179,7 @@ export class Claimer {
     await placer.afterAnswers(...claimed.map((event) => () => placer.placeEvent(event)));
     this.#mayBeMore = claimed.length > 0;
     // Runs that wait for these events may now be claimed.
-    if (this.#mayBeMore) this.#dueTimer.forgetVainLooks();
+    if (this.#mayBeMore) this.#dueTimer.forgetUnclaimable();
     return this.mayClaimMore();
   }
 

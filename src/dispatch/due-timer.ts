@@ -19,7 +19,7 @@ export class DueTimer {
    * Handlers whose due runs could not be claimed, and when: another process works on their calls, or other runs come
    * first. `isCrowded`: runs of calls that have lanes here were left out.
    */
-  readonly #lookedInVain = new Map<string, { readonly at: number; readonly isCrowded: boolean }>();
+  readonly #unclaimable = new Map<string, { readonly at: number; readonly isCrowded: boolean }>();
   /** How long to wait before looking for such runs again, in milliseconds: without a pause this would burn the CPU. */
   readonly #pause: number;
   #round = 0;
@@ -40,10 +40,10 @@ export class DueTimer {
 
   /** Notes whether any of the handler's due runs could be claimed. */
   noteClaimed({ handler: { name }, isCrowded, round }: Looking, count: number): void {
-    // `forgetVainLooks` was called since: there may be due runs that this look has not seen.
+    // `forgetUnclaimable` was called since: there may be due runs that this look has not seen.
     if (count === 0 && round !== this.#round && !isCrowded) return;
-    if (count === 0) this.#lookedInVain.set(name, { at: this.#clock.now(), isCrowded });
-    else this.#lookedInVain.delete(name);
+    if (count === 0) this.#unclaimable.set(name, { at: this.#clock.now(), isCrowded });
+    else this.#unclaimable.delete(name);
   }
 
   /**
@@ -52,14 +52,14 @@ export class DueTimer {
    * Not so with order `strict`, where runs that wait for others are not due, and the next may become due at any moment.
    */
   async isDue({ handler: { name, order }, isCrowded }: Looking): Promise<boolean> {
-    const inVain = this.#lookedInVain.get(name);
+    const before = this.#unclaimable.get(name);
     const now = this.#clock.now();
-    const isMomentAgo = inVain !== undefined && now >= inVain.at && now - inVain.at < this.#pause;
-    const isAlike = isCrowded || inVain?.isCrowded === false;
-    return this.#hasDue(name, isMomentAgo && isAlike && order !== 'strict' ? inVain.at : undefined);
+    const isMomentAgo = before !== undefined && now >= before.at && now - before.at < this.#pause;
+    const isAlike = isCrowded || before?.isCrowded === false;
+    return this.#hasDue(name, isMomentAgo && isAlike && order !== 'strict' ? before.at : undefined);
   }
 
-  /** Changes with each `forgetVainLooks`. */
+  /** Changes with each `forgetUnclaimable`. */
   get round(): number {
     return this.#round;
   }
@@ -68,9 +68,9 @@ export class DueTimer {
    * Call it when there may be new due runs, or when what they wait for was claimed. Handlers with crowded lanes are
    * left out: what is new there is mostly their own requeued runs.
    */
-  forgetVainLooks(): void {
+  forgetUnclaimable(): void {
     this.#round += 1;
-    for (const [name, { isCrowded }] of this.#lookedInVain) if (!isCrowded) this.#lookedInVain.delete(name);
+    for (const [name, { isCrowded }] of this.#unclaimable) if (!isCrowded) this.#unclaimable.delete(name);
   }
 
   /**
@@ -102,7 +102,7 @@ export class DueTimer {
   async #nextTime(handler: string): Promise<number> {
     const now = this.#clock.now();
     // Due runs that can't be claimed must not hide the one that is due next.
-    const isUnclaimable = this.#lookedInVain.has(handler) && (await this.#hasDue(handler));
+    const isUnclaimable = this.#unclaimable.has(handler) && (await this.#hasDue(handler));
     const dueAt = (await this.#store.nextDue(handler, isUnclaimable ? now : undefined)) ?? Infinity;
     return isUnclaimable ? Math.min(dueAt, now + this.#pause) : dueAt;
   }
