@@ -14,9 +14,9 @@ import type { JoinTerms, JoinedCall } from './handler.ts';
 import { type InvocationParts, type Subject, invoke } from './invocation.ts';
 import {
   type Attempt,
-  type Attempted,
+  type AttemptEnd,
   type Conclusion,
-  type Ended,
+  type EndedAttempt,
   type Run,
   conclude,
   exhausted,
@@ -62,29 +62,29 @@ export class Attempts {
    * Makes one attempt of a run, up to the end of its handler; `settle` must follow. Undefined if the claim was lost.
    * Rejects only if the inbox could not be written before the receiver stopped.
    */
-  async make(run: Run): Promise<Attempted | undefined> {
+  async make(run: Run): Promise<EndedAttempt | undefined> {
     const { clock, telemetry, tracing } = this.#parts;
     const span = tracing.tracer && this.#spanOf(run, tracing.tracer);
     const attempt = { run, span, startedAt: clock.elapsed() };
-    let ended: Ended | undefined;
+    let end: AttemptEnd | undefined;
     try {
       const { attempts } = run.handler.retry;
-      if (run.claimed.attempts >= attempts) ended = { run, conclusion: exhausted(run.claimed) };
-      else if (mayBePoison(run.claimed)) ended = await this.#tryCounted(attempt);
-      else ended = await this.#tryUncounted(attempt);
+      if (run.claimed.attempts >= attempts) end = { run, conclusion: exhausted(run.claimed) };
+      else if (mayBePoison(run.claimed)) end = await this.#tryCounted(attempt);
+      else end = await this.#tryUncounted(attempt);
     } finally {
-      if (!ended) attempt.span?.end('lost', undefined);
+      if (!end) attempt.span?.end('lost', undefined);
     }
-    if (!ended) return reportLost(telemetry, run);
-    return { ...attempt, ...ended, duration: clock.elapsed() - attempt.startedAt };
+    if (!end) return reportLost(telemetry, run);
+    return { ...attempt, ...end, duration: clock.elapsed() - attempt.startedAt };
   }
 
   /**
    * Writes how an attempt ended. Resolves to the state of the run, or undefined if the claim was lost. Rejects only if
    * the inbox could not be written before the receiver stopped; the claim is then given back, and the run is run again.
    */
-  async settle(attempted: Attempted): Promise<RunState | undefined> {
-    const { run, span, conclusion, duration } = attempted;
+  async settle(ended: EndedAttempt): Promise<RunState | undefined> {
+    const { run, span, conclusion, duration } = ended;
     const { clock, telemetry, activity, settler } = this.#parts;
     const { name } = run.handler;
     const { state, cause } = conclusion;
@@ -93,9 +93,9 @@ export class Attempts {
     try {
       const failure = failureOf(run.claimed, name, conclusion, duration);
       const settle = () => settler.settle(run, conclusion, failure);
-      isHeld = attempted.isSettled || (await (span ? span.settle(settle) : settle())) === 'settled';
+      isHeld = ended.isSettled || (await (span ? span.settle(settle) : settle())) === 'settled';
       if (!isHeld) return reportLost(telemetry, run, cause);
-      report(telemetry, run, conclusion, clock.elapsed() - attempted.startedAt);
+      report(telemetry, run, conclusion, clock.elapsed() - ended.startedAt);
       if (cause !== 'interrupted') activity.ran(name, outcome, duration, failure?.group);
       return state;
     } finally {
@@ -108,7 +108,7 @@ export class Attempts {
    * Most attempts are counted when they end. If the process dies during one, nobody knows which run was to blame, and a
    * run that was only waiting for its turn must not lose an attempt.
    */
-  async #tryUncounted(attempt: Attempt): Promise<Ended> {
+  async #tryUncounted(attempt: Attempt): Promise<AttemptEnd> {
     const { run } = attempt;
     const read = await this.#read(run);
     if ('conclusion' in read) return { run, ...read };
@@ -122,7 +122,7 @@ export class Attempts {
    * the attempt: the next crash then shows which of them is to blame. Nothing is awaited between counting the attempt
    * and calling the handler.
    */
-  async #tryCounted(attempt: Attempt): Promise<Ended | undefined> {
+  async #tryCounted(attempt: Attempt): Promise<AttemptEnd | undefined> {
     const { settler, onInvoked } = this.#parts;
     const { run } = attempt;
     const died = diedReading(run.claimed, run.claimed.attempts);
@@ -153,7 +153,7 @@ export class Attempts {
   }
 
   /** Reads what the run's function is called with. The run ends without a call if that can't be read, or need not be. */
-  async #read(run: Run): Promise<{ readonly subject: Subject } | Pick<Ended, 'conclusion'>> {
+  async #read(run: Run): Promise<{ readonly subject: Subject } | Pick<AttemptEnd, 'conclusion'>> {
     const { handler, claimed, read } = run;
     if (handler.join && claimed.callId !== undefined) {
       const call = await this.#readJoinedCall(claimed, claimed.callId, handler.join);

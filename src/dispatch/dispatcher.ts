@@ -14,7 +14,7 @@ import { Placer } from './placer.ts';
 import { PoisonRuns } from './poison.ts';
 import { Rates } from './rates.ts';
 import type { Registry } from './registry.ts';
-import { type Attempted, type Run, mayBePoison } from './run.ts';
+import { type EndedAttempt, type Run, mayBePoison } from './run.ts';
 import { Settler } from './settler.ts';
 
 interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' | 'store'> {
@@ -183,16 +183,16 @@ export class Dispatcher implements Loop {
 
   /** Makes an attempt of a run, and lets others begin as its slot, its call and its memory become free. */
   async #perform(lanes: HandlerLanes, run: Run): Promise<void> {
-    let attempted: Attempted | undefined;
+    let ended: EndedAttempt | undefined;
     try {
       try {
-        attempted = await this.#attempts.make(run);
+        ended = await this.#attempts.make(run);
       } finally {
         // The next run begins while this one is being settled: slots are few, and one commit settles many runs.
         lanes.freeSlot();
         this.beginReady();
       }
-      const state = attempted && (await this.#attempts.settle(attempted));
+      const state = ended && (await this.#attempts.settle(ended));
       const isStrict = lanes.handler.order === 'strict';
       const isWaiting = state?.kind === 'due';
       // With order `strict`, the runs behind a failed one go back to the inbox until that one is done or dead. So they

@@ -11,7 +11,7 @@ import { Commit, type CommitParts, reportFailedCommit } from './commit.ts';
 import { EarlyEnd, reportIfBlocking, untilEnd } from './deadline.ts';
 import type { FailedOutcome, JoinedCall, Outcome, RunContext } from './handler.ts';
 import { interrupted, isDecision, missedDeadline, outcomeOf } from './outcomes.ts';
-import { type Attempt, type Ended, type Run, conclude } from './run.ts';
+import { type Attempt, type AttemptEnd, type Run, conclude } from './run.ts';
 
 export interface InvocationParts extends CommitParts {
   readonly store: { readonly calls: Pick<CallStore, 'eventsOf'> };
@@ -26,7 +26,11 @@ export type Subject = CallEvent | JoinedCall;
  * Calls the user's function, before anything is awaited, and waits until the attempt is over. At its deadline it is
  * over even if the function ignores its signal and goes on: `ctx.commit` is refused from then on.
  */
-export async function invoke(parts: InvocationParts, attempt: Attempt, subject: Subject): Promise<Ended> {
+export async function invoke(
+  parts: InvocationParts,
+  attempt: Attempt,
+  subject: Subject,
+): Promise<AttemptEnd> {
   const { run } = attempt;
   const { clock, stop, telemetry } = parts;
   const backoff = () => backoffAfter(run.claimed.attempts + 1, run.handler.retry, parts.random);

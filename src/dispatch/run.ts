@@ -3,7 +3,8 @@
  *
  * - `Outcome` (`handler.ts`): how one call of the handler ended
  * - `Conclusion`: the state that the run has after that, and why
- * - `Attempted` (made in `attempt.ts`): the conclusion with its run, to be settled and logged
+ * - `AttemptEnd`: the conclusion with its run, and whether `ctx.commit` has settled it
+ * - `EndedAttempt` (made in `attempt.ts`): the attempt with its end, to be settled and logged
  * - `RunEnd` (`store/store.ts`, made by the `Settler`): what the store is told
  * - the rows that the store writes (`store/shared/run-to-write.ts`)
  */
@@ -47,7 +48,7 @@ export interface Attempt {
 }
 
 /** How an attempt has ended. */
-export interface Ended {
+export interface AttemptEnd {
   /** The run as it was tried. */
   readonly run: Run;
   readonly conclusion: Conclusion;
@@ -56,7 +57,7 @@ export interface Ended {
 }
 
 /** An attempt that has ended, to be settled. */
-export interface Attempted extends Attempt, Ended {
+export interface EndedAttempt extends Attempt, AttemptEnd {
   /** Milliseconds until its handler ended. */
   readonly duration: number;
 }
