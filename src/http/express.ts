@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
-import { type Taker, answer } from './node.ts';
+import type { Take } from '../events/model.ts';
+import { type OnAnswerFailed, answer } from './node.ts';
 
 /** The part of Express's request that the adapter uses; it is the same in versions 4 and 5. */
 interface ExpressRequest extends IncomingMessage {
@@ -16,9 +17,10 @@ export type Middleware = (request: IncomingMessage, response: ServerResponse, ne
  *
  * @example app.use('/webhooks/calls', receiver.middleware())
  */
-export function middleware(taker: Taker): Middleware {
+export function middleware(take: Take, onAnswerFailed: OnAnswerFailed): Middleware {
   return (request: ExpressRequest, response) => {
     const trusts: unknown = request.app?.get('trust proxy fn');
-    void answer(taker, request, response, typeof trusts === 'function' ? (trusts as TrustProxy) : undefined);
+    const appTrustProxy = typeof trusts === 'function' ? (trusts as TrustProxy) : undefined;
+    void answer(take, onAnswerFailed, request, response, appTrustProxy);
   };
 }

@@ -9,25 +9,25 @@ interface ParsedRequest extends IncomingMessage {
   readonly rawBody?: unknown;
 }
 
-/** What takes the deliveries. */
-export interface Taker {
-  readonly take: Take;
-  /** Called with what the app's middleware threw when a reply was written. */
-  readonly onAnswerFailed: (error: unknown) => void;
-}
+/** Called with what the app's middleware threw when a reply was written. */
+export type OnAnswerFailed = (error: unknown) => void;
 
 /**
  * The receiver as a request listener of `node:http`.
  *
  * @example createServer(receiver.nodeHandler()).listen(8080)
  */
-export function nodeHandler(taker: Taker): (request: IncomingMessage, response: ServerResponse) => void {
-  return (request, response) => void answer(taker, request, response, undefined);
+export function nodeHandler(
+  take: Take,
+  onAnswerFailed: OnAnswerFailed,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => void answer(take, onAnswerFailed, request, response, undefined);
 }
 
 /** Takes the delivery that a request brings, and writes the reply. */
 export async function answer(
-  { take, onAnswerFailed }: Taker,
+  take: Take,
+  onAnswerFailed: OnAnswerFailed,
   request: IncomingMessage,
   response: ServerResponse,
   appTrustProxy: TrustProxy | undefined,

@@ -6,7 +6,7 @@ import type { HandlerOptions, JoinOptions } from './handler-options.ts';
 import type { DatabaseOf, Handler, JoinedCall, RunContext, UserDatabase } from '../dispatch/handler.ts';
 import { type FetchConnection, fetchHandler } from '../http/fetch.ts';
 import { type Middleware, middleware } from '../http/express.ts';
-import { type Taker, nodeHandler } from '../http/node.ts';
+import { type OnAnswerFailed, nodeHandler } from '../http/node.ts';
 import { type Mounted, mounted } from '../http/mount.ts';
 import type { Authorize } from '../operate/api/access.ts';
 import { type ApiHandler, type ApiParts, apiHandler } from '../operate/api/api.ts';
@@ -89,7 +89,7 @@ export class Receiver<Transaction = UserDatabase> {
   readonly #trustProxy: TrustProxy;
   readonly #lifecycle: Lifecycle;
   readonly #parts: Parts;
-  readonly #taker: Taker;
+  readonly #onAnswerFailed: OnAnswerFailed;
 
   static {
     internalsOf = (receiver) => ({
@@ -121,9 +121,7 @@ export class Receiver<Transaction = UserDatabase> {
     this.fetch = fetchHandler(this.take);
     // Anybody can send what the app's middleware fails at.
     const report = this.#boundedReport('answer_failed');
-    const onAnswerFailed = (error: unknown) =>
-      report({ cause: classOf(error), location: locationThrownAt(error) });
-    this.#taker = { take: this.take, onAnswerFailed };
+    this.#onAnswerFailed = (error) => report({ cause: classOf(error), location: locationThrownAt(error) });
   }
 
   /**
@@ -250,7 +248,7 @@ export class Receiver<Transaction = UserDatabase> {
    */
   middleware(...request: readonly never[]): Middleware {
     refuseRequest(request, 'middleware');
-    return middleware(this.#taker);
+    return middleware(this.take, this.#onAnswerFailed);
   }
 
   /**
@@ -260,7 +258,7 @@ export class Receiver<Transaction = UserDatabase> {
    */
   nodeHandler(...request: readonly never[]): (request: IncomingMessage, response: ServerResponse) => void {
     refuseRequest(request, 'nodeHandler');
-    return nodeHandler(this.#taker);
+    return nodeHandler(this.take, this.#onAnswerFailed);
   }
 
   /**
