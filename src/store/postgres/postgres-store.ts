@@ -78,7 +78,7 @@ export class PostgresStore implements Store<PoolClient> {
       written: inTime.then(({ sequence }) => (sequence === undefined ? 'duplicate' : 'new')),
       claimed: recorded.then((result) =>
         result?.sequence !== undefined && result.claimedBy !== undefined
-          ? this.#claimed.recorded(record, result.sequence, result.claimedBy)
+          ? this.#claimed.addRecorded(record, result.sequence, result.claimedBy)
           : undefined,
       ),
     };
@@ -106,12 +106,12 @@ export class PostgresStore implements Store<PoolClient> {
 
   async claimEvents(limit: number): Promise<readonly ClaimedEvent[]> {
     const found = await this.#work.claimEvents(limit);
-    return found.map((event) => this.#claimed.event(event));
+    return found.map((event) => this.#claimed.addEvent(event));
   }
 
   async claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly ClaimedRun[]> {
     const found = await this.#work.claimRuns(handler, selection);
-    return found.map((run) => this.#claimed.run(run, handler));
+    return found.map((run) => this.#claimed.addRun(run, handler));
   }
 
   runsOf(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {

@@ -27,20 +27,20 @@ interface Watched {
   readonly runs: OpenRun[];
 }
 
-/** The claim on a run: under its event's claim, or under a row of its own. */
-interface RunClaim extends Claimed {
+/** What this process remembers of the claim on a run: it is under its event's claim, or under a row of its own. */
+interface RunClaimState extends Claimed {
   readonly terms: HandlerTerms;
   readonly before: RunsBefore;
   /** The claim on its event; undefined if the run has a row and is claimed by itself. */
-  readonly event: EventClaim | undefined;
+  readonly event: EventClaimState | undefined;
   /** Whether the run is still attached to its event's claim: `detach` ends that. */
   isAttached: boolean;
   /** Set while the run is being stored: to be called when it is in the inbox. */
   onStored: (() => void) | undefined;
 }
 
-/** A claim on an event. It ends with the last of the event's runs that has no row. */
-interface EventClaim extends Claimed {
+/** What this process remembers of a claim on an event, which ends with the last of the event's runs without a row. */
+interface EventClaimState extends Claimed {
   readonly storedHandlers: readonly string[];
   readonly before: RunsBefore;
   /** How many runs of the event have no row and are not settled. */
@@ -54,31 +54,37 @@ export class ClaimedWork {
   readonly #order = new CallOrder();
 
   /** Begins the claim on an event that waited. */
-  event({ claimedBy, storedHandlers, openRuns, ...event }: FoundEvent): ClaimedEvent {
+  addEvent({ claimedBy, storedHandlers, openRuns, ...event }: FoundEvent): ClaimedEvent {
     const before = this.#order.watch(event.callId, event.sequence, openRuns);
-    const claim: EventClaim = { claimedBy, storedHandlers, before, attached: 0, previous: undefined };
+    const claim: EventClaimState = { claimedBy, storedHandlers, before, attached: 0, previous: undefined };
     return { ...event, claim };
   }
 
   /** Begins the claim on an event that was claimed by the write that recorded it: nothing goes before it. */
-  recorded(record: EventRecord, sequence: Sequence, claimedBy: number): ClaimedEvent {
+  addRecorded(record: EventRecord, sequence: Sequence, claimedBy: number): ClaimedEvent {
     const { traceId, source, eventName, callId, receivedAt, headers, body } = record;
     const before = this.#order.watch(callId, sequence, []);
-    const claim: EventClaim = { claimedBy, storedHandlers: [], before, attached: 0, previous: undefined };
+    const claim: EventClaimState = {
+      claimedBy,
+      storedHandlers: [],
+      before,
+      attached: 0,
+      previous: undefined,
+    };
     const kept = { sequence, traceId, source, eventName, callId, receivedAt, headers, body };
     return { ...kept, crashCount: 0, readingCrashes: 0, claim };
   }
 
   /** Begins the claim on a stored run. */
-  run({ claimedBy, ...run }: FoundRun, terms: HandlerTerms): ClaimedRun {
+  addRun({ claimedBy, ...run }: FoundRun, terms: HandlerTerms): ClaimedRun {
     const before = this.#order.watch(run.callId, run.sequence, []);
     const state = { event: undefined, isAttached: false, onStored: undefined };
-    return { ...run, claim: { claimedBy, terms, before, ...state } satisfies RunClaim };
+    return { ...run, claim: { claimedBy, terms, before, ...state } satisfies RunClaimState };
   }
 
   /** The runs of a claimed event, except those that are stored already. */
   runsOf(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {
-    const claim = event.claim as EventClaim;
+    const claim = event.claim as EventClaimState;
     const { claimedBy, storedHandlers, before } = claim;
     before.close();
     const runs: ClaimedRun[] = [];
@@ -87,7 +93,7 @@ export class ClaimedWork {
       const own = { claimedBy, terms, before, event: claim, isAttached: true, onStored: undefined };
       const { name: handler } = terms;
       const begun = { handler, attempts: 0, replay: undefined, waitsSince: event.receivedAt };
-      runs.push({ ...event, ...begun, claim: own satisfies RunClaim });
+      runs.push({ ...event, ...begun, claim: own satisfies RunClaimState });
     }
     claim.attached += runs.length;
     return runs;
@@ -95,7 +101,7 @@ export class ClaimedWork {
 
   /** Forgets a claim that has ended or is lost. */
   forget({ claim }: ClaimedEvent | ClaimedRun): void {
-    (claim as EventClaim | RunClaim).before.close();
+    (claim as EventClaimState | RunClaimState).before.close();
   }
 
   /** See `Store.mayRun`. */
@@ -108,7 +114,7 @@ export class ClaimedWork {
 
   /** The run after an attempt of it was counted: it has a row from then on. */
   counted(run: ClaimedRun, attempts: number): ClaimedRun {
-    const claim: RunClaim = { ...claimOf(run), event: undefined };
+    const claim: RunClaimState = { ...claimOf(run), event: undefined };
     return { ...run, attempts, claim };
   }
 
@@ -229,30 +235,30 @@ function mayComeAfter({ name, order }: HandlerTerms, { handler, hasBegun }: Open
   return handler !== name || order === 'none' || (order === 'call' && hasBegun);
 }
 
-export function claimOf({ claim }: ClaimedRun): RunClaim {
-  return claim as RunClaim;
+export function claimOf({ claim }: ClaimedRun): RunClaimState {
+  return claim as RunClaimState;
 }
 
 /** How many other runs are attached to the event. A write that is repeated may have detached this one already. */
-function attachedBeside({ isAttached }: RunClaim, { attached }: EventClaim): number {
+function attachedBeside({ isAttached }: RunClaimState, { attached }: EventClaimState): number {
   return isAttached ? attached - 1 : attached;
 }
 
-/** A process's claim on an event. */
+/** A process's claim on an event, as the writes about it name it. */
 export interface ClaimOnEvent {
   /** The id of the process as it claimed: all writes about the claim are made under it. */
   readonly process: number;
   readonly sequence: Sequence;
 }
 
-/** A process's claim on a stored run. */
+/** A process's claim on a stored run, as the writes about it name it. */
 export interface ClaimOnRun extends ClaimOnEvent {
   readonly handler: string;
 }
 
 /** The claim on an event, or on the event of a run. */
 export function claimOnEvent({ claim, sequence }: ClaimedEvent | ClaimedRun): ClaimOnEvent {
-  return { process: (claim as EventClaim | RunClaim).claimedBy, sequence };
+  return { process: (claim as EventClaimState | RunClaimState).claimedBy, sequence };
 }
 
 /** Whether the run has a row of its own. */
@@ -265,7 +271,7 @@ export function isStored(run: ClaimedRun): boolean {
  * its event. Not with order `strict`, where the next run may have to be unblocked; and not for a join, which remembers
  * that it is settled.
  */
-export function endsOrdinarily(run: ClaimedRun, { state }: RunEnd, isLast: boolean): boolean {
+export function onlyEndsClaim(run: ClaimedRun, { state }: RunEnd, isLast: boolean): boolean {
   const { terms, event } = claimOf(run);
   const hasMore = event === undefined || terms.join !== undefined || terms.order === 'strict';
   return state.kind === 'done' && isLast && !hasMore;

@@ -3,7 +3,7 @@ import type { UserDatabase } from '../../dispatch/handler.ts';
 import { ringbackError } from '../../errors/errors.ts';
 import { isThenable } from '../../kit/values.ts';
 import { type ClaimedRun, type Settled, Unconfirmed } from '../claims.ts';
-import { type ClaimedWork, claimOnEvent, endsOrdinarily } from '../shared/claimed-work.ts';
+import { type ClaimedWork, claimOnEvent, onlyEndsClaim } from '../shared/claimed-work.ts';
 import { runEndRow, runToWrite } from '../shared/run-to-write.ts';
 import type { RunEnd } from '../store.ts';
 import type { OpenInbox } from './connection/open-inbox.ts';
@@ -30,7 +30,7 @@ export async function settleWith(
   effects: (database: UserDatabase) => unknown,
 ): Promise<Settled> {
   const write = ({ settling }: Statements, isLast: boolean): Settled => {
-    if (!endsOrdinarily(run, end, isLast))
+    if (!onlyEndsClaim(run, end, isLast))
       return settling.settle(runEndRow(run, end, isLast, session.clock.now()));
     return settling.endClaim(claimOnEvent(run)) ? 'settled' : 'lost';
   };

@@ -1,7 +1,7 @@
 import type { InboxDatabase, UserDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { claimToRead, joinArrivalOf, runEndRow, runToWrite } from '../shared/run-to-write.ts';
-import { ClaimedWork, endsOrdinarily } from '../shared/claimed-work.ts';
+import { ClaimedWork, onlyEndsClaim } from '../shared/claimed-work.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Recorded } from '../shared/found-work.ts';
@@ -76,7 +76,7 @@ export class SqliteStore implements Store {
     const onWritten = ({ sequence, claimedBy }: Recorded) => {
       const isClaimed = sequence !== undefined && claimedBy !== undefined;
       // At once, not in a microtask: the watch for runs that go before the claim must begin in the order of the writes.
-      claimed.resolve(isClaimed ? this.#claimed.recorded(record, sequence, claimedBy) : undefined);
+      claimed.resolve(isClaimed ? this.#claimed.addRecorded(record, sequence, claimedBy) : undefined);
       written.resolve(sequence === undefined ? 'duplicate' : 'new');
     };
     const onFailed = (error: unknown) => {
@@ -115,14 +115,14 @@ export class SqliteStore implements Store {
   }
 
   claimEvents(limit: number): Promise<readonly ClaimedEvent[]> {
-    return this.#inOrder('events', [limit], (found) => found.map((event) => this.#claimed.event(event)));
+    return this.#inOrder('events', [limit], (found) => found.map((event) => this.#claimed.addEvent(event)));
   }
 
   claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly ClaimedRun[]> {
     this.#session.clockJumps.requestCorrection();
     const { name, order } = handler;
     return this.#inOrder('runs', [name, order === 'strict', selection], (found) =>
-      found.map((run) => this.#claimed.run(run, handler)),
+      found.map((run) => this.#claimed.addRun(run, handler)),
     );
   }
 
@@ -162,7 +162,7 @@ export class SqliteStore implements Store {
 
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
     const write = async (isLast: boolean): Promise<Settled> => {
-      if (endsOrdinarily(run, end, isLast)) return (await this.#session.endClaim(run)) ? 'settled' : 'lost';
+      if (onlyEndsClaim(run, end, isLast)) return (await this.#session.endClaim(run)) ? 'settled' : 'lost';
       const now = this.#session.clock.now();
       this.#session.clockJumps.requestCorrection();
       return this.#session.write('settling', 'settle', [runEndRow(run, end, isLast, now)]);

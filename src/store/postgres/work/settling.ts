@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import type { ClaimedEvent, ClaimedRun, Settled } from '../../claims.ts';
 import type { Sequence } from '../../event-record.ts';
 import { claimToRead, runEndRow, runToWrite } from '../../shared/run-to-write.ts';
-import { claimOnEvent, endsOrdinarily } from '../../shared/claimed-work.ts';
+import { claimOnEvent, onlyEndsClaim } from '../../shared/claimed-work.ts';
 import type { RunEnd } from '../../store.ts';
 import type { Session } from '../connection/session.ts';
 import type { TransactionOptions, UserTransaction } from '../connection/transaction.ts';
@@ -35,7 +35,7 @@ export class Settling {
   }
 
   settle(run: ClaimedRun, end: RunEnd, isLast: boolean): Promise<Settled> {
-    if (endsOrdinarily(run, end, isLast)) return this.endClaim(run);
+    if (onlyEndsClaim(run, end, isLast)) return this.endClaim(run);
     const row = runEndRow(run, end, isLast, this.#parts.session.clock.now());
     const write = () => this.#writeAndWait(run, isLast, (transaction) => settle(transaction, row));
     return end.state.kind === 'due' ? this.#requeueOrder.add(run, { othersWait: true }, write) : write();

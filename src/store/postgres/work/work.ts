@@ -21,7 +21,7 @@
  *   → the answer; then the runs of what is claimed
  *
  *   PostgresStore.settle: settling.ts
- *   → an ordinary end (`endsOrdinarily`): claim-ends.ts ─────────► record_events(): ended, with the next group; or
+ *   → an ordinary end (`onlyEndsClaim`): claim-ends.ts ──────────► record_events(): ended, with the next group; or
  *                                                                    end_claims(): ended, claims, if there is none
  *   → any other: settle.ts ────────────── a transaction ──────────► runs; with the event's last run, the end of its claim
  *
