@@ -10,7 +10,7 @@ import {
 import { type KeptRow, type KeptTable, columnNames } from '../../shared/kept-tables.ts';
 import { eraOf } from '../dedupe/eras.ts';
 import { callKey } from '../../event-record.ts';
-import { type SequenceTotals, prepareCallIndex } from '../work/record.ts';
+import { type SequenceTotals, prepareCallIndex } from '../work/call-index.ts';
 import { contentsOf, numbersOf } from './move-source.ts';
 
 /** The era of identities without an event: before all others, so that each write of an event searches it. */

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import type { Sequence } from '../../event-record.ts';
 import { withErasOf } from '../dedupe/eras.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 
@@ -47,4 +48,31 @@ export function prepareEraCount(database: Database.Database): () => number {
     .prepare('select (select max(era) from call_events) - (select min(era) from call_events) + 1')
     .pluck();
   return () => (count.get() as number | null) ?? 1;
+}
+
+/** How many sequences are added to the index of calls at a time, so that each written page takes several. */
+const batchSize = 2_048;
+
+/** The sequences in `event_totals`. */
+export interface SequenceTotals {
+  readonly last: Sequence;
+  readonly indexed: Sequence;
+}
+
+/**
+ * Adds events to the index of calls, inside the transaction that reserved the last sequence. In batches, because keys
+ * come in random order: added singly, each event would write a page of its own.
+ */
+export function prepareCallIndex(database: Database.Database) {
+  const insert = database.prepare(`
+    insert into call_events
+    select sequence >> 16 as era, call_key, sequence from events
+    where sequence > @indexed and sequence <= @last and call_key is not null order by era, call_key, sequence`);
+  const move = database.prepare('update event_totals set indexed_sequence = ?');
+
+  return (totals: SequenceTotals): void => {
+    if (totals.last - totals.indexed < batchSize) return;
+    insert.run(totals);
+    move.run(totals.last);
+  };
 }

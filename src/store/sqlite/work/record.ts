@@ -7,6 +7,7 @@ import {
   writeIdentityKey,
 } from '../../event-record.ts';
 import { type EarlierIdentities, eraOf } from '../dedupe/eras.ts';
+import { type SequenceTotals, prepareCallIndex } from './call-index.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Processes } from './processes.ts';
 import { hasReconciled, prepareReconciling } from './reconciling.ts';
@@ -55,8 +56,8 @@ export function eventRow(record: EventRecord, mayClaim: boolean): EventRow {
   };
 }
 
-/** The process that claims. */
-type Holder = Pick<Processes, 'id' | 'ensureEntered'>;
+/** This process, as far as recording needs it. */
+type OwnProcess = Pick<Processes, 'id' | 'ensureEntered'>;
 
 /** What decides on whether events are claimed at once, as SQLite has it: 0 or 1. */
 type Found = Readonly<Record<'isAnyWaiting' | 'isAnyOpen' | 'isEntered' | 'hasOthers', number>>;
@@ -66,7 +67,11 @@ type Found = Readonly<Record<'isAnyWaiting' | 'isAnyOpen' | 'isEntered' | 'hasOt
  * duplicates. What all rows share, such as the totals, is read and written once. `isFirst`: whether the transaction has
  * recorded nothing before, so that the last sequence is a committed one.
  */
-export function prepareRecord(database: Database.Database, holder: Holder, earlier: EarlierIdentities) {
+export function prepareRecord(
+  database: Database.Database,
+  processes: OwnProcess,
+  earlier: EarlierIdentities,
+) {
   const reserve = database.prepare(`
     update event_totals set last_sequence = last_sequence + ?
     returning last_sequence as last, indexed_sequence as indexed, ${hasReconciled} as hasReconciled`);
@@ -81,7 +86,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   const deleteIdentity = database.prepare(
     'delete from identities where era = ? and identity = ? and sequence = ?',
   );
-  const claimOrWait = prepareClaimsAtOnce(database, holder);
+  const claimOrWait = prepareClaimsAtOnce(database, processes);
   const reconciling = prepareReconciling(database, earlier);
   const indexCalls = prepareCallIndex(database);
   const key = newIdentityKey();
@@ -156,7 +161,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
  * Claims events in the write that records them, or has them wait if something goes before them: any unclaimed event, an
  * open run of their call, or work of another process on their call. Duplicates have no sequence.
  */
-function prepareClaimsAtOnce(database: Database.Database, holder: Holder) {
+function prepareClaimsAtOnce(database: Database.Database, processes: OwnProcess) {
   const found = database.prepare(`select exists (select 1 from waiting) as isAnyWaiting,
     exists (select 1 from runs ${byCall} where ${isOpen}) as isAnyOpen,
     exists (select 1 from processes where id = @id) as isEntered,
@@ -167,10 +172,10 @@ function prepareClaimsAtOnce(database: Database.Database, holder: Holder) {
   const insertClaim = database.prepare('insert into claims values (?, ?)');
 
   return (rows: readonly EventRow[], sequences: readonly (Sequence | undefined)[]): Recorded[] => {
-    const { isAnyWaiting, isAnyOpen, isEntered, hasOthers } = found.get({ id: holder.id }) as Found;
+    const { isAnyWaiting, isAnyOpen, isEntered, hasOthers } = found.get({ id: processes.id }) as Found;
     // Once one event waits, every later one has a waiting event before it.
     let isClaimed = isAnyWaiting === 0;
-    const ofOthers = hasOthers === 1 ? callsOfOthers(holder.id) : undefined;
+    const ofOthers = hasOthers === 1 ? callsOfOthers(processes.id) : undefined;
     const recorded: Recorded[] = [];
     for (const [index, { mayClaim, callId }] of rows.entries()) {
       const sequence = sequences[index];
@@ -180,38 +185,11 @@ function prepareClaimsAtOnce(database: Database.Database, holder: Holder) {
       }
       if (!mayClaim || ofOthers?.has(callId)) isClaimed = false;
       if (isClaimed && isAnyOpen === 1 && callId !== null && openOfCall.get(callId)) isClaimed = false;
-      if (isClaimed && isEntered === 0) holder.ensureEntered();
-      const { changes } = isClaimed ? insertClaim.run(sequence, holder.id) : insertWaiting.run(sequence);
+      if (isClaimed && isEntered === 0) processes.ensureEntered();
+      const { changes } = isClaimed ? insertClaim.run(sequence, processes.id) : insertWaiting.run(sequence);
       if (changes === 0) throw rowNotKept(isClaimed ? 'claims' : 'waiting');
-      recorded.push({ sequence, claimedBy: isClaimed ? holder.id : undefined });
+      recorded.push({ sequence, claimedBy: isClaimed ? processes.id : undefined });
     }
     return recorded;
-  };
-}
-
-/** How many sequences are added to the index of calls at a time, so that each written page takes several. */
-const batchSize = 2_048;
-
-/** The sequences in `event_totals`. */
-export interface SequenceTotals {
-  readonly last: Sequence;
-  readonly indexed: Sequence;
-}
-
-/**
- * Adds events to the index of calls, inside the transaction that reserved the last sequence. In batches, because keys
- * come in random order: added singly, each event would write a page of its own.
- */
-export function prepareCallIndex(database: Database.Database) {
-  const insert = database.prepare(`
-    insert into call_events
-    select sequence >> 16 as era, call_key, sequence from events
-    where sequence > @indexed and sequence <= @last and call_key is not null order by era, call_key, sequence`);
-  const move = database.prepare('update event_totals set indexed_sequence = ?');
-
-  return (totals: SequenceTotals): void => {
-    if (totals.last - totals.indexed < batchSize) return;
-    insert.run(totals);
-    move.run(totals.last);
   };
 }
