@@ -2,13 +2,8 @@ import * as fc from 'fast-check';
 import { identityKey } from '../../../src/store/event-record.ts';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../src/store/sqlite/connection/connection.ts';
-import {
-  addTo,
-  bitsOf,
-  EraFilters,
-  FilteredIdentities,
-  newFilter,
-} from '../../../src/store/sqlite/dedupe/eras.ts';
+import { addTo, bitsOf, EraFilters, newFilter } from '../../../src/store/sqlite/dedupe/era-filters.ts';
+import { FilteredIdentities } from '../../../src/store/sqlite/dedupe/eras.ts';
 import { prepareQuarantine } from '../../../src/store/sqlite/admin/quarantine.ts';
 import { eventRow, prepareRecord } from '../../../src/store/sqlite/work/record.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';

@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { connect, openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
 import { prepareStatements } from '../../../src/store/sqlite/connection/statements.ts';
-import { prepareLookThrough } from '../../../src/store/sqlite/work/duplicates.ts';
+import { unfilteredIdentities } from '../../../src/store/sqlite/dedupe/eras.ts';
 import { Processes } from '../../../src/store/sqlite/work/processes.ts';
 import { eventRow } from '../../../src/store/sqlite/work/record.ts';
 import { prepareWriteGroup } from '../../../src/store/sqlite/writer/write-group.ts';
@@ -19,7 +19,10 @@ function opened() {
   onTestFinished(() => void database.close());
   const prepare = () => {
     const processes = new Processes(database, 1);
-    return prepareWriteGroup(database, prepareStatements(database, processes, prepareLookThrough(database)));
+    return prepareWriteGroup(
+      database,
+      prepareStatements(database, processes, unfilteredIdentities(database)),
+    );
   };
   const count = () => database.prepare('select count(*) from events').pluck().get();
   return { database, prepare, count };

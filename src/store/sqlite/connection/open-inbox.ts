@@ -1,7 +1,7 @@
 import { isMainThread } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import type { StoreNotice } from '../../store.ts';
-import { prepareLookThrough } from '../work/duplicates.ts';
+import { unfilteredIdentities } from '../dedupe/eras.ts';
 import { Processes } from '../work/processes.ts';
 import { openDatabase, toProblem } from './connection.ts';
 import { DatabaseFiles, type FileMarks, refuseOtherIndex, refuseOtherName } from './database-files.ts';
@@ -69,5 +69,5 @@ function preparedInbox(
 
 /** The statements of the app's connection. Preparing them changes nothing, and fails if tables were changed. */
 export function statementsOf(database: Database.Database): Statements {
-  return prepareStatements(database, new Processes(database), prepareLookThrough(database));
+  return prepareStatements(database, new Processes(database), unfilteredIdentities(database));
 }

@@ -1,8 +1,7 @@
 import type Database from 'better-sqlite3';
 import { type Sequence, newIdentityKey, writeIdentityKey } from '../../event-record.ts';
 import type { SeenDuplicates } from '../../event-store.ts';
-import { asBytes, asInteger } from '../connection/parameters.ts';
-import { type EarlierIdentities, withErasOf } from '../dedupe/eras.ts';
+import type { EarlierIdentities } from '../dedupe/eras.ts';
 
 /** Counts duplicates by event, inside the caller's transaction. */
 export function prepareDuplicates(database: Database.Database, earlier: EarlierIdentities) {
@@ -32,19 +31,5 @@ export function prepareDuplicates(database: Database.Database, earlier: EarlierI
       const sequence = delivered ?? (reconciled === undefined ? undefined : eventWith(reconciled, latest));
       if (typeof sequence === 'number') count.run({ sequence, ...counted });
     }
-  };
-}
-
-/** Searches all eras in the database: for connections that write too few events to keep filters. */
-export function prepareLookThrough(database: Database.Database): EarlierIdentities {
-  const find = database
-    .prepare(`
-    ${withErasOf('identities')}
-    select eras.era from eras cross join identities i on i.era = eras.era and i.identity = ${asBytes('@key')}
-    where eras.era < ${asInteger('@era')} limit 1`)
-    .pluck();
-  return {
-    find: (key, era) => find.get({ key, era }) as number | undefined,
-    keepUp() {},
   };
 }
