@@ -1,11 +1,17 @@
 import { setMaxListeners } from 'node:events';
+import type { Logger } from 'pino';
+import type { BodyDecoder } from '../events/decoding.ts';
 import type { CallEvent } from '../events/model.ts';
+import type { Activity } from '../kit/activity.ts';
+import type { Clock, Random } from '../kit/clock.ts';
+import type { Tracing } from '../kit/tracing.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 import type { CrashCounts } from '../store/claims.ts';
 import type { EventRecord } from '../store/event-record.ts';
 import type { Backlog, HistoryStore } from '../store/history-store.ts';
 import type { Recording, Store } from '../store/store.ts';
 import { lookBack, reportHandlers } from './at-start.ts';
-import { type AttemptParts, Attempts } from './attempt.ts';
+import { Attempts } from './attempt.ts';
 import { Claimer } from './claimer.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { HandlerLanes } from './lanes.ts';
@@ -17,9 +23,16 @@ import type { Registry } from './registry.ts';
 import { type EndedAttempt, type Run, mayBePoison } from './run.ts';
 import { Settler } from './settler.ts';
 
-interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' | 'store'> {
+interface DispatcherParts {
   readonly store: Store;
   readonly registry: Registry;
+  readonly decoder: BodyDecoder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+  readonly activity: Activity;
+  readonly tracing: Tracing;
   /** Observes each new event after its answer and before its handlers, which may change the event. */
   readonly drift: { observe(event: CallEvent, receivedAt: number): void };
 }
