@@ -74,8 +74,8 @@ export class OwnedEvents {
     return { upTo: Math.min(this.#highest, next - 1, ...groups), except };
   }
 
-  /** Records a group, and notes which of its events this process then owns. */
-  async record(write: () => Promise<readonly Recorded[]>): Promise<readonly Recorded[]> {
+  /** Makes a write that records a group, and notes which of its events this process then owns. */
+  async noteRecorded(write: () => Promise<readonly Recorded[]>): Promise<readonly Recorded[]> {
     const group = { after: this.#highest };
     this.#groups.add(group);
     try {

@@ -3,6 +3,7 @@ import type { Clock } from '../../../kit/clock.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { recordedInTime } from '../../timeouts.ts';
 import { type Recorded, duplicate } from '../../shared/found-work.ts';
+import { isInvalidData } from '../connection/statement.ts';
 import type { EventToRecord } from './record.ts';
 
 /** How many events, and bytes, are recorded together at most: later ones wait for them. */
@@ -29,14 +30,8 @@ interface WaitingEvent extends EventToRecord {
   readonly onFailed: (error: unknown) => void;
 }
 
-/** What the queue needs from the store. */
-interface RecordQueueParts {
-  readonly clock: Clock;
-  /** Records deliveries together, or one reconciled event. */
-  readonly record: (events: readonly EventToRecord[]) => Promise<readonly Recorded[]>;
-  /** Whether a group failed because of the values of an event, so that its other events can still be recorded. */
-  readonly isInvalidData: (error: unknown) => boolean;
-}
+/** Records deliveries together, or one reconciled event. */
+type RecordGroup = (events: readonly EventToRecord[]) => Promise<readonly Recorded[]>;
 
 /**
  * The outcome of an event in the queue. `inTime` rejects if the write fails or takes too long for the sender.
@@ -52,7 +47,8 @@ export interface QueuedRecording {
  * group is in flight waits for no others.
  */
 export class RecordQueue {
-  readonly #parts: RecordQueueParts;
+  readonly #clock: Clock;
+  readonly #record: RecordGroup;
   #waiting: WaitingEvent[] = [];
   #bytes = 0;
   #count = 0;
@@ -63,8 +59,9 @@ export class RecordQueue {
   /** The calls of the events in flight. */
   readonly #calls = new Set<string | undefined>();
 
-  constructor(parts: RecordQueueParts) {
-    this.#parts = parts;
+  constructor(clock: Clock, record: RecordGroup) {
+    this.#clock = clock;
+    this.#record = record;
   }
 
   get isOverloaded(): boolean {
@@ -87,7 +84,7 @@ export class RecordQueue {
     recorded.then(uncount, uncount);
     this.#waiting.push({ record, mayClaim, bytes, onRecorded: resolve, onFailed: reject });
     this.#schedule();
-    return { inTime: recordedInTime(this.#parts.clock, recorded), recorded: recorded.catch(() => undefined) };
+    return { inTime: recordedInTime(this.#clock, recorded), recorded: recorded.catch(() => undefined) };
   }
 
   /** Does `work` while no group is in flight. Events that come meanwhile wait. */
@@ -167,11 +164,11 @@ export class RecordQueue {
 
   async #write(group: readonly WaitingEvent[]): Promise<void> {
     try {
-      const recorded = await this.#parts.record(group);
+      const recorded = await this.#record(group);
       for (const [index, event] of group.entries()) event.onRecorded(recorded[index] ?? duplicate);
     } catch (error) {
-      if (group.length > 1 && this.#parts.isInvalidData(error))
-        for (const event of group) await this.#write([event]);
+      // The values of one event are to blame: its other events can still be recorded.
+      if (group.length > 1 && isInvalidData(error)) for (const event of group) await this.#write([event]);
       else for (const event of group) event.onFailed(error);
     }
   }

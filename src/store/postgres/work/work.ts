@@ -65,7 +65,6 @@ import { progressOf } from '../admin/move-target.ts';
 import { requireWhole } from '../../shared/move.ts';
 import { toProblem } from '../connection/opening-cause.ts';
 import { requireSuitable } from '../connection/suitable-database.ts';
-import { isInvalidData } from '../connection/statement.ts';
 import { migrate } from '../connection/migrations/index.ts';
 import type { Session } from '../connection/session.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
@@ -112,20 +111,7 @@ export class Work {
     this.#owned = new OwnedEvents(session.heartbeats, this.#processes);
     this.#ends = new ClaimEnds(session, this.#processes, this.#owned);
     this.#reconciling = new Reconciling(clock, session.signal);
-    this.#queue = new RecordQueue({
-      clock,
-      record: async (events) => {
-        try {
-          const recorded = await this.#recordGroup(events);
-          this.#failedRecordings = 0;
-          return recorded;
-        } catch (error) {
-          this.#failedRecordings += 1;
-          throw error;
-        }
-      },
-      isInvalidData,
-    });
+    this.#queue = new RecordQueue(clock, (events) => this.#recordGroup(events));
     this.settling = new Settling({
       session,
       owned: this.#owned,
@@ -205,10 +191,16 @@ export class Work {
         : this.#ends.recordWithEnds((ended) =>
             recordGroup(this.#session.intake, events, this.#recordingProcess, this.#reconciledKeys, ended),
           );
-    const recorded = await this.#recordings.add(this.#owned.record(write));
-    // Not thrown by `write`: `OwnedEvents` would take it for a lost answer.
-    if (recorded.length === 0) throw new DeliveriesGoOn();
-    return recorded;
+    try {
+      const recorded = await this.#recordings.add(this.#owned.noteRecorded(write));
+      // Not thrown by `write`: `OwnedEvents` would take it for a lost answer.
+      if (recorded.length === 0) throw new DeliveriesGoOn();
+      this.#failedRecordings = 0;
+      return recorded;
+    } catch (error) {
+      this.#failedRecordings += 1;
+      throw error;
+    }
   }
 
   /**
