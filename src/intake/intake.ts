@@ -15,9 +15,10 @@ import { accept } from './accept.ts';
 import { type Admission, admit, senderOf } from './admit.ts';
 import { type BodyLimits, assemble } from './assemble.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
-import { type Authenticator, RotationWatch } from './authenticate.ts';
+import type { Authenticator } from './authenticate.ts';
 import { InflightBodies, type InflightBody, type InflightLimits } from './inflight-bodies.ts';
 import type { RecordedDelivery, Recorder } from './record.ts';
+import { RotationWatch } from './rotation-watch.ts';
 import type { UnauthenticatedDeliveries } from './unauthenticated.ts';
 import type { Store } from '../store/store.ts';
 
