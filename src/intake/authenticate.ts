@@ -107,7 +107,11 @@ export class Authenticator {
    * Checks a refused delivery, as of its arrival, against the known schemes with another proof than the scheme in
    * force. Undefined if it verifies in none of them.
    */
-  authenticateOtherwise(bytes: Uint8Array, headers: Headers, receivedAt: number): Authenticity | undefined {
+  authenticateInOtherScheme(
+    bytes: Uint8Array,
+    headers: Headers,
+    receivedAt: number,
+  ): Authenticity | undefined {
     const { secrets, schemes, tolerance } = this.#parts;
     if (!secrets || !schemes.inForce) return undefined;
     const timing = { now: receivedAt, tolerance };

@@ -175,7 +175,7 @@ export class Intake {
   ): Promise<never> {
     if (problem instanceof Refusal && problem.code === 'not_authentic') {
       const { authenticator, unauthenticated } = this.#parts;
-      const otherScheme = () => authenticator.authenticateOtherwise(bytes, headers, receivedAt)?.scheme;
+      const otherScheme = () => authenticator.authenticateInOtherScheme(bytes, headers, receivedAt)?.scheme;
       this.#rotation.refused(problem.reason, headers, otherScheme);
       const refused = isJsonOfBuffer(bytes) ? problem.fixedBy(jsonOfBufferFix) : problem;
       const kept = await unauthenticated.keep(bytes, headers, refused.reason, receivedAt);

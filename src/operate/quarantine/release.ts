@@ -26,7 +26,7 @@ export interface Authenticator {
   /** Finds the known scheme in which it verifies, accepted or not. Resolves to undefined if no secrets are known. */
   findScheme(body: Uint8Array, headers: Headers, receivedAt: number): Promise<SchemeFinding | undefined>;
   /** Checks it with the known schemes that aren't accepted. */
-  authenticateOtherwise(body: Uint8Array, headers: Headers, receivedAt: number): Verified | undefined;
+  authenticateInOtherScheme(body: Uint8Array, headers: Headers, receivedAt: number): Verified | undefined;
 }
 
 /** The schemes that the intake accepts. */

@@ -131,7 +131,7 @@ export class SchemeChange {
   }
 
   #otherwise({ body, headers, receivedAt }: KeptDelivery): Verified | undefined {
-    return this.#parts.authenticator.authenticateOtherwise(body, headers, receivedAt);
+    return this.#parts.authenticator.authenticateInOtherScheme(body, headers, receivedAt);
   }
 }
 
