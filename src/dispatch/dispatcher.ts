@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { BodyDecoder } from '../events/decoding.ts';
 import type { CallEvent } from '../events/model.ts';
 import type { Activity } from '../kit/activity.ts';
-import type { Clock, Random } from '../kit/clock.ts';
+import { type Clock, type Random, atOnceOrAfter } from '../kit/clock.ts';
 import type { Tracing } from '../kit/tracing.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { CrashCounts } from '../store/claims.ts';
@@ -147,18 +147,11 @@ export class Dispatcher implements Loop {
     this.#poison.stop();
     this.#rates.stop();
     for (const lanes of this.#parts.registry.lanes) lanes.clear();
-    const cancel = this.#interruptAfter(timeout);
+    const interrupt = () => this.#stop.abort(new Error('stopped'));
+    const cancel = atOnceOrAfter(this.#parts.clock, timeout, interrupt);
     await this.inFlight.drained();
     this.#heartbeat.stop();
     cancel();
-  }
-
-  /** Returns a function that cancels it. A timeout of 0 uses no timer: a manual clock may never be advanced again. */
-  #interruptAfter(timeout: number): () => void {
-    const interrupt = (): void => this.#stop.abort(new Error('stopped'));
-    if (timeout > 0) return this.#parts.clock.after(timeout, interrupt);
-    interrupt();
-    return () => {};
   }
 
   /** Places a new event if it was claimed, else looks for work in the inbox. */

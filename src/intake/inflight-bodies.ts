@@ -1,4 +1,4 @@
-import type { Clock } from '../kit/clock.ts';
+import { type Clock, atOnceOrAfter } from '../kit/clock.ts';
 import { Refusal } from '../errors/refusals.ts';
 import { Pool } from '../kit/churn.ts';
 import type { Delivery } from '../events/model.ts';
@@ -78,10 +78,9 @@ export class InflightBodies {
     const refuse = (): void => {
       for (const body of this.#unfinished.items) body.displace?.(new Refusal('unavailable', 'not_open'));
     };
-    // A timeout of 0 uses no timer: a manual clock may never be advanced again.
-    const cancel = timeout > 0 ? this.#parts.clock.after(timeout, refuse) : refuse();
+    const cancel = atOnceOrAfter(this.#parts.clock, timeout, refuse);
     await new Promise<void>((resolve) => this.#onDrained.push(resolve));
-    cancel?.();
+    cancel();
   }
 
   /**

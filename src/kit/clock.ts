@@ -79,6 +79,13 @@ export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
+/** As `clock.after`, but with 0 it calls `action` at once: a manual clock may never be advanced again. */
+export function atOnceOrAfter(clock: Clock, ms: number, action: () => void): () => void {
+  if (ms > 0) return clock.after(ms, action);
+  action();
+  return () => {};
+}
+
 /** Settles as the promise does, or rejects with `late()` after `ms` milliseconds. The promise goes on. */
 export function inTime<T>(clock: Clock, ms: number, promise: Promise<T>, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
