@@ -6,7 +6,6 @@ import type { Activity } from '../kit/activity.ts';
 import { type Clock, type Random, atOnceOrAfter } from '../kit/clock.ts';
 import type { Tracing } from '../kit/tracing.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import type { CrashCounts } from '../store/claims.ts';
 import type { EventRecord } from '../store/event-record.ts';
 import type { Backlog, HistoryStore } from '../store/history-store.ts';
 import type { Recording, Store } from '../store/store.ts';
@@ -52,7 +51,7 @@ export class Dispatcher implements Loop {
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
-    const { store, registry, telemetry, clock } = parts;
+    const { registry, telemetry, clock } = parts;
     // Every active run listens for the stop; beyond ten listeners, Node would warn of a leak.
     setMaxListeners(0, this.#stop.signal);
     const common = { ...parts, stop: this.#stop.signal, loop: this };
@@ -60,9 +59,8 @@ export class Dispatcher implements Loop {
     this.inFlight = new InFlight(telemetry);
     this.#attempts = new Attempts({ ...common, settler, onInvoked: (run) => this.#poison.invoked(run) });
     this.#poison = new PoisonRuns(registry.lanes, clock, this);
-    this.#rates = new Rates({ ...common, reserve: (slots) => store.handlers.reserveStarts(slots) });
-    const waitToRead = (crashes: CrashCounts) => this.#poison.waitToRead(crashes);
-    this.#placer = new Placer({ ...common, settler, waitToRead });
+    this.#rates = new Rates(common);
+    this.#placer = new Placer({ ...common, settler, poison: this.#poison });
     this.#heartbeat = new Heartbeat({ ...common, requeue: (run) => this.#placer.requeue(run) });
     this.#claimer = new Claimer({ ...common, placer: this.#placer });
   }

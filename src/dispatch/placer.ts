@@ -6,10 +6,10 @@ import { Pool } from '../kit/churn.ts';
 import type { Clock } from '../kit/clock.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import type { ClaimedEvent, ClaimedRun, CrashCounts } from '../store/claims.ts';
+import type { ClaimedEvent, ClaimedRun } from '../store/claims.ts';
 import type { Store } from '../store/store.ts';
 import type { HandlerLanes } from './lanes.ts';
-import { diedReading } from './poison.ts';
+import { type PoisonRuns, diedReading } from './poison.ts';
 import type { Loop } from './in-flight.ts';
 import type { Registry } from './registry.ts';
 import { type Conclusion, type Run, mayBePoison, unreadable } from './run.ts';
@@ -22,8 +22,7 @@ interface PlacerParts {
   readonly settler: Settler;
   readonly decoder: BodyDecoder;
   readonly clock: Clock;
-  /** Resolves when an event that may be poison may be read, to a function to call after reading it. */
-  readonly waitToRead: (crashes: CrashCounts) => Promise<(() => void) | undefined>;
+  readonly poison: Pick<PoisonRuns, 'waitToRead'>;
   readonly loop: Loop;
 }
 
@@ -144,10 +143,10 @@ export class Placer {
    * it was given up, or if the receiver stops.
    */
   async #readAlone(claimed: ClaimedEvent): Promise<Reading | undefined> {
-    const { settler, decoder, waitToRead } = this.#parts;
+    const { settler, decoder, poison } = this.#parts;
     const died = diedReading(claimed, 0);
     if (died) return this.#giveUp(claimed, died);
-    const end = await waitToRead(claimed);
+    const end = await poison.waitToRead(claimed);
     if (!end) return undefined;
     try {
       return await settler.readNoted(claimed, () => readBytes(decoder, claimed));

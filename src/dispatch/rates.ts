@@ -1,7 +1,7 @@
 import type { Clock } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import type { StartSlots } from '../store/handler-store.ts';
+import type { HandlerStore } from '../store/handler-store.ts';
 import { maxReservedAhead, storePause } from '../store/timeouts.ts';
 import type { HandlerLanes } from './lanes.ts';
 import type { Loop } from './in-flight.ts';
@@ -12,7 +12,7 @@ const minUse = 100;
 const maxReservedAtOnce = 1_000;
 
 interface RatesParts {
-  readonly reserve: (slots: StartSlots) => Promise<number>;
+  readonly store: { readonly handlers: Pick<HandlerStore, 'reserveStarts'> };
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly loop: Loop;
@@ -79,7 +79,7 @@ export class Rates {
   }
 
   #reserve(name: string, gap: number, wanted: number): void {
-    const { reserve, clock, telemetry, loop } = this.#parts;
+    const { store, clock, telemetry, loop } = this.#parts;
     const count = Math.max(1, Math.min(wanted, Math.floor(maxReservedAtOnce / gap)));
     this.#waiting.set(name, { cancel: () => {} });
     const take = (delay: number): void => {
@@ -96,6 +96,6 @@ export class Rates {
       telemetry.report('dispatch_failed', { cause: messageOf(error) });
       this.#wait(name, storePause);
     };
-    loop.inFlight.track(reserve({ handler: name, count, gap }).then(take, fail));
+    loop.inFlight.track(store.handlers.reserveStarts({ handler: name, count, gap }).then(take, fail));
   }
 }

@@ -35,7 +35,7 @@ function paused(store: Store) {
     settler,
     decoder: new BodyDecoder(unlimited),
     clock: new ManualClock(),
-    waitToRead: () => Promise.resolve(undefined),
+    poison: { waitToRead: () => Promise.resolve(undefined) },
     loop: { inFlight: new InFlight(telemetry), beginReady: () => {}, advance: () => {}, wake: () => {} },
   });
   return { placer, lanes };
