@@ -1,7 +1,7 @@
 import type { Clock } from '../../../kit/clock.ts';
 import type { StoreCounts } from '../../store.ts';
 import { counts } from '../query/overview.ts';
-import { deadAfter } from '../work/processes.ts';
+import { isLiving } from '../work/processes.ts';
 import { schemaVersion } from './migrations/index.ts';
 import { toProblem } from './opening-cause.ts';
 import { type PostgresTarget, heartbeatConnections, intakeConnections, workConnections } from './target.ts';
@@ -78,7 +78,7 @@ export function examinePostgres(target: PostgresTarget, clock: Clock): Promise<P
       missingPermissions,
       tuples: await oneRow(session, askTuples, [target.schema]),
       clock: await compareClocks(session, clock),
-      processes: isKnown ? await session.query(askProcesses, [deadAfter]) : undefined,
+      processes: isKnown ? await session.query(askProcesses) : undefined,
       counts: isKnown ? await counts(session) : undefined,
     };
   });
@@ -146,7 +146,7 @@ const askServer = `
 
 const askProcesses = `
   select host, pid, clock_ahead as ahead from ringback.processes
-  where not is_leaving and heartbeat_at > clock_timestamp() - make_interval(secs => $1) order by host, pid`;
+  where ${isLiving} order by host, pid`;
 
 const askTuples = `
   select coalesce(sum(n_dead_tup), 0)::bigint as dead, coalesce(sum(n_live_tup), 0)::bigint as live

@@ -2,7 +2,7 @@ import { type Found, type SearchRange, foundIn, windowOf } from '../../shared/ev
 import type { EventFilter } from '../../event-store.ts';
 import type { Sequence } from '../../event-record.ts';
 import type { Session } from '../connection/session.ts';
-import { eventState } from './event-state.ts';
+import { eventState, isOpen } from './event-state.ts';
 
 /** How many sequences one look goes through at most: a filter with few matches must not time out. */
 const window = 20_000;
@@ -11,7 +11,7 @@ const window = 20_000;
 const fewInState: Readonly<Record<string, string>> = {
   new: `select sequence from ringback.waiting union all select sequence from ringback.claims
     union all select sequence from ringback.all_owned`,
-  open: "select sequence from ringback.runs where state in ('due', 'claimed', 'blocked')",
+  open: `select sequence from ringback.runs where ${isOpen}`,
   dead: "select sequence from ringback.runs where state = 'dead'",
 };
 

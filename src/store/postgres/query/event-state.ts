@@ -2,6 +2,9 @@
 
 import { maxRangeLength } from '../work/ranges.ts';
 
+/** SQL: the run is to be run, or running. */
+export const isOpen = "state in ('due', 'claimed', 'blocked')";
+
 /** SQL: the event waits to be claimed, or is claimed. */
 export const isNewEvent = `(exists (select from ringback.waiting w where w.sequence = e.sequence)
   or exists (select from ringback.claims c where c.sequence = e.sequence)
@@ -13,6 +16,6 @@ export const isNewEvent = `(exists (select from ringback.waiting w where w.seque
       order by x.first desc offset 0)))`;
 
 const hasOpenRuns = `exists (
-  select from ringback.runs r where r.sequence = e.sequence and r.state in ('due', 'claimed', 'blocked'))`;
+  select from ringback.runs r where r.sequence = e.sequence and r.${isOpen})`;
 
 export const eventState = `case when ${isNewEvent} then 'new' when ${hasOpenRuns} then 'open' else 'done' end`;

@@ -2,6 +2,7 @@ import type { StoreCounts } from '../../store.ts';
 import { maxCounted } from '../../shared/bounds.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
+import { isOpen } from './event-state.ts';
 
 /** The handlers with due runs. */
 export async function waitingHandlers(session: Session): Promise<readonly string[]> {
@@ -62,7 +63,7 @@ const claimedEvents = 'select sequence from ringback.claims union select sequenc
  */
 const openEvents = `
   select count(distinct r.sequence) from (
-    select sequence from ringback.runs where state in ('due', 'claimed', 'blocked') limit ${maxCounted}) r
+    select sequence from ringback.runs where ${isOpen} limit ${maxCounted}) r
   where not exists (select from ringback.waiting w where w.sequence = r.sequence)
     and r.sequence not in (select sequence from claimed_events)`;
 

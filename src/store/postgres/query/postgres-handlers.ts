@@ -3,7 +3,7 @@ import { maxReservedAhead } from '../../timeouts.ts';
 import { maxDelay, maxCounted } from '../../shared/bounds.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
-import { deadAfter, heartbeatTimeout } from '../work/processes.ts';
+import { heartbeatTimeout, isLiving } from '../work/processes.ts';
 
 /** The conditions of the indexes, one for each state. */
 const states = [
@@ -69,9 +69,7 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
     >(
       `select id, host, pid, ${milliseconds('entered_at')} as "enteredAt",
          ${milliseconds('heartbeat_at')} as "heartbeatAt", handlers
-       from ringback.processes
-       where not is_leaving and heartbeat_at > clock_timestamp() - make_interval(secs => $1) order by id`,
-      [deadAfter],
+       from ringback.processes where ${isLiving} order by id`,
     );
     return rows.map(({ handlers, ...row }) => ({
       ...row,

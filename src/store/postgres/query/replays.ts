@@ -11,9 +11,7 @@ import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { lockReplaysAndRemovals } from '../admin/removal.ts';
 import { lockedJoin } from '../work/joins.ts';
 import { addToEntry, advance } from './postgres-audit.ts';
-import { isNewEvent } from './event-state.ts';
-
-const isOpen = "state in ('due', 'claimed', 'blocked')";
+import { isNewEvent, isOpen } from './event-state.ts';
 
 export function replayed(session: Session, replay: number): Promise<ReplayedRuns> {
   return oneRow(

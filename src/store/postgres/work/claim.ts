@@ -7,6 +7,7 @@ import {
   foundRunOf,
 } from '../../shared/event-rows.ts';
 import type { Session } from '../connection/session.ts';
+import { isOpen } from '../query/event-state.ts';
 
 /** The most bytes of bodies that one claim takes, however many rows were asked for: bodies may have 5 MB. */
 const claimBytes = 8 * 1024 * 1024;
@@ -46,7 +47,7 @@ const eventsClaimed = `
     array_to_json(array(select handler from ringback.runs r where r.sequence = e.sequence)) as stored_handlers,
     (select coalesce(json_agg(before), '[]') from (
       select r.handler, bool_or(r.attempts = 0 and r.state <> 'blocked') as unbegun from ringback.runs r
-      where r.call_id = e.call_id and r.sequence < e.sequence and r.state in ('due', 'claimed', 'blocked')
+      where r.call_id = e.call_id and r.sequence < e.sequence and r.${isOpen}
       group by r.handler) before) as open_runs
   from ${sources} where e.sequence = any ($1) order by e.sequence`;
 

@@ -9,6 +9,9 @@ import { dueAsBefore, lockEventsOf } from './holding.ts';
 /** After how many seconds without a heartbeat a process is taken for dead, by the database's clock: four missed ones. */
 export const deadAfter = (4 * heartbeatInterval) / 1_000;
 
+/** SQL: a process lives, and isn't about to leave. */
+export const isLiving = `not is_leaving and heartbeat_at > clock_timestamp() - make_interval(secs => ${deadAfter})`;
+
 /** How long a heartbeat may take, in milliseconds, before it is sent again: its connection may be lost without notice. */
 export const heartbeatTimeout = 2_000;
 
@@ -103,10 +106,8 @@ export class Processes {
       ]);
       const others = await transaction.query<{ handlers: string }>(
         `select handlers from ringback.processes
-         where id <> $1 and handlers is not null and not is_leaving
-           and heartbeat_at > clock_timestamp() - make_interval(secs => $2)
-         order by id`,
-        [this.id, deadAfter],
+         where id <> $1 and handlers is not null and ${isLiving} order by id`,
+        [this.id],
       );
       return others.map((row) => JSON.parse(row.handlers) as string[]);
     });
