@@ -2,7 +2,7 @@ import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { BodyDecoder } from '../events/decoding.ts';
 import type { CallEvent } from '../events/model.ts';
 import { type Reading, readBytes } from '../events/read-event.ts';
-import { Pool } from '../kit/churn.ts';
+import { SlotSet } from '../kit/churn.ts';
 import type { Clock } from '../kit/clock.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
@@ -40,7 +40,7 @@ export class Placer {
   #working: Promise<void> | undefined;
   /** The last of each call that is not placed yet. */
   readonly #lastOf = new Map<string | undefined, Promise<void>>();
-  readonly #requeues = new Pool<Promise<unknown>>();
+  readonly #requeues = new SlotSet<Promise<unknown>>();
   /** How many claimed events and runs are not placed yet, because reading one of their call takes time. */
   unplaced = 0;
   /** How many bytes their bodies have. */

@@ -1,6 +1,6 @@
 import { type Clock, atOnceOrAfter } from '../kit/clock.ts';
 import { Refusal } from '../errors/refusals.ts';
-import { Pool } from '../kit/churn.ts';
+import { SlotSet } from '../kit/churn.ts';
 import type { Delivery } from '../events/model.ts';
 import { uncountedBytes } from '../receiver/options.ts';
 
@@ -56,7 +56,7 @@ export class InflightBodies {
   /** How many deliveries have not been answered. */
   #unanswered = 0;
   /** The bodies that are waited for: most arrive at once. */
-  readonly #unfinished = new Pool<InflightBody>();
+  readonly #unfinished = new SlotSet<InflightBody>();
   #onDrained: (() => void)[] = [];
 
   constructor(parts: InflightParts) {

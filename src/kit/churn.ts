@@ -53,10 +53,10 @@ export class RenewedMap<K, V> {
 }
 
 /**
- * Keeps items in flight, in no order, in slots that are reused. Unlike a `Set`, it leaves no tables behind: see
+ * A set of items in flight, in no order, in slots that are reused. Unlike a `Set`, it leaves no tables behind: see
  * `RenewedMap`.
  */
-export class Pool<T extends object> {
+export class SlotSet<T extends object> {
   readonly #slots: (T | undefined)[] = [];
   readonly #free: number[] = [];
 

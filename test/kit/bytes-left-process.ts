@@ -2,7 +2,7 @@
  * Prints how many bytes outlive small garbage collections while many items come and go, for each of the collections
  * that its arguments name. `bytes-left.ts` starts it.
  */
-import { Pool, RenewedMap } from '../../src/kit/churn.ts';
+import { SlotSet, RenewedMap } from '../../src/kit/churn.ts';
 import { collectGarbage, oldBytes } from '../support/old-space.ts';
 import type { Collection } from './bytes-left.ts';
 
@@ -50,16 +50,16 @@ function membersOfSet(): Come {
   });
 }
 
-function membersOfPool(): Come {
-  const pool = new Pool<Item>();
-  return membersOf((item) => pool.add(item));
+function membersOfSlotSet(): Come {
+  const set = new SlotSet<Item>();
+  return membersOf((item) => set.add(item));
 }
 
 const comingInto: Readonly<Record<Collection, () => Come>> = {
   Map: () => entriesOf(new Map()),
   RenewedMap: () => entriesOf(new RenewedMap()),
   Set: membersOfSet,
-  Pool: membersOfPool,
+  SlotSet: membersOfSlotSet,
 };
 
 const bytes = process.argv.slice(2).map((name) => bytesLeftBy(comingInto[name as Collection]()));

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 /** A collection that `bytes-left-process.ts` fills and empties. */
-export type Collection = 'Map' | 'Pool' | 'RenewedMap' | 'Set';
+export type Collection = 'Map' | 'SlotSet' | 'RenewedMap' | 'Set';
 
 const script = fileURLToPath(new URL('./bytes-left-process.ts', import.meta.url));
 /** The script alone decides when garbage is collected: a full collection of the engine's would hide what is left. */

@@ -1,6 +1,6 @@
 // @module-tag long
 import { describe, expect, it } from 'vitest';
-import { Pool, RenewedMap } from '../../src/kit/churn.ts';
+import { SlotSet, RenewedMap } from '../../src/kit/churn.ts';
 import { bytesLeftBy } from './bytes-left.ts';
 
 describe('a renewed map', () => {
@@ -26,22 +26,22 @@ describe('a renewed map', () => {
   });
 });
 
-describe('a pool', () => {
+describe('a set of slots', () => {
   it('leaves nothing behind of what was taken out, which a set does', async () => {
-    const [ofPool = NaN, ofSet = NaN] = await bytesLeftBy('Pool', 'Set');
-    expect(ofPool * 30).toBeLessThan(ofSet);
+    const [ofSlotSet = NaN, ofSet = NaN] = await bytesLeftBy('SlotSet', 'Set');
+    expect(ofSlotSet * 30).toBeLessThan(ofSet);
   });
 
   it('has what was added and not taken out, also when something is taken out twice', () => {
-    const pool = new Pool<{ readonly name: string }>();
-    const names = () => pool.items.map(({ name }) => name).toSorted();
-    const takeOutFirst = pool.add({ name: 'first' });
-    pool.add({ name: 'second' });
+    const set = new SlotSet<{ readonly name: string }>();
+    const names = () => set.items.map(({ name }) => name).toSorted();
+    const takeOutFirst = set.add({ name: 'first' });
+    set.add({ name: 'second' });
     takeOutFirst();
     expect(names()).toEqual(['second']);
-    pool.add({ name: 'third' });
+    set.add({ name: 'third' });
     takeOutFirst();
-    pool.add({ name: 'fourth' });
+    set.add({ name: 'fourth' });
     expect(names()).toEqual(['fourth', 'second', 'third']);
   });
 });

@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import Router from 'router';
 import { listen, urlOf } from '../../http/listening.ts';
-import { Pool } from '../../kit/churn.ts';
+import { SlotSet } from '../../kit/churn.ts';
 import { type Clock, pause, systemClock } from '../../kit/clock.ts';
 import { answerJson, closeAfterLingering } from '../../kit/http-bodies.ts';
 import type { Middleware } from '../../http/express.ts';
@@ -55,7 +55,7 @@ export interface Offer {
 export class HttpServer {
   readonly #server: Server;
   readonly #clock: Clock;
-  readonly #answering = new Pool<ServerResponse>();
+  readonly #answering = new SlotSet<ServerResponse>();
   #isDraining = false;
   /** Settled when the receiver has started; undefined from then on. */
   #starting: Promise<void> | undefined;
