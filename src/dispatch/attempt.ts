@@ -9,7 +9,7 @@ import type { AttemptSpan, Tracer, Tracing } from '../kit/tracing.ts';
 import type { ClaimedRun } from '../store/claims.ts';
 import type { CallStore } from '../store/call-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import type { RunState } from '../store/store.ts';
+import type { RunState, Store } from '../store/store.ts';
 import type { JoinTerms, JoinedCall } from './handler.ts';
 import { type InvocationParts, type Subject, invoke } from './invocation.ts';
 import {
@@ -28,7 +28,7 @@ import type { Settler } from './settler.ts';
 import { diedReading } from './poison.ts';
 
 export interface AttemptParts extends InvocationParts {
-  readonly store: { readonly calls: Pick<CallStore, 'eventsOf' | 'noteSeen'> };
+  readonly store: Pick<Store, 'mayHold'> & { readonly calls: Pick<CallStore, 'eventsOf' | 'noteSeen'> };
   readonly settler: Pick<Settler, 'settle' | 'settleWith' | 'countAttempt' | 'readNoted' | 'persist'>;
   readonly decoder: BodyDecoder;
   readonly activity: Activity;
@@ -63,7 +63,9 @@ export class Attempts {
    * Rejects only if the inbox could not be written before the receiver stopped.
    */
   async make(run: Run): Promise<EndedAttempt | undefined> {
-    const { clock, telemetry, tracing } = this.#parts;
+    const { store, clock, telemetry, tracing } = this.#parts;
+    // Others took this process for dead. What they run now would be run here as well, and beside other runs of its call.
+    if (!store.mayHold(run.claimed)) return reportLost(telemetry, run);
     const span = tracing.tracer && this.#spanOf(run, tracing.tracer);
     const attempt = { run, span, startedAt: clock.elapsed() };
     let end: AttemptEnd | undefined;

@@ -143,6 +143,11 @@ export interface Store<Transaction = UserDatabase> {
    */
   mayRun(run: ClaimedRun): boolean;
   /**
+   * Whether this process may still hold the claim on a run, as far as it knows without asking the database. It doesn't
+   * once it has noticed that others took it for dead: such a run need not begin, because it is theirs.
+   */
+  mayHold(run: ClaimedRun): boolean;
+  /**
    * Puts a claimed run that has not begun back into the inbox: due, or blocked by the runs of its call that its
    * handler's order puts before it. For a join without a row, counts its event as arrived instead; the inbox keeps the
    * join's run.

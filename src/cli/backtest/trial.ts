@@ -60,7 +60,7 @@ export async function tryRun(handler: Handler, stored: StoredEvent, parts: Trial
     readNoted: async (_claimed, read) => read(),
   };
   const attempts = new Attempts({
-    store: { calls: callsOf(handler, stored, store) },
+    store: { calls: callsOf(handler, stored, store), mayHold: () => true },
     settler,
     decoder,
     telemetry,

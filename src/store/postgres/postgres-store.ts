@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { AsyncInboxDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
-import { ClaimedWork } from '../shared/claimed-work.ts';
+import { ClaimedWork, isClaimedSince } from '../shared/claimed-work.ts';
 import { joinArrivalOf } from '../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
 import type { EventRecord } from '../event-record.ts';
@@ -120,6 +120,10 @@ export class PostgresStore implements Store<PoolClient> {
 
   mayRun(run: ClaimedRun): boolean {
     return this.#claimed.mayRun(run);
+  }
+
+  mayHold(run: ClaimedRun): boolean {
+    return isClaimedSince(run, this.#work.processId ?? Infinity);
   }
 
   requeue(run: ClaimedRun): Promise<Settled> {

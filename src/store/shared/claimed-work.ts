@@ -266,6 +266,11 @@ export function isStored(run: ClaimedRun): boolean {
   return claimOf(run).event === undefined;
 }
 
+/** Whether the run was claimed under this id of the process or a later one: ids ascend. See `Store.mayHold`. */
+export function isClaimedSince(run: ClaimedRun, process: number): boolean {
+  return claimOf(run).claimedBy >= process;
+}
+
 /**
  * Whether ending the event's claim is all there is to write: the run is done, has no row, and is the last such run of
  * its event. Not with order `strict`, where the next run may have to be unblocked; and not for a join, which remembers

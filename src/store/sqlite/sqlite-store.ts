@@ -1,7 +1,7 @@
 import type { InboxDatabase, UserDatabase } from '../../dispatch/handler.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { claimToRead, joinArrivalOf, runEndRow, runToWrite } from '../shared/run-to-write.ts';
-import { ClaimedWork, onlyEndsClaim } from '../shared/claimed-work.ts';
+import { ClaimedWork, isClaimedSince, onlyEndsClaim } from '../shared/claimed-work.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection, Settled } from '../claims.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Recorded } from '../shared/found-work.ts';
@@ -124,6 +124,10 @@ export class SqliteStore implements Store {
     return this.#inOrder('runs', [name, order === 'strict', selection], (found) =>
       found.map((run) => this.#claimed.addRun(run, handler)),
     );
+  }
+
+  mayHold(run: ClaimedRun): boolean {
+    return isClaimedSince(run, this.#session.opened().statements.processes.id);
   }
 
   requeue(run: ClaimedRun): Promise<Settled> {
