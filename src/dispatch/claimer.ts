@@ -9,9 +9,6 @@ import type { Loop } from './in-flight.ts';
 import type { Placer } from './placer.ts';
 import type { Registry } from './registry.ts';
 
-/** Nothing is claimed while the claimed bodies that are not placed yet have more bytes than this. */
-const maxUnplacedBytes = 32 * 1024 * 1024;
-
 /**
  * The most events or runs claimed in one step. On a slow disk the commit of a step takes long: with fewer, a backlog
  * would shrink more slowly than events come. With more, deliveries would wait while these are read.
@@ -150,7 +147,7 @@ export class Claimer {
     const room = this.#roomIn(lanes);
     if (isCrowded) this.#leftForCrowded.add(lanes);
     else this.#leftForCrowded.delete(lanes);
-    if (room === 0 || placer.unplacedBytes > maxUnplacedBytes) return;
+    if (room === 0 || !placer.hasRoom()) return;
     const looking = { handler, isCrowded, round: this.#dueTimer.round };
     if (!(await this.#dueTimer.isDue(looking))) return;
     const without = isCrowded ? lanes.calls : [];
@@ -171,7 +168,7 @@ export class Claimer {
     // process that has the handlers.
     const { store, placer, registry } = this.#parts;
     const limit = Math.max(0, ...registry.lanes.map((one) => this.#roomIn(one)));
-    if (limit === 0 || placer.unplacedBytes > maxUnplacedBytes) {
+    if (limit === 0 || !placer.hasRoom()) {
       this.#mayBeMore = true;
       return false;
     }
@@ -193,7 +190,7 @@ export class Claimer {
 
   #hasRoom(): boolean {
     const { placer, registry } = this.#parts;
-    return placer.unplacedBytes <= maxUnplacedBytes / 2 && registry.lanes.some((one) => one.isHalfEmpty);
+    return placer.hasRoom(1 / 2) && registry.lanes.some((one) => one.isHalfEmpty);
   }
 
   /** The lanes of handlers that are not paused. Due runs of paused handlers stay in the inbox. */

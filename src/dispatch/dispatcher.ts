@@ -193,7 +193,7 @@ export class Dispatcher implements Loop {
         ended = await this.#attempts.make(run);
       } finally {
         // The next run begins while this one is being settled: slots are few, and one commit settles many runs.
-        lanes.freeSlot();
+        lanes.freeSlot(run);
         this.beginReady();
       }
       const state = ended && (await this.#attempts.settle(ended));

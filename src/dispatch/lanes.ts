@@ -10,6 +10,11 @@ import { type Run, mayBePoison } from './run.ts';
  */
 const maxInMemory = 1_000;
 /**
+ * The most of them that may be poison. Counted separately: after a crash there may be a thousand, which begin one at a
+ * time, and new events would have no room until most of them have ended.
+ */
+const maxPoison = 4_000;
+/**
  * The most runs that wait in memory for an earlier run of their call, by the handler's order. Counted separately, so
  * that one busy call doesn't take the room of all others. A run that finds no room costs writes. With order `strict`
  * there are fewer, because all of them go back to the inbox when the run before them fails.
@@ -33,10 +38,12 @@ export class HandlerLanes {
   /** How many runs are active, that is, in their handler. */
   #active = 0;
   /**
-   * How many runs are ready or active. Runs that are being settled don't count: under load there are hundreds of them,
-   * and events that arrive meanwhile would have to go through the inbox.
+   * How many runs are ready or active, without those that may be poison. Runs that are being settled don't count: under
+   * load there are hundreds of them, and events that arrive meanwhile would have to go through the inbox.
    */
   #size = 0;
+  /** How many runs that may be poison are ready or active. */
+  #poison = 0;
   readonly #maxFollowing: number;
   /** How many runs wait for another of their call. */
   #following = 0;
@@ -50,7 +57,8 @@ export class HandlerLanes {
 
   /** How many more runs may be added of calls that have no lane here. */
   get room(): number {
-    return this.#memory.isUsedUp() ? 0 : Math.max(0, maxInMemory - this.#size);
+    if (this.#poison >= maxPoison || this.#memory.isUsedUp()) return 0;
+    return Math.max(0, maxInMemory - this.#size);
   }
 
   /** How many bytes the bodies of added runs may have. */
@@ -63,7 +71,8 @@ export class HandlerLanes {
    * half of this handler's share of it.
    */
   hasRoom(count: number): boolean {
-    return this.#size + count <= maxInMemory && !this.#memory.isUsedUp(1 / 2);
+    if (this.#poison >= maxPoison || this.#memory.isUsedUp(1 / 2)) return false;
+    return this.#size + count <= maxInMemory;
   }
 
   /**
@@ -106,7 +115,7 @@ export class HandlerLanes {
   add(run: Run, { isStored }: { readonly isStored: boolean }): boolean {
     const call = laneOf(run);
     const isFollowing = call !== undefined && this.#lanes.has(call);
-    const isFull = isFollowing ? this.#following >= this.#maxFollowing : this.#size >= maxInMemory;
+    const isFull = isFollowing ? this.#following >= this.#maxFollowing : this.#isFullFor(run);
     if (this.isPaused || (!isStored && (isFull || this.#memory.isUsedUp()))) return false;
     this.#memory.take(run.claimed.body.byteLength);
     if (isFollowing) {
@@ -116,8 +125,7 @@ export class HandlerLanes {
       this.#following += 1;
     } else {
       if (call !== undefined) this.#lanes.set(call, undefined);
-      this.#size += 1;
-      this.#ready.push(run);
+      this.#becomesReady(run);
     }
     return true;
   }
@@ -143,9 +151,9 @@ export class HandlerLanes {
   }
 
   /** Frees the slot of a run that `next` returned. Its handler has ended, and it is yet to be settled. */
-  freeSlot(): void {
+  freeSlot(run: Run): void {
     this.#active -= 1;
-    this.#size -= 1;
+    this.#count(run, -1);
   }
 
   /** Removes a run after `freeSlot`, with the memory of its body, and makes the next run of its call ready. */
@@ -156,8 +164,7 @@ export class HandlerLanes {
     const following = this.#lanes.get(call)?.shift();
     if (!following) return this.#lanes.delete(call);
     this.#following -= 1;
-    this.#size += 1;
-    this.#ready.push(following);
+    this.#becomesReady(following);
   }
 
   /** Takes out the runs that wait for this run, in order. */
@@ -176,18 +183,31 @@ export class HandlerLanes {
     for (const run of ready) {
       const call = laneOf(run);
       if (call !== undefined) this.#lanes.delete(call);
+      this.#count(run, -1);
     }
-    this.#size -= ready.length;
     this.#following = 0;
     return [...ready, ...following];
   }
 
   /** Forgets the runs that have not begun. They stay claimed. */
   clear(): void {
-    this.#ready.length = 0;
+    for (const run of this.#ready.splice(0)) this.#count(run, -1);
     this.#lanes.clear();
-    this.#size = this.#active;
     this.#following = 0;
+  }
+
+  #isFullFor({ claimed }: Run): boolean {
+    return mayBePoison(claimed) ? this.#poison >= maxPoison : this.#size >= maxInMemory;
+  }
+
+  #becomesReady(run: Run): void {
+    this.#count(run, 1);
+    this.#ready.push(run);
+  }
+
+  #count({ claimed }: Run, by: 1 | -1): void {
+    if (mayBePoison(claimed)) this.#poison += by;
+    else this.#size += by;
   }
 }
 

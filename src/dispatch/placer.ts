@@ -26,6 +26,11 @@ interface PlacerParts {
   readonly loop: Loop;
 }
 
+/** Nothing is claimed while the claimed bodies that are not placed yet have more bytes than this. */
+const maxUnplacedBytes = 32 * 1024 * 1024;
+/** The same for events that wait to be read alone, because they may be poison. */
+const maxToReadAlone = 4_000;
+
 /** For how long claimed work is placed in one turn of the event loop, in milliseconds. */
 const share = { ofTurn: 2 };
 
@@ -41,15 +46,24 @@ export class Placer {
   /** The last of each call that is not placed yet. */
   readonly #lastOf = new Map<string | undefined, Promise<void>>();
   readonly #requeues = new SlotSet<Promise<unknown>>();
-  /** How many claimed events and runs are not placed yet, because reading one of their call takes time. */
+  /**
+   * How many claimed events and runs are not placed yet, because reading one of their call takes time. Without those
+   * that may be poison, which begin one at a time: they must not take the room of all others.
+   */
   unplaced = 0;
-  /** How many bytes their bodies have. */
-  unplacedBytes = 0;
+  #toReadAlone = 0;
+  /** How many bytes the bodies of both have. */
+  #unplacedBytes = 0;
   #isStopped = false;
 
   constructor(parts: PlacerParts) {
     this.#parts = parts;
     this.#share = new EventLoopShare(parts.clock, share);
+  }
+
+  /** Whether more may be claimed, as far as what is not placed yet is concerned. With `part`, only that part counts. */
+  hasRoom(part = 1): boolean {
+    return this.#unplacedBytes <= maxUnplacedBytes * part && this.#toReadAlone <= maxToReadAlone * part;
   }
 
   /**
@@ -121,21 +135,26 @@ export class Placer {
    * Calls `place` as soon as all earlier work of the call has been placed. Reading a large body takes several turns of
    * the event loop, and an event that may be poison waits until it may be read: later events must not overtake it.
    */
-  #inOrder({ callId, body }: ClaimedEvent | ClaimedRun, place: () => void | Promise<void>): void {
+  #inOrder(claimed: ClaimedEvent | ClaimedRun, place: () => void | Promise<void>): void {
+    const { callId } = claimed;
     const unlessStopped = () => (this.#isStopped ? undefined : place());
     const before = this.#lastOf.get(callId);
     const placing = before ? before.then(unlessStopped, unlessStopped) : unlessStopped();
     if (!placing) return;
-    this.unplaced += 1;
-    this.unplacedBytes += body.byteLength;
+    this.#countUnplaced(claimed, 1);
     const placed = placing.finally(() => {
-      this.unplaced -= 1;
-      this.unplacedBytes -= body.byteLength;
+      this.#countUnplaced(claimed, -1);
       if (this.#lastOf.get(callId) === placed) this.#lastOf.delete(callId);
     });
     if (callId !== undefined) this.#lastOf.set(callId, placed);
     const { loop } = this.#parts;
     loop.inFlight.track(placed.then(() => loop.advance()));
+  }
+
+  #countUnplaced(claimed: ClaimedEvent | ClaimedRun, by: 1 | -1): void {
+    if (mayBePoison(claimed)) this.#toReadAlone += by;
+    else this.unplaced += by;
+    this.#unplacedBytes += by * claimed.body.byteLength;
   }
 
   /**

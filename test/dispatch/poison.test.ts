@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import { type Method, faultyStore } from '../faults/faulty-store.ts';
 import { poisonEvents } from '../store/crash-counts.ts';
 import { ManualClock, turn } from '../support/clock.ts';
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { bodyOf, deliver, deliverAll } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
+import type { Receiver } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -104,3 +105,56 @@ test('of the events that are to be read by themselves, those go first over whose
   expect(seen).toEqual(['never', 'once', 'twice']);
   expect((await receiver.counts()).events.done).toBe(3);
 });
+
+/** More events than a handler may have in memory otherwise, and the condition of the trigger that makes them poison. */
+const many = Array.from({ length: 1_100 }, (_, index) => bodyOf({ traceId: `poison-${index}` }));
+const ofMany = `when new.sequence <= ${many.length}`;
+
+/** A handler that hangs in all events that may be poison, and what it was called with. */
+function hanging() {
+  const gate = new Gate();
+  const seen: string[] = [];
+  const register = (receiver: Receiver) =>
+    receiver.on('*', async ({ traceId }) => {
+      seen.push(traceId);
+      if (traceId !== 'new') await gate.pass();
+    });
+  return { register, reached: gate.reached, seen };
+}
+
+test(
+  'poison events that wait to be read take no room from new ones, however many there are',
+  { tags: 'long' },
+  async () => {
+    const clock = new ManualClock();
+    const database = faultyStore(':memory:', clock, () => undefined, { claimsAtOnce: false });
+    const { register, reached, seen } = hanging();
+    const { receiver } = await started({ clock, database }, register);
+    poisonEvents(receiver, 1, ofMany);
+    // The others come while its run is alone.
+    await deliver(receiver, many[0]);
+    await reached;
+    await deliverAll(receiver, many.slice(1));
+    await deliver(receiver, bodyOf({ traceId: 'new' }));
+    await expect.poll(() => seen).toEqual([expect.stringMatching('poison'), 'new']);
+  },
+);
+
+test(
+  'poison events that wait for their turn take no room from new ones, however many there are',
+  { tags: 'long' },
+  async () => {
+    const [clock, database] = [new ManualClock(), temporaryDatabase()];
+    const before = made({ clock, database });
+    await before.receiver.start();
+    poisonEvents(before.receiver, 1, ofMany);
+    await deliverAll(before.receiver, many);
+    await before.receiver.stop();
+    const { register, reached, seen } = hanging();
+    const { receiver } = await started({ clock, database }, register);
+    // All others have been read by then.
+    await reached;
+    await deliver(receiver, bodyOf({ traceId: 'new' }));
+    await expect.poll(() => seen).toEqual([expect.stringMatching('poison'), 'new']);
+  },
+);
